@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 from guard.budget import KnownUsage, Spent, UsageMeter
@@ -18,7 +18,7 @@ from guard.reading.outcome import outcome_of
 from guard.reading.step import Action, Step, read_action, read_step
 from guard.reading.terms import NEWS, TermMemory, texts_in, words_in
 from guard.reading.written import as_call
-from guard.signals import Assessment, Signal
+from guard.signals import Assessment
 from guard.signals import Kind as SignalKind
 from guard.turn import Turn
 
@@ -27,6 +27,7 @@ _WORDS = frozenset({Kind.PERSON, Kind.NUDGE, Kind.NOISE})
 SPAN = 40
 """Attempts that are remembered."""
 _NEWS_SPAN = 88
+_ASKED = ("key", "tool", "args", "action_class")
 _OF_NOISE = 1 / 8
 """What a router's line or a blank turn counts of a turn, as what came before is forgotten."""
 
@@ -109,8 +110,10 @@ class Engine:
             seq = self._number(turn)
             read = self._reader.take(turn, seq)
             self._heard += _OF_NOISE if read.kind is Kind.NOISE else 1
-            if read.earlier:
-                self._reread(read.earlier)
+            if read.earlier:  # attempts, in the place of the words they were taken for
+                self._history.clear()
+                for attempt in read.earlier:
+                    self._read(attempt, None, 0)
             if read.kind in _WORDS:
                 return self._assessed(turn, self._take_words(read))
             shown = read.turn
@@ -120,7 +123,6 @@ class Engine:
             read = ReadTurn(Kind.ACTION, turn)
             seq, shown = self._history.steps[place].seq, turn
         step, changed = self._read(shown, place, read.times)
-        step = self._remember(step, place)
         if step.is_call:
             self._called_at = self._turns
         called_at = self._called_at
@@ -132,9 +134,12 @@ class Engine:
         if self._corrections and (again := self._corrections.examine(step)):
             signals = (again, *signals)
         evidence = self._history.evidence
+        # How near a card is; what is sure and asks nobody stays below.
+        own = [signal.score for signal in signals if signal.kind is not SignalKind.BUDGET]
+        near = round(min(_ALMOST, max([evidence / self._limit, *own])), 3)
         assessment = Assessment(
             seq=seq,
-            score=self._score(signals, evidence),
+            score=1.0 if any(signal.trips for signal in signals) else near,
             changed=changed,
             stuck=round(stuck_score(evidence), 3),
             signals=signals,
@@ -151,7 +156,20 @@ class Engine:
                 done, a person spoke or the next reset.
         """
         self._start_afresh("host")
-        self._corrections.take((one, self._read_alone(one.call)) for one in corrected)
+        read = []
+        for one in corrected:  # for what it asks, whatever came of it or stood before it
+            call = as_call(one.call)
+            step = read_step(
+                call,
+                seq=0,
+                outcome=outcome_of(call),
+                news=0.0,
+                before=(),
+                nature=self._detectors.nature_of(one.call),
+                keep_verbatim=False,
+            )
+            read.append((one, step))
+        self._corrections.take(read)
 
     @property
     def is_correcting(self) -> bool:
@@ -190,20 +208,21 @@ class Engine:
         self._terms.note(words_in(turn.content or ""), self._heard)
         return Assessment(seq=self._number(turn), score=0.0, changed=read.kind is Kind.PERSON)
 
-    def _reread(self, attempts: Sequence[Turn]) -> None:
-        """Remember attempts in the place of the words they were taken for."""
-        self._history.clear()
-        for attempt in attempts:
-            self._remember(self._read(attempt, None, 0)[0], None)
-
     def _number(self, turn: Turn) -> int:
         return turn.seq if turn.seq is not None else self._turns - 1
 
     def _read(self, turn: Turn, place: int | None, refusals: int) -> tuple[Step, bool]:
+        """Read and remember a turn, in the place of its proposal if it has one.
+
+        Returns the step, and whether it changed something.
+        """
         steps = self._history.steps
         before = steps if place is None else steps[:place]
-        # What the agent wrote itself is entered first: its echo is no news.
-        if written := _written(turn):
+        # Texts of several lines that it wrote itself are entered first: their echo is no news.
+        texts = texts_in(turn.args)
+        if turn.content and turn.tool is not None:
+            texts.append(turn.content)
+        if written := [text for text in texts if "\n" in text]:
             self._terms.note(words_in("\n".join(written)), self._heard)
         action = self._read_action(turn)
         if turn.tool is not None:
@@ -215,7 +234,7 @@ class Engine:
         nudged, self._nudged = self._nudged, False
         step = read_step(
             turn,
-            seq=self._number(turn),
+            seq=self._number(turn) if place is None else steps[place].seq,
             outcome=outcome,
             news=news,
             before=before,
@@ -227,57 +246,21 @@ class Engine:
         )
         if nature and nature.progress_key:
             ever_new = min(ever_new, step.news)
+        if place is None:
+            self._history.add(step)
+        else:
+            self._history.put(place, step)
         changed = step.fresh if step.proposed else ever_new >= NEWS or step.acted or step.improved
         return step, changed
 
     def _read_action(self, turn: Turn) -> Action:
         """Read a call once: its completion, most often next, asks for what was proposed."""
         asked, self._asked = self._asked, None
-        if asked is not None and _asks_the_same(turn, asked[0]):
-            return asked[1]
+        if asked is not None and turn.key is not None:
+            proposed, action = asked
+            if all(getattr(turn, name) == getattr(proposed, name) for name in _ASKED):
+                return action
         action = read_action(turn)
         if turn.is_proposed:
             self._asked = turn, action
         return action
-
-    def _score(self, signals: Sequence[Signal], evidence: float) -> float:
-        """Say how near a card is; what is sure and asks nobody stays below."""
-        if any(signal.trips for signal in signals):
-            return 1.0
-        own = [signal.score for signal in signals if signal.kind is not SignalKind.BUDGET]
-        return round(min(_ALMOST, max([evidence / self._limit, *own])), 3)
-
-    def _read_alone(self, turn: Turn) -> Step:
-        """Read a call for what it asks, whatever came of it or stood before it."""
-        call, nature = as_call(turn), self._detectors.nature_of(turn)
-        return read_step(
-            call,
-            seq=0,
-            outcome=outcome_of(call),
-            news=0.0,
-            before=(),
-            nature=nature,
-            keep_verbatim=False,
-        )
-
-    def _remember(self, step: Step, place: int | None) -> Step:
-        if place is None:
-            self._history.add(step)
-            return step
-        step.seq = self._history.steps[place].seq
-        self._history.put(place, step)
-        return step
-
-
-def _asks_the_same(turn: Turn, other: Turn) -> bool:
-    if turn.key is None or turn.key != other.key or turn.tool != other.tool:
-        return False
-    return turn.args == other.args and turn.action_class == other.action_class
-
-
-def _written(turn: Turn) -> list[str]:
-    """Give the texts of several lines that a call holds: files, patches, scripts."""
-    texts = texts_in(turn.args) if turn.args else []
-    if turn.content and turn.tool is not None:
-        texts.append(turn.content)
-    return [text for text in texts if "\n" in text]

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import NamedTuple
 
 from guard.detectors.base import Detector, View
 from guard.detectors.budget import BudgetCeiling
@@ -53,13 +52,6 @@ class ActiveRule:
     escalation: EscalationRule
 
 
-class LastSignal(NamedTuple):
-    """What was last said of a matter: on which turns, and at which look."""
-
-    turns: tuple[int, ...]
-    look: int
-
-
 class PolicyDetectors:
     """Every detector a policy names; tools and agents may have their own.
 
@@ -73,14 +65,15 @@ class PolicyDetectors:
         reads = any(rule.detector.reads_verbatim for rule in self._everyone)
         # Tables of a tool or an agent may name other detectors.
         self.reads_verbatim = reads or bool(policy.tool or policy.agent)
-        self._scoped: dict[tuple[str | None, str | None], list[ActiveRule]] = {}
+        self._rules_of = lru_cache(_KEPT)(self._read_rules)
         self._declared = lru_cache(_KEPT)(policy.nature_of)
-        self._last: dict[tuple[str, Severity, bool], LastSignal] = {}
+        # What was last said of a matter: on which turns, and at which look.
+        self._last: dict[tuple[str, Severity, bool], tuple[tuple[int, ...], int]] = {}
         self._looks = 0
 
     def nature_of(self, turn: Turn) -> ToolNature | None:
         """Give what the turn, then the policy, says of its tool; None: nothing."""
-        declared = self._declared(turn.tool) if self._policy.tool else None
+        declared = self._declared(turn.tool)
         return turn.nature.over(declared) if turn.nature else declared
 
     def examine(self, view: View, turn: Turn) -> Iterator[Signal]:
@@ -106,24 +99,18 @@ class PolicyDetectors:
         if not is_sure and severity > Severity.NUDGE:
             return signal.on(severity, first=signal.first)
         whose = signal.detector if is_sure or signal.kind is Kind.BUDGET else ""
-        last = self._last.get((whose, severity, is_sure))
-        self._last[whose, severity, is_sure] = LastSignal(signal.turns, self._looks)
+        turns, look = self._last.get((whose, severity, is_sure), ((), -1))
+        self._last[whose, severity, is_sure] = signal.turns, self._looks
         # It goes on: without a pause, or on some of the same turns.
-        again = last is not None and (
-            self._looks - last.look <= 1 or not set(signal.turns).isdisjoint(last.turns)
-        )
+        again = self._looks - look <= 1 or not set(signal.turns).isdisjoint(turns)
         return signal.on(severity, first=signal.first and not again)
 
     def _rules_for(self, turn: Turn) -> list[ActiveRule]:
-        if not self._policy.tool and not self._policy.agent:
-            return self._everyone
-        whose = (turn.tool, turn.agent)
-        if whose not in self._scoped:
-            if len(self._scoped) >= _KEPT:  # names from outside fill it
-                self._scoped.clear()
-            scoped = self._policy.for_step(tool=turn.tool, agent=turn.agent)
-            self._scoped[whose] = self._everyone if scoped is self._policy else _rules(scoped)
-        return self._scoped[whose]
+        return self._rules_of(turn.tool, turn.agent)
+
+    def _read_rules(self, tool: str | None, agent: str | None) -> list[ActiveRule]:
+        scoped = self._policy.for_step(tool=tool, agent=agent)
+        return self._everyone if scoped is self._policy else _rules(scoped)
 
 
 def _rules(policy: Policy) -> list[ActiveRule]:

@@ -10,12 +10,14 @@ from guard.detectors.base import (
     View,
     aim_elsewhere,
     changed_something,
+    has_edited,
     name_other_targets,
     surest,
     tail_of,
+    tries_of,
 )
 from guard.policy import Policy
-from guard.reading.arguments import ALIKE, NEAR
+from guard.reading.normalize import ALIKE, NEAR
 from guard.reading.step import Step
 from guard.reading.terms import NEWS, same_but_quoted, words_in
 from guard.signals import Kind, Signal
@@ -51,7 +53,7 @@ class Errors(Detector):
             return None
         if newest.refusals:
             return self._handed_in(newest)
-        found = list(self._own(view.history.of_agent(newest.agent).answered))
+        found = list(self._own(view.history.answered_of(newest.agent)))
         if not view.history.has_one_agent and newest.failure is not None:
             found.append(self._passed_on(view.history.steps))
         return surest(found)
@@ -60,15 +62,36 @@ class Errors(Detector):
         """Look for what one agent keeps failing at."""
         if _is_one_request([step for step in calls if step.failed]):
             return  # `repeat` names it, as it would each of the rows below
-        row, rule = tail_of(calls, lambda step: step.failed), self._rule
-        same = _same(row)
-        unedited, edited = _insists(calls)
+        rule, newest = self._rule, calls[-1]
+        row = tail_of(calls, lambda step: step.failed)
+        same = tail_of(row, lambda step: step.failure == newest.failure)
+        near = tail_of(same, lambda step: step.nearness(newest) >= NEAR)
+        if len(near) >= _FEW and name_other_targets(near):
+            near = []  # a batch
+        # The same short refusal, whatever is asked.
+        refused = tail_of(row, lambda step: _is_of_one_sort(step, newest))
         yield self._hold(same, rule.same)
-        yield self._hold(_near(same), rule.near)
-        yield self._hold(_refusals(row), rule.refused)
-        yield self._hold(_variants(calls), rule.variants)
-        yield self._hold(unedited, rule.same)
-        yield self._hold(edited, rule.variants)
+        yield self._hold(near, rule.near)
+        if len({step.verb for step in refused}) > 1:
+            yield self._hold(refused, rule.refused)
+
+        def is_try(step: Step) -> bool:
+            return step.verb == newest.verb
+
+        def is_alike(step: Step) -> bool:
+            return step.failure == newest.failure
+
+        # Failing variants of one command: no success of it between, and no edit.
+        variants = tries_of(
+            calls, is_try, lambda step: step.failed and step.nearness(newest) >= ALIKE, has_edited
+        )
+        yield self._hold(variants, rule.variants)
+        # The same failure of it, whatever was read between; and whatever was edited.
+        unedited = tries_of(calls, is_try, is_alike, changed_something)
+        edited = tries_of(calls, is_try, is_alike, lambda _: False)
+        for steps, limit in ((unedited, rule.same), (edited, rule.variants)):
+            if not aim_elsewhere(steps):
+                yield self._hold(steps, limit)
 
     def _hold(self, steps: Sequence[Step], limit: int) -> Signal | None:
         """Hold steps against a limit; None where they are one request or none."""
@@ -103,74 +126,14 @@ def _is_one_request(steps: Sequence[Step]) -> bool:
     return len({step.request for step in steps}) < 2  # noqa: PLR2004 - none, or one
 
 
-def _same(row: Sequence[Step]) -> list[Step]:
-    failure = row[-1].failure
-    return tail_of(row, lambda step: step.failure == failure)
-
-
-def _near(same: Sequence[Step]) -> list[Step]:
-    """The same failure of near-equal requests that ask for one thing."""
-    if _is_one_request(same):
-        return []
-    newest = same[-1]
-    near = tail_of(same, lambda step: step.nearness(newest) >= NEAR)
-    is_batch = len(near) >= _FEW and name_other_targets(near)
-    return [] if is_batch else near
-
-
-def _refusals(row: Sequence[Step]) -> list[Step]:
-    """The same short refusal, whatever is asked."""
-    newest = row[-1]
-    if not newest.template or _is_one_request(row):
-        return []
-    same = tail_of(row, lambda step: _is_of_one_sort(step, newest))
-    return same if len({step.verb for step in same}) > 1 else []
-
-
 def _is_of_one_sort(step: Step, newest: Step) -> bool:
     """The same failure, without names and what each quotes of its own request."""
-    if step.template is None or newest.template is None:
+    if not step.template or not newest.template:
         return False
     if step.template == newest.template:
         return True
     told, again = words_in(step.template), words_in(newest.template)
     return told != again and same_but_quoted(told, step.words, again, newest.words)
-
-
-def _variants(calls: Sequence[Step]) -> list[Step]:
-    """Failing variants of one command: no success of it between, and no edit."""
-    newest = calls[-1]
-    variants: list[Step] = []
-    for step in reversed(calls):
-        if step.verb == newest.verb:
-            if not step.failed or step.nearness(newest) < ALIKE:
-                break
-            variants.append(step)
-        elif step.edits and step.acted:
-            break
-    variants.reverse()
-    return variants
-
-
-def _insists(calls: Sequence[Step]) -> tuple[list[Step], list[Step]]:
-    """The same failure of one command, whatever was read between; and whatever was edited."""
-    verb, failure = calls[-1].verb, calls[-1].failure
-    failures: list[Step] = []
-    unedited: int | None = None
-    for step in reversed(calls):
-        if step.verb == verb:
-            if step.failure != failure:
-                break
-            failures.append(step)
-        elif unedited is None and step.acted and changed_something(step):
-            unedited = len(failures)
-    whole = _of_one_thing(failures[::-1])
-    return (whole if unedited is None else _of_one_thing(failures[:unedited][::-1])), whole
-
-
-def _of_one_thing(failures: list[Step]) -> list[Step]:
-    """Let go what is one request, or each for another thing."""
-    return [] if _is_one_request(failures) or aim_elsewhere(failures) else failures
 
 
 # --- one agent after another ------------------------------------------------------

@@ -7,7 +7,16 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
-from guard.detectors.base import Detector, History, View, compare_answers, surest, tail_of
+from guard.detectors.base import (
+    Detector,
+    History,
+    View,
+    compare_answers,
+    has_edited,
+    surest,
+    tail_of,
+    tries_of,
+)
 from guard.policy import Policy
 from guard.reading.messages import only_announces
 from guard.reading.step import FEW_TERMS, Step
@@ -105,13 +114,18 @@ class Repeat(Detector):
         for steps in (history.calls, history.steps) if mixed else (history.steps,):
             for period in _PERIODS:
                 tail = _laps(steps, period)
-                if len(tail) < 2 * period or _is_one(tail):
-                    continue
-                yield self._rounds(tail, period, blind=only_announces(history.steps))
-                break
+                if len(tail) >= 2 * period and not _is_one(tail):
+                    yield self._rounds(tail, period, blind=only_announces(history.steps))
+                    break
 
     def _rounds(self, tail: Sequence[Step], period: int, *, blind: bool) -> Signal:
-        needed = self._needed(tail, period, blind=blind)
+        # Longer ones trip at a round less and a turn.
+        unseen = not all(step.outcome_known or step.proposed for step in tail)
+        rounds = self._rule.rounds if period == 2 else self._rule.cycles  # noqa: PLR2004
+        rounds += unseen or blind
+        needed = rounds * period if period <= _SHORT else (rounds - 1) * period + 1
+        if any(step.stays_patient if unseen else step.patient for step in tail):
+            needed = period * _PATIENT_ROUNDS * (_BLIND_ROUNDS if unseen else 1)
         laps = zip(tail, tail[period:], strict=False)
         alike = min(
             1.0 if one.is_call or one.request == two.request else likeness(one.words, two.words)
@@ -127,15 +141,6 @@ class Repeat(Detector):
             similarity=round(alike, 3),
             threshold=SAME_WORDS if alike < 1.0 else 1.0,
         )
-
-    def _needed(self, tail: Sequence[Step], period: int, *, blind: bool) -> int:
-        """Say how many turns of a series trip: longer ones at a round less and a turn."""
-        unseen = not all(step.outcome_known or step.proposed for step in tail)
-        if any(step.stays_patient if unseen else step.patient for step in tail):
-            return period * _PATIENT_ROUNDS * (_BLIND_ROUNDS if unseen else 1)
-        rounds = self._rule.rounds if period == 2 else self._rule.cycles  # noqa: PLR2004
-        rounds += unseen or blind
-        return rounds * period if period <= _SHORT else (rounds - 1) * period + 1
 
     # --- a call that keeps coming back ----------------------------------------------
 
@@ -154,7 +159,14 @@ class Repeat(Detector):
                 limit = len(same) + 1
             yield self._comes_back(same, limit)
         if newest.failed and not newest.patient:
-            refused = _refused(history.steps, newest)
+            # The same refusal of one request, whatever was read between; an edit may be the cure.
+            asked, failure = (newest.request, newest.agent), newest.failure
+            refused = tries_of(
+                history.steps,
+                lambda step: (step.request, step.agent) == asked,
+                lambda step: step.failure == failure,
+                has_edited,
+            )
             if len(refused) > 1:
                 yield self._comes_back(refused, self._rule.calls + _REFUSED)
 
@@ -186,8 +198,11 @@ def _laps(steps: Sequence[Step], period: int) -> Sequence[Step]:
     start = len(steps) - period
     while start > 0:
         slot = (len(steps) - start) % period
-        earlier = steps[start - 1]
-        if not _is_again(earlier, later[slot], known[slot], alone=period == 1):
+        earlier, again = steps[start - 1], later[slot]
+        if not _asks_again(earlier, again):
+            break
+        in_vain = period == 1 or not again.progressed
+        if again.is_call and not (in_vain and known[slot].answers_as(earlier)):
             break
         # An answer that is not known does not join two that differ.
         later[slot] = earlier
@@ -199,17 +214,9 @@ def _laps(steps: Sequence[Step], period: int) -> Sequence[Step]:
 def _asks_again(earlier: Step, later: Step) -> bool:
     if earlier.is_call != later.is_call or earlier.agent != later.agent:
         return False
-    if later.is_call:
-        return earlier.request == later.request
-    return earlier.request == later.request or _says_again(earlier, later)
-
-
-def _is_again(earlier: Step, later: Step, known: Step, *, alone: bool) -> bool:
-    if not _asks_again(earlier, later):
-        return False
-    if alone or not later.is_call:
-        return not later.is_call or known.answers_as(earlier)
-    return not later.progressed and known.answers_as(earlier)
+    if earlier.request == later.request:
+        return True
+    return not later.is_call and _says_again(earlier, later)
 
 
 def _says_again(earlier: Step, later: Step) -> bool:
@@ -220,10 +227,8 @@ def _says_again(earlier: Step, later: Step) -> bool:
 
 def _is_one(tail: Sequence[Step]) -> bool:
     """The same turn over and over, in these words or nearly."""
-    first, second = tail[-2:]
-    if len({step.request for step in tail}) == 1:
-        return True
-    return not first.is_call and not second.is_call and _says_again(first, second)
+    is_talk = not tail[-2].is_call and not tail[-1].is_call
+    return len({step.request for step in tail}) == 1 or (is_talk and _says_again(*tail[-2:]))
 
 
 def _attempts(steps: Sequence[Step]) -> list[Step]:
@@ -257,25 +262,11 @@ def _ends_streak(step: Step, newest: Step, *, failing: bool) -> bool:
     return step.progressed or not step.outcome_known or (step.fresh and not failing)
 
 
-def _refused(steps: Sequence[Step], newest: Step) -> list[Step]:
-    """The same refusal of one request, whatever was read between; an edit may be the cure."""
-    refused: list[Step] = []
-    for step in reversed(steps):
-        if step.request == newest.request and step.agent == newest.agent:
-            if step.failure != newest.failure:
-                break
-            refused.append(step)
-        elif step.edits and step.acted:
-            break
-    refused.reverse()
-    return refused
-
-
 def _edited_each_time(between: Sequence[Step], same: Sequence[Step]) -> bool:
     """A check after an edit looks at a new state, and green is as it should be."""
     edited, since = 0, False
     for step in between:
-        if step.edits and step.acted:
+        if has_edited(step):
             since = True
         elif step in same:
             edited, since = edited + since, False
@@ -321,18 +312,15 @@ def only_flickers(texts: Sequence[str]) -> bool:
     series = zip(
         *([float(found[:30]) for found in _FIGURE.findall(text)] for text in texts), strict=True
     )
-    moving = [figures for figures in series if len(set(figures)) > 1]
-    return bool(moving) and not any(_goes_one_way(figures) for figures in moving)
+    moves = [[later - one for one, later in pairwise(row) if later != one] for row in series]
+    moving = list(filter(None, moves))
+    ups = [sum(move > 0 for move in row) for row in moving]
+    shares = [max(up, len(row) - up) / len(row) for up, row in zip(ups, moving, strict=True)]
+    return bool(moving) and max(shares) < _ONE_WAY
 
 
 def _shape_of(text: str) -> str:
     return _FIGURE.sub("0", text)
-
-
-def _goes_one_way(figures: Sequence[float]) -> bool:
-    steps = [later - earlier for earlier, later in pairwise(figures) if later != earlier]
-    up = sum(step > 0 for step in steps)
-    return max(up, len(steps) - up) >= _ONE_WAY * len(steps)
 
 
 # --- in words -------------------------------------------------------------------

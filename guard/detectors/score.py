@@ -19,20 +19,12 @@ from typing import NamedTuple
 
 from guard.policy import Policy
 from guard.policy.renamed import FITTED_AT
-from guard.reading.arguments import NEAR
 from guard.reading.messages import only_announces
+from guard.reading.normalize import NEAR
 from guard.reading.step import FEW_TERMS, Step
 from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, SAME_WORDS, likeness
 
-GAINS = (
-    "same",
-    "again",
-    "near",
-    "still_failing",
-    "reworded",
-    "other_question",
-    "said_again",
-)
+GAINS = ("same", "again", "near", "still_failing", "reworded", "other_question", "said_again")
 """What an attempt can repeat, and so add to the score."""
 KEEPS = ("news", "some_news", "new_failure", "better")
 """What it can bring, and so leave of the score."""
@@ -116,10 +108,8 @@ def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
         return NOTHING
     if not step.is_call and any(old.is_answered for old in before):
         return NOTHING  # plans and ledgers between actions: only what comes of actions counts
-    if step.is_call:
-        repeats, earlier = _find_earlier(step, before, done)
-    else:
-        repeats, earlier = _said_before(step, before)
+    find = _find_earlier if step.is_call else _said_before
+    repeats, earlier = find(step, before, done)
     begins = repeats == "same" and earlier is not None and not done[earlier].repeats
     return weight_of(fitted_weights(), repeats, _find_news(step, before, repeats), begins=begins)
 
@@ -202,8 +192,9 @@ def _find_earlier(
             found = _relate(step, old)
             if found == "same":
                 found = between.same(step, was_repeated=bool(done[place].repeats))
-            if found and old.agent != step.agent and _is_newcomer(step, before):
-                found = _ELSEWHERE[found]
+            if found and old.agent != step.agent and step.looks_around:
+                own = sum(one.agent == step.agent and one.is_call for one in before)
+                found = _ELSEWHERE[found] if own <= _NEWCOMER else found
             if found and (not best[0] or GAINS.index(found) < GAINS.index(best[0])):
                 best = found, place
             if is_again and old.agent == step.agent:
@@ -212,11 +203,6 @@ def _find_earlier(
             break  # it worked meanwhile
         between.take(old, is_again=is_again)
     return best
-
-
-def _is_newcomer(step: Step, before: Sequence[Step]) -> bool:
-    own = sum(old.agent == step.agent and old.is_call for old in before)
-    return step.looks_around and own <= _NEWCOMER
 
 
 def _can_repeat(step: Step) -> bool:
@@ -233,12 +219,11 @@ def _checks_its_own_edit(step: Step, before: Sequence[Step]) -> bool:
     if step.failed:
         return False
     for old in reversed(before):
-        if old.agent != step.agent or not old.is_call:
-            continue
-        if old.request == step.request:
-            return False
-        if old.edits and old.acted:
-            return True
+        if old.agent == step.agent and old.is_call:
+            if old.request == step.request:
+                return False
+            if old.edits and old.acted:
+                return True
     return False
 
 
@@ -246,12 +231,10 @@ def _answers_alike(step: Step, old: Step, *, moves: bool) -> bool:
     """The same came back, or nearly: of a failure the same reason."""
     if step.improved or step.outcome is None or old.outcome is None:
         return False
-    if step.outcome.key == old.outcome.key or (step.failed and step.failure == old.failure):
-        return True
-    return not moves and _tell_alike(step, step.outcome.terms, old, old.outcome.terms)
-
-
-def _tell_alike(step: Step, terms: frozenset[str], old: Step, known: frozenset[str]) -> bool:
+    is_same = step.outcome.key == old.outcome.key or (step.failed and step.failure == old.failure)
+    if is_same or moves:
+        return is_same
+    terms, known = step.outcome.terms, old.outcome.terms
     if len(terms) < BRIEF:
         return terms == known and bool(terms)
     if step.request == old.request:
@@ -266,8 +249,10 @@ def _relate(step: Step, old: Step) -> str:
     """Say how near what is asked for is to what was asked for before."""
     if step.request == old.request:
         return "same"
-    if not step.failed and (step.edits or _is_batch(step)):
-        return ""  # equal acknowledgements of different actions are a batch
+    is_short = step.outcome is not None and len(step.outcome.text) <= _ACKNOWLEDGEMENT
+    is_batch = step.edits or (is_short and not step.asks and not step.runs)
+    if is_batch and not step.failed:
+        return ""  # equal acknowledgements of different actions
     # Other targets (a page, a path, an id) are told from other words for the same thing.
     if not _is_apart(_targets(step), _targets(old)):
         elsewhere = _is_apart(step.names, old.names)
@@ -284,11 +269,6 @@ def _is_brief(step: Step) -> bool:
     return step.outcome is not None and len(step.outcome.terms) < BRIEF
 
 
-def _is_batch(step: Step) -> bool:
-    is_short = step.outcome is not None and len(step.outcome.text) <= _ACKNOWLEDGEMENT
-    return is_short and not step.asks and not step.runs
-
-
 def _targets(step: Step) -> frozenset[str]:
     """Give the names in arguments that are no prose: what a call is aimed at."""
     return step.arguments.targets if step.runs else step.arguments.aims
@@ -299,7 +279,7 @@ def _is_apart(names: frozenset[str], others: frozenset[str]) -> bool:
     return not names <= others and not others <= names
 
 
-def _said_before(step: Step, before: Sequence[Step]) -> tuple[str, int | None]:
+def _said_before(step: Step, before: Sequence[Step], _: Sequence[Weight]) -> tuple[str, int | None]:
     """Find what a message says again, with nothing come of it meanwhile."""
     if only_announces([*before, step]):
         return "", None
@@ -328,8 +308,9 @@ def _rewords(step: Step, old: Step) -> bool:
 
 def _find_news(step: Step, before: Sequence[Step], repeats: str) -> str:
     """Give what an attempt brings, "" for nothing."""
-    if not step.is_call:
-        return _find_new_words(step)
+    if not step.is_call:  # a page shown is news; an agent's own fresh words hardly are
+        is_page = step.new_terms > 2 * FEW_TERMS and step.shows
+        return "news" if is_page else "some_news" if step.tells_something else ""
     if step.improved:
         return "better"
     if repeats or step.outcome is None:
@@ -340,10 +321,3 @@ def _find_news(step: Step, before: Sequence[Step], repeats: str) -> str:
     if step.news < MANY and last is not None and last.failed:
         return "better"
     return "news" if step.news >= MANY else "some_news" if step.news >= FEW else ""
-
-
-def _find_new_words(step: Step) -> str:
-    """A page shown in a message is news; an agent's own fresh words hardly are."""
-    if step.new_terms > 2 * FEW_TERMS and step.shows:
-        return "news"
-    return "some_news" if step.tells_something else ""

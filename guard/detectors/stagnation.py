@@ -18,7 +18,7 @@ from guard.detectors.base import (
     tail_of,
 )
 from guard.policy import Policy
-from guard.reading.arguments import ALIKE, NEAR
+from guard.reading.normalize import ALIKE, NEAR
 from guard.reading.step import Step
 from guard.reading.terms import NEWS, words_in
 from guard.signals import Kind, Signal
@@ -67,14 +67,15 @@ class Stagnation(Detector):
         """Look at the questions the run ends with."""
         newest = view.history.last
         if _is_unanswered(newest):
-            return self._unanswered(view.history.of_agent(newest.agent).calls)
+            calls = [step for step in view.history.calls if step.agent == newest.agent]
+            return self._unanswered(calls)
         if newest.news >= NEWS or not newest.is_answered:
             return None
         if newest.outcome is not None and newest.outcome.has_more:
             return None
-        calls = view.history.of_agent(newest.agent).answered
+        calls = view.history.answered_of(newest.agent)
         if not (newest.asks or newest.runs):
-            return self._actions(calls)
+            return self._hold(_unmoved(calls), self._rule.near, "the same refusal")
         if view.history.has_one_agent:
             return surest(self._questions(calls))
         # Who takes turns at one matter is as stuck as who is alone with it.
@@ -88,23 +89,32 @@ class Stagnation(Detector):
             return None
         if sum(len(step.names) for step in row) < _NAMES * count:
             return None
-        if not _asks_again(own, row) and not _rewords(row):
+        known = frozenset[str]().union(*(step.names for step in own[:-count]))
+        anew = 0
+        for step in row:
+            # Another change may do; only what came of it would tell.
+            is_change = step.edits and step.fresh
+            anew += _GAIN if is_change else len(step.names - known) or _moves_on(step)
+            known |= step.names
+        again = sum(not step.fresh for step in row)
+        if (again < _AGAIN or anew > _NEW_NAMES * count) and not _rewords(row):
             return None
         summary = f"Its last {count} calls ask for nothing that it had not asked for; what came \
 back is not known."
         return self.signal(Kind.STAGNATION, row, summary, limit=count)
 
-    def _actions(self, calls: Sequence[Step]) -> Signal | None:
-        return self._hold(_unmoved(calls), self._rule.near, "the same refusal")
-
     def _questions(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
         last = calls[-_FEW:]
         if len(last) == _FEW and len({step.outcome_key for step in last}) == 1:
-            same, near = _one_matter(_same_answer(calls)), _one_matter(_near(calls))
+            key = last[-1].outcome_key
+            alike = tail_of(calls, lambda step: step.outcome_key == key)
+            same = _one_matter(tail_of(alike, lambda step: step.asks))
+            near = _one_matter(tail_of(alike, lambda step: _is_near(step, last[-1])))
             yield self._hold(same, self._rule.questions, compare_answers(same))
             yield self._hold(near, self._rule.near, compare_answers(near))
         if not any(step.fresh for step in last):
-            yield self._hold(_known(calls), self._rule.known, "nothing it did not know")
+            known = tail_of(calls, lambda one: one.asks and one.news < NEWS and not one.fresh)
+            yield self._hold(known, self._rule.known, "nothing it did not know")
 
     def _hold(self, steps: Sequence[Step], limit: int, answer: str) -> Signal | None:
         """Hold steps against a limit; None where they are few, or one call: `repeat` names it."""
@@ -115,11 +125,6 @@ back is not known."
             limit *= _PATIENCE
         summary = f"It asked {len(steps)} times in different ways and got {answer}."
         return self.signal(Kind.STAGNATION, steps, summary, limit=limit)
-
-
-def _same_answer(calls: Sequence[Step]) -> list[Step]:
-    newest = calls[-1]
-    return tail_of(calls, lambda step: step.asks and step.outcome_key == newest.outcome_key)
 
 
 def _of_those_who_came_again(steps: Sequence[Step]) -> Sequence[Step]:
@@ -138,38 +143,22 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
     """Let a batch go: lookups that each name another thing."""
     if len(steps) < _FEW or not name_other_targets(steps):
         return steps
-    if steps[-1].action_class != "search" or _are_told_apart(steps):
-        return ()
-    # Other words that all find nothing count half; one figure found again does not.
-    return steps if _tells_something(steps[-1]) else steps[len(steps) // 2 :]
-
-
-def _are_told_apart(steps: Sequence[Step]) -> bool:
-    """Each was told another id, beside its own words given back; a duration is none."""
-    told = [
+    # Each may be told another id, beside its own words given back; a duration is none.
+    told = {
         frozenset(filter(_ID.fullmatch, words_in(step.outcome.text) - step.words))
         for step in steps
         if step.outcome
-    ]
-    return len(set(told)) > 1
+    }
+    if steps[-1].action_class != "search" or len(told) > 1:
+        return ()
+    # Other words that all find nothing ("0 rows", "[]") count half; a figure found again does not.
+    text = steps[-1].outcome.text[:_HEAD] if steps[-1].outcome else ""
+    is_figure = any(int(number[:9]) > 1 for number in _FIGURE.findall(text))
+    return steps if is_figure else steps[len(steps) // 2 :]
 
 
-def _tells_something(step: Step) -> bool:
-    """Tell an answer with a figure in it from "nothing found", "0 rows" or "[]"."""
-    text = step.outcome.text if step.outcome else ""
-    return any(int(number[:9]) > 1 for number in _FIGURE.findall(text[:_HEAD]))
-
-
-def _near(calls: Sequence[Step]) -> list[Step]:
-    newest = calls[-1]
-    return tail_of(
-        calls,
-        lambda step: (
-            step.outcome_key == newest.outcome_key
-            and (step.asks or step.runs)
-            and (step is newest or step.nearness(newest) >= NEAR)
-        ),
-    )
+def _is_near(step: Step, newest: Step) -> bool:
+    return (step.asks or step.runs) and (step is newest or step.nearness(newest) >= NEAR)
 
 
 def _unmoved(calls: Sequence[Step]) -> list[Step]:
@@ -192,21 +181,11 @@ def _unmoved(calls: Sequence[Step]) -> list[Step]:
     return same if refuses and not aim_elsewhere(same) else []
 
 
-def _known(calls: Sequence[Step]) -> list[Step]:
-    return tail_of(calls, lambda step: step.asks and step.news < NEWS and not step.fresh)
-
-
 # --- calls of which nobody knows what came back ------------------------------------
 
 
 def _is_unanswered(step: Step) -> bool:
     return step.is_call and not step.outcome_known and not step.proposed and not step.stays_patient
-
-
-def _asks_again(own: Sequence[Step], row: Sequence[Step]) -> bool:
-    """Nothing is named that was not named before, and some calls are old ones."""
-    again = sum(not step.fresh for step in row)
-    return again >= _AGAIN and _named_anew(own, row) <= _NEW_NAMES * len(row)
 
 
 def _rewords(row: Sequence[Step]) -> bool:
@@ -216,22 +195,6 @@ def _rewords(row: Sequence[Step]) -> bool:
         return False
     shapes = {_FIGURE.sub("0", step.request) for step in row}
     return 2 * len(shapes) > len(row) and not name_other_targets(row)
-
-
-def _named_anew(own: Sequence[Step], row: Sequence[Step]) -> int:
-    """Count what the calls of the row name that no call before them did."""
-    known = frozenset[str]().union(*(step.names for step in own[: -len(row)]))
-    anew = 0
-    for step in row:
-        anew += _gain(step, known)
-        known |= step.names
-    return anew
-
-
-def _gain(step: Step, known: frozenset[str]) -> int:
-    if step.edits and step.fresh:
-        return _GAIN  # another change may do; only what came of it would tell
-    return len(step.names - known) or _moves_on(step)
 
 
 def _moves_on(step: Step) -> bool:

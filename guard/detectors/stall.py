@@ -8,7 +8,7 @@ only be told from work by reading, so a judge is asked (`Suspicion`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from guard.detectors.base import Detector, View, once_each, turns_of
@@ -82,30 +82,23 @@ class Suspicion:
         if not self._is_on:
             return None
         steps, weights = view.history.steps, view.history.weights
-        worth = question_worth(steps, weights, evidence=self._evidence, drought=self._drought)
-        if int(worth) <= self._reached:
-            self._reached = int(worth)
+        in_vain: set[Step] = set()
+        for step, weight in zip(reversed(steps), reversed(weights), strict=True):
+            if moves_on(step, weight):
+                break
+            if not step.thinks and not step.proposed:
+                in_vain.add(step)
+        # So many questions are worth asking: some evidence is worth one, a drought is another.
+        doubt = add_up(weights) / self._evidence + len(in_vain) / self._drought
+        worth = int(doubt + _ROUNDING)
+        if worth <= self._reached:
+            self._reached = worth
             return None
         is_early = self._asked_at is not None and view.seq - self._asked_at < self._every
         if is_early or any(signal.trips for signal in signals):
             return None
-        self._reached, self._asked_at = int(worth), view.seq
-        return _suspect(steps, weights)
-
-
-def question_worth(
-    steps: Sequence[Step], weights: Sequence[Weight], *, evidence: float, drought: int
-) -> float:
-    """Say how many questions' worth of doubt there is after these steps, from 0.
-
-    Args:
-        steps: Since a person spoke, oldest first.
-        weights: What each of them does to the stuck score.
-        evidence: How much of the score's evidence is worth one question.
-        drought: How many attempts that brought little are.
-    """
-    in_vain = len(list(_in_vain(steps, weights)))
-    return add_up(weights) / evidence + in_vain / drought + _ROUNDING
+        self._reached, self._asked_at = worth, view.seq
+        return _suspect(steps, weights, in_vain)
 
 
 def moves_on(step: Step, weight: Weight) -> bool:
@@ -113,17 +106,7 @@ def moves_on(step: Step, weight: Weight) -> bool:
     return weight.brings in _BRINGS or step.acted
 
 
-def _in_vain(steps: Sequence[Step], weights: Sequence[Weight]) -> Iterator[Step]:
-    """Give the attempts since the last that brought something, the newest first."""
-    for step, weight in zip(reversed(steps), reversed(weights), strict=True):
-        if moves_on(step, weight):
-            return
-        if not step.thinks and not step.proposed:
-            yield step
-
-
-def _suspect(steps: Sequence[Step], weights: Sequence[Weight]) -> Signal:
-    in_vain = set(_in_vain(steps, weights))
+def _suspect(steps: Sequence[Step], weights: Sequence[Weight], in_vain: set[Step]) -> Signal:
     pairs = zip(steps, weights, strict=True)
     rests_on = [step for step, weight in pairs if weight.gain > 0 or step in in_vain]
     repeats = sum(weight.gain > 0 for weight in weights)

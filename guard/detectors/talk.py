@@ -51,20 +51,11 @@ class Talk(Detector):
         if newest.is_call and not (newest.thinks or newest.hands_over):
             return None
         if newest.chant is not None:
-            return self._chants(newest, newest.chant)
+            summary = f"It said {quoted(newest.chant[:80])} again and again in one message."
+            return self.signal(Kind.MONOLOGUE, [newest], summary, limit=1)
         talk = last_talk(history.steps)
-        return surest(
-            (
-                self._talks(history, talk),
-                self._idles(history, talk),
-                self._reworded(history),
-                self._passed(history, talk),
-            )
-        )
-
-    def _chants(self, step: Step, chant: str) -> Signal:
-        summary = f"It said {quoted(chant[:80])} again and again in one message."
-        return self.signal(Kind.MONOLOGUE, [step], summary, limit=1)
+        own = (self._talks(history, talk), self._idles(history, talk), self._reworded(history))
+        return surest((*own, self._passed(history, talk)))
 
     # --- one agent --------------------------------------------------------------------
 
@@ -94,7 +85,7 @@ class Talk(Detector):
     def _limits(self, history: History, talk: Sequence[Step]) -> tuple[float, float, int]:
         """Give what still counts as nothing new, and in how many messages."""
         fresh, share, messages = self._rule.fresh, self._rule.new_terms, self._rule.messages
-        if not history.has_calls:
+        if not history.calls:
             # Only what is said is known of this run: it needs more evidence.
             fresh, messages = fresh / 2, messages + _MORE
             last = talk[-messages:]
@@ -111,7 +102,8 @@ class Talk(Detector):
         if newest.is_call or newest.nudged:
             return None
         count = max(_REWORDED, self._rule.messages - 1) + only_announces(history.steps)
-        last = history.of_agent(newest.agent).messages[-count:]
+        said = (one for one in history.steps if one.agent == newest.agent and not one.is_call)
+        last = list(said)[-count:]
         if len(last) < count or len({step.request for step in last}) == 1 or count_on(last):
             return None
         if any(_is_matter(step, newest) for step in history.between(last[0], newest)):
@@ -143,7 +135,7 @@ class Talk(Detector):
         last = talk[-rounds * round_of :]
         if all(step.hands_over for step in last):
             round_of = agents
-        elif not history.has_calls and 2 * _count_terms(last) > len(last):
+        elif not history.calls and 2 * _count_terms(last) > len(last):
             # Thanks and farewells name hardly a thing; what does needs more evidence.
             fresh, rounds = fresh / 2, rounds + 1
         least = (rounds - 1) * round_of

@@ -92,10 +92,10 @@ class Field:
     def holds(self, value: Any) -> bool:
         """Tell whether a value may stand there; tables check themselves."""
         if self.is_list:
-            return isinstance(value, list | tuple) and all(map(self._holds_one, value))
-        return self.is_table or self._holds_one(value)
-
-    def _holds_one(self, value: Any) -> bool:
+            one = replace(self, kind=str)
+            return isinstance(value, list | tuple) and all(map(one.holds, value))
+        if self.is_table:
+            return True
         is_kind = isinstance(value, _KINDS.get(self.kind, _TEXT)[2])
         is_kind = is_kind and isinstance(value, bool) is (self.kind is bool)
         return is_kind and (self.allowed is None or value in self.allowed)
@@ -153,22 +153,20 @@ def is_section(kind: Any) -> bool:
 
 
 def _fields_of(shape: Any) -> dict[str, Field]:
-    hints = get_type_hints(shape, include_extras=True)
-    return {one.name: _field(one, hints[one.name]) for one in fields(shape)}
+    hints, found = get_type_hints(shape, include_extras=True), {}
+    for one in fields(shape):
+        hint, notes = hints[one.name], dict[type, Any]()
+        while get_origin(hint) in {Annotated, Union, UnionType}:
+            hint, *others = get_args(hint)
+            notes |= {type(note): note for note in others}
+        words = tuple(hint) if isinstance(hint, type) and issubclass(hint, StrEnum) else None
+        allowed = notes.get(Within) or notes.get(Like) or notes.get(tuple) or words
+        found[one.name] = Field(one.name, hint, one.default, allowed, notes.get(str, ""))
+    return found
 
 
 fields_of: Callable[[Any], dict[str, Field]] = functools.cache(_fields_of)
 """Gives the fields of a dataclass by name, in order."""
-
-
-def _field(one: Any, hint: Any) -> Field:
-    notes: dict[type, Any] = {}
-    while get_origin(hint) in {Annotated, Union, UnionType}:
-        hint, *others = get_args(hint)
-        notes |= {type(note): note for note in others}
-    words = tuple(hint) if isinstance(hint, type) and issubclass(hint, StrEnum) else None
-    allowed = notes.get(Within) or notes.get(Like) or notes.get(tuple) or words
-    return Field(one.name, hint, one.default, allowed, notes.get(str, ""))
 
 
 def schema_of(kind: Any) -> dict[str, Any]:

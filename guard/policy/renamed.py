@@ -51,10 +51,9 @@ def _today(name: str, value: Any) -> Any:
         return sorted(_renamed(dict.fromkeys(value)), key=order.index)
     if not isinstance(value, Mapping):
         return value
+    tables = {key: renewed(one) for key, one in value.items() if isinstance(one, Mapping)}
     if name in SCOPES:
-        return {
-            key: renewed(one) if isinstance(one, Mapping) else one for key, one in value.items()
-        }
+        return {**value, **tables}
     return _renamed(value) if name == "ladder" else dict(value)
 
 

@@ -160,8 +160,12 @@ class TurnReader:
             return ReadTurn(Kind.ACTION if self._blanks >= _BLANKS else Kind.NOISE, turn)
         self._blanks = 0
         answered = self._answer(turn)
-        if answered is None and _is_to_do_list(turn):
-            answered = ReadTurn(Kind.NOISE, turn)
+        if answered is None and turn.tool is None:
+            # A list with boxes to tick, shown again with each change, is no attempt.
+            lines = (turn.content or "")[:_LONGEST].splitlines()
+            ticked = sum(_BOX.match(line) is not None for line in lines)
+            if ticked > 1 and 2 * ticked >= len(lines):
+                answered = ReadTurn(Kind.NOISE, turn)
         if answered is not None:
             return answered
         self._last_agent = turn.agent
@@ -206,21 +210,18 @@ class TurnReader:
             is_told = self._shows if is_report(turn) else turn.role is Role.TOOL and not turn.tool
             return self._reply(turn) if is_told else None
         if turn.role is Role.TOOL or is_report(turn):
-            place = next((at for at, call in enumerate(self._open) if _fits(turn, call)), None)
-        else:
-            place = self._asked_of(turn)
-        return None if place is None else self._close(place, turn)
-
-    def _asked_of(self, turn: Turn) -> int | None:
-        """Give the newest open call that another agent's message answers."""
+            if turn.content is None and turn.result is None and turn.error is None:
+                return None
+            fits = (at for at, call in enumerate(self._open) if turn.tool in {None, call.tool})
+            place = next(fits, None)
+            return None if place is None else self._close(place, turn)
         if turn.tool is not None or not turn.content or not turn.agent:
             return None
-        call = self._open[-1]
-        if call.agent and turn.agent.startswith(call.agent):
-            return None  # who calls thinks aloud, perhaps under a longer name
-        if not call.agent and turn.agent in self._callers:
-            return None  # a colleague speaks; an environment never calls anything
-        return len(self._open) - 1
+        # Another agent's message answers the newest call, unless who calls thinks aloud,
+        # perhaps under a longer name, or a colleague speaks: an environment never calls anything.
+        caller = self._open[-1].agent
+        is_team = turn.agent.startswith(caller) if caller else turn.agent in self._callers
+        return None if is_team else self._close(-1, turn)
 
     def _close(self, place: int, answer: Turn) -> ReadTurn:
         self._was_answered = True
@@ -263,14 +264,13 @@ class TurnReader:
 
     def _count_repeats(self) -> list[int]:
         """Count how often each of the last replies came again; those that did not are left out."""
-        sorts: list[tuple[_Reply, list[_Reply]]] = []
+        sorts: list[list[_Reply]] = []
         for reply in self._replies:
-            known = next((again for first, again in sorts if reply.is_like(first)), None)
+            known = next((sort for sort in sorts if reply.is_like(sort[0])), None)
             if known is None:
-                sorts.append((reply, []))
-            else:
-                known.append(reply)
-        return [len(again) for _, again in sorts if again]
+                sorts.append(known := [])
+            known.append(reply)
+        return [len(sort) - 1 for sort in sorts if len(sort) > 1]
 
     def _is_route(self, turn: Turn) -> bool:
         """Tell a line that only says who is next: an agent, one just asked, or "the agent"."""
@@ -306,12 +306,14 @@ class TurnReader:
         again = [one for one in before if message.repeats(one)]
         if not again and self._is_awaited():
             self._users_answer = True
-            return self._close(len(self._open) - 1, turn)
+            return self._close(-1, turn)
         self._messages.append(message)
         action, self._action = self._action, False
-        if again and action and message.complains:
+        if again and action and message.complains:  # what came of handing in the work
             times = sum(one.to == message.to for one in again) + 1
-            return ReadTurn(Kind.REFUSAL, self._as_submission(turn), times=times)
+            attempt = replace(turn, role=Role.ASSISTANT, agent=self._last_agent, tool=SUBMISSION)
+            handed_in = replace(attempt, args={}, content=None, error=said)
+            return ReadTurn(Kind.REFUSAL, handed_in, times=times)
         if again and not (action and message.terms):  # a bare "go on" is no new word
             return ReadTurn(Kind.NUDGE, turn)
         insists = message.complains and any(message.insists(one) for one in before)
@@ -320,12 +322,10 @@ class TurnReader:
 
     def _says_the_same(self) -> bool:
         """Its last two messages are one, whatever a person said between them."""
-        if len(self._replies) < 2:  # noqa: PLR2004 - two messages
+        last = [(one.attempt.tool, one.attempt.args) for one in list(self._replies)[-2:]]
+        if len(last) < 2 or last[0] != last[1]:  # noqa: PLR2004 - two messages
             return False
-        before, last = self._replies[-2].attempt, self._replies[-1].attempt
-        if (before.tool, before.args) != (last.tool, last.args):
-            return False
-        return bool(terms_of(str(last.args)) - terms_of("input"))
+        return bool(terms_of(str(last[1][1])) - terms_of("input"))
 
     def _is_awaited(self) -> bool:
         """A call waits for an answer, and this log gives answers in the user's name.
@@ -335,18 +335,6 @@ class TurnReader:
         if not self._open or self._open[-1].tool in self._self_told:
             return False
         return len(self._open) == 1 or self._users_answer
-
-    def _as_submission(self, refusal: Turn) -> Turn:
-        """Read a refusal as what came of handing in the work."""
-        return replace(
-            refusal,
-            role=Role.ASSISTANT,
-            agent=self._last_agent,
-            tool=SUBMISSION,
-            args={},
-            content=None,
-            error=refusal.content,
-        )
 
 
 @dataclass(slots=True)
@@ -407,18 +395,3 @@ class _UserMessage:
 
 def _complains(said: str) -> bool:
     return looks_failed(said) or _COMPLAINS.search(said[:_SHORT]) is not None
-
-
-def _is_to_do_list(turn: Turn) -> bool:
-    """Tell a list with boxes to tick, shown again with each change."""
-    if turn.tool is not None or not turn.content:
-        return False
-    lines = turn.content[:_LONGEST].splitlines()
-    ticked = sum(_BOX.match(line) is not None for line in lines)
-    return ticked > 1 and 2 * ticked >= len(lines)
-
-
-def _fits(result: Turn, call: Turn) -> bool:
-    if all(text is None for text in (result.content, result.result, result.error)):
-        return False
-    return result.tool is None or result.tool == call.tool

@@ -9,35 +9,15 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from guard.reading import read_words
 from guard.turn import ActionClass
 
-
-def listed(words: str) -> frozenset[str]:
-    """Give the words of a list that stands on few lines."""
-    return frozenset(words.split())
-
-
+_NAMES, _COMMANDS, _ARGUMENTS = map(read_words, ("names", "commands", "arguments"))
 _NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-
-_SHELLS = listed("bash shell sh zsh terminal powershell cmd console command")
-_RUNS = listed("run exec execute process")
-_EDITS = listed("edit patch replace insert append multiedit notebookedit write")
-_CHANGES = listed("create delete update move rename remove save modify undo")
-_FILES = listed("file files dir directory folder notebook lines code")
-_SEARCHES = listed("search grep glob find query lookup websearch ripgrep")
-_READS = listed(
-    "read view open cat list ls show get fetch load check describe inspect count status "
-    "stat scroll goto browse extract download webfetch poll wait watch sleep output "
-    "preview screenshot"
-)
-# Thinking aloud changes nothing, however new the thought.
-_THINKS = listed("think thinking thought reflect reason hypothesis hypothesize")
-_TESTS = listed("test tests pytest jest unittest verify")
-_HANDS_OVER = listed("handoff transfer delegate handover escalate route")
-_LEARNS, _TALKS = _READS | _THINKS, _HANDS_OVER | _THINKS
+_LEARNS, _TALKS = _NAMES["reads"] | _NAMES["thinks"], _NAMES["hands_over"] | _NAMES["thinks"]
 PATH_ARGUMENTS = (
     "file_path",
     "filepath",
@@ -50,11 +30,6 @@ PATH_ARGUMENTS = (
 """Arguments that name a file; the surest first."""
 _PATH_KEYS = frozenset(PATH_ARGUMENTS)
 
-# With a path, these say what the file is to hold.
-_TEXTS = listed(
-    "content contents file_text insert_text new_content new_str new_string old_str "
-    "old_string patch replacement"
-)
 _PATCH = ("*** Begin Patch", "diff --git ", "--- a/")
 _STATEMENTS = ("query", "sql", "statement")
 _SQL_HEAD = 200
@@ -63,7 +38,6 @@ _SQL = re.compile(
     r"|drop|alter|merge|truncate|replace|grant)\b",
     re.IGNORECASE,
 )
-_SQL_ASKS = listed("select with show explain describe pragma values")
 
 _TEST_COMMAND = re.compile(
     r"(?:^|[;&|(]|\s)(?:\S*/)?(?:pytest|py\.test|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|gotestsum"
@@ -78,46 +52,16 @@ _EDIT_COMMAND = re.compile(
 )
 # Apart from those above: it begins with one sign, and is looked for at a tenth of their cost.
 _REDIRECT = re.compile(r">(?<![0-9&>=-]>)>?(?!&)\s?(?!/dev/)[\w./~\"'$-]")
-# One of these stands in whatever the expressions find: looking is cheaper than they are.
-_TEST_HINTS = listed("test tox nox jest mocha rspec phpunit")
-_EDIT_HINTS = listed("sed patch git tee mv cp rm mkdir touch chmod ln")
-_SEARCH_WORDS = listed("grep rg ag ack find fd locate which whereis fgrep egrep")
-_READ_WORDS = listed(
-    "cat ls head tail less more pwd wc echo stat file tree du df ps env printenv date "
-    "whoami id uname hostname diff cmp sort uniq cut nl sed awk jq type sleep wait true "
-    "uptime free printf md5sum sha1sum sha256sum cksum sum xxd od hexdump strings readelf "
-    "objdump nm dig nslookup ping history man help top lsof"
-)
-_READ_SUBCOMMANDS = {
-    "git": listed("status log diff show branch blame remote ls-files describe"),
-    "kubectl": listed("get describe logs top"),
-    "docker": listed("ps logs inspect images"),
-    "gh": listed("run pr issue api"),
-    "pip": listed("list show freeze"),
-    "npm": listed("ls list view"),
-    "systemctl": listed("status"),
-}
-_PROGRAMS = _READ_WORDS | _SEARCH_WORDS | _READ_SUBCOMMANDS.keys()
-_LEADERS = listed("sudo time timeout nohup env command exec xargs")
+_LEADERS = _COMMANDS["leaders"]
+_READ_SUBCOMMANDS = read_words("subcommands")
+_READ_ALONE = _COMMANDS["reads"] | _COMMANDS["searches"] | {"cd"}
+_PROGRAMS = _COMMANDS["reads"] | _COMMANDS["searches"] | _READ_SUBCOMMANDS.keys()
 
-_WAIT_NAMES = listed("wait poll sleep watch await status progress output heartbeat noop idle pause")
-# Asking how such a thing stands is waiting for it.
-_TAKE_TIME = listed("job jobs build builds deployment pipeline")
-_WAIT_ARGS = listed("wait_ms wait wait_seconds delay_ms duration_ms sleep")
-_MOVES = listed(
-    "press key keypress click scroll swipe move step next tap forward backward turn play "
-    "walk jump advance"
-)
-_DEBUGGERS = listed("gdb pdb lldb debugger debug")
-_DEBUGGER_STEPS = listed("c cont continue n next s step finish fin")
 _WAIT_COMMAND = re.compile(
     r"(?:^|[;&|]\s*)(?:wait|watch)\b"
     r"|\b(?:sleep \d|kubectl (?:get|wait|rollout)|gh (?:run|pr checks)|squeue"
     r"|docker (?:compose )?ps|systemctl (?:is-active|status)|tail -[fFn]|nvidia-smi|top -b)"
     r"|\b(?:curl|wget)\b[^|;]{0,200}(?:health|ready|status|ping|alive)"
-)
-_WAIT_HINTS = listed(
-    "wait watch sleep kubectl gh squeue docker systemctl tail nvidia-smi top curl wget"
 )
 # Words that speak of waiting wherever they stand in a short answer; the others
 # only as the state of something, or as the whole answer: builds and servers say
@@ -128,10 +72,7 @@ _WAIT_ANSWER = re.compile(
     r"|scheduled|initiali[sz]ing|waiting)\b"
     r"|\A\W*(?:running|building|provisioning|processing|starting|waiting|scheduled)\W*\Z"
 )
-_WAIT_WORDS = listed(
-    "pending progress running queued ready finished stat phase building provisioning "
-    "processing starting waiting scheduled"
-)
+_WAIT_WORDS = read_words("answers")["waiting"]
 _QUESTIONS = frozenset(
     {ActionClass.READ, ActionClass.SEARCH, ActionClass.TEST_RUN, ActionClass.MESSAGE}
 )
@@ -150,9 +91,11 @@ def classify(tool: str | None, command: str, args: Mapping[str, Any]) -> ActionC
     if tool is None:
         return ActionClass.MESSAGE
     words = _words(tool)
-    if (statement := _statement_of(args)) is not None:
-        return ActionClass.SEARCH if statement in _SQL_ASKS else ActionClass.OTHER
-    if command and _read_name(tool).runs:
+    for value in map(args.get, _STATEMENTS):
+        if isinstance(value, str) and (found := _SQL.match(value[:_SQL_HEAD])):
+            asks_it = found[1].lower() in _COMMANDS["sql_asks"]
+            return ActionClass.SEARCH if asks_it else ActionClass.OTHER
+    if command and read_name(tool).runs:
         return _classify_command(command[:_LONGEST_COMMAND])
     if tool in {"str_replace_editor", "str_replace_based_edit_tool"}:
         verb = str(args.get("command", ""))
@@ -166,31 +109,17 @@ def classify(tool: str | None, command: str, args: Mapping[str, Any]) -> ActionC
 
 def _classify_arguments(command: str, args: Mapping[str, Any], *, has_path: bool) -> ActionClass:
     """Tell an action whose name says nothing by what it is given: a path and a text, a command."""
-    if has_path and not _TEXTS.isdisjoint(args):
+    if (has_path and not _ARGUMENTS["texts"].isdisjoint(args)) or command.startswith(_PATCH):
         return ActionClass.FILE_EDIT
-    if command.startswith(_PATCH):
-        return ActionClass.FILE_EDIT
-    if _first_word(command) in _PROGRAMS or _finds(_TEST_COMMAND, _TEST_HINTS, command):
+    is_test = _finds(_TEST_COMMAND, _COMMANDS["test_hints"], command)
+    if is_test or _leading_words(command)[0] in _PROGRAMS:
         return _classify_command(command)
     return ActionClass.OTHER
 
 
 def _finds(pattern: re.Pattern[str], hints: frozenset[str], command: str) -> bool:
     """Search a command, where one of the hints stands in it at all."""
-    return (
-        command != ""
-        and any(map(command.__contains__, hints))
-        and pattern.search(command) is not None
-    )
-
-
-def _statement_of(args: Mapping[str, Any]) -> str | None:
-    """Give the verb of a database statement: "select", "insert"."""
-    for name in _STATEMENTS:
-        value = args.get(name)
-        if isinstance(value, str) and (found := _SQL.match(value[:_SQL_HEAD])):
-            return found[1].lower()
-    return None
+    return any(map(command.__contains__, hints)) and pattern.search(command) is not None
 
 
 def asks(action: str, tool: str | None, command: str) -> bool:
@@ -205,7 +134,7 @@ def asks(action: str, tool: str | None, command: str) -> bool:
         return True
     if action == ActionClass.SHELL_EXEC:
         return _only_reads(command[:_LONGEST_COMMAND])
-    return tool is not None and action == ActionClass.OTHER and _read_name(tool).learns
+    return tool is not None and action == ActionClass.OTHER and read_name(tool).learns
 
 
 def waits(
@@ -227,38 +156,17 @@ def waits_by_call(tool: str | None, command: str, args: Mapping[str, Any] | None
     """Tell whether a call says that it waits: by its name, its arguments, its command."""
     if tool is None:
         return False
-    if _read_name(tool).waits or (args and not _WAIT_ARGS.isdisjoint(args)):
+    if read_name(tool).waits or (args and not _ARGUMENTS["waits"].isdisjoint(args)):
         return True
-    return _finds(_WAIT_COMMAND, _WAIT_HINTS, command[:_LONGEST_COMMAND])
+    return _finds(_WAIT_COMMAND, _COMMANDS["wait_hints"], command[:_LONGEST_COMMAND])
 
 
 def tells_to_wait(tool: str | None, answer: str) -> bool:
     """Tell whether a short answer to a call says that something takes its time."""
-    return tool is not None and 0 < len(answer) <= _LONGEST_WAIT_ANSWER and _speaks_of_wait(answer)
-
-
-@functools.lru_cache(maxsize=512)
-def _speaks_of_wait(answer: str) -> bool:
+    if tool is None or not 0 < len(answer) <= _LONGEST_WAIT_ANSWER:
+        return False
     low = answer.lower()
     return any(map(low.__contains__, _WAIT_WORDS)) and _WAIT_ANSWER.search(low) is not None
-
-
-def thinks(tool: str | None) -> bool:
-    """Tell whether a call only thinks aloud: it learns nothing and changes nothing.
-
-    >>> thinks("express_hypothesis"), thinks("read_file")
-    (True, False)
-    """
-    return tool is not None and _read_name(tool).thinks
-
-
-def hands_over(tool: str | None) -> bool:
-    """Tell whether a call passes the matter on to another agent.
-
-    >>> hands_over("transfer_to_billing"), hands_over("hand_over"), hands_over("move_file")
-    (True, True, False)
-    """
-    return tool is not None and _read_name(tool).hands_over
 
 
 def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
@@ -272,13 +180,17 @@ def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
     words = _words(tool)
     if isinstance(action := (args or {}).get("action"), str):
         words = words | _words(action)
-    if words & _DEBUGGERS and isinstance(command := (args or {}).get("command"), str):
-        return command.strip().lower() in _DEBUGGER_STEPS
-    return bool(words & _MOVES) and not words & _FILES
+    if words & _NAMES["debuggers"] and isinstance(command := (args or {}).get("command"), str):
+        return command.strip().lower() in _COMMANDS["debugger_steps"]
+    return bool(words & _NAMES["moves"]) and not words & _NAMES["files"]
 
 
-class _Name(NamedTuple):
-    """What a tool's name says of its calls."""
+class Name(NamedTuple):
+    """What a tool's name says of its calls.
+
+    `thinks`: they only think aloud, learn nothing and change nothing. `hands_over`: they
+    pass the matter on to another agent.
+    """
 
     thinks: bool
     hands_over: bool
@@ -288,15 +200,22 @@ class _Name(NamedTuple):
 
 
 @functools.lru_cache(maxsize=1024)
-def _read_name(tool: str) -> _Name:
+def read_name(tool: str) -> Name:
+    """Read a tool's name.
+
+    >>> read_name("express_hypothesis").thinks, read_name("transfer_to_billing").hands_over
+    (True, True)
+    >>> read_name("hand_over").hands_over, read_name("move_file").hands_over
+    (True, False)
+    """
     words = _words(tool)
     passes = "hand" in words and bool(words & {"off", "over"})
-    asks_of_jobs = bool(words & _TAKE_TIME) and bool(words & _READS)
-    return _Name(
-        thinks=bool(words & _THINKS),
-        hands_over=passes or bool(words & _HANDS_OVER),
-        waits=asks_of_jobs or (bool(words & _WAIT_NAMES) and "git" not in words),
-        runs=bool(words & (_SHELLS | _RUNS)),
+    asks_of_jobs = bool(words & _NAMES["take_time"]) and bool(words & _NAMES["reads"])
+    return Name(
+        thinks=bool(words & _NAMES["thinks"]),
+        hands_over=passes or bool(words & _NAMES["hands_over"]),
+        waits=asks_of_jobs or (bool(words & _NAMES["waits"]) and "git" not in words),
+        runs=bool(words & (_NAMES["shells"] | _NAMES["runs"])),
         learns=bool(words & _LEARNS),
     )
 
@@ -308,45 +227,36 @@ def _words(tool: str) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=1024)
 def _classify_name(words: frozenset[str], *, has_path: bool) -> ActionClass:
-    if "patch" in words or (words & _EDITS and (has_path or words & _FILES or len(words) == 1)):
+    is_on_file = has_path or bool(words & _NAMES["files"])
+    edits = "patch" in words or (words & _NAMES["edits"] and (is_on_file or len(words) == 1))
+    if edits or (words & _NAMES["changes"] and is_on_file):
         return ActionClass.FILE_EDIT
-    if words & _CHANGES and (words & _FILES or has_path):
-        return ActionClass.FILE_EDIT
-    if words & _TESTS:
-        return ActionClass.TEST_RUN
-    if words & _SEARCHES:
-        return ActionClass.SEARCH
-    if words & _READS:
-        return ActionClass.READ
-    return ActionClass.SHELL_EXEC if words & _SHELLS else ActionClass.OTHER
+    sorts = {
+        "tests": ActionClass.TEST_RUN,
+        "searches": ActionClass.SEARCH,
+        "reads": ActionClass.READ,
+        "shells": ActionClass.SHELL_EXEC,
+    }
+    return next((kind for name, kind in sorts.items() if words & _NAMES[name]), ActionClass.OTHER)
 
 
 @functools.lru_cache(maxsize=1024)
 def _classify_command(command: str) -> ActionClass:
-    if _finds(_TEST_COMMAND, _TEST_HINTS, command):
+    if _finds(_TEST_COMMAND, _COMMANDS["test_hints"], command):
         return ActionClass.TEST_RUN
-    if _finds(_EDIT_COMMAND, _EDIT_HINTS, command) or _REDIRECT.search(command):
+    if _finds(_EDIT_COMMAND, _COMMANDS["edit_hints"], command) or _REDIRECT.search(command):
         return ActionClass.FILE_EDIT
-    word = _first_word(command)
-    if word in _SEARCH_WORDS:
+    if _leading_words(command)[0] in _COMMANDS["searches"]:
         return ActionClass.SEARCH
     return ActionClass.READ if _only_reads(command) else ActionClass.SHELL_EXEC
 
 
 @functools.lru_cache(maxsize=1024)
 def _only_reads(command: str) -> bool:
-    parts = [part for part in re.split(r"\|\||&&|[|;\n]", command) if part.strip()]
-    return bool(parts) and all(_part_reads(part) for part in parts)
-
-
-def _part_reads(part: str) -> bool:
-    words = [word for word in part.split() if "=" not in word and word not in _LEADERS]
-    if not words:
-        return True
-    head = words[0].strip("`'\"($").rsplit("/", 1)[-1]
-    if head in _READ_SUBCOMMANDS:
-        return len(words) > 1 and words[1] in _READ_SUBCOMMANDS[head]
-    return head == "cd" or head in _READ_WORDS or head in _SEARCH_WORDS
+    return any(map(str.isalnum, command)) and all(
+        second in _READ_SUBCOMMANDS[head] if head in _READ_SUBCOMMANDS else head in _READ_ALONE
+        for head, second in _programs_in(command)
+    )
 
 
 def verb_of(tool: str, command: str) -> str:
@@ -361,17 +271,16 @@ def verb_of(tool: str, command: str) -> str:
     return f"{tool} {head} {rest}" if head in _READ_SUBCOMMANDS and rest else f"{tool} {head}"
 
 
-@functools.lru_cache(maxsize=1024)
-def _leading_words(command: str) -> tuple[str, str]:
-    """Give the first word that does something, and the one after it."""
+def _programs_in(command: str) -> Iterator[tuple[str, str]]:
+    """Give what each part of a command line runs, and the word after it."""
     for part in re.split(r"\|\||&&|[|;\n]", command):
         words = [word for word in part.split() if "=" not in word and word not in _LEADERS]
-        if words and words[0] != "cd":
+        if words:
             head = words[0].strip("`'\"($").rsplit("/", 1)[-1]
-            return head, words[1] if len(words) > 1 else ""
-    return "", ""
+            yield head, words[1] if len(words) > 1 else ""
 
 
-def _first_word(command: str) -> str:
-    """Give the first word that does something: `cd x && grep y` greps."""
-    return _leading_words(command)[0]
+@functools.lru_cache(maxsize=1024)
+def _leading_words(command: str) -> tuple[str, str]:
+    """Give the first word that does something, and the next: `cd x && grep y` greps."""
+    return next((found for found in _programs_in(command) if found[0] != "cd"), ("", ""))

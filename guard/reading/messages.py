@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from guard.reading import read_words
 from guard.reading.terms import bounded
 
 if TYPE_CHECKING:
@@ -40,19 +41,7 @@ _WORK = re.compile(
     re.MULTILINE,
 )
 # One of these stands in whatever the expression finds: looking is cheaper than it.
-_WORK_HINTS = (
-    "Action",
-    "Observation",
-    "Command",
-    "Output",
-    "Tool",
-    "Result",
-    "Call",
-    ">",
-    "$",
-    "```",
-    "://",
-)
+_WORK_HINTS = read_words("talk")["work_hints"]
 _ANNOUNCES = re.compile(
     r"\b(?:let (?:me|us)|let['\u2019]s|i['\u2019](?:ll|m going to)"
     r"|i (?:will|should|need to|am going to)|we(?:['\u2019]ll| will| should| need to)"
@@ -66,32 +55,8 @@ _NUMBER = re.compile(
     r"\d+|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|first|second|third|fourth|fifth"
     r"|sixth|next|last)\b"
 )
-_FILLER_WORDS = """
-about above across after again against all along already also although always among and another
-any anything apolog appear approach are around ask asked attempt away back because been before
-begin being below better between both but call came can cannot carefully check clear clearly come
-complete completed completion confirm confirmed consider continue correct correctly could current
-currently determine did different does doing done down each either else end enough ensure even
-every everything exactly examine explore far few figure final find fine finish finished first
-focus following for found from further gain get gets getting give given goes going good got great
-had handle handled handles has have having help her here his how however idea identify
-implementation important indeed instead into investigate issue its itself just keep know known
-last least less let like look looked looking made make making many matter may maybe means might
-more most move much must need needed needs never new next not nothing now obtain okay once one
-only other our out over own perhaps place plan please point possible problem proceed provide put
-question quite rather really reason recheck remain remains request requested requirement
-requirements result results review revisit right said same satisfied saw say says second see seek
-seem seems seen shall she should show shows simply since some something soon sorry start started
-step steps still stop successfully such summarise summary sure take taken task team tell than
-thank thanks that the their them then there these they thing things think thinking third this
-those though through thus time told too toward tried try trying two under understand understanding
-understood unless until use used using verified verify very view visible want wanted was way well
-went were what when where whether which while who why will with within without work working would
-yes yet you your
-hello hi hey bye goodbye welcome pleasure nice wonderful glad happy pleased luck best wishes regards
-care cheers enjoy appreciate day today likewise
-"""
-_FILLER = frozenset(word[:_STEM] for word in _FILLER_WORDS.split())
+# The empty text is what remains of a short word without figures.
+_FILLER = frozenset(word[:_STEM] for word in (*read_words("talk")["filler"], ""))
 
 
 # Asked of the same names of agents, turn by turn.
@@ -103,23 +68,18 @@ def terms_of(text: str) -> frozenset[str]:
     ['hold', 'loan', 'retur']
     """
     text = bounded(text)
-    if text.isascii():
-        return frozenset(_stems(text) - _FILLER)
     stems: set[str] = set()
+    if text.isascii():
+        words = set(text.lower().encode().translate(_APART).decode().split())
+        stems.update(word[:_STEM] for word in words if len(word) >= _SHORTEST)
+        stems.update(word.strip(_ALPHABET) for word in words if len(word) < _SHORTEST)
+        return frozenset(stems - _FILLER)
     for word in _WORD.findall(text.lower()):
         if word[0] < _IDEOGRAPHS:
             stems.add(word[:_STEM])
         else:  # written without spaces: pairs of signs are its words
             stems.update(word[at : at + 2] for at in range(len(word) - 1))
     return frozenset(stems - _FILLER)
-
-
-def _stems(text: str) -> set[str]:
-    words = set(text.lower().encode().translate(_APART).decode().split())
-    stems = {word[:_STEM] for word in words if len(word) >= _SHORTEST}
-    stems.update(word.strip(_ALPHABET) for word in words if len(word) < _SHORTEST)
-    stems.discard("")
-    return stems
 
 
 def shows_work(text: str) -> bool:

@@ -1,7 +1,10 @@
-"""The identity of a call, and how it is shown.
+"""The identity of a call, how near it is to another, and how it is shown.
 
 Two calls are the same when they ask for the same: argument order, the model's
-remarks about its own call and values made for one use do not count.
+remarks about its own call and values made for one use do not count. Nearness is told
+argument by argument: those with equal values are boilerplate and are skipped, what
+differs is compared. Page 2 and page 3 are different questions; the same body put at line
+29 and then at line 30 is the same action.
 """
 
 from __future__ import annotations
@@ -10,10 +13,14 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from hashlib import blake2b
+from itertools import chain, islice
 from typing import Any
 
-from guard.reading.classify import PATH_ARGUMENTS, classify, listed
+from guard.reading import read_words
+from guard.reading.classify import PATH_ARGUMENTS, classify
+from guard.reading.terms import bounded, likeness, texts_in, words_in
 from guard.reading.volatile import mask_scratch
 from guard.turn import Turn
 
@@ -35,27 +42,44 @@ _write_parts: Callable[[object, int], Iterable[str]] = (
 )
 
 # What a model writes about its call beside the call itself; it rewords it freely.
-_REMARKS = frozenset({"description", "explanation", "justification", "reasoning", "thought"})
+_REMARKS = read_words("arguments")["remarks"]
 # Values made anew for each call.
-_ONE_USE = listed(
-    "attempt call_id correlation_id idempotency_key nonce req_id request_id requestid "
-    "retry retry_count span_id timestamp tool_call_id tool_use_id trace_id traceid ts "
-    "cache_buster cachebust"
-)
+_ONE_USE = read_words("arguments")["one_use"]
 COMMANDS = ("command", "cmd", "script", "code", "input")
 _TARGETS = (*PATH_ARGUMENTS, "pattern", "query", "url", "regex", "search", "q", "name", "id")
 
 # Arguments that say which part of one thing is wanted: the next page of a file
 # is the same file. Whether a page brought anything is for the news to tell.
-PLACES = listed(
-    "cursor end end_line endline from length limit line line_number lines max_results n "
-    "num_results offset page page_size per_page skip start start_line startline timeout "
-    "to view_range verbose"
-)
+PLACES = read_words("arguments")["places"]
 _LONGEST_PLACE = 300
 _SHORT = 600
 _GIANT = 10**12
 _NUMBER = re.compile(r"\d+")
+_NESTED = (dict, list, tuple, Mapping)
+_BODY = 40
+_TEXT = 80
+_PROSE = 5
+_HEAD_TEXT = 600
+_TAIL_TEXT = 200
+_MOST = 100
+_NUMERIC = re.compile(r"[\d\s:.,;()\[\]-]+")
+
+_DATE = re.compile(r"\d{4}-\d\d")
+_PAGERS = re.compile(r"\b(?:sed -n|head|tail|awk 'NR)")
+_PAGER_HINTS = ("sed -n", "head", "tail", "awk 'NR")
+_NAME = re.compile(r"(?<=/)\w+|[a-z_]{3,}\w*")
+_NAME_OR_NUMBER = re.compile(r"(?<=/)\w+|[a-z_]{3,}\w*|\d+")
+# They are looked for in one token at a time, since most tokens of a run come again.
+_TOKEN = re.compile(r"[/\w]\w*")
+_APART = bytes(code if chr(code).isalnum() or chr(code) in "/_" else 32 for code in range(256))
+_TOKENS = 8192
+_names_in = functools.lru_cache(maxsize=_TOKENS)(_NAME.findall)
+_names_and_numbers_in = functools.lru_cache(maxsize=_TOKENS)(_NAME_OR_NUMBER.findall)
+
+NEAR = 0.54
+"""From here on two requests are near-equal."""
+ALIKE = 1 / 3
+"""Below it two requests have little in common."""
 
 
 def call_text(turn: Turn) -> str:
@@ -179,20 +203,12 @@ def headline(turn: Turn) -> str:
     if turn.tool is None:
         said = one_line(turn.content or "")
         return f'"{said}"' if len(said) <= _LONGEST_HEADLINE - 2 else f'"{said[:117]}…"'
-    detail = _gist(turn)
+    args = meant_args(turn.args)
+    targets = [value for value in map(args.get, _TARGETS) if isinstance(value, str | int)]
+    gist = command_of(turn) or next((str(value) for value in targets if value != ""), None)
+    detail = canonical_json(args) if gist is None and args else one_line(gist or "")
     line = f"{turn.tool} {detail}" if detail else turn.tool
     return line if len(line) <= _LONGEST_HEADLINE else f"{line[: _LONGEST_HEADLINE - 1]}…"
-
-
-def _gist(turn: Turn) -> str:
-    if command := command_of(turn):
-        return one_line(command)
-    args = meant_args(turn.args)
-    for name in _TARGETS:
-        value = args.get(name)
-        if isinstance(value, str | int) and value != "":
-            return one_line(str(value))
-    return canonical_json(args) if args else ""
 
 
 def _cut(text: str) -> str:
@@ -233,14 +249,7 @@ def mask_places(text: str, args: Mapping[str, Any] | None) -> str:
     """
     if not args or len(text) > _SHORT or PLACES.isdisjoint(args):
         return text
-    return _mask(text, frozenset([_place(args[name]) for name in PLACES.intersection(args)]))
-
-
-# An answer is read for what failed and for what is new, and often comes again.
-@functools.lru_cache(maxsize=64)
-def _mask(text: str, places: frozenset[str]) -> str:
-    if not any(place in text for place in places):
-        return text
+    places = {_place(args[name]) for name in PLACES.intersection(args)}
     return _NUMBER.sub(lambda found: "<~>" if found[0] in places else found[0], text)
 
 
@@ -249,3 +258,110 @@ def _place(value: object) -> str:
     if isinstance(value, int) and abs(value) < _GIANT:
         return str(value)
     return value[:_LONGEST_PLACE] if isinstance(value, str) else ""
+
+
+# --- how near two calls are ----------------------------------------------------------
+
+
+class Argument:
+    """One argument of a call; its words are read when first compared."""
+
+    def __init__(self, name: str, value: object) -> None:
+        """Hold a value as a text, and as much of it as is compared."""
+        if isinstance(value, str):
+            text = value
+        elif isinstance(value, int) and abs(value) < _GIANT:
+            text = str(value)  # needs no writer; a giant one must not be printed
+        else:
+            nested = texts_in({"": value}) if isinstance(value, _NESTED) else ()
+            text = " ".join(nested) or canonical_json(value)
+        self._bounded = bounded(text, head=_HEAD_TEXT, tail=_TAIL_TEXT)
+        if text is not self._bounded:
+            # Texts are compared, and held for as long as the step is.
+            text = f"{self._bounded} #{len(text)} {hash(text)}"
+        self.text = text
+        self.is_body = len(text) >= _BODY
+        self.is_number = not self.is_body and _NUMERIC.fullmatch(text) is not None
+        # The next page of a file is the same file; another date is another question.
+        self.is_place = self.is_number and name.lower() in PLACES and not _DATE.search(text)
+
+    @property
+    def is_text(self) -> bool:
+        """It is written in words, and may be worded in any way; a path or an id is not."""
+        text = self.text
+        return " " in text and (len(text) >= _TEXT or "\n" in text)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word of it."""
+        return words_in(self._bounded)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names and numbers in it, none where it only says which part is wanted."""
+        if self.is_place:
+            return frozenset()
+        text = self._bounded
+        # `sed -n 900,950p file` pages by numbers; elsewhere a number is a name.
+        is_paged = any(map(text.__contains__, _PAGER_HINTS)) and _PAGERS.search(text)
+        find, low = _names_in if is_paged else _names_and_numbers_in, text.lower()
+        if low.isascii():  # two thirds of the cost with the expression
+            tokens = low.replace("/", " /").encode().translate(_APART).decode().split()
+        else:
+            tokens = _TOKEN.findall(low)
+        return frozenset(chain.from_iterable(map(find, tokens)))
+
+
+class Arguments(dict[str, Argument]):
+    """The arguments of a call by name, and what they name together.
+
+    >>> sorted(read_arguments({"path": "src/db", "page": 7, "from": "2026-07-05"}).names)
+    ['05', '07', '2026', 'db', 'src']
+    """
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names and numbers in them: what the call is about."""
+        return frozenset[str]().union(*[one.names for one in self.values()])
+
+    @cached_property
+    def targets(self) -> frozenset[str]:
+        """The names in those that are no texts: what an action is done to."""
+        return frozenset[str]().union(*[one.names for one in self.values() if not one.is_text])
+
+    @cached_property
+    def aims(self) -> frozenset[str]:
+        """The names in those that are no prose either: what a call is aimed at."""
+        terse = [one for one in self.values() if one.text.count(" ") < _PROSE]
+        return frozenset[str]().union(*[one.names for one in terse if not one.is_text])
+
+
+def read_arguments(args: Mapping[str, object] | None) -> Arguments:
+    """Read the first arguments of a call; nested values count as one text each."""
+    first = islice(args.items(), _MOST) if args else ()
+    return Arguments([(name := str(key), Argument(name, value)) for key, value in first])
+
+
+def nearness(one: Arguments, other: Arguments, *, acts: bool) -> float:
+    """Give how near two calls of one verb are, in [0, 1]; 1 means equal.
+
+    Args:
+        one: The arguments of a call.
+        other: Those of another call of the same verb.
+        acts: The calls change something: where they do it matters less than what.
+    """
+    least, shares_body, numbers_moved = 1.0, False, False
+    for name in one.keys() | other.keys():
+        first, second = one.get(name), other.get(name)
+        if first is None or second is None:
+            least = min(least, ALIKE)
+        elif first.text == second.text:
+            shares_body = shares_body or first.is_body
+        elif first.is_number and second.is_number:
+            numbers_moved = True
+        else:
+            least = min(least, likeness(first.words, second.words))
+            shares_body = shares_body or (first.is_body and least >= NEAR)
+    if numbers_moved and not (acts and shares_body):
+        return 0.0
+    return least

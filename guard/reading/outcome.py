@@ -9,11 +9,13 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from guard.reading import read_words
 from guard.reading.normalize import canonical_json, mask_places
 from guard.reading.terms import BRIEF, Memo, masked_lines, terms_in, words_in
 from guard.reading.volatile import HOLE, mask_failure
 from guard.turn import Turn
 
+_WORDS = read_words("answers")
 _HEAD = 4000
 _COMPARED = 12_000
 _REMEMBERED, _HEADS = 64, 256
@@ -46,27 +48,7 @@ _FAILS_EARLY = re.compile(
     r"|did not match|no replacement was performed|invalid (?:command|syntax|argument|input)"
 )
 # One of these stands in whatever the expression above finds: looking is cheaper than it.
-_EARLY_HINTS = (
-    "not ",
-    "no such",
-    "no mod",
-    "modulenot",
-    "denied",
-    "syntax",
-    "unrecog",
-    "exit",
-    "nothing to",
-    "no changes",
-    "unable",
-    "traceback",
-    "non-zero",
-    "timed",
-    "refused",
-    "is a dir",
-    "unknown",
-    "no replace",
-    "invalid",
-)
+_EARLY_HINTS = _WORDS["early_hints"]
 _LAST_LINE_ERROR = re.compile(r"\s{0,8}[\w.]{0,80}(?:Error|Exception|Failure)\b(?:[:(]|$)")
 _TESTS_FAILED = re.compile(r"([1-9]\d{0,6})(?: tests?)? (?:failed|failures?|errors?)\b")
 _TELLS_WHY = re.compile(
@@ -74,21 +56,7 @@ _TELLS_WHY = re.compile(
     r"|[Cc]annot |[Nn]ot found|[Nn]o such|does not exist|[Uu]nknown |[Ii]nvalid |[Dd]enied"
     r"|[Rr]efused"
 )
-_WHY_HINTS = (
-    "rror",
-    "ERROR",
-    "xception",
-    "ail",
-    "FAIL",
-    "annot ",
-    "ot found",
-    "o such",
-    "not exist",
-    "nknown ",
-    "nvalid ",
-    "enied",
-    "efused",
-)
+_WHY_HINTS = _WORDS["why_hints"]
 _NAMES_AND_NUMBERS = re.compile(
     r"'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`|[^\s/\d_.\\]{0,100}+[/\d_.\\]\S*+|\b[a-z]+[A-Z]\w*"
 )
@@ -100,21 +68,9 @@ _MORE = re.compile(
 )
 _MORE_HINTS = ('ore"', "has more", "more results", '"next')
 # A first line of these words alone that names an answer announces it and is no part of it.
-_ANSWERS = words_in(
-    "answer answered answers observation output outputs received replied reply report reported"
-    " responded response result results return returned returns"
-)
-_CAME_BACK = words_in("came back")
-_OPENING = (
-    _ANSWERS
-    | _CAME_BACK
-    | words_in(
-        "a after an and are as below by call called come command commands executed executing"
-        " execution following follows for from function gave get given got have here i in is it"
-        " its last message my of on running said says shows step that the these this tool tools to"
-        " was we what when with you your"
-    )
-)
+_ANNOUNCED = _WORDS["announced"]
+_CAME_BACK = frozenset({"came", "back"})
+_OPENING = _ANNOUNCED | _CAME_BACK | _WORDS["opening"]
 _LONGEST_OPENING = 80
 _LATE = re.compile(r"timed out|time-?out\b")
 _ESSENTIAL_LINES = 3
@@ -217,7 +173,7 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
         outcome = _read_answer(text, is_error=is_error)
         if len(text) <= _COMPARED:
             _known.keep((text, is_error), outcome)
-    if outcome.failure is None or not _has_bare_number(outcome.failure):
+    if outcome.failure is None or not _BARE_NUMBER.search(outcome.failure):
         return outcome
     # Numbers that were not asked for are written as 0.
     named = frozenset(_BARE_NUMBER.findall(canonical_json(asked)))
@@ -230,8 +186,7 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
     whole, text = text, _unannounced(text)
     failures, terms = _count_failures(text), terms_in(text)
-    # "Error budgets" under an announcement does not start the answer.
-    failed = is_error or (looks_failed(whole) if failures is None else failures > 0)
+    failed = is_error or (looks_failed(text) if failures is None else failures > 0)
     failure = _tell_failure(text) if failed else None
     return Outcome(
         key=_identify(text, terms, failed=failed),
@@ -251,13 +206,8 @@ def _unannounced(text: str) -> str:
     if not rest or opening.rstrip()[-1:] not in {":", "."}:
         return text
     words = words_in(opening)
-    announces = words <= _OPENING and (words & _ANSWERS or words >= _CAME_BACK)
+    announces = words <= _OPENING and (words & _ANNOUNCED or words >= _CAME_BACK)
     return text[len(opening) + 1 :] if announces else text
-
-
-@functools.lru_cache(maxsize=_HEADS)
-def _has_bare_number(failure: str) -> bool:
-    return _BARE_NUMBER.search(failure) is not None
 
 
 @functools.lru_cache(maxsize=_HEADS)
@@ -314,17 +264,12 @@ def looks_failed(result: str) -> bool:
     head = result[:_FAILURE_HEAD].lower()
     if _FAILS_AT_START.match(head):
         return _SUCCEEDS.search(head.split("\n", 1)[0]) is None
-    if _fails_early(head.split("\n", 3)[:3]):
+    hints = [hint for hint in _EARLY_HINTS if hint in head]
+    early = [line for line in head.split("\n", 3)[:3] if any(map(line.__contains__, hints))]
+    if any(_FAILS_EARLY.search(line) for line in early if not _looks_like_source(line)):
         return _SUCCEEDS.search(head) is None
     last = result[-300:].rstrip().rsplit("\n", 1)[-1]
     return _LAST_LINE_ERROR.match(last) is not None
-
-
-def _fails_early(lines: list[str]) -> bool:
-    if not any(map("\n".join(lines).__contains__, _EARLY_HINTS)):
-        return False
-    hinted = [line for line in lines if any(map(line.__contains__, _EARLY_HINTS))]
-    return any(_FAILS_EARLY.search(line) for line in hinted if not _looks_like_source(line))
 
 
 def _looks_like_source(line: str) -> bool:

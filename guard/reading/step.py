@@ -14,32 +14,34 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from guard.nature import Retry, ToolNature, pick_args, progress_in
-from guard.reading.arguments import Arguments, nearness, read_arguments
 from guard.reading.classify import (
     PATH_ARGUMENTS,
     asks,
     classify,
-    hands_over,
     moves,
+    read_name,
     tells_to_wait,
-    thinks,
     verb_of,
     waits_by_call,
 )
 from guard.reading.messages import find_chant, shows_work, terms_of
 from guard.reading.normalize import (
+    Arguments,
     call_text,
     command_in,
     lasting_args,
     mask_request,
     meant_args,
+    nearness,
     one_line,
+    read_arguments,
     write_call,
 )
 from guard.reading.outcome import Outcome, has_timed_out, is_transient
 from guard.reading.terms import NEWS, Memo, bounded, words_in
 from guard.turn import ActionClass, Role, Turn
 
+# `timestamp` refuses the year 1, and reads a time without a zone in the machine's own.
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # So many new terms are found in any rewording.
@@ -113,7 +115,7 @@ def _read_call(turn: Turn, tool: str, call: str, args: Mapping[str, Any]) -> Act
     command = command_in(args)
     action_class = turn.action_class or classify(tool, command, args).value
     request = mask_request(turn, call, args)
-    passes_on, is_thought = hands_over(tool), thinks(tool)
+    name = read_name(tool)
     return Action(
         verb=verb_of(tool, command),
         action_class=action_class,
@@ -128,9 +130,9 @@ def _read_call(turn: Turn, tool: str, call: str, args: Mapping[str, Any]) -> Act
         waits=waits_by_call(tool, command, args),
         moves=moves(tool, args),
         edits=action_class == ActionClass.FILE_EDIT,
-        thinks=is_thought,
-        hands_over=passes_on,
-        terms=terms_of(request) if passes_on or is_thought else frozenset(),
+        thinks=name.thinks,
+        hands_over=name.hands_over,
+        terms=terms_of(request) if name.hands_over or name.thinks else frozenset(),
     )
 
 
@@ -323,7 +325,8 @@ def read_step(
     progress, what asking again means. Without `keep_verbatim` the turn's own words are
     not kept.
     """
-    action = action or read_action(turn)
+    action, ts = action or read_action(turn), turn.ts
+    is_tool = turn.role is Role.TOOL and turn.tool is None
     asked: dict[str, Any] = dict(zip(_OF_ACTION, _read_off(action), strict=True))
     asked |= _ask_anew(turn, action, outcome, nature)
     request, terms = asked["request"], asked["terms"]
@@ -333,8 +336,9 @@ def read_step(
         **asked,
         seq=seq,
         key=turn.key,
-        at=_seconds_of(turn.ts) if turn.ts else None,
-        agent=speaker(turn),
+        at=(ts.replace(tzinfo=ts.tzinfo or UTC) - _EPOCH).total_seconds() if ts else None,
+        # Tools and models of a run without names are one each.
+        agent=turn.agent if turn.agent is not None else TOOL if is_tool else "",
         proposed=turn.is_proposed,
         outcome=outcome,
         news=news,
@@ -349,9 +353,12 @@ def read_step(
     )
 
 
-def _seconds_of(ts: datetime) -> float:
-    # `timestamp` refuses the year 1, and reads a time without a zone in the machine's own.
-    return ((ts if ts.tzinfo else ts.replace(tzinfo=UTC)) - _EPOCH).total_seconds()
+def _count_new(terms: frozenset[str], before: Sequence[Step]) -> int:
+    for step in reversed(before):
+        if not terms:
+            break
+        terms -= step.terms
+    return len(terms)
 
 
 def _ask_anew(
@@ -366,7 +373,10 @@ def _ask_anew(
         args = meant_args(pick_args(turn.args, nature.loop_key))
         request = mask_request(turn, write_call(turn.tool, args), args)
         anew["arguments"] = read_arguments(args)
-    if _is_told_by_its_text(turn, outcome):
+    # A call without arguments that is merely acknowledged (`step()`, "ok") asks for what the
+    # agent says beside it.
+    is_bare = turn.tool is not None and not turn.args and bool(turn.content)
+    if is_bare and outcome and not outcome.failed and "\n" not in outcome.text.strip():
         request = f"{request} {one_line(turn.content or '')}"
     if request is not action.request:
         anew |= {"request": request, "meaning": request, "words": words_in(request)}
@@ -384,9 +394,13 @@ def _weigh(
     before: Sequence[Step],
 ) -> tuple[Outcome | None, float, bool]:
     """Give the outcome as it counts, what of it is news, and whether it is better."""
-    improved = _has_improved(outcome, earlier)
     if outcome is None:
-        return None, news, improved
+        return None, news, False
+    improved = False
+    if outcome.failures is not None:
+        last_told = next((step.outcome for step in reversed(earlier) if step.outcome), None)
+        before_it = last_told.failures if last_told else None
+        improved = before_it is not None and outcome.failures < before_it
     if outcome.failure and outcome.failure in [step.failure for step in before]:
         news = 0.0  # a failure that is known tells nothing, whatever it quotes
     paths = nature.progress_key if nature and not outcome.failed else ()  # a failure is itself
@@ -394,31 +408,6 @@ def _weigh(
         last = next((step.outcome_key for step in reversed(earlier) if step.outcome_key), None)
         return outcome._replace(key=told), float(told != last), last is not None and told != last
     return outcome, news, improved
-
-
-def _count_new(terms: frozenset[str], before: Sequence[Step]) -> int:
-    for step in reversed(before):
-        if not terms:
-            break
-        terms -= step.terms
-    return len(terms)
-
-
-def _is_told_by_its_text(turn: Turn, outcome: Outcome | None) -> bool:
-    """A call without arguments that is merely acknowledged: `step()`, "ok".
-
-    What the agent says beside it is then what it asks for.
-    """
-    if turn.tool is None or turn.args or not turn.content or outcome is None:
-        return False
-    return not outcome.failed and "\n" not in outcome.text.strip()
-
-
-def speaker(turn: Turn) -> str:
-    """Name who acts: the agent; tools and models of a run without names are one."""
-    if turn.agent is not None:
-        return turn.agent
-    return TOOL if turn.role is Role.TOOL and turn.tool is None else ""
 
 
 def _is_patient(
@@ -434,13 +423,6 @@ def _is_patient(
     if action.waits or is_transient(outcome.text):
         return True
     return not action.command and has_timed_out(outcome.text)
-
-
-def _has_improved(outcome: Outcome | None, earlier: Sequence[Step]) -> bool:
-    if outcome is None or outcome.failures is None:
-        return False
-    last = next((step.outcome for step in reversed(earlier) if step.outcome), None)
-    return last is not None and last.failures is not None and outcome.failures < last.failures
 
 
 def verbatim_of(turn: Turn) -> Verbatim:

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from guard.reading.volatile import mask_job, mask_lines
+from guard.reading.volatile import mask_lines
 
 _HEAD, _TAIL = 9_000, 3_000
 _LONGEST_LINE = 300
@@ -108,8 +108,6 @@ def masked_lines(text: str) -> tuple[str, ...]:
     raw = list(filter(None, map(str.strip, text.split("\n"))))
     if len(text) > _LONGEST_LINE and raw and max(map(len, raw)) > _LONGEST_LINE:
         raw = [piece for line in raw for piece in _fold(line)]
-    if raw and raw[0][0] == "[":
-        raw = list(map(mask_job, raw))
     return tuple(mask_lines(raw))
 
 
@@ -212,7 +210,11 @@ class TermMemory:
         self._seen.update(dict.fromkeys(terms, at))
         self._by_turn.append((at, terms))
         while self._by_turn and self._by_turn[0][0] <= at - self._span:
-            self._forget(*self._by_turn.popleft())
+            then, old = self._by_turn.popleft()
+            for known in filter(None, (self._seen, self._before)):
+                for term in old:
+                    if known.get(term) == then:
+                        del known[term]
 
     def weigh(self, terms: frozenset[str], at: float) -> tuple[float, float]:
         """Remember an answer's terms; give the share that is new, in [0, 1].
@@ -233,12 +235,6 @@ class TermMemory:
             )
         self.note(terms, at)
         return new, never
-
-    def _forget(self, at: float, terms: frozenset[str]) -> None:
-        for known in (self._seen, self._before) if self._before else (self._seen,):
-            for term in terms:
-                if known.get(term) == at:
-                    del known[term]
 
 
 def texts_in(args: Mapping[str, Any] | None) -> list[str]:

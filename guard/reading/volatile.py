@@ -106,19 +106,20 @@ def mask_volatile(text: str) -> str:
     >>> mask_volatile("attempt 3: job is 40 % done")
     'attempt <~>: job is 40 % done'
     """
-    lines = text.split("\n")
-    if text[:1] == "[":
-        lines = list(map(mask_job, lines))
-    return "\n".join(mask_lines(lines))
+    return "\n".join(mask_lines(text.split("\n")))
 
 
 def mask_lines(lines: list[str]) -> list[str]:
     """Mask each line as `mask_volatile` does; give the same list where no digit stands.
 
-    >>> mask_lines(["no figures", "ready in 0.3s"])
-    ['no figures', 'ready in <~>']
+    >>> mask_lines(["[1] 46519", "no figures", "ready in 0.3s"])
+    ['<~>', 'no figures', 'ready in <~>']
     """
-    shapes = shape_of("\n".join(lines)).split("\n")
+    if lines and lines[0][:1] == "[":
+        lines = [HOLE if _JOB.fullmatch(line) else line for line in lines]
+    # Every plain digit as 0, and marks between words as spaces, sign for sign.
+    signs = "\n".join(lines).encode("utf-8", "surrogatepass").translate(_TO_SHAPE)
+    shapes = signs.decode("utf-8", "surrogatepass").split("\n")
     places = [at for at, shape in enumerate(shapes) if "0" in shape or not shape.isascii()]
     if not places:
         return lines
@@ -130,25 +131,6 @@ def mask_lines(lines: list[str]) -> list[str]:
     for place, line in zip(places, _mask_beside(some), strict=True):
         masked[place] = line
     return masked
-
-
-def mask_job(line: str) -> str:
-    """Replace what a shell says of a job it put into the background.
-
-    >>> mask_job("[1] 46519"), mask_job("[1] pytest")
-    ('<~>', '[1] pytest')
-    """
-    return HOLE if line[:1] == "[" and _JOB.fullmatch(line) else line
-
-
-def shape_of(text: str) -> str:
-    """Write every plain digit as 0, and marks between words as spaces, sign for sign.
-
-    >>> shape_of("matrix[12]=(0x7f)")
-    'matrix 00   0x0f '
-    """
-    signs = text.encode("utf-8", "surrogatepass").translate(_TO_SHAPE)
-    return signs.decode("utf-8", "surrogatepass")
 
 
 def mask_scratch(text: str) -> str:
@@ -183,16 +165,16 @@ def _suspects(shape: str) -> list[str]:
         _plain_shapes.clear()
     unknown = set(shape.split()).difference(_plain_shapes)
     suspects = [
-        word for word in unknown if ("0" in word or not word.isascii()) and _may_be_volatile(word)
+        word
+        for word in unknown
+        if ("0" in word or not word.isascii())
+        and len(word) <= _LONGEST_WORD
+        and _MAY_BE_VOLATILE.search(word)
+        and _HAS_DIGIT.search(word)
+        and _VOLATILE_SHAPE.search(word)
     ]
     _plain_shapes.update(unknown.difference(suspects))
     return suspects + [hint for hint in _TEMPORARY if hint in shape]
-
-
-def _may_be_volatile(shape: str) -> bool:
-    if len(shape) > _LONGEST_WORD or not _MAY_BE_VOLATILE.search(shape):
-        return False
-    return _HAS_DIGIT.search(shape) is not None and _VOLATILE_SHAPE.search(shape) is not None
 
 
 @functools.lru_cache(maxsize=8192)

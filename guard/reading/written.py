@@ -95,10 +95,9 @@ def as_call(turn: Turn) -> Turn:
     """
     if turn.role is not Role.ASSISTANT or turn.tool is not None or not turn.content:
         return turn
-    text = turn.content
-    if len(text) <= _LONGEST and (call := _first(text, (_tagged, _listed, _as_json))):
-        return _told(turn, call)
-    said, seen, result = text.partition(_OBSERVATION)
+    if call := _told(turn, (_tagged, _listed, _as_json)):
+        return call
+    said, seen, result = turn.content.partition(_OBSERVATION)
     if not seen and "Action" not in said:
         return turn
     if not said.strip():
@@ -125,10 +124,7 @@ def shown_call(turn: Turn) -> Turn | None:
     """
     if turn.role is not Role.ASSISTANT or turn.tool is not None or not turn.content:
         return None
-    if len(turn.content) > _LONGEST:
-        return None
-    call = _first(turn.content, (_fenced, _in_words))
-    return _told(turn, call) if call else None
+    return _told(turn, (_fenced, _in_words))
 
 
 def spoken_call(turn: Turn) -> Turn:
@@ -174,12 +170,13 @@ def reported(text: str) -> str:
     return text[announced.end() :].strip() if announced else text
 
 
-def _told(turn: Turn, call: _Call) -> Turn:
+def _told(turn: Turn, readings: tuple[Callable[[str], _Call | None], ...]) -> Turn | None:
+    """Give a turn as the first call that one of these reads in its text."""
+    text = turn.content or ""
+    calls = filter(None, (read(text) for read in readings))
+    if len(text) > _LONGEST or (call := next(calls, None)) is None:
+        return None
     return replace(turn, tool=call.tool, args=call.args, content=call.said.strip() or None)
-
-
-def _first(text: str, readings: tuple[Callable[[str], _Call | None], ...]) -> _Call | None:
-    return next((call for read in readings if (call := read(text)) is not None), None)
 
 
 # --- tags -----------------------------------------------------------------------------

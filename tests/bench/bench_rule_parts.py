@@ -20,36 +20,39 @@ from guard.detectors import errors, repeat, stagnation, talk
 from guard.detectors import score as stuck
 from guard.engine import Engine
 from guard.formats import read_recording
+from guard.policy import Policy
 
-PARTS: dict[str, tuple[Any, ...]] = {
-    "nothing": (),
+_NEVER = 50
+# What is switched off: settings as far as they go, or something else in the place of a part.
+PARTS: dict[str, Any] = {
+    "nothing": {},
     "repeat: figures that flicker": (repeat, "_flickering", lambda _: []),
     "repeat: series": (repeat.Repeat, "_series", lambda *_: iter(())),
     "repeat: comes back among others": (repeat.Repeat, "_recurring", lambda *_: iter(())),
-    "repeat: refused among others": (repeat, "_refused", lambda *_: []),
-    "errors: same failure": (errors, "_same", lambda _: []),
-    "errors: nearly the same request": (errors, "_near", lambda _: []),
-    "errors: same refusal": (errors, "_refusals", lambda _: []),
-    "errors: variants of a command": (errors, "_variants", lambda _: []),
-    "errors: insists": (errors, "_insists", lambda _: ([], [])),
+    "repeat: refused among others": (repeat, "tries_of", lambda *_: []),
+    "errors: same failure": {"errors": {"same": _NEVER}},
+    "errors: nearly the same request": {"errors": {"near": _NEVER}},
+    "errors: same refusal": {"errors": {"refused": _NEVER}},
+    "errors: variants of a command": {"errors": {"variants": _NEVER}},
+    "errors: insists": (errors, "aim_elsewhere", lambda _: True),
     "errors: agents one after another": (errors.Errors, "_passed_on", lambda *_: None),
     "errors: handed in and refused": (errors.Errors, "_handed_in", lambda *_: None),
-    "stagnation: near questions": (stagnation, "_near", lambda _: []),
-    "stagnation: same answer": (stagnation, "_same_answer", lambda _: []),
-    "stagnation: known answers": (stagnation, "_known", lambda _: []),
-    "stagnation: actions": (stagnation.Stagnation, "_actions", lambda *_: None),
+    "stagnation: near questions": (stagnation, "_is_near", lambda *_: False),
+    "stagnation: actions": (stagnation, "_unmoved", lambda _: []),
     "stagnation: no results known": (stagnation.Stagnation, "_unanswered", lambda *_: None),
+    "stagnation: same answer": {"stagnation": {"questions": _NEVER}},
+    "stagnation: known answers": {"stagnation": {"known": _NEVER}},
     "talk: nothing new": (talk.Talk, "_talks", lambda *_: None),
+    "talk: told to go on": (talk.Talk, "_idles", lambda *_: None),
     "talk: reworded": (talk.Talk, "_reworded", lambda *_: None),
     "talk: handed round": (talk.Talk, "_passed", lambda *_: None),
-    "talk: one sentence over and over": (talk.Talk, "_chants", lambda *_: None),
     "score: said again": (stuck, "_said_before", lambda *_: ("", None)),
     "score: checks its own edit": (stuck, "_checks_its_own_edit", lambda *_: False),
 }
 
 
-def alarms(told):
-    engine, found = Engine(), []
+def alarms(told, policy):
+    engine, found = Engine(policy), []
     for origin, turn in told:
         if engine.observe(turn).trip is not None:
             found.append(origin)
@@ -57,7 +60,7 @@ def alarms(told):
     return tuple(found)
 
 
-def measure(runs, forms):
+def measure(runs, forms, policy):
     """Return found and false alarms per 1,000 healthy turns, by form."""
     rows = {}
     for form in forms:
@@ -65,7 +68,7 @@ def measure(runs, forms):
             Trial(
                 labelled=labelled,
                 turns=len(turns),
-                alarms=alarms(FORMS[form](turns)),
+                alarms=alarms(FORMS[form](turns), policy),
                 detector="",
                 summary="",
                 us=(),
@@ -75,6 +78,10 @@ def measure(runs, forms):
         one = score(trials, slack=2)
         rows[form] = {"found": one.found, "fa_per_1000": round(one.fa_per_1000, 2)}
     return rows
+
+
+def _merged(settings, more):
+    return settings | {name: {**settings.get(name, {}), **table} for name, table in more.items()}
 
 
 def main():
@@ -89,9 +96,14 @@ def main():
     names = asked.parts or list(PARTS)
     for group in [names] if asked.together else [[name] for name in names]:
         with ExitStack() as off:
-            for owner, name, instead in (PARTS[part] for part in group if PARTS[part]):
-                off.enter_context(patch.object(owner, name, instead))
-            print(json.dumps({"without": group, **measure(runs, forms)}), flush=True)
+            settings = {}
+            for part in map(PARTS.get, group):
+                if isinstance(part, tuple):
+                    off.enter_context(patch.object(*part))
+                else:
+                    settings = _merged(settings, part)
+            row = measure(runs, forms, Policy.from_mapping(settings))
+            print(json.dumps({"without": group, **row}), flush=True)
 
 
 if __name__ == "__main__":

@@ -86,10 +86,11 @@ def test_a_first_line_that_tells_something_is_part_of_an_answer(line):
     assert key(f"{line}\nno such table") != key("no such table")
 
 
-def test_a_line_that_announces_an_answer_does_not_make_it_a_failure():
-    told = "Error budgets are set per team, once a quarter."
+@pytest.mark.parametrize("told", ["Error: no such table", "Cannot open a.py", "3 rows", "a.py"])
+def test_an_answer_fails_with_or_without_a_line_that_announces_it(told):
+    announced = outcome_of(a_call(result=f"Here is the report you got:\n{told}"))
 
-    assert not outcome_of(a_call(result=f"Here is the report you got:\n{told}")).failed
+    assert announced.failed is outcome_of(a_call(result=told)).failed
 
 
 def test_short_answers_are_equal_in_any_order():
