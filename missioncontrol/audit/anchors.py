@@ -36,14 +36,19 @@ RUNS_AT_ONCE = 500
 MOST_FAULTS = 100
 
 
-def anchor_heads(*, at: datetime) -> list[UUID]:
+def anchor_heads(*, at: datetime, since: datetime | None = None) -> list[UUID]:
     """Write the heads that moved into each project's chain; return the projects that moved.
 
-    A project whose own chain alone moved is anchored too.
+    A project whose own chain alone moved is anchored too. `since`: look at the runs that
+    something happened to since then, as all others were anchored; None: at every run.
     """
     moved: dict[UUID, list[RunMeters]] = {project: [] for project in _moved_projects()}
     unanchored = RunMeters.objects.filter(event_seq__gt=F("anchored_seq")).order_by("pk")
     unanchored = unanchored.annotate(project_id=F("run__project_id"))
+    if since is not None:
+        # No index is over what moves, as every turn would write it: the events have one.
+        events = JournalRow.objects.filter(project__in=Project.objects.all(), at__gte=since)
+        unanchored = unanchored.filter(pk__in=events.values("run"))
     for run in unanchored.only("event_seq", "head"):  # in the order of locks
         moved.setdefault(run.project_id, []).append(run)
     for project_id, runs in moved.items():

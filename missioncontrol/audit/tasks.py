@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 
 from celery import shared_task
 from django.conf import settings
@@ -15,14 +16,25 @@ from missioncontrol.clock import now
 
 logger = logging.getLogger(__name__)
 
+LOOKED_AT_ALL_EVERY = timedelta(hours=1)
+"""So often, and when its process starts, it looks at runs that nothing happened to lately too."""
+LATEST_COMMIT = timedelta(minutes=10)
+"""After the moment that an event is dated: it may wait for its turn to write."""
+_looked_at = _looked_at_all = datetime.min.replace(tzinfo=UTC)
 _senders = ThreadPoolExecutor(4, thread_name_prefix="heads")
 
 
 @shared_task(ignore_result=True)
 def anchor() -> None:
     """Tie the heads of live runs into their projects' chains; every minute."""
+    global _looked_at, _looked_at_all  # noqa: PLW0603 - of this process
     connection.close_if_unusable_or_obsolete()
-    anchor_heads(at=now())
+    at = now()
+    among_all = at - _looked_at_all >= LOOKED_AT_ALL_EVERY
+    anchor_heads(at=at, since=None if among_all else _looked_at - LATEST_COMMIT)
+    _looked_at = at
+    if among_all:
+        _looked_at_all = at
     if settings.AUDIT_SEND_TO:
         _senders.submit(_send_heads)
 

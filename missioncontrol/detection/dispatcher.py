@@ -41,6 +41,10 @@ SILENT_S = 10.0
 """For so long a worker that did not answer is passed over."""
 RUNS_PER_DISPATCH = 16
 """Runs that detection locks together: a tap waits for one such transaction."""
+GATHER_S = 0.02
+"""For so long a turn that nobody waits for is left in its queue, so that it is judged together
+with those that follow it; a request that waits takes it along at once.
+"""
 DISPATCH_AGAIN_S = 2.0
 LOOK_AGAIN_S = 3.0
 """A waiting request reads the database this often, whatever it is told."""
@@ -52,6 +56,8 @@ class WorkerQueue:
 
     name: str
     pending: dict[UUID, None] = field(default_factory=dict)
+    is_due: bool = False
+    """What is pending was gathered for long enough, or a request waits for some of it."""
     is_busy: bool = False
     silent_until: float = 0.0
 
@@ -109,11 +115,15 @@ class Dispatcher:
         return await asyncio.get_running_loop().run_in_executor(pool, with_connection)
 
     def dispatch(self, run_id: UUID, *, root: UUID | None = None) -> None:
-        """Have detection look at a run; the runs of one tree are looked at by one worker."""
+        """Have detection look at a run soon; the runs of one tree are looked at by one worker."""
+        queue = self._add(run_id, root)
+        asyncio.get_running_loop().call_later(GATHER_S, self._pump_now, queue)
+
+    def _add(self, run_id: UUID, root: UUID | None) -> WorkerQueue:
         self._ensure_listening()
         queue = self._queues[(root or run_id).int % len(self._queues)]
         queue.pending[run_id] = None
-        self._pump(queue)
+        return queue
 
     async def judged(
         self, run_id: UUID, *, obs: int, timeout_s: float, root: UUID | None = None
@@ -122,7 +132,7 @@ class Dispatcher:
         loop = asyncio.get_running_loop()
         waiter = Waiter(loop.create_future(), obs)
         self._judged[run_id].append(waiter)
-        self.dispatch(run_id, root=root)
+        self._pump_now(self._add(run_id, root))
         out_of_time = loop.call_later(timeout_s, waiter.settle, None)
         try:
             return await waiter.future
@@ -194,12 +204,16 @@ class Dispatcher:
                 asyncio.create_task(self._dispatch_again()),
             ]
 
+    def _pump_now(self, queue: WorkerQueue) -> None:
+        queue.is_due = bool(queue.pending)
+        self._pump(queue)
+
     def _pump(self, queue: WorkerQueue) -> None:
-        if queue.pending and not queue.is_busy and self._channel:
+        if queue.is_due and not queue.is_busy and self._channel:
             chosen = set(itertools.islice(queue.pending, RUNS_PER_DISPATCH))
             for run_id in chosen:
                 del queue.pending[run_id]
-            queue.is_busy = True
+            queue.is_busy, queue.is_due = True, bool(queue.pending)
             self._send(next(self._numbers), Dispatch(chosen, queue, _now() + DISPATCH_AGAIN_S))
 
     def _send(self, number: int, dispatch: Dispatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -14,11 +14,15 @@ from uuid import UUID, uuid4
 
 from celery import shared_task
 from celery.signals import worker_init
+from django.conf import settings
 from django.db import OperationalError, connection
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
 
 from guard.pricing import price
 from guard.turn import Usage
-from missioncontrol import broadcast
 from missioncontrol.celery import app
 from missioncontrol.clock import now
 from missioncontrol.costs import linking
@@ -42,6 +46,7 @@ ASKED_FOR = timedelta(seconds=2)
 """For so long a run's own detector is let judge it: its engine is there, and falls behind each
 time another process judges."""
 _looked_at_all = datetime.min.replace(tzinfo=UTC)
+_broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 1))
 _callers = ThreadPoolExecutor(4, thread_name_prefix="caller")
 
 
@@ -54,12 +59,40 @@ def warm_up(**_: Any) -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-@shared_task(acks_late=True)
+# The stubs do not know `Strategy`: who handles a task's messages.
+@shared_task(  # type: ignore[call-overload,untyped-decorator]
+    acks_late=True, Strategy=f"{__name__}:take_dispatches"
+)
 def detect(runs: Sequence[str], reply_to: str, number: int) -> None:
     """Judge what is new of these runs, and tell the process that asked."""
     connection.close_if_unusable_or_obsolete()
     control_states = detect_now([UUID(run_id) for run_id in runs])
-    broadcast.to_channel(reply_to, judged_reply(number, control_states))
+    reply = json.dumps(judged_reply(number, control_states))
+    try:
+        # From this thread: another would get the interpreter only when this one rests.
+        _broker.publish(reply_to, reply)
+    except (RedisError, OSError) as fault:  # who asked reads the database
+        logger.warning("the reply to dispatch %s failed: %s", number, fault)
+
+
+def take_dispatches(task: Any, _app: Any, consumer: Any) -> Callable[..., None]:
+    """Return what a worker does with a message of `detect`: run it, with no request around it.
+
+    Celery's request and trace are there for results, retries, time limits and revoking, which a
+    dispatch has none of.
+    """
+
+    def take(message: Any, _body: Any, acknowledge: Callable[..., object], *_: Any) -> None:
+        try:
+            _, told, _ = message.payload
+            task.run(**told)
+        except Exception:  # asked for again, and swept
+            logger.exception("a dispatch failed")
+        finally:
+            # Only the queue of any worker notes what is under way.
+            acknowledge(logger, consumer.connection_errors)
+
+    return take
 
 
 def detect_message(told: Mapping[str, Any]) -> str:

@@ -31,7 +31,7 @@ from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.cleaning import storable_moment, storable_turn
 from missioncontrol.runs.lifecycle import ENDED
-from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.models import Run, TelemetryRecord, Turn
 from missioncontrol.runs.statements import insert_rows, update_columns
 from missioncontrol.wire.events import TurnCompleted, TurnRecorded
 from missioncontrol.wire.runs import Presence
@@ -58,6 +58,8 @@ class Arrival:
     """Whose turns they are; None: it was looked whether the key reaches the run."""
     redaction: Redaction = NOTHING
     """What its project masks besides secrets."""
+    telemetry: Sequence[TelemetryRecord] = ()
+    """Records that tell of these turns and of nothing else: kept with them, or not at all."""
 
     def is_for(self, run: Run) -> bool:
         """Tell whether this is a run that these turns may be told of."""
@@ -132,6 +134,7 @@ class _Batch:
         self._known = known
         self._new: list[Turn] = []
         self._completed: dict[UUID, Turn] = {}
+        self._telemetry: list[TelemetryRecord] = []
 
     def take(self, arrival: Arrival) -> Stored | MissionControlError:
         run = self._tx.runs.get(arrival.run)
@@ -147,6 +150,7 @@ class _Batch:
             self._hear(run, is_news=run.meters.last_obs > before, first_seq=first_seq)
         if arrival.presence is not None and run.status not in ENDED:
             run.meters.presence = arrival.presence
+        self._telemetry += arrival.telemetry
         return Stored(
             accepted=run.meters.last_obs - before,
             duplicates=duplicates,
@@ -172,6 +176,8 @@ class _Batch:
         stale = [turn for turn in self._completed.values() if turn.id not in fresh]
         if stale:
             update_columns(Turn, COMPLETION_COLUMNS, stale)
+        # One may be sent twice at once; the first is kept.
+        insert_rows(TelemetryRecord, self._telemetry, leave_known=True)
 
     def _hear(self, run: Run, *, is_news: bool, first_seq: int) -> None:
         run.meters.last_turn_at = self._tx.at

@@ -93,9 +93,8 @@ def open_run(
         NotFound: `parent` or `controller` is not a run of this project.
         InvalidRequest: `controller` is an address that may not be called.
     """
-    known = _by_key(project, request.key)
+    known = join_run(project.pk, request.key, opener=opener, at=at)
     if known is not None:
-        _join(known, opener, at=at)
         named = request.parent_key or (str(request.parent) if request.parent else "")
         if named and known.parent_id is None and not known.parent_key:
             # It is linked by the sweeper: this opening has no lock of the project.
@@ -113,9 +112,8 @@ def open_run(
         raise Forbidden("This project does not let agents choose their mode, policy or budget.")
     request = _masked(request, opener.redaction if opener else NOTHING)  # before any lock
     with journal.holding_project(project.pk):
-        known = _by_key(project, request.key)
+        known = join_run(project.pk, request.key, opener=opener, at=at)
         if known is not None:
-            _join(known, opener, at=at)
             return known, False
         _check_room(project, opener)
         run = _create(project, request, by=by, at=at, observed_only=observed_only, opener=opener)
@@ -139,19 +137,29 @@ def _check_room(project: Project, opener: KeyHolder | None) -> None:
         raise TooManyOpenRuns("key", most)
 
 
-def _join(run: Run, opener: KeyHolder | None, *, at: datetime) -> None:
-    """Let a key join a run by the run's key, if it reaches it or nobody else does.
+def join_run(
+    project: UUID, key: str | None, *, opener: KeyHolder | None, at: datetime
+) -> Run | None:
+    """Return the run that a key of its own names, for who may join it; None: there is none.
 
-    A run whose key is over goes on with the next one: so keys can be rotated.
+    A run whose agent key is over goes on with the next one: so keys can be rotated.
+
+    Raises:
+        Forbidden: the agent key does not reach it, and somebody else's does.
     """
+    found = _BY_KEY.rows([project], [key]) if key else []
+    if not found:
+        return None
+    (run,) = found
     if opener is None or opener.reaches(opened_by=run.opened_by, agent=run.agent):
-        return
+        return run
     by = run.opened_by
     is_anothers = by is not None and live_keys(at=at).filter(pk=by).exists()
     if opener.reach != Reach.OWN or is_anothers:
         raise Forbidden("Another agent key opened this run; this one does not reach it.")
     run.opened_by = opener.key
     Run.objects.filter(pk=run.pk).update(opened_by=opener.key)
+    return run
 
 
 def set_workspace(run_id: UUID, paths: Sequence[str], own: Redaction = NOTHING) -> None:
@@ -176,6 +184,13 @@ def describe_run(
         tx.moved(run, by="agent", reason="named", name=run.name, goal=run.goal)
 
 
+_BY_KEY = CompiledQuery(
+    lambda projects, keys: Run.objects.select_related("meters").filter(
+        project__in=projects, key__in=keys, meters__isnull=False
+    )
+)
+
+
 def _masked(request: OpenRun, own: Redaction) -> OpenRun:
     """Mask what the agent says of itself."""
     return replace(
@@ -188,11 +203,6 @@ def _masked(request: OpenRun, own: Redaction) -> OpenRun:
         capabilities=masked_json(request.capabilities),
         workspace=tuple(masked_workspace(request.workspace, own)),
     )
-
-
-def _by_key(project: Project, key: str | None) -> Run | None:
-    found = _BY_KEY.rows([project.pk], [key]) if key else []
-    return found[0] if found else None
 
 
 _BY_KEY = CompiledQuery(

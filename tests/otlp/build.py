@@ -13,7 +13,7 @@ from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.reading import Sessions, Telling, understood
 from missioncontrol.api.otlp.record import Signal
 from missioncontrol.detection import pipeline
-from missioncontrol.runs.ingest import Arrival, store
+from missioncontrol.runs.ingest import store
 from missioncontrol.runs.models import Run
 from tests.build import NOON
 
@@ -139,10 +139,8 @@ def take(project: Any, *bodies: Mapping[str, Any]) -> list[Run]:
         batch = read(body)
         told = understood(batch, project=project.id, sessions=sessions)
         found = storing.visits(batch, told, project=project.id, at=NOON)
-        store(
-            [Arrival(run=one.run.id, project=project.id, turns=one.turns) for one in found],
-            at=NOON,
-        )
+        if arrivals := [one.arrival for one in found if one.arrival]:
+            store(arrivals, at=NOON)
         storing.settle(found, at=NOON)
         pipeline.detect([one.run.id for one in found], at=NOON)
     return list(Run.objects.filter(project=project).order_by("id"))

@@ -12,6 +12,7 @@ MOST_MEMBERS = 100
 """Of a gzip file: exporters send one, and empty ones cost time that no size bounds."""
 # zlib's way to ask for gzip's header instead of its own.
 GZIP_HEADER = 16 + zlib.MAX_WBITS
+NO_GZIP = "The body is not gzip, or cut off."
 _STEP = 1024 * 1024
 
 
@@ -40,29 +41,25 @@ def unpacked(body: bytes, encoding: str) -> bytes:
         return body
     if encoding != "gzip":
         raise WrongMediaType(f"Content-Encoding gzip or none, not {encoding[:40]}.")
-    try:
-        return _gunzip(body)
-    except (zlib.error, EOFError):
-        raise InvalidRequest("The body is not gzip, or cut off.") from None
-
-
-def _gunzip(body: bytes) -> bytes:
-    """Unpack every member of a gzip file, a little at a time."""
     parts: list[bytes] = []
     size = members = 0
-    while body:
-        members += 1
-        if members > MOST_MEMBERS:
-            raise InvalidRequest(f"At most {MOST_MEMBERS} gzip members in a body.")
-        member = zlib.decompressobj(GZIP_HEADER)
-        while not member.eof:
-            part = member.decompress(body, _STEP)
-            body = member.unconsumed_tail
-            size += len(part)
-            if size > UNPACKED_LIMIT:
-                raise BodyTooLarge(f"At most {UNPACKED_LIMIT} bytes once unpacked.")
-            if not part and not body and not member.eof:
-                raise EOFError
-            parts.append(part)
-        body = member.unused_data
+    try:
+        while body:
+            members += 1
+            if members > MOST_MEMBERS:
+                raise InvalidRequest(f"At most {MOST_MEMBERS} gzip members in a body.")
+            member = zlib.decompressobj(GZIP_HEADER)
+            while not member.eof:
+                # A little at a time: a small body may grow beyond all memory.
+                part = member.decompress(body, _STEP)
+                body = member.unconsumed_tail
+                size += len(part)
+                if size > UNPACKED_LIMIT:
+                    raise BodyTooLarge(f"At most {UNPACKED_LIMIT} bytes once unpacked.")
+                if not part and not body and not member.eof:
+                    raise InvalidRequest(NO_GZIP)
+                parts.append(part)
+            body = member.unused_data
+    except zlib.error:
+        raise InvalidRequest(NO_GZIP) from None
     return b"".join(parts)

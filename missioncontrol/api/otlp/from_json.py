@@ -7,12 +7,10 @@ as the OTLP specification has them; unknown fields are ignored.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from missioncontrol.api.otlp.batch import (
     DEEPEST,
-    MOST_RECORDS,
     Batch,
     Unreadable,
     began,
@@ -20,6 +18,7 @@ from missioncontrol.api.otlp.batch import (
     hex_id,
     moment,
     named,
+    read_each,
 )
 from missioncontrol.api.otlp.record import Event, Record, Signal, whole
 from missioncontrol.errors import InvalidRequest
@@ -40,49 +39,38 @@ def read(body: bytes, signal: Signal) -> Batch:
     Raises:
         InvalidRequest: it is no JSON object, or its groups are no lists.
     """
-    batch = Batch(signal)
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
         raise InvalidRequest("The body is not JSON, or nested too deep.") from None
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.")
-    for place, (resource, scope, given) in enumerate(_records(value, signal)):
-        if place >= MOST_RECORDS:
-            batch.refuse(place, f"at most {MOST_RECORDS} records a request")
-            continue
-        try:
-            _take(batch, place, resource, scope, given)
-        except (Unreadable, RecursionError, OverflowError) as fault:
-            batch.refuse(place, str(fault))
-    return batch
-
-
-def _records(
-    body: dict[str, Any], signal: Signal
-) -> Iterator[tuple[dict[str, Any], dict[str, Any], Any]]:
     resources, scopes, records = GROUPS[signal]
-    for group in _list(body, resources):
-        for within in _list(_dict(group, "a group"), scopes):
-            for given in _list(_dict(within, "a scope's group"), records):
-                yield group, within, given
+    told = (
+        (given, group, within)
+        for group in _list(value, resources)
+        for within in _list(_dict(group, "a group"), scopes)
+        for given in _list(_dict(within, "a scope's group"), records)
+    )
+
+    def read_one(place: int, given: Any, group: dict[str, Any], within: dict[str, Any]) -> Any:
+        if not isinstance(given, dict):
+            raise Unreadable("a record is an object")
+        if signal == "metrics":
+            return _points(given)
+        # Here, not once a group: a resource that cannot be read refuses records, not the request.
+        resource = _attributes(_maybe(group.get("resource")))
+        scope = _text(_maybe(within.get("scope")).get("name"))
+        return (_span if signal == "traces" else _log)(given, place, resource, scope)
+
+    return read_each(signal, told, read_one)
 
 
-def _take(
-    batch: Batch, place: int, group: dict[str, Any], within: dict[str, Any], given: Any
-) -> None:
-    if not isinstance(given, dict):
-        raise Unreadable("a record is an object")
-    if batch.signal == "metrics":
-        kinds = [given[kind] for kind in POINTS if isinstance(given.get(kind), dict)]
-        if not _text(given.get("name")) or not kinds:
-            raise Unreadable("a metric has a name and data points")
-        batch.points += sum(len(_list(kind, "dataPoints")) for kind in kinds)
-        return
-    resource = _attributes(_maybe(group.get("resource")))
-    scope = _text(_maybe(within.get("scope")).get("name"))
-    read_one = _span if batch.signal == "traces" else _log
-    batch.records.append(read_one(given, place, resource, scope))
+def _points(given: dict[str, Any]) -> int:
+    kinds = [given[kind] for kind in POINTS if isinstance(given.get(kind), dict)]
+    if not _text(given.get("name")) or not kinds:
+        raise Unreadable("a metric has a name and data points")
+    return sum(len(_list(kind, "dataPoints")) for kind in kinds)
 
 
 def _span(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str) -> Record:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -15,7 +15,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from missioncontrol.api.otlp.batch import (
     DEEPEST,
-    MOST_RECORDS,
     Batch,
     Unreadable,
     began,
@@ -23,6 +22,7 @@ from missioncontrol.api.otlp.batch import (
     hex_id,
     moment,
     named,
+    read_each,
 )
 from missioncontrol.api.otlp.record import Event, Record, Signal
 from missioncontrol.errors import InvalidRequest
@@ -52,39 +52,18 @@ def read(body: bytes, signal: Signal) -> Batch:
         message = MESSAGES[signal].FromString(body)
     except DecodeError:
         raise InvalidRequest("The body is no OTLP request in protobuf.") from None
-    batch = Batch(signal)
-    for place, (resource, scope, given) in enumerate(_records(message, signal)):
-        if place >= MOST_RECORDS:
-            batch.refuse(place, f"at most {MOST_RECORDS} records a request")
-            continue
-        try:
-            _take(batch, place, resource, scope, given)
-        except (Unreadable, OverflowError) as fault:
-            batch.refuse(place, str(fault))
-    return batch
-
-
-def _records(message: Any, signal: Signal) -> Iterator[tuple[dict[str, Any], str, Any]]:
     resources, scopes, records = GROUPS[signal]
-    for group in getattr(message, resources):
-        resource = _attributes(group.resource.attributes)
-        for within in getattr(group, scopes):
-            for given in getattr(within, records):
-                yield resource, within.scope.name, given
+    told = (
+        (given, resource, within.scope.name)
+        for group in getattr(message, resources)
+        for resource in [_attributes(group.resource.attributes)]
+        for within in getattr(group, scopes)
+        for given in getattr(within, records)
+    )
+    return read_each(signal, told, READERS[signal])
 
 
-def _take(batch: Batch, place: int, resource: dict[str, Any], scope: str, given: Any) -> None:
-    if batch.signal == "metrics":
-        kind = given.WhichOneof("data")
-        if not given.name or kind not in POINTS:
-            raise Unreadable("a metric has a name and data points")
-        batch.points += len(getattr(given, kind).data_points)
-        return
-    read_one = _span if batch.signal == "traces" else _log
-    batch.records.append(read_one(given, place, resource, scope))
-
-
-def _span(given: Any, place: int, resource: dict[str, Any], scope: str) -> Record:
+def _span(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record:
     since, until = given.start_time_unix_nano, given.end_time_unix_nano
     trace = hex_id(given.trace_id.hex(), 32, "trace_id")
     span = hex_id(given.span_id.hex(), 16, "span_id")
@@ -111,7 +90,7 @@ def _span(given: Any, place: int, resource: dict[str, Any], scope: str) -> Recor
     )
 
 
-def _log(given: Any, place: int, resource: dict[str, Any], scope: str) -> Record:
+def _log(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record:
     attributes = _attributes(given.attributes)
     body = _value(given.body, 0)
     when = given.time_unix_nano or given.observed_time_unix_nano
@@ -128,6 +107,20 @@ def _log(given: Any, place: int, resource: dict[str, Any], scope: str) -> Record
         began_at=began(when, attributes),
         ended_at=moment(when),
     )
+
+
+def _points(_place: int, given: Any, _resource: dict[str, Any], _scope: str) -> int:
+    kind = given.WhichOneof("data")
+    if not given.name or kind not in POINTS:
+        raise Unreadable("a metric has a name and data points")
+    return len(getattr(given, kind).data_points)
+
+
+READERS: dict[Signal, Callable[..., Record | int]] = {
+    "traces": _span,
+    "logs": _log,
+    "metrics": _points,
+}
 
 
 def _attributes(pairs: Iterable[Any], depth: int = 0) -> dict[str, Any]:

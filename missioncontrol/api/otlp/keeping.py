@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping
 from datetime import datetime
@@ -47,22 +48,17 @@ def kept_record(run: UUID, telling: Telling, *, at: datetime, own: Redaction) ->
 
 def kept(attributes: Mapping[str, Any], own: Redaction) -> dict[str, Any]:
     """Return attributes as they are stored: no conversations, no secrets, not too long."""
-    chosen = [
-        (name[:200], _short(value))
-        for name, value in attributes.items()
-        if not name.startswith(NOT_KEPT)
-    ]
-    masked: dict[str, Any] = masked_json(dict(chosen[:MOST_ATTRIBUTES]), own) or {}
+    told = ((name, value) for name, value in attributes.items() if not name.startswith(NOT_KEPT))
+    chosen: dict[str, Any] = {}
+    for name, value in itertools.islice(told, MOST_ATTRIBUTES):
+        # Cut what is far too long before masking reads it.
+        is_nested = isinstance(value, list | dict)
+        text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else value
+        is_long = isinstance(text, str) and len(text) > LONGEST_VALUE
+        chosen[name[:200]] = text[:LONGEST_VALUE] if is_long else value
+    masked: dict[str, Any] = masked_json(chosen, own) or {}
     # Cut only once masked: half a number would not have been known for one.
     return {
         name: (value[:LONGEST_TEXT] if isinstance(value, str) else value)
         for name, value in masked.items()
     }
-
-
-def _short(value: Any) -> Any:
-    """Cut what is far too long, before it is masked."""
-    if isinstance(value, list | dict):
-        text = json.dumps(value, ensure_ascii=False, default=str)
-        return value if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE]
-    return value[:LONGEST_VALUE] if isinstance(value, str) else value

@@ -81,7 +81,13 @@ def understood(
     agents = _agents(read)
     found = []
     for record, told in sorted(read, key=lambda one: (one[0].ended_at or EARLIEST, one[0].place)):
-        session = sessions.of(project, record, told) or _otherwise(record, told, read)
+        session = sessions.of(project, record, told)
+        if not session and told.client not in KNOWN:
+            session = record.trace
+        elif not session:
+            # Our own clients name theirs in most records: the only one of the request it is.
+            named = {other.session for _, other in read if other.client == told.client} - {""}
+            session = named.pop() if len(named) == 1 else ""
         if not session:
             continue  # an event of no session, such as a program's start
         # It is half of the run's key, whose column has an end.
@@ -96,18 +102,6 @@ def understood(
             whole = replace(whole, ends=True, failed=record.failure is not None)
         found.append(Telling(record=record, told=whole))
     return found
-
-
-def _otherwise(record: Record, told: Told, read: list[tuple[Record, Told]]) -> str:
-    """Return the session of a record that names none.
-
-    Our own clients name it in most records: the only one of the request it is. For
-    others a trace is a session.
-    """
-    if told.client not in KNOWN:
-        return record.trace
-    named = {other.session for _, other in read if other.client == told.client and other.session}
-    return named.pop() if len(named) == 1 else ""
 
 
 def _read(batch: Batch, record: Record) -> Told | None:

@@ -16,7 +16,6 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.api.endpoint import Request, Response
 from missioncontrol.api.otlp import from_json, from_protobuf, storing
 from missioncontrol.api.otlp.batch import Batch
@@ -26,7 +25,6 @@ from missioncontrol.api.otlp.record import Signal
 from missioncontrol.api.web_process import LARGE, beside, dispatcher, writer
 from missioncontrol.clock import now
 from missioncontrol.errors import MissionControlError, Unavailable
-from missioncontrol.runs.ingest import Arrival, clean
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -102,28 +100,21 @@ async def _store(batch: Batch, request: Request) -> None:
     if not batch.records:
         return
     key = request.key
-    found, arrivals = await _aside(lambda: _visits(batch, key))
+
+    def find() -> list[storing.Visit]:
+        told = understood(batch, project=key.project, sessions=sessions, own=key.redaction)
+        return storing.visits(batch, told, project=key.project, key=key, at=now())
+
+    found = await _aside(find)
     for visit in found:
         await request.note_use(visit.run.id)
     # All at once: the ingest thread stores together what waits for it.
-    await asyncio.gather(*(writer.put(arrival) for arrival in arrivals))
-    await _aside(lambda: storing.settle(found, at=now(), own=key.redaction))
-    for visit in (one for one in found if one.turns):
-        dispatcher.dispatch(visit.run.id, root=visit.run.root)
-
-
-def _visits(batch: Batch, key: KeyHolder) -> tuple[list[storing.Visit], list[Arrival]]:
-    tellings = understood(batch, project=key.project, sessions=sessions, own=key.redaction)
-    found = storing.visits(batch, tellings, project=key.project, key=key, at=now())
-    arrivals = [
-        Arrival(
-            run=visit.run.id,
-            project=key.project,
-            turns=tuple(visit.turns),
-            redaction=key.redaction,
-        )
-        for visit in found
-        if visit.turns
-    ]
-    # Masked here, in a thread of its own: the ingest thread stores for everybody.
-    return found, [clean(arrival) for arrival in arrivals]
+    arrivals = [visit.arrival for visit in found if visit.arrival]
+    stored = await asyncio.gather(*(writer.put(arrival) for arrival in arrivals))
+    # A turn may be what a model call led to that was counted before; seen under the run's lock.
+    counted = {one.run.id for one in stored if one.run.meters.usage_source}
+    left = [one for one in found if one.records or not one.arrival or one.run.id in counted]
+    if left:
+        await _aside(lambda: storing.settle(left, at=now()))
+    for one in stored:
+        dispatcher.dispatch(one.run.id, root=one.run.root)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -30,6 +30,7 @@ from missioncontrol.errors import Forbidden
 from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.cleaning import masked_json, masked_text
+from missioncontrol.runs.ingest import Arrival, clean
 from missioncontrol.runs.models import Run, TelemetryRecord
 from missioncontrol.runs.models import Turn as TurnModel
 from missioncontrol.runs.statements import insert_rows
@@ -53,18 +54,18 @@ CAPABILITIES = {
 }
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Visit:
     """What one request tells of one run."""
 
     run: Run
-    tellings: list[Telling] = field(default_factory=list)
-    turns: list[Turn] = field(default_factory=list)
-
-    @property
-    def goodbye(self) -> Telling | None:
-        """What says that the session is over, if anything does."""
-        return next((one for one in self.tellings if one.told.ends), None)
+    tellings: Sequence[Telling]
+    arrival: Arrival | None
+    """Its turns; with them the records, if nothing is left to do once these are stored."""
+    records: Sequence[TelemetryRecord]
+    """What `settle` keeps: a record that was kept is never looked at again, so what it tells of
+    money or of an end comes first, and points at turns.
+    """
 
 
 def visits(
@@ -82,41 +83,56 @@ def visits(
     by_key: dict[str, list[Telling]] = defaultdict(list)
     for one in tellings:
         by_key[one.run_key].append(one)
-    (owner,) = _PROJECTS.rows([project])
+    own = key.redaction if key else NOTHING
     found = []
     for number, (run_key, told) in enumerate(by_key.items()):
         if number >= MOST_RUNS:
             _refuse(batch, told, f"at most {MOST_RUNS} sessions a request")
             continue
         try:
-            found.append(_visit(owner, run_key, told, at=at, opener=key))
+            run = _run_of(project, run_key, told, at=at, opener=key)
         except Forbidden as refused:
             _refuse(batch, told, str(refused))
+            continue
+        unknown = {one.record.key: one for one in reversed(told)}
+        for record in _KEPT.rows([run.id], unknown.keys()):
+            del unknown[record.key]
+        new = [one for one in told if unknown.get(one.record.key) is one]
+        # Hooks and SDK tell of the turns themselves, and tell more.
+        turns = _paired(run, new, own) if run.observed_only else []
+        records = [kept_record(run.id, one, at=at, own=own) for one in new]
+        is_only_turns = turns and not any(one.told.use or one.told.ends for one in new)
+        arrival = Arrival(
+            run=run.id,
+            project=project,
+            turns=turns,
+            redaction=own,
+            telemetry=records if is_only_turns else (),
+        )
+        # Masked here, in a thread of its own: the ingest thread stores for everybody.
+        arrived = clean(arrival) if turns else None
+        found.append(Visit(run, new, arrived, () if is_only_turns else records))
     return found
 
 
-def settle(found: Iterable[Visit], *, at: datetime, own: Redaction = NOTHING) -> None:
-    """Count the calls, end what is over, keep the records; once turns are stored.
+def settle(found: Iterable[Visit], *, at: datetime) -> None:
+    """Count the calls, end what is over, keep the other records; once turns are stored.
 
-    A record that was kept is never looked at again, so what it tells is counted first;
-    turns are matched with calls last, for that reads the records.
+    Turns are matched with calls last, for that reads the records.
     """
     found = list(found)
     calls = {visit.run.id: calls_of(visit.tellings, agent=visit.run.agent) for visit in found}
     telemetry.count_calls({run: told for run, told in calls.items() if told}, at=at)
     for visit in found:
-        if visit.run.observed_only and (last := visit.goodbye):
-            sessions.end_session(visit.run.id, at=at, failed=last.told.failed)
-    records = [
-        kept_record(visit.run.id, one, at=at, own=own) for visit in found for one in visit.tellings
-    ]
-    if records:
+        last = next((one.told for one in visit.tellings if one.told.ends), None)
+        if last is not None and visit.run.observed_only:
+            sessions.end_session(visit.run.id, at=at, failed=last.failed)
+    if records := [row for visit in found for row in visit.records]:
         with transaction.atomic():
             insert_rows(TelemetryRecord, records, leave_known=True)
     telemetry.place_calls(calls, at=at)
 
 
-_PROJECTS = CompiledQuery(lambda ids: Project.objects.filter(pk__in=ids))
 _KEPT = CompiledQuery(
     lambda runs, keys: TelemetryRecord.objects.filter(run_id__in=runs, key__in=keys).only("key")
 )
@@ -127,45 +143,36 @@ def _refuse(batch: Batch, tellings: Iterable[Telling], why: str) -> None:
         batch.refuse(one.record.place, why)
 
 
-def _visit(
-    project: Project, key: str, told: list[Telling], *, at: datetime, opener: KeyHolder | None
-) -> Visit:
-    run = _run_of(project, key, told, at=at, opener=opener)
-    own = opener.redaction if opener else NOTHING
-    by_key = {one.record.key: one for one in reversed(told)}
-    for record in _KEPT.rows([run.id], by_key.keys()):
-        del by_key[record.key]
-    new = [one for one in told if by_key.get(one.record.key) is one]
-    visit = Visit(run, new)
-    if run.observed_only:  # hooks and SDK tell of the turns themselves, and tell more
-        visit.turns = _paired(run, new, own)
-    return visit
-
-
 def _run_of(
-    project: Project, key: str, told: list[Telling], *, at: datetime, opener: KeyHolder | None
+    project: UUID, key: str, told: list[Telling], *, at: datetime, opener: KeyHolder | None
 ) -> Run:
+    run = runs.join_run(project, key, opener=opener, at=at)
+    if run is not None and (run.goal or not run.observed_only):
+        return run  # most requests: nothing is said anew of a run that has its name
     first, own = told[0], opener.redaction if opener else NOTHING
     prompt = next((one.told.prompt for one in told if one.told.prompt), "")
     prompt = masked_text(prompt, own) or ""  # before the name is cut from it
     name = f"{first.told.client}: {prompt[:PROMPT_LENGTH]}" if prompt else first.told.client
     agent = next((one.told.agent for one in told if one.told.agent), first.told.client)
-    run, is_new = runs.open_run(
-        project,
-        runs.OpenRun(
-            name=name,
-            key=key,
-            agent=agent,
-            goal=prompt,
-            capabilities=CAPABILITIES,
-            metadata={"otel": kept(first.record.resource, own)},
-        ),
-        by="agent",
-        at=at,
-        observed_only=True,
-        opener=opener,
-    )
-    if not is_new and run.observed_only and prompt and not run.goal:
+    if run is None:
+        run, is_new = runs.open_run(
+            Project.objects.get(pk=project),
+            runs.OpenRun(
+                name=name,
+                key=key,
+                agent=agent,
+                goal=prompt,
+                capabilities=CAPABILITIES,
+                metadata={"otel": kept(first.record.resource, own)},
+            ),
+            by="agent",
+            at=at,
+            observed_only=True,
+            opener=opener,
+        )
+        if is_new:
+            return run
+    if run.observed_only and prompt and not run.goal:
         runs.describe_run(run.id, name=name, goal=prompt, own=own, at=at)
     return run
 

@@ -99,6 +99,17 @@ def test_what_was_before_the_mark_cannot_be_rewritten_after_it(project, older):
     assert "rewritten" in kinds(project)
 
 
+def test_only_runs_that_something_happened_to_lately_are_looked_at(project):
+    old, lately = a_run(project), a_run(project)
+    put(lately, a_call("ls"), at=after(600))
+
+    anchor_heads(at=after(660), since=after(600))
+    assert said_by_anchors(project)[-1]["heads"].keys() == {str(lately.id)}
+
+    anchor_heads(at=after(720))
+    assert said_by_anchors(project)[-1]["heads"].keys() == {str(old.id)}
+
+
 def test_each_checkpoint_names_the_one_before(project):
     run = a_run(project)
     for minute in range(1, 4):

@@ -18,7 +18,7 @@ QUEUE, REPLIES = settings.DETECT_QUEUES[0], "tests:replies"
 @pytest.fixture
 def broker():
     with Redis.from_url(settings.BROKER_URL) as client:
-        client.delete(QUEUE)
+        client.delete(QUEUE, settings.CELERY_TASK_DEFAULT_QUEUE, "unacked", "unacked_index")
         yield client
 
 
@@ -51,6 +51,17 @@ def test_a_detector_judges_what_waits_in_its_queue_and_tells_who_asked(broker, r
     assert reply["runs"][run.id.hex]["detected_obs"] == 1
     assert Run.objects.get(pk=run.pk).meters.detected_obs == 1
     assert not broker.llen(QUEUE)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_detects_for_a_silent_one_strikes_out_what_was_asked(broker, replies):
+    tasks.detect.apply_async(kwargs={"runs": [], "reply_to": REPLIES, "number": 8})
+
+    queues = [settings.CELERY_TASK_DEFAULT_QUEUE]
+    with start_worker(app, pool="solo", perform_ping_check=False, queues=queues):
+        assert next_reply(replies)["ring"] == 8
+
+    assert not broker.hlen("unacked")
 
 
 def test_the_broker_notes_no_dispatch_as_unacknowledged():

@@ -1,5 +1,6 @@
 """Where a run's turns are sent to be judged: to one worker, while it answers."""
 
+import asyncio
 import base64
 import json
 from uuid import UUID
@@ -82,6 +83,41 @@ async def test_what_comes_while_a_worker_is_busy_is_sent_together(broker, dispat
 
     assert first == {a_run_id(2)}
     assert (await taken(broker, EVEN))[0] == {a_run_id(2), a_run_id(4), a_run_id(6)}
+
+
+@pytest.fixture
+async def rested(broker, dispatcher):
+    """A dispatcher that has been answered: nothing is under way."""
+    dispatcher.dispatch(a_run_id(2))
+    _, reply_to, number = await taken(broker, EVEN)
+    heard = asyncio.Event()
+
+    def note(_):
+        heard.set()
+
+    await subscriber.add(reply_to, note)
+    broadcast.to_channel(reply_to, {"type": "judged", "ring": number, "runs": {}})
+    await heard.wait()
+    await subscriber.remove(reply_to, note)
+    return dispatcher
+
+
+async def test_turns_that_nobody_waits_for_are_gathered(broker, rested):
+    rested.dispatch(a_run_id(4))
+    await asyncio.sleep(0)
+    rested.dispatch(a_run_id(6))
+
+    assert (await taken(broker, EVEN))[0] == {a_run_id(4), a_run_id(6)}
+
+
+async def test_a_request_that_waits_takes_along_what_is_gathered(broker, rested, monkeypatch):
+    monkeypatch.setattr(module, "GATHER_S", 3600)
+    rested.dispatch(a_run_id(4))
+
+    waiting = asyncio.create_task(rested.judged(a_run_id(6), obs=1, timeout_s=3600))
+
+    assert (await taken(broker, EVEN))[0] == {a_run_id(4), a_run_id(6)}
+    waiting.cancel()
 
 
 @pytest.mark.django_db(transaction=True)
