@@ -8,7 +8,8 @@ from typing import Any
 
 from guard.formats.fields import read_text, read_texts, read_turn
 from guard.formats.parallel import tell_apart
-from guard.formats.recording import Recording
+from guard.formats.recording import Recording, Unread
+from guard.turn import Turn
 
 Row = Mapping[str, Any]
 
@@ -26,14 +27,17 @@ def read(rows: Iterable[Row | None], *, stem: str) -> Recording:
     The header's label is left unread: no detector may see it.
     """
     header, lines = _split_header(iter(rows))
-    turns = tuple(
-        read_turn(row, seq=position) if row is not None else None
-        for position, row in enumerate(lines)
-    )
+    turns: list[Turn | None] = []
+    unread = []
+    for position, row in enumerate(lines):
+        turns.append(None if row is None else read_turn(row, seq=position))
+        if row is not None and turns[-1] is None:
+            unread.append(Unread(entry=position + (2 if header else 1), why="no_turn"))
     return Recording(
         run=_run_name(header) or stem,
         turns=tell_apart(turns),
         malformed=sum(turn is None for turn in turns),
+        unread=tuple(unread),
         workspace=read_texts(header.get("workspace")),
         goal=read_text(header.get("goal")),
     )
