@@ -15,7 +15,7 @@ from typing import Any
 
 from guard.errors import UnreadableRecording
 from guard.formats import claude_code, codex, gemini, messages, trajectories, turn_file
-from guard.formats.recording import Recording
+from guard.formats.recording import Recording, Unread, Why
 
 Row = Mapping[str, Any]
 Recognises = Callable[[Sequence[Row]], bool]
@@ -25,6 +25,8 @@ BufferedFile = io.BufferedReader | io.BufferedRandom
 _EARLY = 250
 # A longer line is no turn of an agent, but a file of another sort.
 _LONGEST_LINE = 1 << 26
+# Who exported the wrong lines sees it from a few of them.
+_NAMED = 10
 
 # Asked in this order: a turn file is the most general form, so it comes last.
 FORMATS: dict[str, tuple[Recognises, Callable[..., Recording]]] = {
@@ -56,12 +58,15 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     Raises:
         UnreadableRecording: it holds no known form.
     """
-    rows = _read_rows(file)
+    unread: list[Unread] = []
+    rows = _read_rows(file, unread)
     early = list(islice(rows, _EARLY))
     known = [row for row in early if row is not None]
     for form, (recognises, read) in FORMATS.items():
         if recognises(known):
-            return replace(read(chain(early, rows), stem=path.stem), form=form)
+            recording = read(chain(early, rows), stem=path.stem)
+            named = sorted([*unread, *recording.unread], key=lambda one: one.entry)
+            return replace(recording, form=form, unread=tuple(named[:_NAMED]))
     if known or not early:
         raise UnreadableRecording(
             str(path),
@@ -71,8 +76,11 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     raise UnreadableRecording(str(path), "holds no readable line")
 
 
-def _read_rows(file: BufferedFile) -> Iterator[Row | None]:
-    """Read JSON Lines; one JSON document is one row, a list its items. None: no object."""
+def _read_rows(file: BufferedFile, unread: list[Unread]) -> Iterator[Row | None]:
+    """Read JSON Lines; one JSON document is one row, a list its items. None: no object.
+
+    The first few that are none are added to `unread`.
+    """
     source: io.BufferedIOBase = file
     # Only what begins like a document is held whole: a log of gigabytes is read by the line.
     if file.peek(64).lstrip().startswith((b"{\n", b"{\r\n", b"[")):
@@ -86,14 +94,27 @@ def _read_rows(file: BufferedFile) -> Iterator[Row | None]:
             return
         # Neither one object nor a list of them: a log whose first line happens to look so.
         source = io.BytesIO(text)
-    while line := source.readline(_LONGEST_LINE):
-        value = None
+    for number, line in enumerate(iter(lambda: source.readline(_LONGEST_LINE), b""), 1):
+        read: Row | Why
         if len(line) < _LONGEST_LINE or line.endswith(b"\n"):
-            value = _read_json(line)
+            read = _read_object(line)
         else:  # too long a line: its rest is no line of its own
             while (more := source.readline(_LONGEST_LINE)) and not more.endswith(b"\n"):
                 pass
-        yield value if isinstance(value, dict) else None
+            read = "too_long"
+        if isinstance(read, str) and len(unread) < _NAMED:
+            unread.append(Unread(entry=number, why=read))
+        yield None if isinstance(read, str) else read
+
+
+def _read_object(line: bytes) -> Row | Why:
+    """Read one line; where it is no object, say why."""
+    value = _read_json(line)
+    if isinstance(value, dict):
+        return value
+    if value is not None:
+        return "no_object"
+    return "not_json" if line.strip() else "empty"
 
 
 def _read_json(text: bytes) -> Any:
@@ -104,4 +125,4 @@ def _read_json(text: bytes) -> Any:
         return None
 
 
-__all__ = ["FORMATS", "Recording", "read_recording", "read_stream"]
+__all__ = ["FORMATS", "Recording", "Unread", "read_recording", "read_stream"]

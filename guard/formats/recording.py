@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from guard.turn import Turn
+
+Why = Literal["empty", "not_json", "no_object", "too_long", "no_turn"]
+"""What is wrong with an entry of a file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """One entry of a file that could not be read.
+
+    Attributes:
+        entry: Its line, or its place in a JSON list; from 1.
+        why: What is wrong with it.
+    """
+
+    entry: int
+    why: Why
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,12 +35,14 @@ class Recording:
         malformed: How many positions could not be read.
         workspace: Paths that existed, where the header tells.
         goal: What the run was for, where the header tells.
+        unread: The first few entries that could not be read, where the form counts them.
         form: Which of `guard.formats.FORMATS` it was read as; empty: none of them.
     """
 
     run: str
     turns: tuple[Turn | None, ...]
     malformed: int = 0
+    unread: tuple[Unread, ...] = ()
     workspace: tuple[str, ...] = ()
     goal: str | None = None
     form: str = ""

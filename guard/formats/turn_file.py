@@ -8,7 +8,8 @@ from typing import Any
 
 from guard.formats.fields import read_text, read_texts, read_turn
 from guard.formats.parallel import tell_apart
-from guard.formats.recording import Recording
+from guard.formats.recording import Recording, Unread
+from guard.turn import Turn
 
 Row = Mapping[str, Any]
 
@@ -33,14 +34,17 @@ def read(rows: Iterable[Row | None], *, stem: str) -> Recording:
         else:
             lines = chain([first], lines)
     name = header.get("run")
-    turns = tuple(
-        read_turn(row, seq=position) if row is not None else None
-        for position, row in enumerate(lines)
-    )
+    turns: list[Turn | None] = []
+    unread = []
+    for position, row in enumerate(lines):
+        turns.append(None if row is None else read_turn(row, seq=position))
+        if row is not None and turns[-1] is None:
+            unread.append(Unread(entry=position + (2 if header else 1), why="no_turn"))
     return Recording(
         run=str(name) if isinstance(name, str | int) and name != "" else stem,
         turns=tell_apart(turns),
         malformed=sum(turn is None for turn in turns),
+        unread=tuple(unread),
         workspace=read_texts(header.get("workspace")),
         goal=read_text(header.get("goal")),
     )

@@ -129,7 +129,8 @@ def revoke_all_of(maker: int, *, project: UUID, by: User, at: datetime) -> None:
 
 def shares(*, projects: Collection[UUID], at: datetime) -> QuerySet[Share]:
     """Find the links that show something now, newest first."""
-    found = Share.objects.filter(project__in=projects).select_related("made_by")
+    found = Share.objects.filter(project__in=projects)
+    found = found.select_related("made_by", "run", "decision__run")
     return _shown(found, at).order_by("-id")
 
 
@@ -143,6 +144,7 @@ def find(secret: str, *, at: datetime) -> Share | None:
 
 def share_row(row: Share) -> ShareRow:
     """Show a link, without its secret."""
+    run = row.decision.run if row.decision else row.run
     return ShareRow(
         id=row.id,
         project=row.project_id,
@@ -150,6 +152,7 @@ def share_row(row: Share) -> ShareRow:
         run=row.run_id,
         decision=row.decision_id,
         week=row.week,
+        name=run.name if run else "",
         made_by=people.name_of(row.made_by),
         created_at=row.created_at,
         expires_at=row.expires_at,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from guard.formats.recording import Why
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedAlarm:
@@ -18,6 +20,15 @@ class RecordedAlarm:
     summary: str
     until: int | None
     """`seq` of the turn at which the agent got on by itself; None: it did not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadEntry:
+    """An entry of the file that could not be read."""
+
+    entry: int
+    """Its line, or its place in a JSON list; from 1."""
+    why: Why
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,3 +49,5 @@ class RecordingRow:
     at: datetime
     is_new: bool = False
     """It was imported just now, by this request."""
+    unread: tuple[UnreadEntry, ...] = ()
+    """The first few of `unreadable`: told by the import alone."""

@@ -18,6 +18,8 @@ class ShareRow:
     run: UUID | None
     decision: UUID | None
     week: date | None
+    name: str
+    """Of the run; empty: a week's costs."""
     made_by: str
     created_at: datetime
     expires_at: datetime

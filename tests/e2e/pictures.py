@@ -13,10 +13,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from PIL import Image, ImageDraw
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from playwright.sync_api import Error as BrowserError
 from playwright.sync_api import TimeoutError as TookTooLong
@@ -50,6 +52,8 @@ INDEX = """<!doctype html><meta charset="utf-8"><title>Mission Control in pictur
 div{display:flex;flex-wrap:wrap;gap:1rem;align-items:start}img{height:26rem;border-radius:4px}
 </style>
 """
+ACROSS, CELL, THUMB, GAP = 3, (1368, 366), (512, 320), 8
+"""Of the sheet: screens in a row, the pixels of each, and of each of its four pictures."""
 
 
 def waiting_card(running: Any) -> dict[str, Any] | None:
@@ -74,6 +78,8 @@ def settled(page: Page) -> None:
         page.locator(".skeleton").first.wait_for(state="detached", timeout=10_000)
     except TookTooLong:
         sys.stderr.write(f"still loading: {page.url}\n")
+    with suppress(TookTooLong):  # the audit log is verified as it opens
+        page.locator(".verdict .btn:disabled").first.wait_for(state="detached", timeout=5_000)
     page.wait_for_timeout(900)
 
 
@@ -98,15 +104,31 @@ def keep(page: Page, name: str, size: str, *, themes: Iterable[str], to: Path) -
         page.screenshot(path=to / f"{name.replace(',', '').replace(' ', '-')}-{size}{shade}.png")
 
 
+@contextmanager
+def going_on(name: str, size: str) -> Iterator[None]:
+    """Name what does not come about, and go on: one screen must not cost all others."""
+    try:
+        yield
+    except BrowserError as error:
+        sys.stderr.write(f"{name} on a {size}: {error}\n")
+
+
 def photograph(
-    context: BrowserContext, running: Any, places: dict[str, str]
-) -> Iterator[tuple[Page, str]]:
-    """Go to each place; yields the page that shows it."""
+    context: BrowserContext,
+    running: Any,
+    size: str,
+    places: dict[str, str],
+    *,
+    themes: Iterable[str],
+    to: Path,
+) -> None:
+    """Go to each place and photograph it."""
     page = context.new_page()
     for name, path in places.items():
-        page.goto(running.url + path)
-        settled(page)
-        yield page, name
+        with going_on(name, size):
+            page.goto(running.url + path)
+            settled(page)
+            keep(page, name, size, themes=themes, to=to)
     page.close()
 
 
@@ -119,9 +141,9 @@ def photograph_state(
     page = context.new_page()
     page.set_default_timeout(15_000)
     line = Line(page)
-    state.before(page)
-    page.goto(state.path if "://" in state.path else running.url + state.path)
-    try:
+    with going_on(name, size):
+        state.before(page)
+        page.goto(state.path if "://" in state.path else running.url + state.path)
         settled(page)
         state.deed(page)
         if state.is_cut:
@@ -129,8 +151,6 @@ def photograph_state(
         page.wait_for_timeout(4_000 if state.is_cut else 700)
         keep(page, name, size, themes=THEMES, to=to)
         state.after(page)
-    except BrowserError as error:
-        sys.stderr.write(f"{name} on a {size}: {error}\n")
     page.close()
 
 
@@ -141,8 +161,7 @@ def everything(
     places = screens(run=card["run"], decision=card["id"])
     for size in SIZES:
         with a_context(browser, running, size, language) as context:
-            for page, name in photograph(context, running, places):
-                keep(page, name, size, themes=THEMES, to=to)
+            photograph(context, running, size, places, themes=THEMES, to=to)
     scene = set_scene(running)
     report = running.get("/api/v1/reports/")["results"][0]["id"]
     for size in SIZES:
@@ -152,43 +171,60 @@ def everything(
                 with a_context(browser, running, size, language) as context:
                     photograph_state(context, running, size, name, state, to=to)
     write_index(to)
-    photograph_sheet(browser, to)
+    write_sheet(to)
 
 
 def for_readme(browser: Browser, running: Any, card: dict[str, Any]) -> None:
     every = screens(run=card["run"], decision=card["id"])
     for size, wanted in FOR_README.items():
         with a_context(browser, running, size, "en-GB") as context:
-            for page, name in photograph(context, running, {wanted: every[wanted]}):
-                keep(page, name, size, themes=THEMES[:1], to=IMAGES)
+            place = {wanted: every[wanted]}
+            photograph(context, running, size, place, themes=THEMES[:1], to=IMAGES)
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names of the screens and states that were photographed."""
+    return sorted({path.stem.rsplit("-", 2)[0] for path in folder.glob("*.png")})
+
+
+def pictures_of(folder: Path, name: str) -> list[Path]:
+    """Return the pictures there are of one of them: a desk's, then a phone's."""
+    paths = (folder / f"{name}-{size}-{theme}.png" for size in SIZES for theme in THEMES)
+    return [path for path in paths if path.exists()]
 
 
 def write_index(folder: Path) -> None:
     """Write a page with all pictures of a folder, those of one screen beside each other."""
-    names = sorted({path.stem.rsplit("-", 2)[0] for path in folder.glob("*.png")})
     rows = (
         f"<h2>{escape(name)}</h2><div>"
         + "".join(
             f'<a href="{path.name}"><img loading="lazy" src="{path.name}" alt="{path.stem}"></a>'
-            for size in SIZES
-            for theme in THEMES
-            if (path := folder / f"{name}-{size}-{theme}.png").exists()
+            for path in pictures_of(folder, name)
         )
         + "</div>\n"
-        for name in names
+        for name in names_in(folder)
     )
     (folder / "index.html").write_text(INDEX + "".join(rows))
 
 
-def photograph_sheet(browser: Browser, folder: Path) -> None:
-    """Take all of them in one picture, to be looked over and compared with the last one."""
-    page = browser.new_page(viewport={"width": 2400, "height": 1200})
-    page.goto((folder / "index.html").as_uri())
-    page.evaluate(
-        "Promise.all([...document.images].map(one => (one.loading = 'eager', one.decode())))"
-    )
-    page.screenshot(path=folder / "sheet.jpg", type="jpeg", quality=70, full_page=True)
-    page.close()
+def write_sheet(folder: Path) -> None:
+    """Put all of them into one picture, to be looked over and compared with the last one.
+
+    Not a photograph of the index: a browser draws nothing below 16,384 pixels, and would hold
+    every picture in its full size.
+    """
+    names = names_in(folder)
+    sheet = Image.new("RGB", (ACROSS * CELL[0], -(-len(names) // ACROSS) * CELL[1]), "#888")
+    pen = ImageDraw.Draw(sheet)
+    for place, name in enumerate(names):
+        x, y = place % ACROSS * CELL[0] + GAP, place // ACROSS * CELL[1] + GAP
+        pen.text((x, y), name, "black", font_size=20)
+        for path in pictures_of(folder, name):
+            with Image.open(path) as picture:
+                picture.thumbnail(THUMB)
+                sheet.paste(picture, (x, y + 28))
+                x += picture.width + GAP
+    sheet.save(folder / "sheet.jpg", quality=80)
 
 
 def main(folder: str | None = None, language: str = "en-GB") -> None:

@@ -121,6 +121,8 @@ def set_scene(running: Any) -> Scene:
         )
     for channel in person.get("/api/v1/channels/")["results"]:
         person.ask("POST", f"/api/v1/channels/{channel['id']}/test/", {})
+    for shared in ({"run": ended}, {"week": "2026-11-16"}):
+        person.ask("POST", "/api/v1/shares/", {**told, **shared})
     person.ask("POST", "/api/v1/views/", {**told, "name": "Codex, dear", "q": "agent:codex"})
     parked = StuckRun.begin(agent, person, "nightly-release", mark=" ")
     park(running, parked.id)
@@ -185,6 +187,9 @@ def states(scene: Scene, *, report: str, login_link: str) -> dict[str, State]:
         "policies, a wrong value": State(path="/policies", deed=spoil_a_rule),
         "policies, as text": State(path="/policies", deed=click("header .seg label:last-child")),
         "policies, backtested": State(path="/policies", deed=backtest),
+        "settings, shared links": State(
+            path="/settings", before=within(scene.project), deed=to_the_end
+        ),
         "keys, one made": State(path="/settings/keys", deed=make_a_key),
         "channels, adding": State(path="/settings/channels", deed=click(".page .btn.ink")),
         "devices, more": State(path="/settings/devices", deed=click(".dots")),
@@ -200,6 +205,10 @@ def states(scene: Scene, *, report: str, login_link: str) -> dict[str, State]:
 
 def click(what: str) -> Deed:
     return lambda page: page.locator(what).first.click()
+
+
+def to_the_end(page: Page) -> None:
+    page.locator(".page section").last.scroll_into_view_if_needed()
 
 
 def press(key: str) -> Deed:
@@ -239,14 +248,17 @@ def write_fix(page: Page) -> None:
 
 
 def spoil_a_rule(page: Page) -> None:
-    page.locator("main input[inputmode=decimal]:visible").first.fill("1")
+    page.locator(".limit input").first.fill("1")
+    page.locator(".limit.wrong").wait_for()
 
 
 def backtest(page: Page) -> None:
-    page.locator("main input[inputmode=decimal]:visible").first.fill("2")
-    page.locator("section .btn.line:not([disabled])").first.click()
-    page.locator("table tbody tr").first.wait_for()
+    limit = page.locator(".limit input").first
+    limit.fill("2")
+    limit.blur()  # which replays it over the project's own runs
+    page.locator(".two ul a").first.wait_for()
     page.wait_for_timeout(2_500)
+    page.locator("h2").first.scroll_into_view_if_needed()
 
 
 def make_a_key(page: Page) -> None:

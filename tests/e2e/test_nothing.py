@@ -106,6 +106,14 @@ def test_a_screen_with_nothing_on_it_says_what_will_be(visit, size, path):
     assert in_both_themes(page, f"empty {path.strip('/').replace('/', ' ') or 'now'}", size) == []
 
 
+def test_a_recording_is_imported_where_there_is_no_run_yet(visit):
+    page = visit("/history")
+
+    page.get_by_role("button", name="Import a recording").click()
+
+    expect(page.get_by_role("dialog", name="Import a recording")).to_be_visible()
+
+
 def copied_line(page, agent):
     """Choose an agent on the empty board and copy its line, as a person does."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -90,6 +90,21 @@ def test_a_file_is_dropped_twice_and_the_second_time_it_is_known(open_page, reco
 
 
 @pytest.mark.screens
+def test_entries_that_could_not_be_read_are_named_with_why(open_page, recording):
+    name, text = recording
+    page = open_page("/history?import")
+    dialog = page.get_by_role("dialog", name="Import a recording")
+
+    broken = f"{text}\nTraceback (most recent call last):\n[1, 2]"
+    file = {"name": f"{name}.jsonl", "mimeType": "text/plain", "buffer": broken.encode()}
+    dialog.locator("input[type=file]").set_input_files(file)
+
+    expect(dialog.get_by_role("status")).to_contain_text(
+        "2 entries could not be read: entry 6, not JSON; entry 7, not a JSON object."
+    )
+
+
+@pytest.mark.screens
 def test_from_the_palette_with_the_keyboard_and_what_is_no_recording_is_refused(open_page):
     page = open_page("/")
     expect(page.get_by_role("link", name="History").first).to_be_visible()

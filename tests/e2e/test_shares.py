@@ -67,6 +67,29 @@ def test_a_weeks_costs_are_shared_with_the_keyboard(open_page):
 
 
 @pytest.mark.screens
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_a_projects_links_are_listed_in_its_settings_and_revoked_there(
+    open_page, agent, person, phone
+):
+    size = "phone" if phone else "desktop"
+    run = agent.open_run(name=f"linked on a {size}")
+    person.ask("POST", "/api/v1/shares/", {"run": run})
+    page = open_page("/settings", phone=phone)
+    page.add_init_script(path=axe.SCRIPT)
+    page.reload()
+    links = page.get_by_role("region", name="Links in use")
+    one = links.get_by_role("listitem").filter(has_text=f"Run linked on a {size}")
+    expect(one).to_be_visible()
+    assert axe.in_both_themes(page, "shared links", size) == []
+    assert page.evaluate(FITS)
+
+    one.get_by_role("button", name="Revoke").click()
+
+    expect(links.get_by_role("status").filter(has_text="Link revoked.")).to_be_visible()
+    expect(one).to_have_count(0)
+
+
+@pytest.mark.screens
 def test_a_card_is_shared(open_page, stuck):
     page = open_page(f"/runs/{stuck().id}")
     card = page.get_by_role("article").first

@@ -4702,6 +4702,8 @@ export interface components {
             kind: "run" | "decision" | "costs";
             /** Made By */
             made_by: string;
+            /** Name */
+            name: string;
             /**
              * Project
              * Format: uuid
@@ -6214,6 +6216,11 @@ export interface components {
             run_name: string;
             /** Turns */
             turns: number;
+            /**
+             * Unread
+             * @default []
+             */
+            unread: components["schemas"]["UnreadEntry"][];
             /** Unreadable */
             unreadable: number;
         };
@@ -7131,6 +7138,8 @@ export interface components {
             kind: "run" | "decision" | "costs";
             /** Made By */
             made_by: string;
+            /** Name */
+            name: string;
             /**
              * Project
              * Format: uuid
@@ -7710,6 +7719,19 @@ export interface components {
             policy_version: number | null;
             /** Refused */
             refused: components["schemas"]["Refusal"][];
+        };
+        /**
+         * UnreadEntry
+         * @description An entry of the file that could not be read.
+         */
+        UnreadEntry: {
+            /** Entry */
+            entry: number;
+            /**
+             * Why
+             * @enum {string}
+             */
+            why: "empty" | "not_json" | "no_object" | "too_long" | "no_turn";
         };
         /**
          * Usage

@@ -30,7 +30,7 @@ from missioncontrol.clock import now
 from missioncontrol.costs.ledger import Call
 from missioncontrol.detection import recordings
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.wire.recordings import RecordingRow
+from missioncontrol.wire.recordings import RecordingRow, UnreadEntry
 
 PIECE = 1 << 16
 EXPECTED = (
@@ -96,7 +96,8 @@ class Recordings(APIView):
             by=auth.name_of(request),
             at=now(),
         )
-        row = recordings.recording_row(recording, is_new=is_new)
+        unread = tuple(UnreadEntry(entry=one.entry, why=one.why) for one in recorded.unread)
+        row = replace(recordings.recording_row(recording, is_new=is_new), unread=unread)
         return json_response(row, status=201 if is_new else 200)
 
 

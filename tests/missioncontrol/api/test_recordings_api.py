@@ -206,10 +206,14 @@ def test_what_is_no_recording_is_refused_in_words_and_nothing_is_kept(
     assert not Run.objects.exists()
 
 
-def test_lines_that_cannot_be_read_are_counted(as_person, operator):
-    told = send(as_person(operator), a_stuck_file() + b"\nbroken").json()
+def test_lines_that_cannot_be_read_are_counted_and_named(as_person, operator):
+    told = send(as_person(operator), a_stuck_file() + b'\nbroken\n{"weather": "fine"}').json()
 
-    assert (told["turns"], told["unreadable"]) == (4, 1)
+    assert (told["turns"], told["unreadable"]) == (4, 2)
+    assert told["unread"] == [
+        {"entry": 6, "why": "not_json"},
+        {"entry": 7, "why": "no_turn"},
+    ]
 
 
 def test_a_claude_code_transcript_is_named_by_what_was_asked(as_person, operator):

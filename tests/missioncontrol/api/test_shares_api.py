@@ -145,7 +145,7 @@ def test_links_are_listed_without_their_secret_and_are_on_the_record(share, run,
     (row,) = client.get(f"/api/v1/shares/?run={run.id}").json()["results"]
     (event,) = client.get("/api/v1/audit/?type=access.changed").json()["results"]
 
-    assert row["id"] == made["id"]
+    assert (row["id"], row["name"]) == (made["id"], "fix-auth-tests")
     assert "url" not in row
     assert (event["by"], event["payload"]["what"]) == (
         "olu",

@@ -20,7 +20,16 @@ const texts: typeof en = {
   band: "Importierte Aufzeichnung",
   from: (file, who, when) => `${file}, importiert von ${who} ${when}.`,
   nobody: "Es gibt keinen Agenten, der zu erreichen wäre, und ihre Kosten zählen nirgends.",
-  unreadable: (n) => `${counted(n, { one: "Eintrag war", other: "Einträge waren" })} nicht lesbar.`,
+  unreadable: (n, named = "") =>
+    `${counted(n, { one: "Eintrag war", other: "Einträge waren" })} nicht lesbar${named && `: ${named}`}.`,
+  unread: (entry, why) => `Eintrag ${String(entry)}, ${why}`,
+  whys: {
+    empty: "eine leere Zeile",
+    not_json: "kein JSON",
+    no_object: "kein JSON-Objekt",
+    too_long: "länger als 64 MB",
+    no_turn: "kein Schritt darin",
+  },
   none: "Nach der Policy dieses Projekts wäre niemand gefragt worden.",
   would: (n) =>
     `Nach der Policy dieses Projekts ${n === 1 ? "hätte sich 1 Karte" : `hätten sich ${String(n)} Karten`} geöffnet:`,

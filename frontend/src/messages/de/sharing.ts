@@ -20,11 +20,20 @@ const texts: typeof en = {
   live: "Aktive Links",
   until: (who, day) => `von ${who}, gilt bis ${day}`,
   revoke: "Zurückziehen",
-  revokeOf: (who, day) => `Den Link von ${who}, der bis ${day} gilt, zurückziehen`,
+  revokeOf: (about) => `Den Link zurückziehen: ${about}`,
   revoked: "Link zurückgezogen.",
   close: "Schließen",
   failed: "Der Link konnte nicht erstellt werden.",
   notRevoked: "Der Link konnte nicht zurückgezogen werden.",
+  allHint:
+    "Wer einen dieser Links hat, sieht ohne Anmeldung, was er nennt. Teilen, auf einem Lauf, einer Karte oder den Kosten einer Woche, erstellt einen.",
+  none: "Kein Link ist aktiv.",
+  more: "Mehr",
+  things: {
+    run: (name) => `Lauf ${name}`,
+    decision: (name) => `Karte von ${name}`,
+    costs: (day) => `Kosten der Woche vom ${day}`,
+  },
   notLoaded: "Die aktiven Links konnten nicht geladen werden.",
 };
 export default texts;

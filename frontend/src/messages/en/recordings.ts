@@ -21,7 +21,16 @@ const texts = {
   band: "Imported recording",
   from: (file: string, who: string, when: string) => `${file}, imported by ${who} ${when}.`,
   nobody: "There is no agent to reach, and its cost counts nowhere.",
-  unreadable: (n: number) => `${counted(n, { one: "entry", other: "entries" })} could not be read.`,
+  unreadable: (n: number, named = "") =>
+    `${counted(n, { one: "entry", other: "entries" })} could not be read${named && `: ${named}`}.`,
+  unread: (entry: number, why: string) => `entry ${String(entry)}, ${why}`,
+  whys: {
+    empty: "an empty line",
+    not_json: "not JSON",
+    no_object: "not a JSON object",
+    too_long: "longer than 64 MB",
+    no_turn: "no turn in it",
+  },
   none: "Under this project’s policy nobody would have been asked.",
   would: (n: number) => `Under this project’s policy ${counted(n, cards)} would have opened:`,
   turn: (turn: string) => `turn ${turn}`,

@@ -19,11 +19,20 @@ const texts = {
   live: "Links in use",
   until: (who: string, day: string) => `by ${who}, expires ${day}`,
   revoke: "Revoke",
-  revokeOf: (who: string, day: string) => `Revoke the link by ${who} that expires ${day}`,
+  revokeOf: (about: string) => `Revoke the link: ${about}`,
   revoked: "Link revoked.",
   close: "Close",
   failed: "The link could not be created.",
   notRevoked: "The link could not be revoked.",
+  allHint:
+    "Whoever has one of these links sees what it names, without signing in. Share, on a run, a card or a week’s costs, creates one.",
+  none: "No link is in use.",
+  more: "More",
+  things: {
+    run: (name: string) => `Run ${name}`,
+    decision: (name: string) => `Card of ${name}`,
+    costs: (day: string) => `Costs of the week of ${day}`,
+  },
   notLoaded: "The links in use could not be loaded.",
 };
 export default texts;

@@ -137,6 +137,8 @@ export function paceLines(
   const pace = paceOf(account);
   const total = Number(account.spent.total_usd);
   if (account.over) return { x, lines, tags: [] };
+  // Late, the words stand left of the point and above the line: the pace's would be in their way.
+  const isLate = account.minute > account.minutes * 0.7;
   const tags: Tag[] = [
     {
       x: account.minute,
@@ -144,7 +146,7 @@ export function paceLines(
       words: words.at(total),
       dot: true,
       strong: true,
-      align: account.minute > account.minutes * 0.7 ? "right" : "left",
+      align: isLate ? "right" : "left",
     },
   ];
   if (pace !== null) {
@@ -163,7 +165,7 @@ export function paceLines(
       dash: [2, 4],
       unlisted: true,
     });
-    if (account.minute < account.minutes * 0.85)
+    if (!isLate)
       tags.push({ x: account.minutes, y: pace, words: words.pace(pace), align: "right" });
   }
   return { x, lines, tags };

@@ -27,7 +27,7 @@ export const SCREENS = {
   autofixes: screen(["autofixes", "run"], () => import("../autofixes/Autofixes.svelte")),
   audit: screen(["audit"], () => import("../audit/Audit.svelte")),
   settings: screen(
-    ["access", "account", "channels", "devices", "instance", "members", "settings"],
+    ["access", "account", "channels", "devices", "instance", "members", "settings", "sharing"],
     () => import("../settings/Settings.svelte"),
   ),
 } as const;
