@@ -8,7 +8,7 @@ beside the turns before it, with what came back.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from guard.reading.classify import (
     verb_of,
     waits_by_call,
 )
-from guard.reading.messages import find_chant, shows_work, terms_of
+from guard.reading.messages import find_chant, shows_work, terms_of, unstamped
 from guard.reading.normalize import (
     call_text,
     command_in,
@@ -139,13 +139,14 @@ def _read_message(turn: Turn) -> Action:
     known = _messages.find((said, turn.action_class))
     if known is not None:
         return known
-    call, meaning = call_text(turn), bounded(said)
+    meant = unstamped(said)
+    call, meaning = call_text(turn), bounded(meant)
     message = Action(
         verb="",
         action_class=turn.action_class or ActionClass.MESSAGE.value,
         is_call=False,
         call=call,
-        request=call,
+        request=call if meant is said else call_text(replace(turn, content=meant)),
         meaning=meaning,
         words=words_in(meaning),
         asks=asks(turn.action_class or ActionClass.MESSAGE, None, ""),
