@@ -119,6 +119,7 @@ class TurnReader:
         self._callers: set[str] = set()
         self._messages: deque[_UserMessage] = deque(maxlen=_REMEMBERED)
         self._action = False
+        self._notice: str | None = None
         self._users_answer = False
         self._last_agent: str | None = None
         self._blanks = self._routes = 0
@@ -142,7 +143,9 @@ class TurnReader:
         """Read the next turn, of this number."""
         turn = self._as_shown(as_call(turn))
         if turn.role is Role.SYSTEM:
-            return ReadTurn(Kind.NOISE, turn)
+            again = not self._action and turn.content == self._notice
+            self._notice = turn.content
+            return ReadTurn(Kind.NUDGE if again else Kind.NOISE, turn)
         if turn.agent and len(self._names) < _MOST_NAMES:
             self._names |= terms_of(turn.agent)
         if self._is_route(turn):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from guard.reading.attempts import Kind, TurnReader
+from guard.turn import Role, Turn
 from tests.guard.build import a_call, a_message, first_trip
 
 OPEN = a_call("browser_open", "A form with a name and a password.", url="https://mill.example")
@@ -33,3 +35,52 @@ def test_what_counts_its_own_work_goes_on(counted):
     said = [a_message(counted.format(at)) for at in range(1, 7)]
 
     assert first_trip([OPEN, *said]) is None
+
+
+AGAIN = "Observed duplicate responses. Consider new strategies."
+ASKS = (
+    "I am sorry for the repetition. Please give me the task or question you have.",
+    "I understand the frustration. Please tell me the task, so that we can begin.",
+)
+PROMISES = (
+    "I will start by searching for the history of the mill.",
+    "Let me begin with a web search for the mill.",
+    "I apologize. Let me take a direct approach to the mill's history.",
+    "I understand. Let me proceed with the search.",
+    "Let me change my strategy: first I will look for an overview.",
+)
+CHAPTERS = (
+    "The miller rose before dawn, lit a lantern and crossed the frozen yard.",
+    "Beyond the weir a stranger waited with a lame horse and a letter.",
+    "The letter spoke of debts, of a brother at sea, and of a buried chest.",
+    "They dug beneath the willow until rain filled every furrow.",
+    "A rusted key turned; inside lay seeds, nothing but seeds.",
+)
+
+
+def answered(said, role, words=AGAIN):
+    nudge = Turn(role=role, content=words)
+    return [turn for text in said for turn in (a_message(text), nudge)]
+
+
+@pytest.mark.parametrize("role", [Role.USER, Role.SYSTEM])
+def test_who_is_told_the_same_and_asks_the_same_does_nothing(role):
+    assert first_trip(answered(ASKS * 4, role)) is not None
+
+
+@pytest.mark.parametrize("role", [Role.USER, Role.SYSTEM])
+def test_who_is_told_the_same_and_only_promises_does_nothing(role):
+    assert first_trip(answered((*PROMISES, PROMISES[0]), role)) in {8, 10}
+
+
+@pytest.mark.parametrize("role", [Role.USER, Role.SYSTEM])
+def test_who_is_told_to_go_on_with_a_tale_goes_on(role):
+    assert first_trip(answered(CHAPTERS, role, "Go on.")) is None
+
+
+def test_a_reminder_that_comes_with_every_call_is_no_nudge():
+    reader, reminder = TurnReader(), Turn(role=Role.SYSTEM, content="Keep the plan in mind.")
+
+    kinds = [reader.take(turn, at).kind for at, turn in enumerate([OPEN, reminder, reminder])]
+
+    assert kinds == [Kind.ACTION, Kind.NOISE, Kind.NOISE]
