@@ -116,6 +116,14 @@ _OPENING = (
     )
 )
 _LONGEST_OPENING = 80
+# What harnesses answer in place of a result to a call that was made before (crewAI, Claude
+# Code, Hermes, and loop guards of many an agent): it stands for the answer that was given.
+_SAME_AS_BEFORE = re.compile(
+    r"(?:tried reusing|already (?:been )?(?:called|executed|made|ran|tried|used|performed)"
+    r"|called\b.{0,40}\btimes)\b.{0,60}\bsame (?:input|arg|call|param|quer|tool)"
+    r"|duplicate (?:tool )?call|unchanged since (?:the )?last read|loop detected"
+)
+_LONGEST_REMARK = 200
 _LATE = re.compile(r"timed out|time-?out\b")
 _ESSENTIAL_LINES = 3
 _SUCCEEDS = re.compile(
@@ -159,6 +167,11 @@ class Outcome(NamedTuple):
         """Name the answer for people: equal answers have an equal digest, in every process."""
         key = self.key
         return key if isinstance(key, str) else _digest("\n".join(sorted(self.terms)))
+
+    @property
+    def refers_back(self) -> bool:
+        """It only says that this was asked before."""
+        return _refers_back(self.text)
 
     @property
     def has_more(self) -> bool:
@@ -208,6 +221,11 @@ def is_transient(text: str) -> bool:
 @functools.lru_cache(maxsize=_HEADS)
 def _tells_of_more(text: str) -> bool:
     return any(map(text.__contains__, _MORE_HINTS)) and _MORE.search(text) is not None
+
+
+@functools.lru_cache(maxsize=_HEADS)
+def _refers_back(text: str) -> bool:
+    return _SAME_AS_BEFORE.search(text[:_LONGEST_REMARK].lower()) is not None
 
 
 def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outcome:

@@ -287,6 +287,8 @@ class Step(Action):
             return True
         if self.outcome.key == other.outcome.key:
             return True
+        if self.outcome.refers_back or other.outcome.refers_back:
+            return True
         if self.improved or self.outcome.is_long or self.failure is None:
             return False
         return self.failure == other.failure
@@ -388,7 +390,8 @@ def _weigh(
     improved = _has_improved(outcome, earlier)
     if outcome is None:
         return None, news, improved
-    if outcome.failure and outcome.failure in [step.failure for step in before]:
+    is_known = outcome.failure and outcome.failure in [step.failure for step in before]
+    if is_known or outcome.refers_back:
         news = 0.0  # a failure that is known tells nothing, whatever it quotes
     paths = nature.progress_key if nature and not outcome.failed else ()  # a failure is itself
     if paths and (told := progress_in(turn.result or "", paths)):

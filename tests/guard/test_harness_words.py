@@ -84,3 +84,31 @@ def test_a_reminder_that_comes_with_every_call_is_no_nudge():
     kinds = [reader.take(turn, at).kind for at, turn in enumerate([OPEN, reminder, reminder])]
 
     assert kinds == [Kind.ACTION, Kind.NOISE, Kind.NOISE]
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "I tried reusing the same input, I must stop using this action input.",
+        "You have already called this tool with the same arguments. Use the data you have.",
+        "[duplicate call — the result is repeated below]",
+        "File unchanged since last read. Refer to the earlier result.",
+        "LOOP DETECTED: summarize what you found so far.",
+    ],
+)
+def test_an_answer_that_only_refers_back_is_the_answer_given_before(remark):
+    read = [a_call("Read", text, path="mill.txt") for text in ("The wheel turns.", remark, remark)]
+
+    assert first_trip(read) == 2
+
+
+def test_an_answer_about_calls_that_were_made_is_an_answer():
+    log = [a_call("Read", f"The miller called {n} times today.", path="log") for n in "3579"]
+
+    assert first_trip(log) is None
+
+
+def test_white_space_at_the_end_of_an_argument_asks_for_nothing_else():
+    asked = [a_call("ask_colleague", "Not found.", name=name) for name in ("Ann\n", "Ann", "Ann ")]
+
+    assert first_trip(asked) == 2
