@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from guard.formats.recording import Recording
 from guard.reading.attempts import Kind, TurnReader
+from guard.replay import replay
 from guard.turn import Role, Turn
 from tests.guard.build import a_call, a_message, first_trip
 
@@ -112,3 +114,12 @@ def test_white_space_at_the_end_of_an_argument_asks_for_nothing_else():
     asked = [a_call("ask_colleague", "Not found.", name=name) for name in ("Ann\n", "Ann", "Ann ")]
 
     assert first_trip(asked) == 2
+
+
+def test_a_command_started_anew_each_time_is_no_poll_that_moves():
+    names = [f"{letter}mber-reef" for letter in "abcdefgh"]
+    told = "Command still running (session {}, pid {}). Use process to follow it."
+    told_of = [told.format(name, 48200 + at) for at, name in enumerate(names)]
+    turns = tuple(a_call("exec", answer, command="git diff") for answer in told_of)
+
+    assert replay(Recording(run="anew", turns=turns)).first_alarm == 7
