@@ -8,7 +8,7 @@ from guard.formats.recording import Recording
 from guard.reading.attempts import Kind, TurnReader
 from guard.replay import replay
 from guard.turn import Role, Turn
-from tests.guard.build import a_call, a_message, first_trip
+from tests.guard.build import a_call, a_message, a_user, first_trip
 
 OPEN = a_call("browser_open", "A form with a name and a password.", url="https://mill.example")
 CLICK = "Eval: unknown\nGoal: click the Enter button."
@@ -123,3 +123,29 @@ def test_a_command_started_anew_each_time_is_no_poll_that_moves():
     turns = tuple(a_call("exec", answer, command="git diff") for answer in told_of)
 
     assert replay(Recording(run="anew", turns=turns)).first_alarm == 7
+
+
+FOUND = "qc.txt:12: the mill was built in 1804\nqc.txt:40: the wheel is of oak"
+SEARCH = tuple(
+    a_call("Bash", FOUND, command=f"grep -n mill notes | head -{n}") for n in (20, 30, 50, 20)
+)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "You keep running the same commands, stop and answer.",
+        "You're stuck in a loop. Try something else!",
+        "Stop repeating yourself.",
+        "It is the same search over and over.",
+    ],
+)
+def test_who_is_told_that_it_goes_round_and_goes_on_is_found(said):
+    assert first_trip([*SEARCH, a_user(said), *SEARCH]) in range(5, 8)
+
+
+@pytest.mark.parametrize(
+    "said", ["Run it again, please.", "Write the names in a loop.", "Now look for the wheel."]
+)
+def test_who_is_told_what_to_do_starts_afresh(said):
+    assert first_trip([*SEARCH, a_user(said), *SEARCH]) is None
