@@ -116,6 +116,14 @@ _OPENING = (
     )
 )
 _LONGEST_OPENING = 80
+# Nothing came back, however tools spell it: shells, search tools, databases, JSON, Python.
+_NOTHING = re.compile(
+    r"[\s\"'(){}<>\[\]]{0,6}(?:none|null|nil|(?:empty|no|0|zero|found (?:no|0)) (?:[a-z]+ )?"
+    r"(?:match(?:es)?|results?|files?|rows?|records?|entries|items|documents|hits|output|data)"
+    r"(?: (?:were |was )?(?:found|returned))?|nothing(?: was)? found"
+    r"|[a-z ]{0,50}(?:with no|without) output(?: or errors?)?)?[\s\"'(){}<>\[\].!]{0,6}"
+)
+_LONGEST_NOTHING = 80
 # What harnesses answer in place of a result to a call that was made before (crewAI, Claude
 # Code, Hermes, and loop guards of many an agent): it stands for the answer that was given.
 _SAME_AS_BEFORE = re.compile(
@@ -247,6 +255,9 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
 
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
     whole, text = text, _unannounced(text)
+    if not is_error and len(text) <= _LONGEST_NOTHING and _NOTHING.fullmatch(text.lower()):
+        # Saying so for the first time tells something; silence never does.
+        return _NOTHING_FOUND._replace(text=whole, terms=frozenset({"nothing"} if text else ()))
     failures, terms = _count_failures(text), terms_in(text)
     # "Error budgets" under an announcement does not start the answer.
     failed = is_error or (looks_failed(whole) if failures is None else failures > 0)
@@ -261,6 +272,17 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
         text=whole[:_HEAD],
         terms=terms if failure is None else terms_in(failure),
     )
+
+
+_NOTHING_FOUND = Outcome(
+    key="nothing",
+    failed=False,
+    failure=None,
+    template=None,
+    failures=None,
+    is_long=False,
+    text="",
+)
 
 
 def _unannounced(text: str) -> str:

@@ -149,3 +149,28 @@ def test_who_is_told_that_it_goes_round_and_goes_on_is_found(said):
 )
 def test_who_is_told_what_to_do_starts_afresh(said):
     assert first_trip([*SEARCH, a_user(said), *SEARCH]) is None
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        "None",
+        "[]",
+        "No matches found.",
+        "Found 0 results",
+        "(0 rows)",
+        "(Bash completed with no output)",
+        "Your command ran successfully and finished without output",
+    ],
+)
+def test_nothing_found_is_one_answer_however_it_is_spelled(nothing):
+    looks = [a_call("search", answer, query="mill wheel") for answer in ("", nothing, "null")]
+
+    assert first_trip(looks) == 2
+
+
+@pytest.mark.parametrize("told", ["No errors found", "0 tests failed", "12 rows", "No match for x"])
+def test_what_tells_something_is_not_nothing(told):
+    looks = [a_call("search", answer, query="mill wheel") for answer in ("", told, "")]
+
+    assert first_trip(looks) is None
