@@ -11,7 +11,7 @@ from guard.detectors.base import Detector, History, View, compare_answers, sures
 from guard.policy import Policy
 from guard.reading.messages import only_announces
 from guard.reading.step import FEW_TERMS, Step
-from guard.reading.terms import NEWS, SAME_WORDS, likeness
+from guard.reading.terms import BRIEF, NEWS, SAME_WORDS, likeness
 from guard.signals import Kind, Signal
 
 _PERIODS = range(2, 9)
@@ -29,6 +29,8 @@ _MOVED, _MOVED_EACH, _MOVED_MOST = 0.2, 0.1, 0.55
 """The share of steps between that may have brought something: at first, for each more, at most."""
 _REFUSED = 2
 """So many more refusals than repeats: something was read between them."""
+_FEW_NAMES = 2
+"""So many names in an answer may be made anew each time."""
 _FIGURE = re.compile(r"\d+(?:\.\d+)?")
 _LOOKS = 10
 _ONE_WAY = 0.8
@@ -79,6 +81,8 @@ class Repeat(Detector):
             return 2 * self._rule.calls
         # "sleep 10" between two looks makes the looking a poll.
         between = history.between(again[0], again[-1])
+        if not all(again[-1].answers_as(step) for step in again):
+            return self._rule.polls
         if any(step.patient for step in (*again, *between)) or again[0].stays_patient:
             seen = any(step.outcome for step in again)
             return self._polls(again, history) if seen else _BLIND_POLLS * self._rule.polls
@@ -207,9 +211,19 @@ def _asks_again(earlier: Step, later: Step) -> bool:
 def _is_again(earlier: Step, later: Step, known: Step, *, alone: bool) -> bool:
     if not _asks_again(earlier, later):
         return False
-    if alone or not later.is_call:
-        return not later.is_call or known.answers_as(earlier)
+    if not later.is_call:
+        return True
+    if alone:
+        return known.answers_as(earlier) or _answers_nearly(known, earlier)
     return not later.progressed and known.answers_as(earlier)
+
+
+def _answers_nearly(step: Step, other: Step) -> bool:
+    """The same answer but for a name or two; a figure may be what moves."""
+    if step.outcome is None or other.outcome is None or len(step.outcome.terms) < BRIEF:
+        return False
+    apart = step.outcome.terms ^ other.outcome.terms
+    return len(apart) <= 2 * _FEW_NAMES and not any(map(str.isdigit, apart))
 
 
 def _says_again(earlier: Step, later: Step) -> bool:

@@ -223,3 +223,21 @@ def test_who_looks_around_between_failures_and_is_about_to_fail_again_is():
     turns = [turn for look in looks for turn in (look, FAILING)]
 
     assert last_trip([*turns, a_proposal("Bash", command="make")]).evidence.repeats == 3
+
+
+SHOWN = "The wheel of the {} mill turns slowly while the miller of {} oils its oaken axle again"
+
+
+def test_the_same_answer_but_for_a_name_or_two_counts_as_a_poll():
+    looks = [a_call("look", SHOWN.format(name, name[::-1]), at="wheel") for name in NAMES]
+
+    assert first_trip(looks) == 7
+
+
+def test_the_same_answer_but_for_a_figure_moves():
+    looks = [a_call("look", SHOWN.format(at, at), at="wheel") for at in range(8)]
+
+    assert first_trip(looks) is None
+
+
+NAMES = ("amber", "birch", "cedar", "dune", "elder", "fern", "gorse", "heath")
