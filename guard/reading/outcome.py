@@ -256,8 +256,11 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
     whole, text = text, _unannounced(text)
     if not is_error and len(text) <= _LONGEST_NOTHING and _NOTHING.fullmatch(text.lower()):
-        # Saying so for the first time tells something; silence never does.
-        return _NOTHING_FOUND._replace(text=whole, terms=frozenset({"nothing"} if text else ()))
+        # Saying so for the first time tells something; silence, or the word for it, never does.
+        is_silent = not text or "output" in text.lower()
+        return NOTHING_FOUND._replace(
+            text=whole, terms=frozenset() if is_silent else frozenset({"nothing"})
+        )
     failures, terms = _count_failures(text), terms_in(text)
     # "Error budgets" under an announcement does not start the answer.
     failed = is_error or (looks_failed(whole) if failures is None else failures > 0)
@@ -274,7 +277,7 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
     )
 
 
-_NOTHING_FOUND = Outcome(
+NOTHING_FOUND = Outcome(
     key="nothing",
     failed=False,
     failure=None,
