@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from guard.detectors.base import Detector, History, View, surest, tail_of
 from guard.policy import Policy
-from guard.reading.messages import count_on, empty_tail, last_talk, only_announces
+from guard.reading.messages import announces, count_on, empty_tail, last_talk, only_announces
 from guard.reading.quoting import named, quoted
 from guard.reading.step import TOOL, Step
 from guard.signals import Kind, Signal
@@ -72,12 +72,18 @@ class Talk(Detector):
         return self.signal(Kind.MONOLOGUE, own[-empty:], summary, limit=messages)
 
     def _idles(self, history: History, talk: Sequence[Step]) -> Signal | None:
-        """Look for an agent that can act, is told to go on again and again, and only talks."""
+        """Look for an agent that is told the same again and again, and only talks."""
         newest = history.last
-        own = tail_of(talk, lambda step: step.nudged and step.agent == newest.agent)
-        if not own or not history.can_act or count_on(own):
+        talk = tail_of(talk, lambda step: step.agent == newest.agent)
+        own = tail_of(talk, lambda step: step.nudged)
+        fresh, never_acts = self._rule.fresh, not history.can_act
+        if len(own) <= never_acts:
             return None
-        if sum(step.new_terms for step in own) > self._rule.fresh * len(own):
+        if never_acts:  # the last few answers tell, and the first to a person is due
+            own = talk[1:][-min(len(own) + 1, _MACHINE) :]
+            if not all(announces(step.meaning) for step in own):
+                fresh = self._limits(history, own)[0]
+        if count_on(own) or sum(step.new_terms for step in own) > fresh * len(own):
             return None  # it is told to go on with what it tells
         summary = f"It was told to go on {len(own)} times and did nothing but talk."
         return self.signal(Kind.MONOLOGUE, own, summary, limit=_MACHINE)

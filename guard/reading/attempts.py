@@ -60,6 +60,15 @@ _COMPLAINS = re.compile(
     r"|cannot|can't|doesn't|didn't|isn't|haven't|unable|broken)\b",
     re.IGNORECASE,
 )
+# A person who says that the agent goes round wants no fresh start of it.
+_GOES_ROUND = re.compile(
+    r"\byou (?:just )?(?:keep|kept|repeat\w*)\b.{0,40}\b(?:same|again|yourself)\b"
+    r"|\byou(?:['\u2019]re| are)\b.{0,30}\b"
+    r"(?:in (?:a|an infinite) loop|in circles|looping|repeating)\b"
+    r"|\bstop (?:repeating|looping|\w+ing the same)\b"
+    r"|\bsame \w+ (?:over and over|again and again)\b",
+    re.IGNORECASE,
+)
 _HALTS = re.compile(r"\b(?:no|not|don't|never|stop|wait|cancel|instead|undo)\b")
 
 
@@ -119,6 +128,7 @@ class TurnReader:
         self._callers: set[str] = set()
         self._messages: deque[_UserMessage] = deque(maxlen=_REMEMBERED)
         self._action = False
+        self._notice: str | None = None
         self._users_answer = False
         self._last_agent: str | None = None
         self._blanks = self._routes = 0
@@ -142,7 +152,9 @@ class TurnReader:
         """Read the next turn, of this number."""
         turn = self._as_shown(as_call(turn))
         if turn.role is Role.SYSTEM:
-            return ReadTurn(Kind.NOISE, turn)
+            again = not self._action and turn.content == self._notice
+            self._notice = turn.content
+            return ReadTurn(Kind.NUDGE if again else Kind.NOISE, turn)
         if turn.agent and len(self._names) < _MOST_NAMES:
             self._names |= terms_of(turn.agent)
         if self._is_route(turn):
@@ -317,8 +329,10 @@ class TurnReader:
         if again and not (action and message.terms):  # a bare "go on" is no new word
             return ReadTurn(Kind.NUDGE, turn)
         insists = message.complains and any(message.insists(one) for one in before)
+        goes_round = _GOES_ROUND.search(said[:_SHORT]) is not None
         # Still about the same, or to one who says the same: nothing starts afresh.
-        return ReadTurn(Kind.NOISE if insists or is_unheard else Kind.PERSON, turn)
+        is_noise = insists or is_unheard or goes_round
+        return ReadTurn(Kind.NOISE if is_noise else Kind.PERSON, turn)
 
     def _says_the_same(self) -> bool:
         """Its last two messages are one, whatever a person said between them."""

@@ -42,6 +42,14 @@ _WORK = re.compile(
 )
 # One of these stands in whatever the expression finds: looking is cheaper than it.
 _WORK_HINTS = read_words("talk")["work_hints"]
+# What a harness writes over a message: "Step 5", "Turn 7/30", "[12:03:11]". The number goes
+# up whatever the agent does.
+_STAMP = re.compile(
+    r"^[^\w\n]{0,80}(?:\w{1,20} )?(?:step|turn|iteration|round|attempt) {0,2}#?\d{1,6}"
+    r"(?: ?(?:/|of) ?\d{1,6})?[^\w\n]{0,80}$"
+    r"|^\[(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d(?:[.,]\d{1,6})?)?Z?\]",
+    re.IGNORECASE | re.MULTILINE,
+)
 _ANNOUNCES = re.compile(
     r"\b(?:let (?:me|us)|let['\u2019]s|i['\u2019](?:ll|m going to)"
     r"|i (?:will|should|need to|am going to)|we(?:['\u2019]ll| will| should| need to)"
@@ -57,6 +65,15 @@ _NUMBER = re.compile(
 )
 # The empty text is what remains of a short word without figures.
 _FILLER = frozenset(word[:_STEM] for word in (*read_words("talk")["filler"], ""))
+
+
+def unstamped(text: str) -> str:
+    r"""Give a message without the lines that only number or date it, unless it is no more.
+
+    >>> unstamped("=== STEP 5 ===\nNext: log in."), unstamped("Step 5"), unstamped("Batch 3 of 9")
+    ('Next: log in.', 'Step 5', 'Batch 3 of 9')
+    """
+    return _STAMP.sub("", text).strip() or text if _STAMP.search(text) else text
 
 
 # Asked of the same names of agents, turn by turn.

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from hashlib import blake2b
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeGuard
 
 from guard.reading import read_words
 from guard.reading.classify import PATH_ARGUMENTS, classify
@@ -115,13 +115,25 @@ def mask_request(turn: Turn, call: str, args: Mapping[str, Any]) -> str:
 def lasting_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
     """Give the arguments without values made for one use, unless there are no others.
 
-    >>> lasting_args({"url": "/orders", "request_id": "a1"})
+    White space at the end of a short text is no part of what is asked for.
+
+    >>> lasting_args({"url": "/orders ", "request_id": "a1"})
     {'url': '/orders'}
     """
-    if _ONE_USE.isdisjoint(map(_plain_name, args)):
+    if not _ONE_USE.isdisjoint(map(_plain_name, args)):
+        kept = {name: value for name, value in args.items() if _plain_name(name) not in _ONE_USE}
+        args = kept or args
+    if not any(map(_trails_off, args.values())):
         return args
-    kept = {name: value for name, value in args.items() if _plain_name(name) not in _ONE_USE}
-    return kept or args
+    # " " may be a key that is pressed.
+    return {
+        name: (value.rstrip() or value) if _trails_off(value) else value
+        for name, value in args.items()
+    }
+
+
+def _trails_off(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value[-1:].isspace() and len(value) <= _LONGEST_CALL
 
 
 def meant_args(args: Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -72,6 +72,22 @@ _ANNOUNCED = _WORDS["announced"]
 _CAME_BACK = frozenset({"came", "back"})
 _OPENING = _ANNOUNCED | _CAME_BACK | _WORDS["opening"]
 _LONGEST_OPENING = 80
+# Nothing came back, however tools spell it: shells, search tools, databases, JSON, Python.
+_NOTHING = re.compile(
+    r"[\s\"'(){}<>\[\]]{0,6}(?:none|null|nil|(?:empty|no|0|zero|found (?:no|0)) (?:[a-z]+ )?"
+    r"(?:match(?:es)?|results?|files?|rows?|records?|entries|items|documents|hits|output|data)"
+    r"(?: (?:were |was )?(?:found|returned))?|nothing(?: was)? found"
+    r"|[a-z ]{0,50}(?:with no|without) output(?: or errors?)?)?[\s\"'(){}<>\[\].!]{0,6}"
+)
+_LONGEST_NOTHING = 80
+# What harnesses answer in place of a result to a call that was made before (crewAI, Claude
+# Code, Hermes, and loop guards of many an agent): it stands for the answer that was given.
+_SAME_AS_BEFORE = re.compile(
+    r"(?:tried reusing|already (?:been )?(?:called|executed|made|ran|tried|used|performed)"
+    r"|called\b.{0,40}\btimes)\b.{0,60}\bsame (?:input|arg|call|param|quer|tool)"
+    r"|duplicate (?:tool )?call|unchanged since (?:the )?last read|loop detected"
+)
+_LONGEST_REMARK = 200
 _LATE = re.compile(r"timed out|time-?out\b")
 _ESSENTIAL_LINES = 3
 _SUCCEEDS = re.compile(
@@ -115,6 +131,11 @@ class Outcome(NamedTuple):
         """Name the answer for people: equal answers have an equal digest, in every process."""
         key = self.key
         return key if isinstance(key, str) else _digest("\n".join(sorted(self.terms)))
+
+    @property
+    def refers_back(self) -> bool:
+        """It only says that this was asked before."""
+        return _refers_back(self.text)
 
     @property
     def has_more(self) -> bool:
@@ -166,6 +187,11 @@ def _tells_of_more(text: str) -> bool:
     return any(map(text.__contains__, _MORE_HINTS)) and _MORE.search(text) is not None
 
 
+@functools.lru_cache(maxsize=_HEADS)
+def _refers_back(text: str) -> bool:
+    return _SAME_AS_BEFORE.search(text[:_LONGEST_REMARK].lower()) is not None
+
+
 def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outcome:
     """Read a text once, and then what of a failure hangs on what was asked."""
     outcome = _known.find((text, is_error))
@@ -185,6 +211,12 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
 
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
     whole, text = text, _unannounced(text)
+    if not is_error and len(text) <= _LONGEST_NOTHING and _NOTHING.fullmatch(text.lower()):
+        # Saying so for the first time tells something; silence, or the word for it, never does.
+        is_silent = not text or "output" in text.lower()
+        return NOTHING_FOUND._replace(
+            text=whole, terms=frozenset() if is_silent else frozenset({"nothing"})
+        )
     failures, terms = _count_failures(text), terms_in(text)
     failed = is_error or (looks_failed(text) if failures is None else failures > 0)
     failure = _tell_failure(text) if failed else None
@@ -198,6 +230,17 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
         text=whole[:_HEAD],
         terms=terms if failure is None else terms_in(failure),
     )
+
+
+NOTHING_FOUND = Outcome(
+    key="nothing",
+    failed=False,
+    failure=None,
+    template=None,
+    failures=None,
+    is_long=False,
+    text="",
+)
 
 
 def _unannounced(text: str) -> str:

@@ -8,7 +8,7 @@ beside the turns before it, with what came back.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from guard.reading.classify import (
     verb_of,
     waits_by_call,
 )
-from guard.reading.messages import find_chant, shows_work, terms_of
+from guard.reading.messages import find_chant, shows_work, terms_of, unstamped
 from guard.reading.normalize import (
     Arguments,
     call_text,
@@ -141,13 +141,14 @@ def _read_message(turn: Turn) -> Action:
     known = _messages.find((said, turn.action_class))
     if known is not None:
         return known
-    call, meaning = call_text(turn), bounded(said)
+    meant = unstamped(said)
+    call, meaning = call_text(turn), bounded(meant)
     message = Action(
         verb="",
         action_class=turn.action_class or ActionClass.MESSAGE.value,
         is_call=False,
         call=call,
-        request=call,
+        request=call if meant is said else call_text(replace(turn, content=meant)),
         meaning=meaning,
         words=words_in(meaning),
         asks=asks(turn.action_class or ActionClass.MESSAGE, None, ""),
@@ -288,6 +289,8 @@ class Step(Action):
             return True
         if self.outcome.key == other.outcome.key:
             return True
+        if self.outcome.refers_back or other.outcome.refers_back:
+            return True
         if self.improved or self.outcome.is_long or self.failure is None:
             return False
         return self.failure == other.failure
@@ -401,7 +404,8 @@ def _weigh(
         last_told = next((step.outcome for step in reversed(earlier) if step.outcome), None)
         before_it = last_told.failures if last_told else None
         improved = before_it is not None and outcome.failures < before_it
-    if outcome.failure and outcome.failure in [step.failure for step in before]:
+    is_known = outcome.failure and outcome.failure in [step.failure for step in before]
+    if is_known or outcome.refers_back:
         news = 0.0  # a failure that is known tells nothing, whatever it quotes
     paths = nature.progress_key if nature and not outcome.failed else ()  # a failure is itself
     if paths and (told := progress_in(turn.result or "", paths)):

@@ -79,6 +79,15 @@ _BESIDE: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
         ),
         rf"\g<1>{HOLE}",
     ),
+    # "session amber-reef", "process id 4821": named anew each time a command is started.
+    (
+        ("session", "ss id", "ell id", "ner id"),
+        re.compile(
+            r"(?i)\b((?:session(?: id| name)?|(?:process|shell|container) id)[ #:=]{1,3})"
+            r"(?=[a-z]{0,40}[-_\d])[\w-]{4,80}"
+        ),
+        rf"\g<1>{HOLE}",
+    ),
     (("ticket",), re.compile("([tT]icket" + _ONE_USE), rf"\g<1>{HOLE}"),
     (("timestamp",), re.compile("([tT]imestamp" + _ONE_USE), rf"\g<1>{HOLE}"),
     (("nonce",), re.compile("([nN]once" + _ONE_USE), rf"\g<1>{HOLE}"),

@@ -20,7 +20,7 @@ from guard.detectors.score import GAINS, KEEPS, SCORE_FILE, fitted_weights
 from guard.engine import Engine
 from guard.formats import Recording
 from guard.policy import DEFAULT_POLICY
-from tests.guard.build import a_call, a_user
+from tests.guard.build import a_call, a_user, first_trip
 
 ORDERS = "\n".join(f"order {number}: paid, not sent to the customer" for number in range(20))
 
@@ -181,3 +181,26 @@ def test_what_is_judged_without_a_source_begins_from_no_weight_that_was_fitted_o
     assert {plain_weight(name, 0.3) for name in KEEPS} == {0.5}
     assert max(plain_weight(name, 0.3) for name in GAINS) == 0.3
     assert plain_weight("again", 0.3) == 0.2  # as far as it may go
+
+
+def test_one_thing_looked_for_by_many_means_and_found_by_none_is_a_loop():
+    looks = [
+        a_call("exec", "", command="echo $MILL_API_KEY"),
+        a_call("exec", "", command="printenv MILL_API_KEY"),
+        a_call("grep", "No matches found", pattern="MILL_API_KEY", path="~/.profile"),
+        a_call("grep", "No matches found", pattern="MILL_API_KEY", path="~/.bashrc"),
+        a_call("exec", "None", command="python3 -c 'print(os.environ.get(\"MILL_API_KEY\"))'"),
+        a_call("find_setting", "[]", name="MILL_API_KEY"),
+    ]
+
+    assert first_trip(looks) is not None
+
+
+@pytest.mark.parametrize("silence", ["", "(Bash completed with no output)"])
+def test_acts_on_one_thing_that_say_nothing_are_no_loop(silence):
+    acts = [
+        a_call("Bash", silence, command=f"{act} waterwheel_plan/{act}")
+        for act in ("mkdir", "touch", "chmod", "mv", "cp", "ln", "gzip")
+    ]
+
+    assert first_trip(acts) is None

@@ -27,6 +27,8 @@ HOLE = "<~>"
         ('{"messageId": "a1b2c3"}', '{"messageId": "<~>"}'),
         ("call_3447b0e1631d47b4", "<~>"),
         ("1795295317", "<~>"),
+        ("running (session amber-reef, pid 48211)", "running (session <~>, pid <~>)"),
+        ("Process running with session ID 48211", "Process running with session ID <~>"),
         ("am ٢٠٢٦-١١-٢١", "am <~>"),  # noqa: RUF001 - of another script
     ],
 )
@@ -46,6 +48,8 @@ def test_what_changes_without_meaning_is_masked(text, masked):
         "40 % done",
         "the quick brown fox",
         "order 1234",
+        "session 3 of 9 begins",
+        "the session closed",
         "",
     ],
 )
@@ -64,7 +68,9 @@ def test_masking_twice_changes_nothing_more(text):
     assert mask_volatile(once) == once
 
 
-@pytest.mark.parametrize("unit", ["9", "a1", "1:", "0x1", "id=1", "attempt 1 ", "call_1"])
+@pytest.mark.parametrize(
+    "unit", ["9", "a1", "1:", "0x1", "id=1", "attempt 1 ", "call_1", "session a-"]
+)
 def test_hostile_text_takes_no_more_than_linear_time(unit):
     started = time.process_time()
 
