@@ -103,13 +103,10 @@ def explain(
         assessment=moment.assessment,
         verdict=moment.verdict,
     )
-    view = moment.witness.view
-    if view is None or moment.result is Result.HEARD:
+    view, step = moment.witness.view, moment.witness.step_of(moment.assessment.seq)
+    if view is None or step is None:
         return bare
     steps = view.history.steps
-    step = next((step for step in steps if step.seq == moment.assessment.seq), None)
-    if step is None:  # an answer, a person's words, a notice: it is no attempt of its own
-        return bare
     # The latest of the most alike: what a reader finds first when scrolling back.
     others = [old for old in steps if old.seq != step.seq and old.is_call == step.is_call]
     alike = [(step.nearness(old), old.seq) for old in others]
@@ -160,6 +157,11 @@ class _Witness(PolicyDetectors):
         self.view, self.rules = view, tuple(self._rules_for(turn))
         return super().examine(view, turn)
 
+    def step_of(self, seq: int) -> Step | None:
+        """Give what was read in a turn; None: an answer, a person's words, a notice."""
+        steps = self.view.history.steps if self.view else ()
+        return next((step for step in steps if step.seq == seq), None)
+
 
 class _Watched(Engine):
     """An engine whose detectors can be asked what they saw."""
@@ -174,7 +176,6 @@ class _Moment:
     """The run just after one turn; its view is gone with the next."""
 
     place: int
-    turn: Turn
     assessment: Assessment
     witness: _Witness
     result: Result
@@ -193,16 +194,18 @@ def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
             continue
         assessment = engine.observe(turn)
         seen[assessment.seq] = turn
-        if turn.role is Role.USER:
+        # A machine that refuses what an agent hands in has the same role: it ends an attempt.
+        is_said = turn.role in {Role.USER, Role.SYSTEM}
+        is_heard = is_said and engine.witness.step_of(assessment.seq) is None
+        if is_heard and turn.role is Role.USER:
             since, began = place + 1, "a person spoke"
         # Of an open card nothing more is asked: nobody answers here.
         answers = () if is_open else answers_to(assessment, is_open=False)
         trip = next((signal for _, signal in answers if signal.trips), None)
         verdict = judge.rules(trip, seen) if trip else None
-        result = _result(turn, assessment, verdict, is_open=is_open)
+        result = Result.HEARD if is_heard else _result(assessment, verdict, is_open=is_open)
         yield _Moment(
             place=place,
-            turn=turn,
             assessment=assessment,
             witness=engine.witness,
             result=result,
@@ -220,11 +223,7 @@ def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
             since, began = place + 1, "the judge let the agent go"
 
 
-def _result(
-    turn: Turn, assessment: Assessment, verdict: Verdict | None, *, is_open: bool
-) -> Result:
-    if turn.role in {Role.USER, Role.SYSTEM}:
-        return Result.HEARD
+def _result(assessment: Assessment, verdict: Verdict | None, *, is_open: bool) -> Result:
     if assessment.trip is None:
         return Result.NUDGE if assessment.signals else Result.QUIET
     if is_open:

@@ -184,5 +184,4 @@ ACTS: dict[str, Callable[[RunTransaction, Run, Tap, Intervention], budgets.Raise
     "allow_once": answer_question,
     "deny": answer_question,
 }
-"""Tap -> deed, which returns the run's ceilings it raised. The card is closed and the version
-moved before the deed."""
+"""Tap -> deed, which returns the run's ceilings it raised."""

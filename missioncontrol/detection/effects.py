@@ -1,4 +1,4 @@
-"""Do what a turn leads to: the one place where detection moves a run."""
+"""Do what a turn leads to, in the transaction that judges it; verdicts come later."""
 
 from __future__ import annotations
 

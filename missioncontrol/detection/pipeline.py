@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -181,8 +181,10 @@ class LinkedRuns:
             if signal is None or seen.obs <= run.meters.streak_obs:
                 continue
             said = Assessment(seq=seen.row.seq, score=0.0, changed=False, signals=(signal,))
-            turn = JudgedTurn(assessment=said)  # what it follows up, it has followed up by itself
+            turn = JudgedTurn(assessment=said)
             state = run_state.of(run, turn, seq=seen.row.seq, parent=None)
+            # The turn itself was followed up before; one that ends its run follows no policy.
+            state = replace(state, has_new_policy=False)
             follows = judge(state, turn, allows=batch.allows(run, at=tx.at))
             if follows and not _is_asked_elsewhere(tx, signal):
                 cached = engine_cache.KEPT[run.id]

@@ -106,6 +106,18 @@ def test_what_a_person_says_is_not_judged_and_starts_afresh():
     assert (last.since, last.began, len(last.steps)) == (3, "a person spoke", 1)
 
 
+def test_a_machine_that_refuses_what_is_handed_in_is_no_person():
+    refused = a_user("ERROR! Your patch is empty. Please provide a patch that fixes the problem.")
+    turns = [turn for n in range(4) for turn in (a_call("task_done", message=f"{n}"), refused)]
+
+    found = explained(a_user("Make the kernel faster."), *turns)
+
+    assert found.place == replay(a_recording(a_user("Make the kernel faster."), *turns)).first_alarm
+    assert found.result is Result.ALARM
+    assert found.step is not None
+    assert found.step.failed
+
+
 def test_an_unreadable_position_has_nothing_to_explain():
     assert explain(a_recording(FAILING, None), 1) is None
     assert explain(a_recording(), None) is None

@@ -6,6 +6,7 @@ import pytest
 
 from guard.policy import Policy, Repeat
 from guard.turn import Role, Turn
+from missioncontrol.accounts.models import Project
 from missioncontrol.costs import counting, linking
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.models import Decision
@@ -243,6 +244,21 @@ def test_in_mode_warn_it_is_said_and_the_count_begins_again(project):
         for row in JournalRow.objects.filter(type="detection.raised")
     ]
     assert said == ["warned"]
+
+
+def test_a_run_that_said_it_is_done_is_not_moved_again_by_a_loop_it_closed(project):
+    project.policy = {"detectors": ["ralph"]}
+    project.save(update_fields=["policy"])
+    lead, *agents = a_tree(project, "writer", "analyst", "researcher")
+    Run.objects.filter(pk=lead.pk).update(policy={"detectors": ["talk"]})
+    hand_round(agents, CIRCLE[:2])
+    report(agents[0], says("writer", CIRCLE[2][0]))
+    Project.objects.filter(pk=project.pk).update(policy_version=2)
+
+    done = report(agents[1], says("analyst", f"{CIRCLE[2][1]}\n- [x] TASK_COMPLETE"))
+
+    moved = done.journal.filter(type="run.moved")
+    assert [json.loads(row.payload)["reason"] for row in moved] == ["it ticked TASK_COMPLETE"]
 
 
 REPEATS_ONLY = {"detectors": ["repeat"]}
