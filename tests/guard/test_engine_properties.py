@@ -195,6 +195,7 @@ def a_new_turn(number: int) -> Turn:
     return a_call(f"tool_{number}", lines, agent=f"agent {number}", key=f"k{number}", n=number)
 
 
+@pytest.mark.slow
 def test_a_long_run_holds_no_more_than_a_short_one():
     engine = Engine(EVERYTHING)
     sizes = []

@@ -12,16 +12,9 @@ from tests.build import NOON
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def month(project):
+def test_its_audit_log_is_whole_every_run_has_ended_and_no_card_is_left(project):
     record_month(project, at=NOON)
-    return project
 
-
-def test_its_audit_log_is_whole(month):
-    assert verify(projects=[month.id]).faults == ()
-
-
-def test_every_run_has_ended_and_no_card_is_left(month):
-    assert set(Run.objects.filter(project=month).values_list("status", flat=True)) <= set(ENDED)
-    assert not Decision.objects.filter(run__project=month, resolved_at=None).exists()
+    assert verify(projects=[project.id]).faults == ()
+    assert set(Run.objects.filter(project=project).values_list("status", flat=True)) <= set(ENDED)
+    assert not Decision.objects.filter(run__project=project, resolved_at=None).exists()

@@ -48,6 +48,7 @@ def newest():
     migrate(*targets)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_run_that_was_held_before_holds_were_rows_is_held_as_it_was(project, newest):
     waiting, over, free = a_stuck_run(project), a_stuck_run(project), a_run(project)
@@ -69,6 +70,7 @@ def test_a_run_that_was_held_before_holds_were_rows_is_held_as_it_was(project, n
     assert verify(projects=[project.id]).ok
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_what_a_run_counted_before_its_meters_were_a_row_is_kept(project, newest):
     run = report(a_stuck_run(project), a_call("ls"))
