@@ -6,8 +6,8 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 
-AGENT_PREFIX = "mc_"
 # Prefixes let scanners of repositories, and our own masking, know a secret that has leaked.
+AGENT_PREFIX = "mc_"
 PERSON_PREFIX = "mcu_"
 
 

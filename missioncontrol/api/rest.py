@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db.models import QuerySet
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 from rest_framework.request import Request
@@ -85,14 +85,14 @@ def list_response(request: Request, rows: Iterable[Any], *, cursor: Any = None) 
     return json_response({"results": list(rows), "next": following if cursor else None})
 
 
-def address_of(request: Request) -> str:
+def address_of(request: Request | HttpRequest) -> str:
     """Return the address that was asked, as the caller knows it.
 
     A proxy speaks HTTP to us, whatever it speaks to them: who came by the public name
     came by its scheme too.
     """
     if request.get_host() == urlsplit(settings.PUBLIC_URL).netloc:
-        return f"{settings.PUBLIC_URL}{request.path}"
+        return f"{settings.PUBLIC_URL.rstrip('/')}{request.path}"
     return str(request.build_absolute_uri(request.path))
 
 

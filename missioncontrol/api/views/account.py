@@ -138,8 +138,6 @@ class BeginApp(ByHand):
     @described("account_app_begin", returns=BegunApp)
     def post(self, request: Request) -> HttpResponse:
         """Get what an authenticator app needs; it counts once its first code is sent."""
-        # Kept in the session until its first code comes: one
-        # that was never scanned shuts nobody out.
         secret, url = factors.begin_app(request.session, _person(request))
         picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
         return json_response(BegunApp(secret=secret, url=url, qr=picture))

@@ -346,6 +346,12 @@ def _push_key() -> str | None:
     return vapid.public_key() if settings.VAPID_PRIVATE_KEY else None
 
 
+def base_of_links(request: Request) -> tuple[str, bool]:
+    """Return what a link for others begins with, and whether it opens on this machine alone."""
+    reached = settings.PUBLIC_URL.rstrip("/") or address_for_phones(request)
+    return reached or request.build_absolute_uri("/").rstrip("/"), not reached
+
+
 def address_for_phones(request: Request) -> str:
     """Return where a phone comes in; else what this page was reached by, if not loopback."""
     if settings.PHONE_URL:

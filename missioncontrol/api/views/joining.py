@@ -22,7 +22,6 @@ from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.api import peers
 from missioncontrol.api.views import signing_in
 from missioncontrol.errors import Forbidden, InvalidRequest, TooManyRequests
-from missioncontrol.notify.texts import language_of
 from missioncontrol.projects import members
 
 # Nobody guesses 256 bits: this holds back who keeps the server busy, not who mistypes.
@@ -105,15 +104,10 @@ def _refuse(request: HttpRequest, *, is_member: bool = False) -> HttpResponse:
 def _page(
     request: HttpRequest, told: dict[str, Any] | None = None, *, status: HTTPStatus = HTTPStatus.OK
 ) -> HttpResponse:
-    said = {"t": _texts(request), "language": _language(request), **signing_in.PAIR}
+    language = signing_in.preferred_language(request)
+    said = {"t": JOINING_TEXTS[language], "language": language, **signing_in.PAIR}
     return signing_in.page(request, "accounts/join.html", said | (told or {}), status=status)
 
 
 def _texts(request: HttpRequest) -> JoiningTexts:
-    return JOINING_TEXTS[_language(request)]
-
-
-def _language(request: HttpRequest) -> str:
-    """Return the language this browser asks for first."""
-    first = request.headers.get("Accept-Language", "").partition(",")[0]
-    return language_of(first.partition(";")[0])
+    return JOINING_TEXTS[signing_in.preferred_language(request)]

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
@@ -21,7 +20,7 @@ from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
 from missioncontrol.api.rest import json_response, list_response, page_response, read_body
 from missioncontrol.api.schema import described
-from missioncontrol.api.views.devices import address_for_phones
+from missioncontrol.api.views.devices import base_of_links
 from missioncontrol.clock import now
 from missioncontrol.history import sharing
 from missioncontrol.projects import members
@@ -125,12 +124,10 @@ class Invitations(APIView):
             at=at,
             expires_at=asked.expires_at or at + invitations.LIFE,
         )
-        # A link of `localhost` opens on this machine alone, and the screen says so.
-        reached = settings.PUBLIC_URL.rstrip("/") or address_for_phones(request)
-        base = reached or request.build_absolute_uri("/").rstrip("/")
+        base, is_local = base_of_links(request)
         return json_response(
             MadeInvitation(
-                **_told(made.row, at=at), url=f"{base}/join#{made.secret}", is_local=not reached
+                **_told(made.row, at=at), url=f"{base}/join#{made.secret}", is_local=is_local
             ),
             status=201,
         )

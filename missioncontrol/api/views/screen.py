@@ -26,7 +26,8 @@ def screen(request: HttpRequest) -> HttpResponse:
     if not index.is_file():
         return HttpResponse(NOT_BUILT, status=503, content_type="text/plain")
     links = "".join(preload_links(request, preloads(settings.FRONTEND_DIST)))
-    page = index.read_text().replace("</head>", f"{links}</head>", 1)
+    # As bytes: the page is UTF-8, whatever the machine's locale reads files as.
+    page = index.read_bytes().replace(b"</head>", f"{links}</head>".encode(), 1)
     response = HttpResponse(page, content_type="text/html; charset=utf-8")
     response.headers["Cache-Control"] = "no-cache"
     return response

@@ -8,7 +8,6 @@ from http import HTTPStatus
 from typing import Any, cast
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
@@ -18,10 +17,17 @@ from rest_framework.views import APIView
 from missioncontrol.accounts import people
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, peers
-from missioncontrol.api.rest import YEARS, identity, json_response, page_response, read_body
+from missioncontrol.api.rest import (
+    YEARS,
+    address_of,
+    identity,
+    json_response,
+    page_response,
+    read_body,
+)
 from missioncontrol.api.schema import described
 from missioncontrol.api.views import signing_in
-from missioncontrol.api.views.devices import address_for_phones
+from missioncontrol.api.views.devices import base_of_links
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, NotFound, TooManyRequests
 from missioncontrol.history import pictures, sharing
@@ -82,12 +88,11 @@ class Shares(APIView):
             by=cast(User, request.user),
             at=now(),
         )
-        reached = settings.PUBLIC_URL.rstrip("/") or address_for_phones(request)
-        base = reached or request.build_absolute_uri("/").rstrip("/")
+        base, is_local = base_of_links(request)
         row = sharing.share_row(made.row)
         told = {field.name: getattr(row, field.name) for field in fields(ShareRow)}
         return json_response(
-            MadeShare(**told, url=f"{base}/shared/{made.secret}/", is_local=not reached), status=201
+            MadeShare(**told, url=f"{base}/shared/{made.secret}/", is_local=is_local), status=201
         )
 
 
@@ -113,16 +118,11 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
     if row is None:
         return refused
     t, story = SHARED_TEXTS[row.language], sharing.tell(row, at=now())
-    here = request.build_absolute_uri(request.path)
-    # A proxy speaks HTTP to us: previews would be told of
-    # a picture by an address that is not there.
-    if request.get_host() in settings.PUBLIC_URL:
-        here = f"{settings.PUBLIC_URL.rstrip('/')}{request.path}"
     told = {
         "language": row.language,
         "t": t,
         "story": story,
-        "image": f"{here}image.png",
+        "image": f"{address_of(request)}image.png",
         "until": t.until.format(by=people.name_of(row.made_by), day=row.expires_at.strftime(t.day)),
     }
     response = signing_in.page(request, "history/shared.html", told)
@@ -152,7 +152,7 @@ def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpRespons
     row = sharing.find(secret, at=now())
     if row is not None:
         return row, HttpResponse()
-    language = language_of(request.headers.get("Accept-Language", "").partition(",")[0])
+    language = signing_in.preferred_language(request)
     told: dict[str, Any] = {"language": language, "t": SHARED_TEXTS[language], "story": None}
     page = signing_in.page(request, "history/shared.html", told, status=HTTPStatus.NOT_FOUND)
     return None, page

@@ -26,6 +26,7 @@ from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.services import find_login_link, note_browser, redeem_login_link
 from missioncontrol.api import auth, peers
 from missioncontrol.errors import TooManyRequests
+from missioncontrol.notify.texts import language_of
 from missioncontrol.projects import access
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -69,7 +70,8 @@ def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
     # from this machine, by a link that was made for it.
     is_trusted = request.method == "GET" and is_from_this_machine(request)
     if request.method == "POST" or (is_trusted and offered is not None and offered.on_get):
-        # Asks for no second factor: who can print a link can read the database too.
+        # Asks for no second factor: who prints a link can read the database, and who offers one to
+        # a phone is signed in.
         link = redeem_login_link(secret=secret, at=clock.now())
         return _enter(request, link) if link else _refuse(request)
     if offered is None:
@@ -185,6 +187,12 @@ def _refuse(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
         return HttpResponseRedirect(HOME)
     return page(request, "accounts/how_to_sign_in.html", status=HTTPStatus.GONE)
+
+
+def preferred_language(request: HttpRequest) -> str:
+    """Return the language this browser asks for first."""
+    first = request.headers.get("Accept-Language", "").partition(",")[0]
+    return language_of(first.partition(";")[0])
 
 
 def page(

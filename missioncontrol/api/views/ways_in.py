@@ -30,7 +30,6 @@ from missioncontrol.api.endpoint import read_json_object
 from missioncontrol.api.views import signing_in
 from missioncontrol.env import IdentityProvider
 from missioncontrol.errors import Forbidden, MissionControlError, TooManyRequests
-from missioncontrol.notify.texts import language_of
 from missioncontrol.projects import access
 from missioncontrol.projects import signing_in as deeds
 
@@ -332,7 +331,7 @@ def _page(
     t = _texts(request)
     said = {
         "t": t,
-        "language": _language(request),
+        "language": signing_in.preferred_language(request),
         "problem": problem,
         "ways": settings.SIGN_IN,
         "asks_passkey": "passkey" in settings.SIGN_IN,
@@ -360,13 +359,7 @@ def _back(request: HttpRequest) -> str:
 
 
 def _texts(request: HttpRequest) -> SignInTexts:
-    return SIGN_IN_TEXTS[_language(request)]
-
-
-def _language(request: HttpRequest) -> str:
-    """Return the language this browser asks for first."""
-    first = request.headers.get("Accept-Language", "").partition(",")[0]
-    return language_of(first.partition(";")[0])
+    return SIGN_IN_TEXTS[signing_in.preferred_language(request)]
 
 
 PAGES: Mapping[str, View] = MappingProxyType(

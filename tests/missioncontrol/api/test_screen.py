@@ -59,3 +59,9 @@ def test_an_address_without_a_screen_gets_the_page_alone(built, client, path):
 def test_a_build_that_lists_nothing_still_has_its_page(built, client):
     (built / ".vite/preloads.json").unlink()
     assert client.get("/history").content.decode() == PAGE
+
+
+def test_the_page_is_answered_as_it_was_built(built, client):
+    page = PAGE.replace("Mission", "Mißion\r\n").encode()
+    (built / "index.html").write_bytes(page)
+    assert client.get("/no-such-screen").content == page

@@ -76,6 +76,25 @@ def test_its_picture_is_a_png_of_the_size_of_previews(share, run):
     assert Image.open(io.BytesIO(drawn.content)).size == (1200, 630)
 
 
+@pytest.mark.parametrize(
+    ("host", "base"),
+    [("mc.example.com", "https://mc.example.com"), ("mc.example", "http://mc.example")],
+)
+def test_a_preview_finds_the_picture_where_the_page_was_asked_for(share, run, settings, host, base):
+    settings.ALLOWED_HOSTS, settings.PUBLIC_URL = [host, "testserver"], "https://mc.example.com/"
+    path = "/shared/" + share(run=str(run.id))["url"].partition("/shared/")[2]
+
+    text = APIClient().get(path, headers={"Host": host}).content.decode()
+
+    assert f'<meta property="og:image" content="{base}{path}image.png">' in text
+
+
+def test_one_that_shows_nothing_says_so_in_the_browser_s_language(db):
+    page = APIClient().get("/shared/made-up/", headers={"Accept-Language": "de;q=0.9"})
+
+    assert '<html lang="de">' in page.content.decode()
+
+
 def test_a_card_says_what_was_seen(share, run):
     made = share(decision=str(run.open_decision))
 
