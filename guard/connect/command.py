@@ -84,11 +84,12 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> Connection
         ConnectRefused: No address or no key was given, or they are unusable; or the
             agent has no such hooks.
     """
+    # First: a set-up code is good for once.
+    if args.via and args.via not in adapter.vias:
+        raise ConnectRefused(f"{adapter.title} has no hooks of that kind (--via {args.via}).")
     standing = _connection_at(args.client, place)
     by_code = partial(exchange, code=args.once, name=args.client) if args.once else None
     url, key = address_and_key(args.url, args.key, standing, exchange=by_code)
-    if args.via and args.via not in adapter.vias:
-        raise ConnectRefused(f"{adapter.title} has no hooks of that kind (--via {args.via}).")
     bare = Connection(client=args.client, place=place, url=url, key=key)
     # Fill in what was not asked for: the project's word first, then what stands there.
     project = project_of(bare)
