@@ -223,7 +223,8 @@ def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
 def _result(
     turn: Turn, assessment: Assessment, verdict: Verdict | None, *, is_open: bool
 ) -> Result:
-    if turn.role in {Role.USER, Role.SYSTEM}:
+    # What a machine says in a user's turn is the outcome of a deed, and can open a card.
+    if assessment.trip is None and turn.role in {Role.USER, Role.SYSTEM}:
         return Result.HEARD
     if assessment.trip is None:
         return Result.NUDGE if assessment.signals else Result.QUIET
