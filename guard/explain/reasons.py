@@ -193,7 +193,8 @@ def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
             continue
         assessment = engine.observe(turn)
         seen[assessment.seq] = turn
-        if turn.role is Role.USER:
+        # Only a person's words clear what is remembered; a machine's in a user's turn do not.
+        if turn.role is Role.USER and not engine.history.steps:
             since, began = place + 1, "a person spoke"
         # Of an open card nothing more is asked: nobody answers here.
         answers = () if is_open else answers_to(assessment, is_open=False)

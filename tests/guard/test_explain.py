@@ -98,6 +98,7 @@ def test_a_card_that_a_machines_report_in_a_users_turn_opens_is_explained_as_one
     assert turns[alarm].role is Role.USER
     assert (found := explained(*turns)).place == alarm
     assert found.result is Result.ALARM
+    assert (found.since, found.began) == (1, "a person spoke")
     assert "trips: repeat" in as_text(found, Policy())
 
 
