@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,9 +18,8 @@ from guard.connect.setup_code import exchange
 from guard.connect.undo import undoable
 from guard.errors import ConnectRefused, GuardError, ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
-from guard.sdk.keys import USER_WIDE, Connection, connections, remember
+from guard.sdk.keys import USER_WIDE, Connection, address_and_key, connections, remember
 from guard.sdk.timing import HOOK_HOLD_S, MARGIN_S
-from guard.sdk.transport import Endpoint
 
 DONE, REFUSED = 0, 1
 
@@ -85,22 +84,12 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> Connection
         ConnectRefused: No address or no key was given, or they are unusable; or the
             agent has no such hooks.
     """
-    standing = _connection_at(args.client, place)
-    url = args.url or os.environ.get("MISSIONCONTROL_URL") or (standing.url if standing else "")
-    if args.once and url:
-        args.key = exchange(url, args.once, name=args.client)
-    key = args.key or os.environ.get("MISSIONCONTROL_KEY") or (standing.key if standing else "")
-    if not url or not key:
-        raise ConnectRefused(
-            "Give --url and --key, or set MISSIONCONTROL_URL and MISSIONCONTROL_KEY."
-        )
-    try:
-        # Found out now: written into settings it would fail at each hook, where nobody looks.
-        Endpoint.of(url, key)
-    except ValueError as error:
-        raise ConnectRefused(f"{error}.") from error
+    # First: a set-up code is good for once.
     if args.via and args.via not in adapter.vias:
         raise ConnectRefused(f"{adapter.title} has no hooks of that kind (--via {args.via}).")
+    standing = _connection_at(args.client, place)
+    by_code = partial(exchange, code=args.once, name=args.client) if args.once else None
+    url, key = address_and_key(args.url, args.key, standing, exchange=by_code)
     bare = Connection(client=args.client, place=place, url=url, key=key)
     # Fill in what was not asked for: the project's word first, then what stands there.
     project = project_of(bare)

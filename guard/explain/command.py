@@ -154,7 +154,7 @@ def as_text(found: Explanation, policy: Policy) -> str:
     """Say it in a page."""
     head = f"turn {found.place} of {printable(found.run)}: {_RESULTS[found.result]}"
     if found.step is None:
-        return head
+        return "\n".join([head, *_conclusion(found, policy)])
     parts = [head, "", *_reading(found, found.step), "", _attempts(found)]
     for one in found.findings:
         if signal := one.signal:
@@ -239,7 +239,7 @@ def _rung(signal: Signal) -> str:
 def _conclusion(found: Explanation, policy: Policy) -> list[str]:
     lines = []
     # Without the rule that reads it the score opens no card, and would mislead.
-    if "stall" in policy.detectors:
+    if found.step and "stall" in policy.detectors:
         lines.append(f"stuck score: {found.score:.2f}, asks from {policy.sensitivity:g}")
     if suspicion := found.assessment.suspicion:
         lines.append(f"worth a question to a model: {printable(suspicion.evidence.summary)}")

@@ -10,14 +10,13 @@ import tempfile
 from pathlib import Path, PurePath
 
 from guard.adapters import ADAPTERS
-from guard.errors import ConnectRefused, GuardError, ServerAway
+from guard.errors import GuardError, ServerAway
 from guard.running import codex_exec, linking
 from guard.running.child import Child
 from guard.running.keeper import Keeper
 from guard.running.run_client import RunClient
 from guard.sdk.conversation import new_key
-from guard.sdk.keys import USER_WIDE, Connection, connection_for
-from guard.sdk.transport import Endpoint
+from guard.sdk.keys import USER_WIDE, Connection, address_and_key, connection_for
 
 # Agents that name their sessions themselves: each session is a run of its own.
 PROGRAMS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini", "cursor-agent": "cursor"}
@@ -102,16 +101,7 @@ def wanted(args: argparse.Namespace, client: str | None) -> Connection:
     clients = [client] if client else list(ADAPTERS)
     found = (connection_for(name, Path.cwd()) for name in clients)
     standing = next((connection for connection in found if connection), None)
-    url = args.url or os.environ.get("MISSIONCONTROL_URL") or (standing.url if standing else "")
-    key = args.key or os.environ.get("MISSIONCONTROL_KEY") or (standing.key if standing else "")
-    if not url or not key:
-        raise ConnectRefused(
-            "Give --url and --key, or set MISSIONCONTROL_URL and MISSIONCONTROL_KEY."
-        )
-    try:
-        Endpoint.of(url, key)
-    except ValueError as error:
-        raise ConnectRefused(f"{error}.") from error
+    url, key = address_and_key(args.url, args.key, standing)
     fail = args.fail or (standing.fail if standing else "open")
     return Connection(client=client or "run", place=USER_WIDE, url=url, key=key, fail=fail)
 

@@ -42,8 +42,9 @@ LOOP_LAG_S = 10.0
 class AsyncSession:
     """One run of your asyncio agent, reported to Mission Control.
 
-    As `guard.Session`, awaited; `on_escalation` may be a coroutine function. A held
-    call is an open socket, no thread; many tasks may share a session.
+    As `guard.Session`, awaited; `on_escalation` may be a coroutine function, begun and
+    not waited for where a plain function brought the escalation. A held call is an open
+    socket, no thread; many tasks may share a session.
     """
 
     def __init__(
@@ -149,6 +150,7 @@ class AsyncSession:
                 self._beside_the_loop,
                 agent=self.agent,
                 unread=self.unread,
+                on_escalation=self._hand_over_beside,
             )
         return self._twin
 
@@ -233,10 +235,7 @@ class AsyncSession:
                 for escalation in self._conversation.take_escalations():
                     answer = hand_over(escalation, self._on_escalation)
                     if inspect.isawaitable(answer):
-                        try:
-                            await answer
-                        except Exception:
-                            logger.exception("the on_escalation callback failed")
+                        await _heard(answer)
                 return finished.value  # type: ignore[no-any-return]
             if isinstance(step, Wait):
                 await asyncio.sleep(step.seconds)
@@ -250,6 +249,13 @@ class AsyncSession:
                 except ServerAway as away:
                     reply, failure = None, away
 
+    def _hand_over_beside(self, escalation: Escalation) -> None:
+        """Call the callback from a plain function; a coroutine is begun in the event loop."""
+        answer = hand_over(escalation, self._on_escalation)
+        if inspect.isawaitable(answer) and self._loop is not None:
+            # Not waited for: the plain function may itself be what the loop is busy with.
+            asyncio.run_coroutine_threadsafe(_heard(answer), self._loop)
+
     def _send_in_background(self, request: Request) -> Answer:
         """Send from the background thread, over the loop that owns the connections."""
         loop = self._loop
@@ -262,3 +268,11 @@ class AsyncSession:
             # Nobody waits for its answer any more, and it would hold its connection.
             sending.cancel()
             raise ServerAway("the event loop did not answer") from error
+
+
+async def _heard(answer: Awaitable[object]) -> None:
+    """Await what the host's callback answered; what it raises is logged."""
+    try:
+        await answer
+    except Exception:
+        logger.exception("the on_escalation callback failed")

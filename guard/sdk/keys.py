@@ -1,6 +1,6 @@
 """Which server and key each connected agent uses: ~/.config/missioncontrol/keys.toml.
 
-Only the forwarder and `guard doctor` read it; it is never inside a project.
+It is never inside a project, where git could take it up.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ import json
 import os
 import tempfile
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from guard.errors import ConnectRefused
 from guard.sdk.timing import HOOK_HOLD_S
+from guard.sdk.transport import Endpoint
 
 USER_WIDE = "*"
 """The place of a connection that holds in every directory."""
@@ -75,6 +78,42 @@ def connection_for(client: str, cwd: str | Path) -> Connection | None:
     ]
     # What holds everywhere counts as the outermost place.
     return max(here, key=lambda c: 0 if c.place == USER_WIDE else len(c.place), default=None)
+
+
+def address_and_key(
+    url: str | None,
+    key: str | None,
+    standing: Connection | None,
+    *,
+    exchange: Callable[[str], str] | None = None,
+) -> tuple[str, str]:
+    """Take them from arguments, then environment, then what `connect` wrote.
+
+    Args:
+        url: Mission Control's address, as it was given.
+        key: The agent key, as it was given.
+        standing: The connection that holds here already, if one does.
+        exchange: Gets the key at the address, instead of all these.
+
+    Raises:
+        ConnectRefused: No address or no key is known, or they are unusable.
+    """
+    url = url or os.environ.get("MISSIONCONTROL_URL") or (standing.url if standing else "")
+    if exchange is not None and url:
+        key = exchange(url)
+    # A key is a secret of the server that gave it: no other address is shown it.
+    known = standing.key if standing and standing.url.rstrip("/") == url.rstrip("/") else ""
+    key = key or os.environ.get("MISSIONCONTROL_KEY") or known
+    if not url or not key:
+        raise ConnectRefused(
+            "Give --url and --key, or set MISSIONCONTROL_URL and MISSIONCONTROL_KEY."
+        )
+    try:
+        # Found out now: written into settings it would fail at each hook, where nobody looks.
+        Endpoint.of(url, key)
+    except ValueError as error:
+        raise ConnectRefused(f"{error}.") from error
+    return url, key
 
 
 def remember(connection: Connection) -> None:

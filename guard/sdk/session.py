@@ -280,11 +280,17 @@ class Twin(Session):
     """Speaks for a run that another session opens and closes."""
 
     def __init__(
-        self, conversation: Conversation, transport: Transport, *, agent: str, unread: list[str]
+        self,
+        conversation: Conversation,
+        transport: Transport,
+        *,
+        agent: str,
+        unread: list[str],
+        on_escalation: Callable[[Escalation], object],
     ) -> None:
         self.agent = agent
         self.unread = unread
         self._address = {}
-        self._on_escalation = None
+        self._on_escalation = on_escalation
         self._conversation = conversation
         self._transport = transport

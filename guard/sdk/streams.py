@@ -58,16 +58,16 @@ class AsyncHttpTransport:
             await _closed(stream)
 
     async def _exchange(self, stream: _Stream, request: Request) -> Answer:
-        body = payload(request)
-        asked = {
-            "Host": self._endpoint.authority,
-            "Content-Length": str(len(body)),
-            **self._endpoint.headers(request),
-        }
-        target = self._endpoint.target(request)
-        head = "".join(f"{name}: {value}\r\n" for name, value in asked.items())
-        sent = f"{request.method} {target} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body
         try:
+            body = payload(request)
+            asked = {
+                "Host": self._endpoint.authority,
+                "Content-Length": str(len(body)),
+                **self._endpoint.headers(request),
+            }
+            target = self._endpoint.target(request)
+            head = "".join(f"{name}: {value}\r\n" for name, value in asked.items())
+            sent = f"{request.method} {target} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body
             async with asyncio.timeout(request.timeout_s):
                 stream.writer.write(sent)
                 await stream.writer.drain()

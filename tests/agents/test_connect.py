@@ -345,7 +345,8 @@ class ProjectServer(LoopbackServer):
     def answer(self, asked):
         if asked.path.endswith("/hooks/claude-code/"):
             return 200, {"missioncontrol": {"fail": self.fail, "hold_limit": self.hold_limit}}
-        return super().answer(asked)
+        answer = super().answer(asked)
+        return (200, {"key": KEY}) if asked.path.endswith("/setup-codes/exchange/") else answer
 
 
 @pytest.fixture
@@ -365,6 +366,26 @@ def connect_to(server, project, *words):
 def test_the_project_says_whether_it_fails_open_or_closed(server, project):
     assert connect_to(server, project)["PreToolUse"]["onFailure"] == "block"
     assert connect_to(server, project, "--fail", "open")["PreToolUse"]["onFailure"] == "continue"
+
+
+def test_the_key_that_a_code_is_good_for_comes_before_any_other(server, project, monkeypatch):
+    monkeypatch.setenv("MISSIONCONTROL_KEY", "mc_of_the_environment")
+    remember(Connection(client="claude-code", place=str(project), url=server.url, key="mc_old"))
+
+    assert guard(connect, "--once", "X4", "--key", "mc_given", "--project-dir", project) == 0
+    assert connection_for("claude-code", project).key == KEY
+
+
+def test_no_code_is_used_up_where_the_agent_has_no_such_hooks(server, project, capsys):
+    parser = argparse.ArgumentParser()
+    connect.add_arguments(parser)
+    words = ("codex", "--url", server.url, "--once", "X4", "--via", "http")
+
+    status = connect.run(parser.parse_args([*words, "--project-dir", str(project)]))
+
+    assert status == 1
+    assert "--via http" in capsys.readouterr().err
+    assert server.of("POST", "setup-codes/exchange/") == []
 
 
 def test_a_longer_hold_gets_a_longer_time_out(server, project):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from guard.cli import main
+from guard.explain.command import as_text
 from guard.explain.reasons import Result, explain, find_telling
 from guard.formats import Recording
 from guard.policy import Policy
@@ -85,6 +86,20 @@ def test_each_alarm_of_a_replay_is_explained_as_one():
     assert len(alarms) == 2
     assert [at for at in places if explained(*turns, at=at).result is Result.ALARM] == alarms
     assert explained(*turns, at=5).began == "the agent got on, and its card closed"
+
+
+def test_a_card_that_a_machines_report_in_a_users_turn_opens_is_explained_as_one():
+    report = "Observation: NameError: name 'x' is not defined"
+    failing = a_call("execute", error=report, code="print(x)")
+    turns = [a_user("Solve it."), *[failing, a_user(report)] * 4]
+    alarm = replay(a_recording(*turns)).first_alarm
+
+    assert alarm is not None
+    assert turns[alarm].role is Role.USER
+    assert (found := explained(*turns)).place == alarm
+    assert found.result is Result.ALARM
+    assert (found.since, found.began) == (1, "a person spoke")
+    assert "trips: repeat" in as_text(found, Policy())
 
 
 def test_what_the_judge_lets_go_is_explained_with_its_reason():

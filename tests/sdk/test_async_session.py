@@ -4,7 +4,10 @@ import threading
 import pytest
 
 from guard import AsyncSession, Stopped
+from guard.errors import ServerAway
 from guard.sdk import conversation
+from guard.sdk.exchange import Request
+from guard.sdk.streams import AsyncHttpTransport
 from tests.sdk.server import directive
 
 
@@ -105,3 +108,23 @@ async def test_an_escalation_is_awaited_where_its_callback_is_a_coroutine(server
         await session.say("On with it.")
 
     assert heard == [("It did the same.", 3)]
+
+
+async def test_a_request_that_cannot_be_written_leaves_no_connection_open():
+    ended, ring = asyncio.Event(), []
+    ring.append(ring)
+
+    async def serve(reader, writer):
+        await reader.read()
+        ended.set()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as serving:
+        port = serving.sockets[0].getsockname()[1]
+        transport = AsyncHttpTransport(f"http://127.0.0.1:{port}", "k")
+
+        with pytest.raises(ServerAway) as failure:
+            await transport.send(Request(method="POST", path="runs/", body=ring))
+
+        await asyncio.wait_for(ended.wait(), 5)
+        assert "Circular" in str(failure.value)

@@ -307,6 +307,44 @@ async def test_a_plain_function_works_in_an_asyncio_run(server):
     assert len(outcomes(server)) == 1
 
 
+def escalated(_):
+    said = directive("proceed", "try another way")
+    said["messages"][0]["escalation"] = {"reason": "It did the same.", "repeats": 3}
+    return (200, said)
+
+
+async def test_an_escalation_reaches_an_asyncio_run_through_a_plain_function(server):
+    server.answer_turn = escalated
+    heard = []
+
+    async with guard.watch("x", on_escalation=heard.append):
+        add(1)
+
+        assert [one.reason for one in heard] == ["It did the same."]
+
+
+async def test_a_coroutine_hears_of_an_escalation_through_a_plain_function(server):
+    server.answer_turn = escalated
+    heard = asyncio.Queue()
+
+    async with guard.watch("x", on_escalation=heard.put):
+        add(1)
+
+        assert (await asyncio.wait_for(heard.get(), 5)).reason == "It did the same."
+
+
+async def test_a_coroutine_that_fails_at_an_escalation_breaks_no_plain_function(server, caplog):
+    server.answer_turn = escalated
+
+    async def fail(_):
+        raise ValueError("no stronger model")
+
+    async with guard.watch("x", on_escalation=fail):
+        assert add(1) == 2
+
+    assert "on_escalation callback failed" in caplog.text
+
+
 async def test_a_coroutine_function_works_in_a_plain_run(server):
     with guard.watch("x"):
         assert await fetch("a.py") == "text of a.py"
