@@ -186,19 +186,17 @@ class LinkedRuns:
             # The turn itself was followed up before; one that ends its run follows no policy.
             state = replace(state, has_new_policy=False)
             follows = judge(state, turn, allows=batch.allows(run, at=tx.at))
-            if follows and not _is_asked_elsewhere(tx, signal):
+            if not follows:
+                continue
+            # The card of another of its runs may ask people about this loop already.
+            others = {UUID(name) for name, _ in signal.linked_turns}
+            is_asked = any(
+                tx.runs[one].open_decision is not None for one in others & tx.runs.keys()
+            )
+            elsewhere = Run.objects.filter(pk__in=others - tx.runs.keys())
+            if not is_asked and not elsewhere.filter(open_decision__isnull=False).exists():
                 cached = engine_cache.KEPT[run.id]
                 batch.questions.extend(effects.apply(tx, run, follows, seen=seen, cached=cached))
-
-
-def _is_asked_elsewhere(tx: RunTransaction, signal: Signal) -> bool:
-    """A person is asked about this loop already, on the card of another of its runs."""
-    others = {UUID(run) for run, _ in signal.linked_turns}
-    here = [tx.runs[one] for one in others if one in tx.runs]
-    if any(one.open_decision is not None for one in here):
-        return True
-    elsewhere = Run.objects.filter(pk__in=others - tx.runs.keys())
-    return elsewhere.filter(open_decision__isnull=False).exists()
 
 
 def _observe(

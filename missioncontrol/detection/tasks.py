@@ -212,16 +212,17 @@ def call_controller(note_id: str) -> None:
     In a thread: a web server that takes its time must not keep runs waiting for
     their verdicts. A note that dies with this process is claimed again.
     """
-    _callers.submit(_call_controller, UUID(note_id))
 
+    def call() -> None:
+        try:
+            controllers.call_webhook(UUID(note_id), at=now())
+        except Exception:
+            logger.exception("telling the controller of note %s failed", note_id)
+        finally:
+            # No request or task ends in this thread, so nobody else closes its connection.
+            connection.close()
 
-def _call_controller(note_id: UUID) -> None:
-    try:
-        controllers.call_webhook(note_id, at=now())
-    except Exception:
-        logger.exception("telling the controller of note %s failed", note_id)
-    finally:
-        connection.close()
+    _callers.submit(call)
 
 
 def _judge_left(*, at: datetime) -> None:

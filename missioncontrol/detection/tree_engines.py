@@ -151,7 +151,12 @@ def across_runs(policy: Policy) -> Policy:
 
 
 def _caught_up(root: UUID, policy: Policy) -> TreeEngine:
-    members = _members(root)
+    relatives = Run.objects.filter(root=root).values_list(*MEMBER_COLUMNS)
+    found = [_member(columns) for columns in relatives.order_by("-id")[:RUNS_WATCHED]]
+    # The root is the oldest: among many, it is not of those opened last.
+    if len(found) == RUNS_WATCHED:
+        found += [_member(columns) for columns in relatives.filter(pk=root)]
+    members = {member.id: member for member in found}
     rules = across_runs(policy)
     # Up to where a reset, its own or a relative's, forgot each run.
     resets = {one.id: one.streak_obs for one in members.values()}
@@ -175,14 +180,6 @@ def _caught_up(root: UUID, policy: Policy) -> TreeEngine:
     while len(_kept) > TREES_KEPT:
         _kept.popitem(last=False)
     return tree
-
-
-def _members(root: UUID) -> dict[UUID, Member]:
-    relatives = Run.objects.filter(root=root).values_list(*MEMBER_COLUMNS)
-    found = [_member(columns) for columns in relatives.order_by("-id")[:RUNS_WATCHED]]
-    if len(found) == RUNS_WATCHED:
-        found += [_member(columns) for columns in relatives.filter(pk=root)]
-    return {member.id: member for member in found}
 
 
 def _member(columns: tuple[Any, ...]) -> Member:
