@@ -184,13 +184,6 @@ def describe_run(
         tx.moved(run, by="agent", reason="named", name=run.name, goal=run.goal)
 
 
-_BY_KEY = CompiledQuery(
-    lambda projects, keys: Run.objects.select_related("meters").filter(
-        project__in=projects, key__in=keys, meters__isnull=False
-    )
-)
-
-
 def _masked(request: OpenRun, own: Redaction) -> OpenRun:
     """Mask what the agent says of itself."""
     return replace(
