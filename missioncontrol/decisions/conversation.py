@@ -41,10 +41,19 @@ def show_conversation(run: Run) -> Conversation:
     """Show what was said in a run, the newest of it."""
     messages = Message.objects.filter(run=run)
     newest = list(messages.select_related("intervention", "autofix").order_by("-id")[:MOST])[::-1]
+    spoken = Turn.objects.filter(
+        run=run, role=Role.ASSISTANT, tool=None, seq__gt=run.meters.last_seq - WITHIN
+    ).exclude(Q(content=None) | Q(content=""))
+    # Cut by the database: a long answer is not read to show its beginning.
+    said = spoken.annotate(said=Left("content", LONGEST)).order_by("-seq")
+    words = said.values_list("seq", "ts", "agent", "said")[:MOST]
     return Conversation(
         run=run.id,
         messages=tuple(_rows(run, newest)),
-        words=tuple(_words(run)),
+        words=tuple(
+            WordsRow(seq=seq, at=at, agent=agent, text=text)
+            for seq, at, agent, text in reversed(words)
+        ),
         permissions=tuple(_permissions(run)),
         earlier=messages.count() - len(newest),
     )
@@ -122,16 +131,6 @@ def _acted_on(run: Run, message: Message, read: Turn) -> int | None:
 
 _ARGS = Coalesce(Cast("args", TextField()), Value(""), output_field=TextField())
 _CONTENT = Coalesce("content", Value(""), output_field=TextField())
-
-
-def _words(run: Run) -> Iterable[WordsRow]:
-    spoken = Turn.objects.filter(
-        run=run, role=Role.ASSISTANT, tool=None, seq__gt=run.meters.last_seq - WITHIN
-    ).exclude(Q(content=None) | Q(content=""))
-    said = spoken.annotate(said=Left("content", LONGEST)).order_by("-seq")
-    newest = said.values_list("seq", "ts", "agent", "said")[:MOST]
-    for seq, at, agent, text in reversed(newest):
-        yield WordsRow(seq=seq, at=at, agent=agent, text=text)
 
 
 def _permissions(run: Run) -> Iterable[PermissionRow]:

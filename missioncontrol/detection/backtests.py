@@ -130,6 +130,7 @@ def stalled(*, at: datetime) -> list[UUID]:
     quiet = Backtest.objects.filter(status__in=("queued", "running"), beat_at__lt=at - STALLED)
     again = []
     for backtest in quiet:
+        # Its beat too, or the next sweep would ask for it again before a worker is there.
         Backtest.objects.filter(pk=backtest.pk).update(tries=backtest.tries + 1, beat_at=at)
         if backtest.tries + 1 >= MOST_TRIES:
             _finish(backtest, "failed", at=at, error="The worker was lost again and again.")

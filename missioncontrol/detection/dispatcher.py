@@ -260,6 +260,7 @@ class Dispatcher:
             return
         for run_hex, values in message["runs"].items():
             self._settle(UUID(hex=run_hex), control_state_from(values))
+        # None: it was overdue, and is being recovered.
         if dispatch := self._in_flight.pop(message["ring"], None):
             self._go_on(dispatch.queue)
 

@@ -116,6 +116,7 @@ def unseen(runs: list[Run]) -> dict[UUID, list[Observation]]:
         floors[run.id] = cached.seen_obs
     found: dict[UUID, list[Observation]] = {run.id: [] for run in runs}
     lags = {run.id: run.meters.detected_obs - floors[run.id] for run in runs}
+    unread: Iterable[TurnModel]
     if not any(lags.values()):
         unread = _NEW.rows(found.keys())
     else:
@@ -131,6 +132,7 @@ def unseen(runs: list[Run]) -> dict[UUID, list[Observation]]:
         found[row.run_id] += [
             Observation(obs, turn, row) for obs, turn in rows.unfold(row) if obs > floor
         ]
+    # A row is two observations, a call's proposal and its outcome, with others' between them.
     for observations in found.values():
         observations.sort(key=lambda seen: seen.obs)
     return found

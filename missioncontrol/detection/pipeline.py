@@ -85,6 +85,8 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
             if trees is not None:
                 trees.look(observations)
             update_columns(TurnModel, ("score", "changed", "detector", "cost_usd"), judged)
+            # What many runs share comes last and in a fixed order: it is locked briefly, and no
+            # two transactions wait for each other.
             batch.hit_totals.write(at=at)
             batch.cost_totals.write(tx)
             control_states = {run.id: control_state_of(run) for run in runs if run.id not in left}
@@ -224,5 +226,5 @@ def _draw_tape(run: Run, seen: Observation, assessment: Assessment) -> None:
         meters.judged_turns = row.seq + 1
         return
     place = len(meters.tape) - (meters.judged_turns - row.seq)
-    if place >= 0:
+    if place >= 0:  # an older one has left the tape
         meters.tape = [*meters.tape[:place], point, *meters.tape[place + 1 :]]

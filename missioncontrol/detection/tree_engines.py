@@ -216,6 +216,7 @@ def _feed(
     new = [one for one in members.values() if one.id not in tree.started]
     starts = sorted(new, key=lambda one: one.id)
     for row, _, turn in news:
+        # Ids are UUIDv7: the lower one came first, be it a run or a turn.
         while starts and starts[0].id < row.id:
             _start(tree, starts.pop(0))
         _show(tree, row, turn)
@@ -284,6 +285,7 @@ def _as_seen(tree: TreeEngine, member: Member, row: TurnModel, turn: Turn) -> Tu
         agent=agent,
         key=f"{member.id}:{turn.key}" if turn.key else None,
         seq=tree.number(row),
+        # Money is counted by the run itself: a tree's rules have no budget.
         usage=None,
         cost_usd=None,
     )
