@@ -136,6 +136,7 @@ def charge_judge(
     pricer: Pricer | None = None if cost is None else "price list"
     if cost is None and (mine := own_price(run.project.prices, model, usage)) is not None:
         cost, pricer = to_the_micro(mine), "project"
+    # Nothing is read of what these runs share: it is only added to.
     spending = Spending((), at=tx.at)
     spending.add(run, agent, Use(usd=cost or Decimal(0), tokens=usage.total))
     run.meters.judge_cost_usd = min(run.meters.judge_cost_usd + (cost or 0), HIGHEST_SUM)

@@ -62,6 +62,7 @@ def show_conversation(run: Run) -> Conversation:
 def _rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
     """Follow each text: into an answer, before the model, into what it did."""
     moments = [one.delivered_at for one in messages if one.delivered_at]
+    # By its moment: a text and the event of its delivery are written by one transaction.
     told = JournalRow.objects.filter(
         project=run.project_id, at__in=moments, run=run, type="message.delivered"
     )
@@ -122,6 +123,7 @@ def _acted_on(run: Run, message: Message, read: Turn) -> int | None:
     turns = Turn.objects.filter(around, run=run).exclude(role=Role.USER).order_by("seq")
     told = Left(Concat(_ARGS, Value(" "), _CONTENT, output_field=TextField()), LONGEST)
     texts = [
+        # Arguments are JSON text: a line's end stands there as two signs, and would join words.
         (seq, text.replace("\\n", " "))
         for seq, text in turns.annotate(told=told).values_list("seq", "told")
     ]

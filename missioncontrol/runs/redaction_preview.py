@@ -49,6 +49,7 @@ def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
         found = 0
         said = [getattr(turn, f"begin_of_{name}") for name in SAID]
         for text in _texts([*said, turn.args, turn.files]):
+            # Between texts too: one turn may have many.
             if monotonic() > ends:
                 is_whole = False
                 break

@@ -268,6 +268,7 @@ def _buckets(turns: QuerySet[Turn], first: int, last: int, per: int) -> Any:
     fresh = _tokens("input") + _tokens("cache_write_5m") + _tokens("cache_write_1h")
     stretch = turns.filter(seq__gte=first, seq__lte=last)
     return (
+        # Whole numbers: both databases leave the fraction out.
         stretch.annotate(bucket=(F("seq") - first) / Value(per))
         .annotate(fresh=fresh, cached=_tokens("cache_read"), output=_tokens("output"))
         .values("bucket")

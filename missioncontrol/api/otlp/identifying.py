@@ -48,6 +48,7 @@ class _Naming:
             given = json.dumps(call.args, sort_keys=True, default=str)
             digest = hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()[:12]
             own = replace(call, id=f"{(call.id or call.name)[:100]}#{count}-{digest}")
+        # Bounded: not every call is answered.
         self._open = [*self._open[1 - MOST_OPEN :], (call.id, own)]
         return own
 

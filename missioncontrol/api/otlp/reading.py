@@ -77,6 +77,7 @@ def understood(
     `own` is what the project masks besides secrets.
     """
     read = [(record, told) for record in batch.records if (told := _read(batch, record))]
+    # All of them first: the span that names the session may come after others of its trace.
     sessions.learn(project, read)
     agents = _agents(read)
     found = []

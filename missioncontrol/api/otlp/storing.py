@@ -94,6 +94,7 @@ def visits(
         except Forbidden as refused:
             _refuse(batch, told, str(refused))
             continue
+        # Of a record that came twice in one request, the first is new.
         unknown = {one.record.key: one for one in reversed(told)}
         for record in _KEPT.rows([run.id], unknown.keys()):
             del unknown[record.key]
@@ -172,6 +173,7 @@ def _run_of(
         )
         if is_new:
             return run
+    # Opened before its prompt was told, or by another request meanwhile.
     if run.observed_only and prompt and not run.goal:
         runs.describe_run(run.id, name=name, goal=prompt, own=own, at=at)
     return run
