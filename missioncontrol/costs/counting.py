@@ -89,6 +89,7 @@ def count(
     if turn.role is Role.USER:
         forgive_failures(run)
     use = Use()
+    # A proposal comes again with its outcome, and is counted then.
     if not turn.is_proposed:
         use.turns = 1
         run.meters.done_turns += 1

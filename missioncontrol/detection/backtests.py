@@ -112,6 +112,7 @@ def work(backtest_id: UUID, *, at: datetime) -> bool:
         )
         if time.monotonic() - started > SLICE_S:
             break
+    # Asked again: another worker may have done the rest meanwhile.
     if _left(backtest):
         return True
     _finish(backtest, "done", at=at)

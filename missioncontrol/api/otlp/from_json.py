@@ -30,6 +30,7 @@ GROUPS: dict[Signal, tuple[str, str, str]] = {
     "metrics": ("resourceMetrics", "scopeMetrics", "metrics"),
 }
 POINTS = ("gauge", "sum", "histogram", "exponentialHistogram", "summary")
+# JSON writers give an enumeration as a number, as its text, or by name.
 FAILED = (2, "2", "STATUS_CODE_ERROR")
 
 

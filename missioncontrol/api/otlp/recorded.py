@@ -103,6 +103,7 @@ def _calls(told: Sequence[Telling], agent: str) -> list[Call]:
     """Return each model call once, as the best source tells it, with the tool it asked for."""
     calls = storing.calls_of(told, agent=agent)
     best = max((call.source for call in calls), key=SOURCES.index, default="")
+    # Of a call told of twice, the first.
     heard = {call.call_id: call for call in reversed(calls) if call.source == best}
     begun = [
         Began(name=call.call_id, agent=call.agent, at=call.began_at)

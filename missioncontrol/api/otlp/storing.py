@@ -181,6 +181,7 @@ def _run_of(
 
 def _paired(run: Run, told: list[Telling], own: Redaction) -> list[Turn]:
     """Give a tool call that came without its id the proposal it completes."""
+    # A call is completed by the request that proposed it, or by a later one.
     waiting: list[Proposal] = []
     if any(one.told.unpaired for one in told):
         open_ = TurnModel.objects.filter(run=run, phase="proposed", key__isnull=False)
