@@ -111,6 +111,13 @@ def explain(
     others = [old for old in steps if old.seq != step.seq and old.is_call == step.is_call]
     alike = [(step.nearness(old), old.seq) for old in others]
     likeness, seq = max(alike, default=(0.0, None))
+    findings = []
+    for rule in moment.witness.rules:
+        found, signal = rule.detector.examine(view), None
+        # What rests on earlier turns alone was told of these.
+        if found is not None and view.seq in found.turns:
+            signal = found.on(rule.escalation.severity_of(found), first=found.first)
+        findings.append(Finding(detector=rule.detector.name, signal=signal))
     return replace(
         bare,
         step=step,
@@ -118,17 +125,8 @@ def explain(
         steps=tuple(steps),
         weights=tuple(view.history.weights),
         score=moment.assessment.stuck,
-        findings=tuple(_find(rule, view) for rule in moment.witness.rules),
+        findings=tuple(findings),
     )
-
-
-def _find(rule: ActiveRule, view: View) -> Finding:
-    found = rule.detector.examine(view)
-    # What rests on earlier turns alone was told of these.
-    if found is None or view.seq not in found.turns:
-        return Finding(detector=rule.detector.name, signal=None)
-    signal = found.on(rule.escalation.severity_of(found), first=found.first)
-    return Finding(detector=rule.detector.name, signal=signal)
 
 
 def find_telling(recording: Recording, policy: Policy = DEFAULT_POLICY) -> int | None:

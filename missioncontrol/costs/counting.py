@@ -89,6 +89,7 @@ def count(
     if turn.role is Role.USER:
         forgive_failures(run)
     use = Use()
+    # A proposal comes again with its outcome, and is counted then.
     if not turn.is_proposed:
         use.turns = 1
         run.meters.done_turns += 1
@@ -136,6 +137,7 @@ def charge_judge(
     pricer: Pricer | None = None if cost is None else "price list"
     if cost is None and (mine := own_price(run.project.prices, model, usage)) is not None:
         cost, pricer = to_the_micro(mine), "project"
+    # Nothing is read of what these runs share: it is only added to.
     spending = Spending((), at=tx.at)
     spending.add(run, agent, Use(usd=cost or Decimal(0), tokens=usage.total))
     run.meters.judge_cost_usd = min(run.meters.judge_cost_usd + (cost or 0), HIGHEST_SUM)

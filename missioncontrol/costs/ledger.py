@@ -118,6 +118,7 @@ def take_back(
         CostAttributed,
         by="agent",
         source=calls[-1].source,
+        # A sum that reached the highest holds less than its parts.
         cost_usd=-min(cost, run.meters.cost_usd),
         usage=Usage(**total),
         taken_back=len(calls),

@@ -48,20 +48,21 @@ def read_price(model: str, told: Mapping[str, str | None]) -> tuple[str, dict[st
     name = model.strip()
     if not 0 < len(name) <= LONGEST_NAME:
         raise InvalidRequest(f"model: expected 1 to {LONGEST_NAME} signs.", field="model")
-    table = {field: _amount(field, text) for field in FIELDS if (text := told.get(field))}
+    table: dict[str, str] = {}
+    for field in FIELDS:
+        if not (text := told.get(field)):
+            continue
+        try:
+            amount = Decimal(text)
+        except InvalidOperation:
+            amount = Decimal(-1)
+        # Finite first: "NaN" is a decimal too, and cannot be compared.
+        if not (amount.is_finite() and 0 <= amount <= HIGHEST):
+            raise InvalidRequest(
+                f"{field}: expected dollars from 0 to {HIGHEST}, got {text!r}.", field=field
+            )
+        table[field] = format(amount, "f")  # never "1E+2"
     for field in ("input", "output"):
         if field not in table:
             raise InvalidRequest(f"{field}: expected dollars for a million tokens.", field=field)
     return name, table
-
-
-def _amount(field: str, text: str) -> str:
-    try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        amount = Decimal(-1)
-    if not (amount.is_finite() and 0 <= amount <= HIGHEST):
-        raise InvalidRequest(
-            f"{field}: expected dollars from 0 to {HIGHEST}, got {text!r}.", field=field
-        )
-    return format(amount, "f")

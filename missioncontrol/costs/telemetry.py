@@ -87,6 +87,7 @@ def place_calls(run_ids: Iterable[UUID], *, at: datetime) -> None:
     Takes the row locks of the runs that have such calls; twice changes nothing more.
     """
     run_ids = set(run_ids)
+    # Looked without a lock first: only the runs with such calls are locked.
     waiting = {call.run_id for call in _LOOSE.rows(run_ids)}
     if not waiting:
         return
@@ -152,6 +153,7 @@ def _turns_of(
     turns = Turn.objects.filter(run=run)
     named = {call.turn_key for call in loose if call.turn_key}
     by_key = {turn.key: turn for turn in turns.filter(key__in=named)}
+    # Newest first: of several turns that name a call, the first one stays in the table.
     naming = turns.filter(call_id__in=[call.call_id for call in loose]).order_by("-seq")
     return by_key, {turn.call_id: turn for turn in naming}
 

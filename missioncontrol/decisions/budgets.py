@@ -348,6 +348,7 @@ def _entered(
 ) -> tuple[str, dict[str, Any]]:
     """Return which field of the project changes, and to what."""
     if scope == "day":
+        # For today alone: the day's own ceiling stays, and is in force again tomorrow.
         set_ = project.budgets["day"]
         more = {
             unit: str(Decimal(str(value)) - Decimal(str(set_[unit])))
@@ -359,6 +360,7 @@ def _entered(
         }
     if scope == "agent":
         agents = dict(project.budgets.get("agents") or {})
+        # Who had the ceilings of any agent gets its own, starting from those.
         agents[name] = {**(agents.get(name) or agents.get(ANY_AGENT) or {}), **raised}
         return "budgets", {**project.budgets, "agents": agents}
     return "budgets", {**project.budgets, scope: {**project.budgets[scope], **raised}}

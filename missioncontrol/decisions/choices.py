@@ -99,6 +99,7 @@ def _take(tx: RunTransaction, run: Run, choice: LateChoice, *, body: str) -> Int
         holding.release(tx, run, by=by, reason=choice.action)
         if choice.action == "inject":  # after the release, which forgets corrections
             run.meters.corrected = [card.signal["turns"]]
+    # It was done where it was chosen: nothing is left to be delivered.
     made = Intervention(
         id=new_id(),
         run=run,

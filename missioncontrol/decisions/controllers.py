@@ -50,6 +50,7 @@ def claim_webhooks(*, at: datetime, of: Collection[UUID] | None = None) -> list[
     return [
         note
         for note in due.order_by("id").values_list("id", flat=True)
+        # Each by a conditional update: another worker may have read the same list.
         if ControllerNote.objects.filter(pk=note, due_at__lte=at).update(due_at=at + LEASE)
     ]
 

@@ -41,10 +41,19 @@ def show_conversation(run: Run) -> Conversation:
     """Show what was said in a run, the newest of it."""
     messages = Message.objects.filter(run=run)
     newest = list(messages.select_related("intervention", "autofix").order_by("-id")[:MOST])[::-1]
+    spoken = Turn.objects.filter(
+        run=run, role=Role.ASSISTANT, tool=None, seq__gt=run.meters.last_seq - WITHIN
+    ).exclude(Q(content=None) | Q(content=""))
+    # Cut by the database: a long answer is not read to show its beginning.
+    said = spoken.annotate(said=Left("content", LONGEST)).order_by("-seq")
+    words = said.values_list("seq", "ts", "agent", "said")[:MOST]
     return Conversation(
         run=run.id,
         messages=tuple(_rows(run, newest)),
-        words=tuple(_words(run)),
+        words=tuple(
+            WordsRow(seq=seq, at=at, agent=agent, text=text)
+            for seq, at, agent, text in reversed(words)
+        ),
         permissions=tuple(_permissions(run)),
         earlier=messages.count() - len(newest),
     )
@@ -53,6 +62,7 @@ def show_conversation(run: Run) -> Conversation:
 def _rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
     """Follow each text: into an answer, before the model, into what it did."""
     moments = [one.delivered_at for one in messages if one.delivered_at]
+    # By its moment: a text and the event of its delivery are written by one transaction.
     told = JournalRow.objects.filter(
         project=run.project_id, at__in=moments, run=run, type="message.delivered"
     )
@@ -113,6 +123,7 @@ def _acted_on(run: Run, message: Message, read: Turn) -> int | None:
     turns = Turn.objects.filter(around, run=run).exclude(role=Role.USER).order_by("seq")
     told = Left(Concat(_ARGS, Value(" "), _CONTENT, output_field=TextField()), LONGEST)
     texts = [
+        # Arguments are JSON text: a line's end stands there as two signs, and would join words.
         (seq, text.replace("\\n", " "))
         for seq, text in turns.annotate(told=told).values_list("seq", "told")
     ]
@@ -122,16 +133,6 @@ def _acted_on(run: Run, message: Message, read: Turn) -> int | None:
 
 _ARGS = Coalesce(Cast("args", TextField()), Value(""), output_field=TextField())
 _CONTENT = Coalesce("content", Value(""), output_field=TextField())
-
-
-def _words(run: Run) -> Iterable[WordsRow]:
-    spoken = Turn.objects.filter(
-        run=run, role=Role.ASSISTANT, tool=None, seq__gt=run.meters.last_seq - WITHIN
-    ).exclude(Q(content=None) | Q(content=""))
-    said = spoken.annotate(said=Left("content", LONGEST)).order_by("-seq")
-    newest = said.values_list("seq", "ts", "agent", "said")[:MOST]
-    for seq, at, agent, text in reversed(newest):
-        yield WordsRow(seq=seq, at=at, agent=agent, text=text)
 
 
 def _permissions(run: Run) -> Iterable[PermissionRow]:

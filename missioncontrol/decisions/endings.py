@@ -61,6 +61,7 @@ def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> No
         run.meters.presence = "gone"
     cards.close_card(tx, run, resolution="ended", by=by)
     permission_cards.close_all(tx, run, resolution="ended", by=by)
+    # Who was told to stop and falls silent has stopped; any other silence confirms nothing.
     receipts.confirm(tx, run, reached=move is not Move.FALL_SILENT or was_stopping)
     cards.judge_autofix(tx, run)
     # A policy's end says so at once: it is not said twice.

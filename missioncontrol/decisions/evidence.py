@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
-from uuid import UUID
 
 from django.db.models import Q
 
@@ -26,7 +26,8 @@ def evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetime
     said: dict[str, Any] = {
         name: getattr(signal.evidence, name) for name in type(signal.evidence).__slots__
     }
-    rests_on = sorted([*turns_of_relatives(signal), *turns], key=_arrival)
+    # Ids are UUIDv7: turns of several runs have no other order in common.
+    rests_on = sorted([*turns_of_relatives(signal), *turns], key=attrgetter("id"))
     costs = [turn.cost_usd for turn in rests_on if turn.cost_usd is not None]
     offer = None
     if signal.kind is not Kind.BUDGET:  # no pattern makes money
@@ -59,10 +60,6 @@ def turns_of_relatives(signal: Signal) -> list[Turn]:
     for run_id, seq in signal.linked_turns:
         wanted |= Q(run_id=run_id, seq=seq)
     return list(Turn.objects.filter(wanted).order_by("id")) if wanted else []
-
-
-def _arrival(turn: Turn) -> UUID:
-    return turn.id
 
 
 def _cut(text: str | None) -> str | None:

@@ -28,6 +28,7 @@ def hold(tx: RunTransaction, run: Run, *, by: str, reason: str, from_seq: int) -
     if run.status in FORBIDDEN:
         return
     run.reason = reason
+    # A second hold goes on from the first: the time since then is no run time either.
     hold = run.hold or Hold(run=run, since=tx.at)
     hold.from_seq, hold.expires_at, hold.gave_up_at = from_seq, expiry_of(run, at=tx.at), None
     run.hold = hold
@@ -54,6 +55,7 @@ def release(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
     run.reason, run.meters.finish_seq = "", None
     tx.lift(run)
     tx.move(run, Move.RELEASE, by=by, reason=reason)
+    # An ended run stays ended: the move tells nothing of the hold that is gone.
     if stood:
         tx.moved(run, by=by, reason=reason)
     start_afresh(run)
@@ -69,6 +71,7 @@ def start_afresh(run: Run) -> None:
 def finish(tx: RunTransaction, run: Run, *, by: str) -> None:
     """Let the agent go on for its last few turns; then it is stopped."""
     release(tx, run, by=by, reason="finish")
+    # After the release, which clears it.
     run.meters.finish_seq = run.meters.last_seq + LAST_TURNS
 
 
@@ -111,6 +114,7 @@ def correct(tx: RunTransaction, run: Run, *, by: str, reason: str, about: Sequen
     What was corrected is held again at its first reappearance.
     """
     was_held = run.status in ON_HOLD
+    # Before the release, which ends the hold that tells which calls are held.
     skipped = skip_held_calls(run)
     release(tx, run, by=by, reason=reason)
     corrected = [list(about)] if about else [[seq] for seq in skipped]

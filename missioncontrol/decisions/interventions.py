@@ -217,6 +217,7 @@ def _perform(
         held_from=hold.from_seq if hold and (lifts or run.status in ON_HOLD) else None,
     )
     made.save(force_insert=True)
+    # Before the deed, which may end the hold that tells so.
     is_heard = hold is None or hold.gave_up_at is None or run.parked
     if decision is not None and decision.kind == PERMISSION:
         permission_cards.close_card(tx, run, decision, resolution=tap.action, by=by)

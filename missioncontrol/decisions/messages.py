@@ -77,6 +77,7 @@ def tell_controller(
     if run.controller_id is None and not run.controller_url:
         return
     deed = "was stopped" if event == "session.terminated" else "has been warned"
+    # A row and no call: a web server that takes its time must not keep the lock.
     ControllerNote.objects.create(
         id=new_id(),
         run=run,

@@ -32,6 +32,7 @@ def holding(*, ahead: bool = False) -> Iterator[Installation]:
     with going_ahead(ahead), transaction.atomic():
         Installation.objects.get_or_create(pk=Installation.ONLY)
         installation = Installation.objects.select_for_update().get(pk=Installation.ONLY)
+        # For the locks alone.
         list(Project.objects.select_for_update(no_key=True).order_by("pk"))
         yield installation
 
@@ -106,6 +107,7 @@ def set_extra(tx: RunTransaction, after: dict[str, Any], *, by: str) -> None:
     Installation.objects.filter(pk=Installation.ONLY).update(day_extra=after)
     _record("organisation_extra", before, after, by=by, at=tx.at)
     for run in tx.runs.values():
+        # Read with the project before it was set.
         run.project.organisation_extra = after
     budgets.ceilings_moved(tx, by=by)
 

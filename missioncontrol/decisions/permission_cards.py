@@ -90,7 +90,18 @@ def close_all(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> None
 
 
 def _evidence(run: Run, call: GuardTurn, turn: Turn | None, *, at: datetime) -> CardEvidence:
-    asks = _asked(call)
+    args = call.args or {}
+    told = [args.get(name) for name in SUBJECTS]
+    named = next((value for value in told if isinstance(value, str) and value), "")
+    text = command_of(call) or named
+    # The command comes first, and the rest as far as there is room.
+    room, details = LONGEST - len(text), dict[str, str]()
+    for name, value in args.items():
+        if value != text:
+            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            details[name] = shown[: max(room, 0)]
+            room -= len(name) + len(shown)
+    asks = AskedCall(tool=call.tool or "", text=text[:LONGEST], details=details, cut=room < 0)
     item = EvidenceTurn(
         run=run.id,
         seq=turn.seq if turn else 0,
@@ -117,20 +128,3 @@ def _evidence(run: Run, call: GuardTurn, turn: Turn | None, *, at: datetime) -> 
         cost_usd=None,
         asks=asks,
     )
-
-
-def _asked(call: GuardTurn) -> AskedCall:
-    args = call.args or {}
-    told = [args.get(name) for name in SUBJECTS]
-    named = next((value for value in told if isinstance(value, str) and value), "")
-    text = command_of(call) or named
-    others = {
-        name: (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-        for name, value in args.items()
-        if value != text
-    }
-    room, details = LONGEST - len(text), {}
-    for name, value in others.items():
-        details[name] = value[: max(room, 0)]
-        room -= len(name) + len(value)
-    return AskedCall(tool=call.tool or "", text=text[:LONGEST], details=details, cut=room < 0)

@@ -41,6 +41,7 @@ def vouch(run_id: UUID, *, witness: str, for_s: float, at: datetime) -> bool:
         is_live = bool(live.select_for_update(no_key=True).values_list("pk"))
         if is_live:
             RunMeters.objects.filter(pk=run_id).update(expected_by=promised, witness=witness)
+    # Only then under the lock of the run: a client vouches every twenty seconds.
     if live.filter(meters__presence="gone").exists():
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
@@ -70,6 +71,7 @@ def lose_unheard(*, at: datetime, listening_since: datetime) -> None:
     for run_id in _ids(Q(meters__expected_by__lt=at)):
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
+            # Looked at again: it may have been heard of while we waited for its lock.
             if run.meters.expected_by is not None and run.meters.expected_by < at:
                 _lose(tx, run, reason="no sign of life of its process")
 

@@ -45,6 +45,7 @@ def confirm(tx: RunTransaction, run: Run, *, reached: bool = True) -> None:
         reached = reached and not came_back.exists()
     made.status = "acknowledged" if reached else "unreachable"
     made.acknowledged_at = tx.at if reached else None
+    # What was acted on has arrived, even if nobody saw it leave.
     made.delivered_at = made.delivered_at or made.acknowledged_at
     made.save(update_fields=["status", "acknowledged_at", "delivered_at"])
     _tell_intervention(tx, run, made)

@@ -59,6 +59,7 @@ def suggestions(*, projects: Collection[UUID], at: datetime) -> list[AllowlistSu
         .filter(times__gte=ENOUGH)
         .order_by("-times")[:MOST]
     )
+    # It matches nothing: an empty condition would match everything.
     wanted = Q(pk__in=[])
     for project, digest, _ in often:
         wanted |= Q(project_id=project, digest=digest)

@@ -56,6 +56,7 @@ def take_back(
     moved = None
     if undone.ceilings:
         moved = _lower(tx, run, undone.ceilings["before"], undone.ceilings["after"], by=by)
+    # Suggestions count what people let go, and this was taken back.
     LetGo.objects.filter(decision=undone.decision_id, by=undone.by).delete()
     _hold_again(tx, run, undone, by=by)
     if undone.status == "asked":  # it never reached the agent, and will not
@@ -116,6 +117,7 @@ def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) 
         run.meters.corrected, run.meters.finish_seq = [], None
     card = undone.decision
     if card is not None:
+        # It was judged before: it keeps its verdict.
         signal = rows.signals.validate_python(card.signal)
         cards.open_card(
             tx, run, signal, holds=card.holds, from_seq=first, judged=False, verdict=card.verdict

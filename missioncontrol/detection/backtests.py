@@ -112,6 +112,7 @@ def work(backtest_id: UUID, *, at: datetime) -> bool:
         )
         if time.monotonic() - started > SLICE_S:
             break
+    # Asked again: another worker may have done the rest meanwhile.
     if _left(backtest):
         return True
     _finish(backtest, "done", at=at)
@@ -130,6 +131,7 @@ def stalled(*, at: datetime) -> list[UUID]:
     quiet = Backtest.objects.filter(status__in=("queued", "running"), beat_at__lt=at - STALLED)
     again = []
     for backtest in quiet:
+        # Its beat too, or the next sweep would ask for it again before a worker is there.
         Backtest.objects.filter(pk=backtest.pk).update(tries=backtest.tries + 1, beat_at=at)
         if backtest.tries + 1 >= MOST_TRIES:
             _finish(backtest, "failed", at=at, error="The worker was lost again and again.")

@@ -224,16 +224,26 @@ class Dispatcher:
             "number": number,
         }
         if dispatch.tries > 1 or _now() < dispatch.queue.silent_until:
-            self._senders.submit(_send_to_any, told)
-        else:
-            self._sending.add(task := asyncio.create_task(self._push(dispatch.queue, told)))
-            task.add_done_callback(self._sending.discard)
 
-    async def _push(self, queue: WorkerQueue, told: dict[str, Any]) -> None:
-        try:
-            await self._broker.lpush(queue.name, tasks.detect_message(told))
-        except (RedisError, OSError) as fault:  # sent again, and swept
-            logger.warning("dispatcher: sending failed: %s", fault)
+            def send_to_any() -> None:
+                try:
+                    tasks.detect.apply_async(kwargs=told, retry=False)
+                except Exception as fault:  # noqa: BLE001 - sent again, and swept
+                    logger.warning("dispatcher: sending failed: %s", fault)
+
+            # Celery's client blocks: while the broker is away it would stop the loop.
+            self._senders.submit(send_to_any)
+            return
+
+        async def push() -> None:
+            try:
+                await self._broker.lpush(dispatch.queue.name, tasks.detect_message(told))
+            except (RedisError, OSError) as fault:  # sent again, and swept
+                logger.warning("dispatcher: sending failed: %s", fault)
+
+        # The loop holds its tasks weakly: without a reference one may vanish half done.
+        self._sending.add(task := asyncio.create_task(push()))
+        task.add_done_callback(self._sending.discard)
 
     async def _listen(self) -> None:
         """Hear replies and moves."""
@@ -250,6 +260,7 @@ class Dispatcher:
             return
         for run_hex, values in message["runs"].items():
             self._settle(UUID(hex=run_hex), control_state_from(values))
+        # None: it was overdue, and is being recovered.
         if dispatch := self._in_flight.pop(message["ring"], None):
             self._go_on(dispatch.queue)
 
@@ -317,13 +328,6 @@ class _Watching:
         self._moved[self._run_id].discard(self._event)
         if not self._moved[self._run_id]:
             del self._moved[self._run_id]
-
-
-def _send_to_any(told: dict[str, Any]) -> None:
-    try:
-        tasks.detect.apply_async(kwargs=told, retry=False)
-    except Exception as fault:  # noqa: BLE001 - sent again, and swept
-        logger.warning("dispatcher: sending failed: %s", fault)
 
 
 def _now() -> float:

@@ -115,17 +115,24 @@ def unseen(runs: list[Run]) -> dict[UUID, list[Observation]]:
         KEPT.move_to_end(run.id)
         floors[run.id] = cached.seen_obs
     found: dict[UUID, list[Observation]] = {run.id: [] for run in runs}
-    is_new_all = all(floors[run.id] == run.meters.detected_obs for run in runs)
-    unread = (
-        _NEW.rows(found.keys())
-        if is_new_all
-        else with_counted(TurnModel.objects.filter(_wanted(runs, floors)))
-    )
+    lags = {run.id: run.meters.detected_obs - floors[run.id] for run in runs}
+    unread: Iterable[TurnModel]
+    if not any(lags.values()):
+        unread = _NEW.rows(found.keys())
+    else:
+        # Asked once for every run that is nearly up to date, and by name for the others.
+        near = [run_id for run_id, lag in lags.items() if lag <= NEARLY]
+        reach = max((lags[run_id] for run_id in near), default=0)
+        wanted = Q(run_id__in=near, obs__gt=F("run__meters__detected_obs") - reach)
+        for run_id in lags.keys() - set(near):
+            wanted |= Q(run_id=run_id, obs__gt=floors[run_id])
+        unread = with_counted(TurnModel.objects.filter(wanted))
     for row in unread:
         floor = floors[row.run_id]
         found[row.run_id] += [
             Observation(obs, turn, row) for obs, turn in rows.unfold(row) if obs > floor
         ]
+    # A row is two observations, a call's proposal and its outcome, with others' between them.
     for observations in found.values():
         observations.sort(key=lambda seen: seen.obs)
     return found
@@ -137,17 +144,6 @@ _NEW = CompiledQuery(
     )
 )
 """What no process has seen: all there is to read where this one judged the runs last."""
-
-
-def _wanted(runs: list[Run], floors: dict[UUID, int]) -> Q:
-    """Ask once for every run that is nearly up to date, and by name for the others."""
-    lags = {run.id: run.meters.detected_obs - floors[run.id] for run in runs}
-    near = [run_id for run_id, lag in lags.items() if lag <= NEARLY]
-    reach = max((lags[run_id] for run_id in near), default=0)
-    wanted = Q(run_id__in=near, obs__gt=F("run__meters__detected_obs") - reach)
-    for run_id in lags.keys() - set(near):
-        wanted |= Q(run_id=run_id, obs__gt=floors[run_id])
-    return wanted
 
 
 def make_room(held: int) -> None:

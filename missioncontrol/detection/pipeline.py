@@ -85,6 +85,8 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
             if trees is not None:
                 trees.look(observations)
             update_columns(TurnModel, ("score", "changed", "detector", "cost_usd"), judged)
+            # What many runs share comes last and in a fixed order: it is locked briefly, and no
+            # two transactions wait for each other.
             batch.hit_totals.write(at=at)
             batch.cost_totals.write(tx)
             control_states = {run.id: control_state_of(run) for run in runs if run.id not in left}
@@ -186,19 +188,17 @@ class LinkedRuns:
             # The turn itself was followed up before; one that ends its run follows no policy.
             state = replace(state, has_new_policy=False)
             follows = judge(state, turn, allows=batch.allows(run, at=tx.at))
-            if follows and not _is_asked_elsewhere(tx, signal):
+            if not follows:
+                continue
+            # The card of another of its runs may ask people about this loop already.
+            others = {UUID(name) for name, _ in signal.linked_turns}
+            is_asked = any(
+                tx.runs[one].open_decision is not None for one in others & tx.runs.keys()
+            )
+            elsewhere = Run.objects.filter(pk__in=others - tx.runs.keys())
+            if not is_asked and not elsewhere.filter(open_decision__isnull=False).exists():
                 cached = engine_cache.KEPT[run.id]
                 batch.questions.extend(effects.apply(tx, run, follows, seen=seen, cached=cached))
-
-
-def _is_asked_elsewhere(tx: RunTransaction, signal: Signal) -> bool:
-    """A person is asked about this loop already, on the card of another of its runs."""
-    others = {UUID(run) for run, _ in signal.linked_turns}
-    here = [tx.runs[one] for one in others if one in tx.runs]
-    if any(one.open_decision is not None for one in here):
-        return True
-    elsewhere = Run.objects.filter(pk__in=others - tx.runs.keys())
-    return elsewhere.filter(open_decision__isnull=False).exists()
 
 
 def _observe(
@@ -226,5 +226,5 @@ def _draw_tape(run: Run, seen: Observation, assessment: Assessment) -> None:
         meters.judged_turns = row.seq + 1
         return
     place = len(meters.tape) - (meters.judged_turns - row.seq)
-    if place >= 0:
+    if place >= 0:  # an older one has left the tape
         meters.tape = [*meters.tape[:place], point, *meters.tape[place + 1 :]]

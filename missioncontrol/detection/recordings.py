@@ -285,6 +285,7 @@ def _judge(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> tuple[
         row.score, row.changed = round(said.score, 3), said.changed
         if meters.highest_score is None or said.stuck > meters.highest_score:
             meters.highest_score, meters.highest_score_seq = said.stuck, row.seq
+    # A proposal and its outcome share a row, and have one bar.
     drawn = {row.seq: [row.score, row.changed] for _, row in numbered}
     meters.tape = list(drawn.values())[-TAPE_POINTS:]
     meters.judged_turns, meters.detected_obs = meters.last_seq + 1, meters.last_obs

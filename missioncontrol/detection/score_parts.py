@@ -8,7 +8,6 @@ from typing import cast
 from guard.detectors.score import Weight, evidence_limit, stuck_score
 from guard.engine import Engine
 from guard.policy import Policy
-from guard.reading.step import Step
 from guard.signals import Assessment, Kind
 from missioncontrol.detection.engine_cache import corrections_of, policy_of, start_engine
 from missioncontrol.detection.policies import asks_from
@@ -107,7 +106,12 @@ def _parts(
     if weight.brings and start:
         yield _part(cast(PartKind, weight.brings), told, told := stuck_score(start * weight.keep))
     if weight.repeats and place is not None:
-        turns = _repeated(history.steps[place], history.steps[:place])
+        step, before_it = history.steps[place], history.steps[:place]
+        # The turns that asked for the same; else the one most alike.
+        turns = [old.seq for old in before_it if old.request == step.request][-SHOWN_TURNS:]
+        alike = [old for old in before_it if old.is_call == step.is_call]
+        if alike and not turns:
+            turns = [max(alike, key=lambda old: (step.nearness(old), old.seq)).seq]
         earlier, told = told, stuck_score(start * weight.keep + weight.gain)
         yield _part(cast(PartKind, weight.repeats), earlier, told, turns=turns)
     if abs(stuck_score(_evidence(engine)) - told) >= _NEAR:
@@ -136,12 +140,3 @@ def _part(kind: PartKind, before: float, after: float, turns: Sequence[int] = ()
         repeats=None,
         limit=None,
     )
-
-
-def _repeated(step: Step, before: Sequence[Step]) -> list[int]:
-    """Number the turns that asked for the same; else the one most alike."""
-    same = [old.seq for old in before if old.request == step.request]
-    alike = [old for old in before if old.is_call == step.is_call]
-    if same or not alike:
-        return same[-SHOWN_TURNS:]
-    return [max(alike, key=lambda old: (step.nearness(old), old.seq)).seq]

@@ -131,6 +131,7 @@ def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:
         if len(run_ids) == 1:
             logger.exception("judging run %s failed", *run_ids)
             return {}
+        # Nothing of it was committed: one by one, so that the others are judged.
         return {one: where for run_id in run_ids for one, where in detect_now([run_id]).items()}
     for decision_id in detected.opened:
         _enqueue(judge, decision_id)
@@ -187,7 +188,7 @@ def sweep() -> None:
     ):
         try:
             deed(at=at)
-        except Exception:
+        except Exception:  # the others are swept all the same
             logger.exception("sweeping: %s failed", deed.__name__)
 
 
@@ -212,16 +213,17 @@ def call_controller(note_id: str) -> None:
     In a thread: a web server that takes its time must not keep runs waiting for
     their verdicts. A note that dies with this process is claimed again.
     """
-    _callers.submit(_call_controller, UUID(note_id))
 
+    def call() -> None:
+        try:
+            controllers.call_webhook(UUID(note_id), at=now())
+        except Exception:
+            logger.exception("telling the controller of note %s failed", note_id)
+        finally:
+            # No request or task ends in this thread, so nobody else closes its connection.
+            connection.close()
 
-def _call_controller(note_id: UUID) -> None:
-    try:
-        controllers.call_webhook(note_id, at=now())
-    except Exception:
-        logger.exception("telling the controller of note %s failed", note_id)
-    finally:
-        connection.close()
+    _callers.submit(call)
 
 
 def _judge_left(*, at: datetime) -> None:
@@ -230,6 +232,7 @@ def _judge_left(*, at: datetime) -> None:
     left = selectors.unjudged_runs(told_before=at - ASKED_FOR, among_all=among_all)
     for first in range(0, len(left), RUNS_AT_ONCE):
         detect_now(left[first : first + RUNS_AT_ONCE])
+    # Only now: if one of them broke this off, the next sweep looks at all of them again.
     if among_all:
         _looked_at_all = at
 

@@ -151,7 +151,12 @@ def across_runs(policy: Policy) -> Policy:
 
 
 def _caught_up(root: UUID, policy: Policy) -> TreeEngine:
-    members = _members(root)
+    relatives = Run.objects.filter(root=root).values_list(*MEMBER_COLUMNS)
+    found = [_member(columns) for columns in relatives.order_by("-id")[:RUNS_WATCHED]]
+    # The root is the oldest: among many, it is not of those opened last.
+    if len(found) == RUNS_WATCHED:
+        found += [_member(columns) for columns in relatives.filter(pk=root)]
+    members = {member.id: member for member in found}
     rules = across_runs(policy)
     # Up to where a reset, its own or a relative's, forgot each run.
     resets = {one.id: one.streak_obs for one in members.values()}
@@ -175,14 +180,6 @@ def _caught_up(root: UUID, policy: Policy) -> TreeEngine:
     while len(_kept) > TREES_KEPT:
         _kept.popitem(last=False)
     return tree
-
-
-def _members(root: UUID) -> dict[UUID, Member]:
-    relatives = Run.objects.filter(root=root).values_list(*MEMBER_COLUMNS)
-    found = [_member(columns) for columns in relatives.order_by("-id")[:RUNS_WATCHED]]
-    if len(found) == RUNS_WATCHED:
-        found += [_member(columns) for columns in relatives.filter(pk=root)]
-    return {member.id: member for member in found}
 
 
 def _member(columns: tuple[Any, ...]) -> Member:
@@ -219,6 +216,7 @@ def _feed(
     new = [one for one in members.values() if one.id not in tree.started]
     starts = sorted(new, key=lambda one: one.id)
     for row, _, turn in news:
+        # Ids are UUIDv7: the lower one came first, be it a run or a turn.
         while starts and starts[0].id < row.id:
             _start(tree, starts.pop(0))
         _show(tree, row, turn)
@@ -287,6 +285,7 @@ def _as_seen(tree: TreeEngine, member: Member, row: TurnModel, turn: Turn) -> Tu
         agent=agent,
         key=f"{member.id}:{turn.key}" if turn.key else None,
         seq=tree.number(row),
+        # Money is counted by the run itself: a tree's rules have no budget.
         usage=None,
         cost_usd=None,
     )

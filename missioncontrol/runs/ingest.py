@@ -166,12 +166,17 @@ class _Batch:
         if row is None:
             return self._record(run, turn), True
         if row.phase == Phase.PROPOSED and not turn.is_proposed:
-            self._complete(run, row, turn)
+            run.meters.last_obs += 1
+            row.obs = run.meters.last_obs
+            _fill_outcome(row, turn, at=self._tx.at)
+            self._completed[row.id] = row
+            self._announce(run, row, TurnCompleted)
             return row, True
         return row, False
 
     def write(self) -> None:
         insert_rows(Turn, self._new)
+        # What was recorded and completed by the same batch is inserted complete.
         fresh = {turn.id for turn in self._new}
         stale = [turn for turn in self._completed.values() if turn.id not in fresh]
         if stale:
@@ -190,9 +195,26 @@ class _Batch:
         self._tx.come_back(run, reason="the agent spoke again")
 
     def _record(self, run: Run, turn: GuardTurn) -> Turn:
+        # Counted up under the run's row lock: no number is given twice or left out.
         run.meters.last_seq += 1
         run.meters.last_obs += 1
-        row = _turn_of(run, turn, at=self._tx.at)
+        row = new_row(
+            Turn,
+            run_id=run.id,
+            seq=run.meters.last_seq,
+            first_obs=run.meters.last_obs,
+            obs=run.meters.last_obs,
+            key=turn.key,
+            agent=turn.agent or run.agent,
+            role=turn.role,
+            phase=turn.phase,
+            tool=turn.tool,
+            args=turn.args,
+            action_class=action_class(turn),
+            ts=storable_moment(turn.ts) or self._tx.at,
+            nature=asdict(turn.nature) if turn.nature else None,
+        )
+        _fill_outcome(row, turn, at=self._tx.at)
         self._new.append(row)
         if turn.key:
             self._known[run.id, turn.key] = row
@@ -201,13 +223,6 @@ class _Batch:
         run.agent = run.agent or row.agent
         self._announce(run, row, TurnRecorded)
         return row
-
-    def _complete(self, run: Run, row: Turn, turn: GuardTurn) -> None:
-        run.meters.last_obs += 1
-        row.obs = run.meters.last_obs
-        _fill_outcome(row, turn, at=self._tx.at)
-        self._completed[row.id] = row
-        self._announce(run, row, TurnCompleted)
 
     def _announce(self, run: Run, row: Turn, kind: type[TurnRecorded | TurnCompleted]) -> None:
         shown = rows.turn_row(row, project=run.project_id, brief=True)
@@ -241,27 +256,6 @@ COMPLETION_COLUMNS = (
 
 
 _KNOWN = CompiledQuery(lambda runs, keys: Turn.objects.filter(run_id__in=runs, key__in=keys))
-
-
-def _turn_of(run: Run, turn: GuardTurn, *, at: datetime) -> Turn:
-    row = new_row(
-        Turn,
-        run_id=run.id,
-        seq=run.meters.last_seq,
-        first_obs=run.meters.last_obs,
-        obs=run.meters.last_obs,
-        key=turn.key,
-        agent=turn.agent or run.agent,
-        role=turn.role,
-        phase=turn.phase,
-        tool=turn.tool,
-        args=turn.args,
-        action_class=action_class(turn),
-        ts=storable_moment(turn.ts) or at,
-        nature=asdict(turn.nature) if turn.nature else None,
-    )
-    _fill_outcome(row, turn, at=at)
-    return row
 
 
 def _fill_outcome(row: Turn, turn: GuardTurn, *, at: datetime) -> None:
@@ -326,13 +320,13 @@ class Writer:
             logger.exception("storing an arrival failed")
             outcomes = [fault]
         stored, left = waiting[: len(outcomes)], waiting[len(outcomes) :]
-        loop = waiting[0][1].get_loop()
-        loop.call_soon_threadsafe(_resolve, [future for _, future in stored], outcomes)
-        if left:
+
+        def resolve() -> None:
+            for (_, future), outcome in zip(stored, outcomes, strict=True):
+                if not future.cancelled():
+                    future.set_result(outcome)
+
+        # A future is its loop's: this thread may not set it.
+        waiting[0][1].get_loop().call_soon_threadsafe(resolve)
+        if left:  # a person was let in between
             self._serve(left)
-
-
-def _resolve(futures: Sequence[asyncio.Future[Any]], outcomes: Sequence[Any]) -> None:
-    for future, outcome in zip(futures, outcomes, strict=True):
-        if not future.cancelled():
-            future.set_result(outcome)

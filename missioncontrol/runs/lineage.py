@@ -57,6 +57,7 @@ def make_root(run: Run) -> None:
     """Note that a run has children: it and they form a tree."""
     if run.root is None:
         run.root = run.id
+        # At once: a run's description is not among what its transaction writes.
         Run.objects.filter(pk=run.pk).update(root=run.id)
 
 
@@ -113,6 +114,7 @@ def started_by(run: Run) -> list[UUID]:
     relatives = Run.objects.filter(root=run.root, relation="child")
     found, frontier = [], {run.id}
     links = list(relatives.values_list("id", "parent_id", "status"))
+    # Read once and walked here, or a deep tree would take a query a level.
     while frontier:
         below = [link for link in links if link[1] in frontier]
         found += [one for one, _, status in below if status not in ENDED]

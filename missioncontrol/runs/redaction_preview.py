@@ -37,6 +37,7 @@ def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
     runs = Run.objects.filter(project_id=project, meters__last_turn_at__gt=since).order_by(
         "-meters__last_turn_at"
     )
+    # One more than are looked at: it tells whether that was all.
     names = dict(runs.values_list("pk", "name")[: MOST_RUNS + 1])
     is_whole, looked_at, turns, met = len(names) <= MOST_RUNS, 0, 0, set[UUID]()
     uses: Counter[str] = Counter()
@@ -49,6 +50,7 @@ def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
         found = 0
         said = [getattr(turn, f"begin_of_{name}") for name in SAID]
         for text in _texts([*said, turn.args, turn.files]):
+            # Between texts too: one turn may have many.
             if monotonic() > ends:
                 is_whole = False
                 break

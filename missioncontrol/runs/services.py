@@ -111,6 +111,7 @@ def open_run(
     if (differs or request.policy or request.budget) and not project.agents_choose:
         raise Forbidden("This project does not let agents choose their mode, policy or budget.")
     request = _masked(request, opener.redaction if opener else NOTHING)  # before any lock
+    # Asked again under the lock: another request may have opened it meanwhile.
     with journal.holding_project(project.pk):
         known = join_run(project.pk, request.key, opener=opener, at=at)
         if known is not None:
@@ -182,13 +183,6 @@ def describe_run(
         run.goal = masked_text(goal, own) or ""
         Run.objects.filter(pk=run_id).update(name=run.name, goal=run.goal)
         tx.moved(run, by="agent", reason="named", name=run.name, goal=run.goal)
-
-
-_BY_KEY = CompiledQuery(
-    lambda projects, keys: Run.objects.select_related("meters").filter(
-        project__in=projects, key__in=keys, meters__isnull=False
-    )
-)
 
 
 def _masked(request: OpenRun, own: Redaction) -> OpenRun:
@@ -271,6 +265,7 @@ def open_successor(tx: RunTransaction, run: Run, *, key: str, by: str) -> Run:
     a root's successor begins a tree of its own. The other run's lock is held; `key` is
     new, so nobody else opens this one.
     """
+    # A locked run comes without its long columns.
     whole = Run.objects.get(pk=run.pk)
     fresh = Run(
         id=new_id(),

@@ -163,7 +163,15 @@ def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -
         holds = Q(tool__icontains=wanted.q) | Q(args_text__icontains=escaped)
         for name in _TEXTS:
             holds |= Q(**{f"{name}__icontains": wanted.q})
-        seqs, searched_from = _search(texts.filter(holds), end)
+        texts = texts.filter(holds)
+        # No index finds a text within texts: stride by stride, so that it can end in time.
+        until, strides, searched_from = time.monotonic() + SEARCH_SECONDS, list[list[int]](), end
+        while searched_from > 0 and (searched_from == end or time.monotonic() < until):
+            start = max(0, searched_from - SEARCH_STRIDE)
+            stride = texts.filter(seq__gte=start, seq__lt=searched_from).order_by("seq")
+            strides.append(list(stride.values_list("seq", flat=True)))
+            searched_from = start
+        seqs = [seq for stride in reversed(strides) for seq in stride]
     else:
         found = turns.filter(seq__lt=end).order_by("seq")
         seqs, searched_from = list(found.values_list("seq", flat=True)), 0
@@ -174,17 +182,6 @@ def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -
         searched_from=searched_from,
         searched_to=end - 1,
     )
-
-
-def _search(turns: QuerySet[Turn], end: int) -> tuple[list[int], int]:
-    until = time.monotonic() + SEARCH_SECONDS
-    strides: list[list[int]] = []
-    start = end
-    while start > 0 and (start == end or time.monotonic() < until):
-        start, stop = max(0, start - SEARCH_STRIDE), start
-        stride = turns.filter(seq__gte=start, seq__lt=stop).order_by("seq")
-        strides.append(list(stride.values_list("seq", flat=True)))
-    return [seq for stride in reversed(strides) for seq in stride], start
 
 
 def _ranges(seqs: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -271,6 +268,7 @@ def _buckets(turns: QuerySet[Turn], first: int, last: int, per: int) -> Any:
     fresh = _tokens("input") + _tokens("cache_write_5m") + _tokens("cache_write_1h")
     stretch = turns.filter(seq__gte=first, seq__lte=last)
     return (
+        # Whole numbers: both databases leave the fraction out.
         stretch.annotate(bucket=(F("seq") - first) / Value(per))
         .annotate(fresh=fresh, cached=_tokens("cache_read"), output=_tokens("output"))
         .values("bucket")

@@ -47,6 +47,7 @@ def tell_details(turns: Iterable[Turn]) -> Details:
         elif turn.action_class == ActionClass.FILE_EDIT and not _has_failed(turn):
             # By the call's own list, its arguments, or the patch that it applies.
             for path in verbatim_of(turn).files or _PATCHED.findall(command_of(turn)):
+                # Taken out and put in again, so that the one edited last stands last.
                 times = files.pop(path).times + 1 if path in files else 1
                 files[path] = FileChange(path=path, times=times, last_seq=_seq(turn))
         if _COMMITS.search(command_of(turn)) and not _has_failed(turn):

@@ -54,6 +54,7 @@ def read_each(
     batch = Batch(signal)
     for place, parts in enumerate(told):
         if place >= MOST_RECORDS:
+            # Each for itself: the answer says how many were rejected.
             batch.refuse(place, f"at most {MOST_RECORDS} records a request")
             continue
         try:

@@ -30,6 +30,7 @@ GROUPS: dict[Signal, tuple[str, str, str]] = {
     "metrics": ("resourceMetrics", "scopeMetrics", "metrics"),
 }
 POINTS = ("gauge", "sum", "histogram", "exponentialHistogram", "summary")
+# JSON writers give an enumeration as a number, as its text, or by name.
 FAILED = (2, "2", "STATUS_CODE_ERROR")
 
 
@@ -57,20 +58,16 @@ def read(body: bytes, signal: Signal) -> Batch:
         if not isinstance(given, dict):
             raise Unreadable("a record is an object")
         if signal == "metrics":
-            return _points(given)
+            kinds = [given[kind] for kind in POINTS if isinstance(given.get(kind), dict)]
+            if not _text(given.get("name")) or not kinds:
+                raise Unreadable("a metric has a name and data points")
+            return sum(len(_list(kind, "dataPoints")) for kind in kinds)
         # Here, not once a group: a resource that cannot be read refuses records, not the request.
         resource = _attributes(_maybe(group.get("resource")))
         scope = _text(_maybe(within.get("scope")).get("name"))
         return (_span if signal == "traces" else _log)(given, place, resource, scope)
 
     return read_each(signal, told, read_one)
-
-
-def _points(given: dict[str, Any]) -> int:
-    kinds = [given[kind] for kind in POINTS if isinstance(given.get(kind), dict)]
-    if not _text(given.get("name")) or not kinds:
-        raise Unreadable("a metric has a name and data points")
-    return sum(len(_list(kind, "dataPoints")) for kind in kinds)
 
 
 def _span(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str) -> Record:

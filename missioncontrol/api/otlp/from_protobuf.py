@@ -136,4 +136,5 @@ def _value(given: Any, depth: int) -> Any:
         return [_value(one, depth + 1) for one in value.values]
     if kind == "kvlist_value":
         return _attributes(value.values, depth + 1)
+    # As OTLP has bytes in JSON: what is kept is the same either way.
     return base64.b64encode(value).decode() if kind == "bytes_value" else value

@@ -48,17 +48,18 @@ class _Naming:
             given = json.dumps(call.args, sort_keys=True, default=str)
             digest = hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()[:12]
             own = replace(call, id=f"{(call.id or call.name)[:100]}#{count}-{digest}")
+        # Bounded: not every call is answered.
         self._open = [*self._open[1 - MOST_OPEN :], (call.id, own)]
         return own
 
     def _answered(self, answer: Answered) -> Answered:
         place = next((at for at, (told, _) in enumerate(self._open) if told == answer.id), None)
         if place is None and answer.id not in self._seen:
-            # The number in `name_0` is the part's place in its message, so it may differ.
+            # The number in `name_0` is the part's place in its message, so it may differ
+            # between call and answer: the oldest open call of that name is meant.
+            names = {answer.id, answer.id.rpartition("_")[0]}
             waiting = enumerate(self._open)
-            place = next((at for at, (_, one) in waiting if _is_of(answer.id, one.name)), None)
+            place = next(
+                (at for at, (_, one) in waiting if not answer.id or one.name in names), None
+            )
         return answer if place is None else replace(answer, id=self._open.pop(place)[1].id)
-
-
-def _is_of(told: str, name: str) -> bool:
-    return told in {"", name} or (told.startswith(name) and told.rpartition("_")[0] == name)

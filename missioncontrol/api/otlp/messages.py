@@ -56,7 +56,18 @@ def _message(given: dict[str, Any]) -> Said:
     blocks = given.get("parts", given.get("content"))
     blocks = [{"type": "text", "content": blocks}] if isinstance(blocks, str) else blocks
     known = [block for block in _listed(blocks) if isinstance(block, dict)]
-    answers = list(_answers(known))
+    answers = []
+    for block in known:
+        if block.get("type") not in {"tool_call_response", "tool_result", "function_call_output"}:
+            continue
+        # GenAI conventions say `id`, Anthropic `tool_use_id`, OpenAI's responses `call_id`.
+        call_id = block.get("id") or block.get("tool_use_id") or block.get("call_id")
+        told = next(
+            (block[n] for n in ("response", "result", "content", "output") if n in block), ""
+        )
+        parts = [part for part in _listed(told) if isinstance(part, dict)]
+        answers.append(Answered(id=_id(call_id), text=_texts(parts) or read_answer(told) or ""))
+    # OpenAI's chats have no block for an answer: the whole message is one.
     if role == "tool" and not answers:
         answers.append(Answered(id=_id(given.get("tool_call_id")), text=_texts(known)))
     return Said(
@@ -96,19 +107,6 @@ def asked(call_id: Any, name: Any, given: Any) -> Asked:
         name=name if isinstance(name, str) else "",
         args=arguments(given),
     )
-
-
-def _answers(blocks: Iterable[dict[str, Any]]) -> Iterator[Answered]:
-    for block in blocks:
-        if block.get("type") not in {"tool_call_response", "tool_result", "function_call_output"}:
-            continue
-        # GenAI conventions say `id`, Anthropic `tool_use_id`, OpenAI's responses `call_id`.
-        call_id = block.get("id") or block.get("tool_use_id") or block.get("call_id")
-        told = next(
-            (block[n] for n in ("response", "result", "content", "output") if n in block), ""
-        )
-        parts = [part for part in _listed(told) if isinstance(part, dict)]
-        yield Answered(id=_id(call_id), text=_texts(parts) or read_answer(told) or "")
 
 
 def _id(value: Any) -> str:

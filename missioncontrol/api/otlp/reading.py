@@ -77,6 +77,7 @@ def understood(
     `own` is what the project masks besides secrets.
     """
     read = [(record, told) for record in batch.records if (told := _read(batch, record))]
+    # All of them first: the span that names the session may come after others of its trace.
     sessions.learn(project, read)
     agents = _agents(read)
     found = []
@@ -116,6 +117,7 @@ def _read(batch: Batch, record: Record) -> Told | None:
         return None
     turns = [*told.turns]
     if told.use is not None:
+        # A use has no turn of its own: as one it is held against the same limits.
         use = told.use
         turns.append(
             Turn(
@@ -149,5 +151,6 @@ def _agents(read: Iterable[tuple[Record, Told]]) -> dict[str, str]:
                 break
             path[at] = None
         agent = named.get(at) or (spans[at][1] if at in spans else "")
+        # For all on the way at once: no span is walked over again.
         named |= dict.fromkeys(path, agent)
     return named

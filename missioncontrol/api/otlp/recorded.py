@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -44,15 +44,29 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
         what = f"{len(runs)} sessions" if runs else "no turn of an agent"
         raise InvalidRequest(f"The file tells of {what}; a recording is one session.", field="file")
     (run,) = runs
+    # Exporters send logs and spans each in their own batches: only the clock orders them.
     told = sorted(
         (one for one in tellings if one.run_key == run),
         key=lambda one: one.record.time_ns,
     )
     prompt = next((one.told.prompt for one in told if one.told.prompt), "")
     agent = next((one.told.agent for one in told if one.told.agent), told[0].told.client)
-    turns = tuple(replace(turn, agent=turn.agent or agent) for turn in _turns(told))
+    turns: list[Turn] = []
+    waiting: list[storing.Proposal] = []
+    for one in told:
+        for turn in one.told.turns:
+            if turn.is_proposed:
+                waiting.append((turn.key, turn.tool, turn.args))
+            elif one.told.unpaired:
+                turn = storing.completing(waiting, turn, NOTHING)  # noqa: PLW2901 - as it was told
+            moment = turn.ts or one.record.began_at or one.record.ended_at
+            turns.append(replace(turn, ts=moment, agent=turn.agent or agent))
     recording = Recording(
-        run=prompt[:60] or name, turns=turns, malformed=refused, goal=prompt or None, form="otlp"
+        run=prompt[:60] or name,
+        turns=tuple(turns),
+        malformed=refused,
+        goal=prompt or None,
+        form="otlp",
     )
     return recording, _calls(told, agent)
 
@@ -85,22 +99,11 @@ def _is_json(text: bytes) -> bool:
         return False
 
 
-def _turns(told: Iterable[Telling]) -> Iterator[Turn]:
-    waiting: list[storing.Proposal] = []
-    for one in told:
-        for turn in one.told.turns:
-            if turn.is_proposed:
-                waiting.append((turn.key, turn.tool, turn.args))
-            elif one.told.unpaired:
-                turn = storing.completing(waiting, turn, NOTHING)  # noqa: PLW2901 - as it was told
-            moment = turn.ts or one.record.began_at or one.record.ended_at
-            yield replace(turn, ts=moment)
-
-
 def _calls(told: Sequence[Telling], agent: str) -> list[Call]:
     """Return each model call once, as the best source tells it, with the tool it asked for."""
     calls = storing.calls_of(told, agent=agent)
     best = max((call.source for call in calls), key=SOURCES.index, default="")
+    # Of a call told of twice, the first.
     heard = {call.call_id: call for call in reversed(calls) if call.source == best}
     begun = [
         Began(name=call.call_id, agent=call.agent, at=call.began_at)

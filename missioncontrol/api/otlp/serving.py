@@ -72,10 +72,12 @@ async def _take(request: Request, signal: Signal) -> Response:
     response, field, camel = REJECTED[batch.signal]
     count, message = len(batch.refused), batch.message
     if kind == PROTOBUF:
+        # OTLP: where all was taken, the field stays unset.
         partial = {"partial_success": {field: count, "error_message": message}} if count else {}
         return Response(
             200, response(**partial).SerializeToString(), content_type=PROTOBUF.encode()
         )
+    # A 64-bit number is a text in OTLP's JSON.
     told = {"partialSuccess": {camel: str(count), "errorMessage": message}} if count else {}
     return Response(200, json.dumps(told).encode())
 

@@ -68,6 +68,7 @@ def tool_turn(
         tool=tool[:TOOL_LENGTH] or "tool",
         args=arguments(given),
         result=text if failure is None else None,
+        # A failed span that says nothing says "error": what the tool gave back tells more.
         error=text if text and failure == "error" else failure,
         ts=at,
     )

@@ -94,6 +94,7 @@ def visits(
         except Forbidden as refused:
             _refuse(batch, told, str(refused))
             continue
+        # Of a record that came twice in one request, the first is new.
         unknown = {one.record.key: one for one in reversed(told)}
         for record in _KEPT.rows([run.id], unknown.keys()):
             del unknown[record.key]
@@ -172,6 +173,7 @@ def _run_of(
         )
         if is_new:
             return run
+    # Opened before its prompt was told, or by another request meanwhile.
     if run.observed_only and prompt and not run.goal:
         runs.describe_run(run.id, name=name, goal=prompt, own=own, at=at)
     return run
@@ -179,6 +181,7 @@ def _run_of(
 
 def _paired(run: Run, told: list[Telling], own: Redaction) -> list[Turn]:
     """Give a tool call that came without its id the proposal it completes."""
+    # A call is completed by the request that proposed it, or by a later one.
     waiting: list[Proposal] = []
     if any(one.told.unpaired for one in told):
         open_ = TurnModel.objects.filter(run=run, phase="proposed", key__isnull=False)

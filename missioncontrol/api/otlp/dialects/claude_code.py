@@ -37,13 +37,20 @@ def read(record: Record) -> Told | None:
         return Told(client=CLIENT, session=session, agent=_agent(record), use=_use(record))
     if name in {"tool_result", "tool"} and record.text("tool_name"):
         failed = record.attributes.get("success") in ("false", False)
+        # Only a span has what a tool put out, as an event inside it.
+        outputs = (
+            event.attributes.get("output", event.attributes.get("content"))
+            for event in record.events
+            if event.name == "tool.output"
+        )
+        output = next(outputs, None)
         turn = tool_turn(
             key=record.text("tool_use_id", "gen_ai.tool.call.id") or record.key,
             agent=_agent(record),
             at=record.began_at,
             tool=record.text("tool_name"),
             given=_args(record),
-            result=_output(record),
+            result=output if isinstance(output, str) else None,
             failure=(record.text("error", "error_type") or "failed") if failed else None,
         )
         return Told(
@@ -59,7 +66,14 @@ def read(record: Record) -> Told | None:
             text="" if asked == REDACTED else asked,
         )
     if name == "assistant_response":
-        return Told(client=CLIENT, session=session, agent=_agent(record), turns=_words(record))
+        said, turns = record.text("response"), list[Turn]()
+        if said not in {"", REDACTED}:
+            key = f"said:{record.text('message.uuid') or record.key}"
+            agent = _agent(record) or None
+            turns.append(
+                Turn(role=Role.ASSISTANT, key=key, agent=agent, content=said, ts=record.began_at)
+            )
+        return Told(client=CLIENT, session=session, agent=_agent(record), turns=tuple(turns))
     return Told(client=CLIENT, session=session)
 
 
@@ -92,29 +106,6 @@ def _args(record: Record) -> object:
             return told
     named = {"command": record.text("full_command"), "file_path": record.text("file_path")}
     return {name: value for name, value in named.items() if value}
-
-
-def _output(record: Record) -> str | None:
-    for event in record.events:
-        if event.name == "tool.output":
-            told = event.attributes.get("output", event.attributes.get("content"))
-            return told if isinstance(told, str) else None
-    return None
-
-
-def _words(record: Record) -> tuple[Turn, ...]:
-    said = record.text("response")
-    if said in {"", REDACTED}:
-        return ()
-    key = record.text("message.uuid") or record.key
-    turn = Turn(
-        role=Role.ASSISTANT,
-        key=f"said:{key}",
-        agent=_agent(record) or None,
-        content=said,
-        ts=record.began_at,
-    )
-    return (turn,)
 
 
 def _agent(record: Record) -> str:

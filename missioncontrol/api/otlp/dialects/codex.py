@@ -31,9 +31,21 @@ def read(record: Record) -> Told | None:
         return None
     session, name = record.text("conversation.id"), record.name.removeprefix(EVENTS)
     if name in STREAMED:
-        use = _use(record) if record.text("event.kind") == "response.completed" else None
-        return Told(client=CLIENT, session=session, use=use) if use else None
+        usage = inclusive(
+            given=record.count("input_token_count"),
+            output=record.count("output_token_count"),
+            read=record.count("cached_token_count"),
+            written=record.count("cache_write_token_count"),
+            reasoning=record.count("reasoning_token_count"),
+        )
+        # A completed response is told twice, once without tokens: only the other is a call.
+        if usage is None or record.text("event.kind") != "response.completed":
+            return None
+        model = record.text("model", "slug")
+        use = ModelUse(call_id=record.key, usage=usage, model=model, provider="openai")
+        return Told(client=CLIENT, session=session, use=use)
     if name == "tool_result" and record.text("tool_name"):
+        # Its exit code stands in the output, beside a `success` that may say true.
         output, code = output_of(record.text("output"))
         failed = code or record.attributes.get("success") in ("false", False)
         turn = tool_turn(
@@ -56,17 +68,3 @@ def read(record: Record) -> Told | None:
             text="" if asked == REDACTED else asked,
         )
     return Told(client=CLIENT, session=session)
-
-
-def _use(record: Record) -> ModelUse | None:
-    usage = inclusive(
-        given=record.count("input_token_count"),
-        output=record.count("output_token_count"),
-        read=record.count("cached_token_count"),
-        written=record.count("cache_write_token_count"),
-        reasoning=record.count("reasoning_token_count"),
-    )
-    if usage is None:
-        return None
-    model = record.text("model", "slug")
-    return ModelUse(call_id=record.key, usage=usage, model=model, provider="openai")

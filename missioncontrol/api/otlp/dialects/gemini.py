@@ -7,7 +7,7 @@ cached, thoughts come on top of output.
 
 from __future__ import annotations
 
-from guard.turn import Turn, Usage
+from guard.turn import Usage
 from missioncontrol.api.otlp.dialects import genai
 from missioncontrol.api.otlp.messages import parsed
 from missioncontrol.api.otlp.record import Record
@@ -46,7 +46,19 @@ def read(record: Record) -> Told | None:
             ),
         )
     if name == "tool_call" and record.text("function_name"):
-        turn = _tool(record)
+        details = parsed(record.text("metadata"))
+        code = details.get("exitCode") if isinstance(details, dict) else None
+        failed = code or record.attributes.get("success") in ("false", False)
+        why = record.text("error", "error.message", "error_type")
+        turn = tool_turn(
+            key=record.text("call_id", "tool_call_id") or record.key,
+            agent="",
+            at=record.began_at,
+            tool=record.text("function_name"),
+            given=parsed(record.text("function_args")) or record.attributes.get("function_args"),
+            result=None,
+            failure=(why or (f"exit code {code}" if code else "failed")) if failed else None,
+        )
         return Told(client=CLIENT, session=session, turns=(turn,), tool_key=turn.key)
     if name == "user_prompt":
         known = record.text("prompt_id")
@@ -63,19 +75,3 @@ def read(record: Record) -> Told | None:
 def _session(record: Record) -> str:
     own = record.text("session.id", "gen_ai.conversation.id")
     return own or record.text("session.id", resource=True)
-
-
-def _tool(record: Record) -> Turn:
-    details = parsed(record.text("metadata"))
-    code = details.get("exitCode") if isinstance(details, dict) else None
-    failed = code or record.attributes.get("success") in ("false", False)
-    told = record.text("error", "error.message", "error_type")
-    return tool_turn(
-        key=record.text("call_id", "tool_call_id") or record.key,
-        agent="",
-        at=record.began_at,
-        tool=record.text("function_name"),
-        given=parsed(record.text("function_args")) or record.attributes.get("function_args"),
-        result=None,
-        failure=(told or (f"exit code {code}" if code else "failed")) if failed else None,
-    )

@@ -7,7 +7,6 @@ what OpenLLMetry's instrumentations send. Input tokens include what was cached.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from missioncontrol.api.otlp.amounts import dollars, inclusive
 from missioncontrol.api.otlp.messages import arguments, asked, numbered, parsed, read_messages
@@ -57,17 +56,7 @@ def read(record: Record) -> Told:
         session=record.text(*SESSION) or record.text("session.id", resource=True),
     )
     if operation in TOOL_CALLS:
-        call_id = record.text("gen_ai.tool.call.id", "gen_ai.tool.call_id")
-        turn = tool_turn(
-            key=fitted(call_id or record.key),
-            agent=common.agent,
-            at=record.ended_at,
-            tool=record.text("gen_ai.tool.name", "traceloop.entity.name") or record.name,
-            given=_given(record),
-            result=_result(record),
-            failure=_failure(record),
-        )
-        return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
+        return _tool_call(record, common)
     if operation in MODEL_CALLS:
         return _model_call(record, common)
     return common
@@ -79,6 +68,44 @@ def operation_of(record: Record) -> str:
     if told:
         return told
     return "chat" if record.has(*INPUT, *OUTPUT) else ""
+
+
+def _tool_call(record: Record, common: Told) -> Told:
+    given = record.attributes.get("gen_ai.tool.call.arguments")
+    if given is None:
+        # OpenLLMetry has what the framework's function got: the arguments are one of its own.
+        whole = arguments(record.attributes.get("traceloop.entity.input"))
+        inputs = (whole.get(name) for name in ("inputs", "kwargs", "input"))
+        given = next((inner for inner in inputs if isinstance(inner, dict) and inner), whole)
+
+    result = record.attributes.get("gen_ai.tool.call.result")
+    if result is None:
+        result = record.attributes.get("traceloop.entity.output")
+        inner = parsed(result) if isinstance(result, str) else result
+        result = inner.get("output", result) if isinstance(inner, dict) else result
+
+    failure = record.failure
+    if failure in {None, "error"}:
+        # A status without a message says only that it failed: the exception says how.
+        raised = (
+            event.attributes.get("exception.message")
+            for event in record.events
+            if event.name == "exception"
+        )
+        messages = (message for message in raised if isinstance(message, str) and message)
+        failure = next(messages, "") or record.text("error.type") or failure
+
+    call_id = record.text("gen_ai.tool.call.id", "gen_ai.tool.call_id")
+    turn = tool_turn(
+        key=fitted(call_id or record.key),
+        agent=common.agent,
+        at=record.ended_at,
+        tool=record.text("gen_ai.tool.name", "traceloop.entity.name") or record.name,
+        given=given,
+        result=result,
+        failure=failure,
+    )
+    return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
 
 
 def _model_call(record: Record, common: Told) -> Told:
@@ -124,52 +151,20 @@ def _messages(record: Record, way: str, older: str) -> tuple[Said, ...]:
     if told:
         return read_messages(told)
     rows = numbered(record.attributes, f"{older}.")
-    return tuple(_row(row) for row in rows) or read_messages(record.attributes.get(older))
-
-
-def _row(row: dict[str, Any]) -> Said:
-    """Read one of OpenLLMetry's numbered messages."""
-    content = row.get("content")
-    blocks = parsed(content) if str(content).startswith("[") else None
-    message = {
-        "role": row.get("role"),
-        "content": blocks or row.get("content"),
-        "tool_call_id": row.get("tool_call_id"),
-    }
-    read = read_messages([message])[0]
-    calls = [
-        asked(call.get("id"), call.get("name"), call.get("arguments"))
-        for call in numbered(row, "tool_calls.")
-    ]
-    return Said(role=read.role, text=read.text, calls=(*read.calls, *calls), answers=read.answers)
-
-
-def _given(record: Record) -> Any:
-    told = record.attributes.get("gen_ai.tool.call.arguments")
-    if told is not None:
-        return told
-    whole = arguments(record.attributes.get("traceloop.entity.input"))
-    for name in ("inputs", "kwargs", "input"):
-        inner = whole.get(name)
-        if isinstance(inner, dict) and inner:
-            return inner
-    return whole
-
-
-def _result(record: Record) -> Any:
-    told = record.attributes.get("gen_ai.tool.call.result")
-    if told is not None:
-        return told
-    output = record.attributes.get("traceloop.entity.output")
-    inner = parsed(output) if isinstance(output, str) else output
-    return inner.get("output", output) if isinstance(inner, dict) else output
-
-
-def _failure(record: Record) -> str | None:
-    if record.failure not in {None, "error"}:
-        return record.failure
-    for event in record.events:
-        message = event.attributes.get("exception.message")
-        if event.name == "exception" and isinstance(message, str) and message:
-            return message
-    return record.text("error.type") or record.failure
+    messages = []
+    for row in rows:
+        content = row.get("content")
+        # OpenLLMetry writes blocks as the JSON text of a list, into the same attribute as a text.
+        blocks = parsed(content) if str(content).startswith("[") else None
+        message = {
+            "role": row.get("role"),
+            "content": blocks or content,
+            "tool_call_id": row.get("tool_call_id"),
+        }
+        (read,) = read_messages([message])
+        calls = (
+            asked(call.get("id"), call.get("name"), call.get("arguments"))
+            for call in numbered(row, "tool_calls.")
+        )
+        messages.append(replace(read, calls=(*read.calls, *calls)))
+    return tuple(messages) or read_messages(record.attributes.get(older))

@@ -7,7 +7,6 @@ own figure.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from missioncontrol.api.otlp.amounts import dollars, inclusive
 from missioncontrol.api.otlp.messages import asked, numbered, parsed
@@ -84,24 +83,24 @@ def _model_call(record: Record, common: Told) -> Told:
 
 
 def _messages(record: Record, prefix: str) -> tuple[Said, ...]:
-    return tuple(_message(row) for row in numbered(record.attributes, prefix))
-
-
-def _message(row: dict[str, Any]) -> Said:
-    role = str(row.get("message.role") or "assistant").lower()
-    text, call_id = row.get("message.content"), row.get("message.tool_call_id")
-    if not isinstance(text, str):
-        blocks = numbered(row, "message.contents.")
-        texts = (block.get("message_content.text") for block in blocks)
-        text = "\n".join(one for one in texts if isinstance(one, str) and one)
-    if role == "tool" and isinstance(call_id, str):
-        return Said(role=role, answers=(Answered(id=call_id, text=text),))
-    calls = tuple(
-        asked(
-            call.get("tool_call.id"),
-            call.get("tool_call.function.name"),
-            call.get("tool_call.function.arguments"),
+    messages = []
+    for row in numbered(record.attributes, prefix):
+        role = str(row.get("message.role") or "assistant").lower()
+        text, call_id = row.get("message.content"), row.get("message.tool_call_id")
+        if not isinstance(text, str):
+            blocks = numbered(row, "message.contents.")
+            texts = (block.get("message_content.text") for block in blocks)
+            text = "\n".join(one for one in texts if isinstance(one, str) and one)
+        if role == "tool" and isinstance(call_id, str):
+            messages.append(Said(role=role, answers=(Answered(id=call_id, text=text),)))
+            continue
+        calls = tuple(
+            asked(
+                call.get("tool_call.id"),
+                call.get("tool_call.function.name"),
+                call.get("tool_call.function.arguments"),
+            )
+            for call in numbered(row, "message.tool_calls.")
         )
-        for call in numbered(row, "message.tool_calls.")
-    )
-    return Said(role=role, text=text, calls=calls)
+        messages.append(Said(role=role, text=text, calls=calls))
+    return tuple(messages)
