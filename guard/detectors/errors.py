@@ -89,7 +89,9 @@ class Errors(Detector):
         # The same failure of it, whatever was read between; and whatever was edited.
         unedited = tries_of(calls, is_try, is_alike, changed_something)
         edited = tries_of(calls, is_try, is_alike, lambda _: False)
-        for steps, limit in ((unedited, rule.same), (edited, rule.variants)):
+        # Edits of one file, in whatever words, are nearly one request.
+        likely = rule.near if newest.edits else rule.same
+        for steps, limit in ((unedited, likely), (edited, rule.variants)):
             if not aim_elsewhere(steps):
                 yield self._hold(steps, limit)
 

@@ -51,6 +51,8 @@ _TARGETS = (*PATH_ARGUMENTS, "pattern", "query", "url", "regex", "search", "q", 
 # Arguments that say which part of one thing is wanted: the next page of a file
 # is the same file. Whether a page brought anything is for the news to tell.
 PLACES = read_words("arguments")["places"]
+# They say what a file holds or is to hold, however short: never which file.
+_TEXTS = read_words("arguments")["texts"]
 _LONGEST_PLACE = 300
 _SHORT = 600
 _GIANT = 10**12
@@ -296,12 +298,13 @@ class Argument:
         self.is_number = not self.is_body and _NUMERIC.fullmatch(text) is not None
         # The next page of a file is the same file; another date is another question.
         self.is_place = self.is_number and name.lower() in PLACES and not _DATE.search(text)
+        self._is_held = name in _TEXTS
 
     @property
     def is_text(self) -> bool:
         """It is written in words, and may be worded in any way; a path or an id is not."""
         text = self.text
-        return " " in text and (len(text) >= _TEXT or "\n" in text)
+        return self._is_held or (" " in text and (len(text) >= _TEXT or "\n" in text))
 
     @cached_property
     def words(self) -> frozenset[str]:

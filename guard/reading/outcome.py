@@ -36,8 +36,27 @@ _FAILS_AT_START = re.compile(
     r"|unknown\b.{0,40}(?:command|tool|option|column|table)|no such\b"
     r"|nothing happens|you can't|you cannot|i don't (?:understand|know)|not (?:allowed|permitted)\b"
     r"|[\w./-]{1,80}\(\d+,\d+\): (?:error|fatal)|[\w./-]{1,80}: (?:error|fatal|line \d+)"
-    r"|exit (?:code|status):? [1-9])"
+    r"|exit (?:code|status):? [1-9]|tool_use_error\b|bad request|illegal\b|unauthorized\b"
+    r"|missing (?:required|param|arg)|unexpected (?:end|token|keyword|argument)"
+    r"|(?:blocked|denied|forbidden|refused|rejected)(?::(?! ?(?:0|false|no))| by\b|\s{0,9}$)"
+    r"|(?:http(?:/[\d.]+)?|status(?: code)?:?) [45]\d\d\b|[45]\d\d (?:bad|forbidden|not|un)"
+    r"|(?!(?:no|none|zero|without)\b)(?:[a-z_']{1,20} ){1,4}"
+    r"(?:error:|errored\b|failed(?: to| with|:)))"
 )
+_NONE_FAILS = re.compile(r"\W{0,10}\w{1,12}[\"']? ?: ?(?:0|false|none|null|\[\]|\"\"|'')")
+_REFUSES = re.compile(
+    r"\berror (?:occurred|while)|went wrong|requires approval|(?:been|user|was) (?:denied|rejected)"
+    r"|\bis not (?:allowed|authorized|available|clickable|permitted|supported|unique|visible)\b"
+    r"|\b(?:multiple|[1-9]\d?) matches (?:for|of the string)|\bfound 0 times|\b0 occurrences"
+)
+"""What a short answer says that refuses; a long one may quote it."""
+_FLAT = r"\s*[\"']\w+[\"']\s*:\s*(?:\"[^\"]{0,200}\"|'[^']{0,200}'|[\w.+-]{1,40}|\[\]|\{\})\s*,"
+_FIELD_FAILS = re.compile(
+    rf"\{{(?:{_FLAT}){{0,8}}\s*[\"'](?:(?:success|ok|succeeded)[\"']\s*:\s*false\b"
+    r"|is_?error[\"']\s*:\s*true\b|status[\"']\s*:\s*[\"']error\b"
+    r"|error[\"']\s*:\s*[\"'{]\s*[^\"'}\s])"
+)
+"""A field of an answer, never one of what is listed in it."""
 _FAILS_EARLY = re.compile(
     r"command not found|no such file or directory|does not exist|not found\b|permission denied"
     r"|is not recognized|no module named|modulenotfounderror|syntaxerror|syntax error"
@@ -305,8 +324,12 @@ def looks_failed(result: str) -> bool:
     if not result:
         return False
     head = result[:_FAILURE_HEAD].lower()
-    if _FAILS_AT_START.match(head):
+    if head.startswith("{") and _FIELD_FAILS.match(head):
+        return True
+    if _FAILS_AT_START.match(head) and not _NONE_FAILS.match(head):
         return _SUCCEEDS.search(head.split("\n", 1)[0]) is None
+    if len(result) <= _LONGEST_MESSAGE and _REFUSES.search(head):
+        return _SUCCEEDS.search(head) is None
     hints = [hint for hint in _EARLY_HINTS if hint in head]
     early = [line for line in head.split("\n", 3)[:3] if any(map(line.__contains__, hints))]
     if any(_FAILS_EARLY.search(line) for line in early if not _looks_like_source(line)):

@@ -12,6 +12,7 @@ from guard.reading.classify import asks, classify, moves, waits
     [
         ("", {"path": "a.py", "old_string": "x", "new_string": "y"}, "file_edit"),
         ("", {"file_path": "a.py", "content": "x = 1"}, "file_edit"),
+        ("", {"path": "a.py", "diff": "<<<<<<< SEARCH"}, "file_edit"),
         ("*** Begin Patch\n*** Update File: a.py", {}, "file_edit"),
         ("git status -s", {}, "read"),
         ("grep -rn total src", {}, "search"),
@@ -28,6 +29,18 @@ def test_a_name_that_says_nothing_leaves_the_arguments(command, args, expected):
 def test_a_name_that_says_something_wins():
     assert classify("think", "ls -l", {"command": "ls -l"}).value == "other"
     assert classify("search_notes", "", {"path": "a", "content": "x"}).value == "search"
+
+
+@pytest.mark.parametrize(
+    "tool", ["discover_entities", "retrieve_docs", "recall_memory", "explore_repo", "visit_page"]
+)
+def test_a_tool_named_for_finding_out_asks(tool):
+    assert asks(classify(tool, "", {"q": "office"}), tool, "")
+
+
+@pytest.mark.parametrize("tool", ["change_file", "rewrite_file", "overwrite_file"])
+def test_a_tool_named_for_changing_files_edits(tool):
+    assert classify(tool, "", {"path": "a.py"}).value == "file_edit"
 
 
 def test_a_command_that_only_reads_asks_whoever_runs_it():

@@ -26,7 +26,16 @@ def between(actions, others):
 
 
 def test_what_is_read_between_is_no_cure_for_the_same_failure():
-    assert first_trip(between(fixes(), pages())) == 8
+    assert first_trip(between(fixes(), pages())) == 6
+
+
+def test_four_edits_of_one_file_refused_alike_are_a_loop_in_whatever_words():
+    edits = [
+        a_call("edit", error="Error: the text was not found", path="Node.java", old_string=text)
+        for text in ("return n;", "if (full) stop();", "while (more)", "break;")
+    ]
+
+    assert first_trip(edits) == 3
 
 
 def test_each_file_may_refuse_once():
