@@ -30,7 +30,12 @@ class Look {
   }
 
   #apply(): void {
-    document.documentElement.dataset.theme = this.theme;
+    const root = document.documentElement;
+    // Chips and buttons would fade a while after all else has changed, faint ink on a faint ground.
+    root.classList.add("still");
+    root.dataset.theme = this.theme;
+    void getComputedStyle(root).color; // the new colours are taken before transitions return
+    root.classList.remove("still");
     const ground = this.theme === "dark" ? "#0c0d0f" : "#f6f6f4";
     document.querySelector('meta[name="theme-color"]')?.setAttribute("content", ground);
   }

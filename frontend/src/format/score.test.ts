@@ -50,10 +50,11 @@ it("joins neighbours in which something changed", () => {
 });
 
 it("numbers the first turn, the last, and some between", () => {
-  expect([marks(0, 5), marks(1, 5), marks(3, 5), marks(101, 5)]).toEqual([
+  expect([marks(0, 5), marks(1, 5), marks(6, 5), marks(12, 5), marks(101, 5)]).toEqual([
     [],
     [0],
-    [0, 1, 2],
+    [0, 1, 2, 3, 4, 5],
+    [0, 3, 6, 9, 11],
     [0, 25, 50, 75, 100],
   ]);
 });

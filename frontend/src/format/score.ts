@@ -66,11 +66,15 @@ export function changes(points: readonly Point[]): (readonly [from: number, leng
   return found;
 }
 
-/** Places for the numbers under the line: the first, the last, and some between. */
+/** Places for the numbers under the line: all of a few, or at most `most` in even steps and the last. */
 export function marks(count: number, most: number): number[] {
-  if (count <= 1) return count === 1 ? [0] : [];
-  const gaps = Math.min(most, count) - 1;
-  return Array.from({ length: gaps + 1 }, (_, i) => Math.round((i * (count - 1)) / gaps));
+  const places = Array.from({ length: count }, (_, place) => place);
+  const last = count - 1;
+  // Twice as many still have room, and a number that is left out of few looks forgotten.
+  const step = count < 2 * most ? 1 : Math.ceil(last / (most - 1));
+  return places.filter(
+    (place) => place === last || (place % step === 0 && last - place >= step / 2),
+  );
 }
 
 function spot({ score }: Point, place: number): string {

@@ -31,7 +31,7 @@ const texts: typeof en = {
   https: "HTTPS",
   secure: "ja: installierbar, und Telefone bekommen Benachrichtigungen",
   insecure:
-    "nein: Andere im Netz können mitlesen, und kein Telefon bekommt Benachrichtigungen (up --https)",
+    "nicht unter dieser Adresse: Andere im Netz können mitlesen, und kein Telefon bekommt Benachrichtigungen (up --https schafft eine)",
   contact: "Kontakt für Push-Dienste",
   noContact: "keiner",
   contactProblem: {

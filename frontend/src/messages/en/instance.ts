@@ -31,7 +31,8 @@ const texts = {
   noAddress: "none: links in notifications need --public-url",
   https: "HTTPS",
   secure: "yes: can be installed, and phones get push notifications",
-  insecure: "no: traffic is not encrypted, and phones get no push notifications (up --https)",
+  insecure:
+    "not at this address: traffic is not encrypted, and phones get no push notifications (up --https adds one)",
   contact: "Contact for push services",
   noContact: "none",
   contactProblem: {

@@ -27,6 +27,7 @@ it.each([
   ["judge.ruled", { verdict: { loop: true, confidence: 0.94 } }, "ruled a loop, 0.94"],
   ["judge.ruled", { verdict: { loop: false } }, "ruled no loop"],
   ["intervention.made", { row: { action: "inject", decision: "decision-1" } }, "injected a fix"],
+  ["run.moved", { reason: "inject" }, "changed the run’s status"],
   ["intervention.made", { row: { action: "inject", decision: null } }, "sent a message"],
   ["autofix.judged", { recovered: true }, "recovered after the fix"],
   ["decision.opened", {}, "opened a card"],

@@ -23,9 +23,7 @@ type Payload = Record<string, unknown>;
 
 const DEEDS: Record<string, (payload: Payload) => string> = {
   "run.opened": () => t.did.opened,
-  // Who asked for an end stands in the row's own column.
-  "run.moved": ({ reason }) =>
-    text(reason).startsWith("Terminated by ") ? t.did.stopping : text(reason) || t.did.moved,
+  "run.moved": ({ reason }) => moved(text(reason)),
   "run.linked": () => t.did.linked,
   "run.imported": (payload) => t.did.imported(text(payload.file)),
   "turn.recorded": (payload) => t.did.recorded(turn(payload)),
@@ -63,6 +61,12 @@ const DEEDS: Record<string, (payload: Payload) => string> = {
   "notice.sent": (payload) => t.did.notice(text(payload.channel)),
   "notice.failed": (payload) => t.did.noticeFailed(text(payload.channel)),
 };
+
+/** Who asked for an end stands in the row's own column; which answer it was, in the answer's row. */
+function moved(reason: string): string {
+  if (reason.startsWith("Terminated by ")) return t.did.stopping;
+  return reason && deed(reason) === reason ? reason : t.did.moved;
+}
 
 export function didWords(row: AuditRow): string {
   return DEEDS[row.type]?.(row.payload ?? {}) ?? row.type;
