@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from celery.contrib.testing.worker import start_worker
 from django.conf import settings
 from redis import Redis
 
@@ -11,6 +10,7 @@ from missioncontrol.celery import app
 from missioncontrol.detection import tasks
 from missioncontrol.runs.models import Run
 from tests.build import a_call, a_run, put
+from tests.workers import a_worker
 
 QUEUE, REPLIES = settings.DETECT_QUEUES[0], "tests:replies"
 
@@ -44,7 +44,7 @@ def test_a_detector_judges_what_waits_in_its_queue_and_tells_who_asked(broker, r
     told = {"runs": [str(run.id)], "reply_to": REPLIES, "number": 7}
     broker.lpush(QUEUE, tasks.detect_message(told))
 
-    with start_worker(app, pool="solo", perform_ping_check=False, queues=[QUEUE]):
+    with a_worker(app, queues=[QUEUE]):
         reply = next_reply(replies)
 
     assert (reply["type"], reply["ring"]) == ("judged", 7)
@@ -58,7 +58,7 @@ def test_who_detects_for_a_silent_one_strikes_out_what_was_asked(broker, replies
     tasks.detect.apply_async(kwargs={"runs": [], "reply_to": REPLIES, "number": 8})
 
     queues = [settings.CELERY_TASK_DEFAULT_QUEUE]
-    with start_worker(app, pool="solo", perform_ping_check=False, queues=queues):
+    with a_worker(app, queues=queues):
         assert next_reply(replies)["ring"] == 8
 
     assert not broker.hlen("unacked")
