@@ -315,6 +315,7 @@ class OneRun(RuleBasedStateMachine):
             self._intervene(tap)
 
 
+@pytest.mark.slow
 def test_no_order_of_deeds_breaks_the_story_of_a_run(db):
     run_state_machine_as_test(
         OneRun,

@@ -329,6 +329,7 @@ def test_a_zone_that_is_none_is_refused(ask):
     assert ask(q="since:today", zone="Europe/Berlin").status_code == 200
 
 
+@pytest.mark.slow
 @settings(max_examples=tried(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=80))
 @example(text="\U0001d54a \u2167 \u01c5")

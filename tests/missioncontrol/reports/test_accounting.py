@@ -249,6 +249,7 @@ def known(*costs):
     return sum((cost for cost in costs if cost is not None), Decimal(0))
 
 
+@pytest.mark.slow
 class TestMoneyAddsUp(TestCase):
     """Whatever calls there are, and wherever their days begin."""
 
