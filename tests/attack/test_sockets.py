@@ -111,7 +111,8 @@ def test_a_message_in_many_pieces_is_not_gathered(who, dial, web):
         with suppress(ConnectionClosed, TimeoutError):
             socket.send("x" * KILOBYTE for _ in range(64 * KILOBYTE))
 
-        assert ended_by(socket) in {TOO_BIG, NOT_SIGNED_IN}
+        # What comes in after the close makes the system reset it: the code may be lost.
+        assert ended_by(socket) in {TOO_BIG, NOT_SIGNED_IN, None}
 
 
 @pytest.mark.parametrize("said", ["{}", '{"type":"snapshot"}', "[" * 3000, b"\0" * 3000, ""])
