@@ -148,9 +148,10 @@ def _run(program: str, *arguments: str) -> None:
         )
     # What libpq reads: no password stands on a command line, where others see it.
     told = connection.settings_dict
-    names = {"HOST": "PGHOST", "PORT": "PGPORT", "USER": "PGUSER"}
-    names |= {"PASSWORD": "PGPASSWORD", "NAME": "PGDATABASE"}
-    reached = {variable: str(told[name]) for name, variable in names.items() if told[name]}
+    names = ("HOST", "PORT", "USER", "PASSWORD", "NAME")
+    variables = ("PGHOST", "PGPORT", "PGUSER", "PGPASSWORD", "PGDATABASE")
+    settings = zip(names, variables, strict=True)
+    reached = {variable: str(told[name]) for name, variable in settings if told[name]}
     for name, value in told["OPTIONS"].items():
         if name.startswith("ssl"):
             reached[f"PG{name.upper()}"] = str(value)
