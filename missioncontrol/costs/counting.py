@@ -99,17 +99,7 @@ def count(
             run.meters.failures = run.meters.failures + 1 if turn.error else 0
     is_paid = turn.usage is not None or turn.cost_usd is not None
     if is_paid and cost_totals.claims(run, turn):
-        told = Call(
-            call_id=_name(turn) or str(row.id),
-            source="turns",
-            agent=row.agent,
-            model=turn.model,
-            provider=turn.provider,
-            usage=turn.usage,
-            cost_usd=turn.cost_usd,
-            made_at=turn.ts,
-            turn_seq=row.seq,
-        )
+        told = Call.of_turn(turn, row, call_id=_name(turn) or str(row.id), source="turns")
         call, spent = enter(tx, run, told)
         row.cost_usd = call.cost_usd
         use.add(spent)

@@ -11,12 +11,13 @@ from typing import Any, Literal
 from django.db.models import Q
 
 from guard.pricing import price
+from guard.turn import Turn as GuardTurn
 from guard.turn import Usage
 from missioncontrol.columns import new_row
 from missioncontrol.costs.prices import own_price
 from missioncontrol.costs.spending import Use
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.models import ModelCall, Run
+from missioncontrol.runs.models import ModelCall, Run, Turn
 from missioncontrol.runs.rows import BURN_MINUTES, USAGE_COLUMNS
 from missioncontrol.wire.events import CostAttributed
 
@@ -52,6 +53,21 @@ class Call:
     began_at: datetime | None = None
     turn_seq: int | None = None
     turn_key: str | None = None
+
+    @classmethod
+    def of_turn(cls, turn: GuardTurn, row: Turn, *, call_id: str, source: str) -> Call:
+        """Return the call that a turn itself tells of."""
+        return cls(
+            call_id=call_id,
+            source=source,
+            agent=row.agent,
+            model=turn.model,
+            provider=turn.provider,
+            usage=turn.usage,
+            cost_usd=turn.cost_usd,
+            made_at=turn.ts,
+            turn_seq=row.seq,
+        )
 
 
 def is_heard(run: Run, source: str) -> bool:

@@ -233,17 +233,8 @@ def _enter_told(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> N
         if (turn.usage is None and turn.cost_usd is None) or call in paid:
             continue
         paid.add(call)
-        told = Call(
-            call_id=call,
-            source="transcript" if run.agent in AGENTS else "turns",
-            agent=row.agent,
-            model=turn.model,
-            provider=turn.provider,
-            usage=turn.usage,
-            cost_usd=turn.cost_usd,
-            made_at=turn.ts,
-            turn_seq=row.seq,
-        )
+        source = "transcript" if run.agent in AGENTS else "turns"
+        told = Call.of_turn(turn, row, call_id=call, source=source)
         entered = ledger.enter(tx, run, told)[0]
         # Of a proposal and its outcome, which share a row, either shows what the call cost.
         run.meters.model, row.cost_usd = entered.model, entered.cost_usd

@@ -147,12 +147,12 @@ def _run(program: str, *arguments: str) -> None:
             "the server."
         )
     # What libpq reads: no password stands on a command line, where others see it.
-    told = connection.settings_dict
+    configured = connection.settings_dict
     names = ("HOST", "PORT", "USER", "PASSWORD", "NAME")
     variables = ("PGHOST", "PGPORT", "PGUSER", "PGPASSWORD", "PGDATABASE")
     settings = zip(names, variables, strict=True)
-    reached = {variable: str(told[name]) for name, variable in settings if told[name]}
-    for name, value in told["OPTIONS"].items():
+    reached = {variable: str(configured[name]) for name, variable in settings if configured[name]}
+    for name, value in configured["OPTIONS"].items():
         if name.startswith("ssl"):
             reached[f"PG{name.upper()}"] = str(value)
     done = subprocess.run(
