@@ -1,0 +1,99 @@
+"""A new database's tables are made from the models; an older one's by its migrations."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from missioncontrol.up import new_database
+from tests.installations import ROOT, a_database
+
+MADE = """
+import json, sys, django
+django.setup()
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+if sys.argv[1] == "by its migrations":
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+call_command("migrate", verbosity=0)
+
+look, tables = connection.introspection, {}
+with connection.cursor() as cursor:
+    for table in look.table_names(cursor):
+        columns = [
+            [column.name, column.type_code, column.internal_size, column.null_ok, column.default]
+            for column in look.get_table_description(cursor, table)
+        ]
+        named = look.get_constraints(cursor, table).items()
+        # SQLite gives these no name, and Django one by their place.
+        plain = ("__unnamed_constraint", "fk_")
+        constraints = [[None if name.startswith(plain) else name, one] for name, one in named]
+        tables[table] = {"columns": columns, "constraints": constraints}
+    if connection.vendor == "postgresql":
+        cursor.execute("SELECT relname, reloptions FROM pg_class WHERE reloptions IS NOT NULL")
+        tables["options"] = cursor.fetchall()
+        calls = "SELECT tgname, proname FROM pg_trigger JOIN pg_proc ON tgfoid = pg_proc.oid"
+        cursor.execute(calls)
+        tables["triggers"] = [row for row in cursor.fetchall() if not row[0].startswith("RI_")]
+    else:
+        cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+        tables["triggers"] = cursor.fetchall()
+applied = MigrationExecutor(connection).loader.applied_migrations
+print(json.dumps({"tables": tables, "applied": sorted(applied)}))
+"""
+
+OF_DJANGO = {"auth_group_permissions", "auth_user_groups", "auth_user_user_permissions"}
+"""Their ids are wider where a migration made them: Django draws past models with the project's
+kind of id. Nothing here fills them."""
+
+
+def made(how, tmp_path):
+    """Make a database in a process of its own; return its shape, whatever the order of things."""
+    with a_database() as address:
+        data = tmp_path / how.replace(" ", "-")
+        data.mkdir()
+        environment = os.environ | {"MISSIONCONTROL_DATA": str(data)} | address
+        if not address:
+            environment.pop("DATABASE_URL", None)
+        answer = subprocess.run(
+            [sys.executable, "-c", MADE, how],
+            cwd=ROOT,
+            env=environment,
+            check=True,
+            capture_output=True,
+        )
+    shape = json.loads(answer.stdout)
+    return shape["applied"], {
+        name: {kind: sorted(map(json.dumps, rows)) for kind, rows in parts.items()}
+        if isinstance(parts, dict)
+        else sorted(map(json.dumps, parts))
+        for name, parts in shape["tables"].items()
+        if name not in OF_DJANGO
+    }
+
+
+@pytest.mark.slow
+def test_a_new_database_is_the_one_that_all_migrations_make(tmp_path):
+    assert made("at once", tmp_path) == made("by its migrations", tmp_path)
+
+
+@pytest.mark.django_db
+def test_the_migrations_of_a_new_database_count_as_applied():
+    executor = MigrationExecutor(connection)
+
+    assert executor.migration_plan(executor.loader.graph.leaf_nodes()) == []
+
+
+@pytest.mark.django_db
+def test_a_database_that_has_tables_is_not_made_again():
+    assert not new_database.is_empty(connection)
+
+    call_command("migrate", verbosity=0)
