@@ -1,7 +1,8 @@
 """Rows to and from a database driver, without Django's steps for each value.
 
 What Django does for a column depends on its field alone: it is looked up once, and where
-it comes to one call (a time, an id, JSON), that call is made. The values are the same.
+it comes to one call (a time, an id, JSON), that call is made. The values are the same; JSON is
+written without blanks, and by a faster writer.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from uuid import UUID
 
 from django.db.models import ForeignKey, JSONField, Model
 from django.db.models.base import ModelState
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 M = TypeVar("M", bound=Model)
 Convert = Callable[[Any], Any]
@@ -42,7 +43,7 @@ def writer(field: Any, database: Any) -> Convert | None:
         return None
     if database.vendor == "sqlite":
         is_plain_json = isinstance(target, JSONField) and target.encoder is None
-        known = json.dumps if is_plain_json else _SQLITE_WRITERS.get(kind)
+        known = _write_json if is_plain_json else _SQLITE_WRITERS.get(kind)
         if known is not None:
             return known
     elif kind in {"DateTimeField", "UUIDField"}:
@@ -86,6 +87,13 @@ def _read_json(text: Any) -> Any:
         return from_json(text)
     except ValueError:  # half of a character, which an older release let in
         return json.loads(text)
+
+
+def _write_json(value: Any) -> str:
+    try:
+        return to_json(value).decode()
+    except ValueError:  # half of a character
+        return json.dumps(value)
 
 
 _SQLITE_READERS: dict[str, Convert] = {

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 from celery import shared_task
@@ -185,6 +185,7 @@ def sweep() -> None:
         _take_up_backtests,
         _tell_controllers,
         linking.link_awaited,
+        _checkpoint,
     ):
         try:
             deed(at=at)
@@ -235,6 +236,11 @@ def _judge_left(*, at: datetime) -> None:
     # Only now: if one of them broke this off, the next sweep looks at all of them again.
     if among_all:
         _looked_at_all = at
+
+
+def _checkpoint(*, at: datetime) -> None:
+    if connection.vendor == "sqlite":
+        cast(Any, connection).checkpoint()
 
 
 def _lose_unheard(*, at: datetime) -> None:

@@ -88,3 +88,16 @@ def test_reading_takes_no_turn(database, place):
         cursor.execute("SELECT text FROM note")
 
     assert not Path(f"{place}-turnstile").exists()
+
+
+def test_what_was_committed_is_copied_into_the_database_beside_an_open_transaction(database, place):
+    note(database, "committed")
+    beside = ConnectionHandler({"default": sqlite_database(place, durable=False)})["default"]
+    with transaction.atomic():
+        note(database, "open")
+
+        beside.checkpoint()
+
+        assert b"committed" in place.read_bytes()
+        assert b"open" not in place.read_bytes()
+    beside.close()
