@@ -8,21 +8,20 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from guard.deciding import AllowPattern, is_allowed
 from guard.errors import PolicyInvalid
 from guard.policy import (
     DEFAULT_POLICY,
     RULES,
-    AllowPattern,
     Errors,
     JudgeRule,
     Policy,
     Repeat,
     Stagnation,
     Talk,
-    is_allowed,
     schema,
 )
-from guard.policy.fields import Within, fields_of
+from guard.policy.fields import SHARE, expected, fields_of, holds, within
 from guard.signals import Evidence, Kind, Signal
 
 
@@ -97,9 +96,11 @@ def test_bounds_hold_in_code_too(section, field):
         section(**{field: 0})
 
 
-def test_both_ends_of_a_range_belong_to_it_unless_it_says_above():
-    assert [value in Within(2, 50) for value in (1, 2, 50, 51)] == [False, True, True, False]
-    assert [value in Within(0, 1, above=True) for value in (0, 0.001, 1)] == [False, True, True]
+def test_both_ends_of_a_range_belong_to_it_and_nothing_is_no_share():
+    count, share = {"type": "integer", **within(2, 50)}, {"type": "number", **SHARE}
+
+    assert [holds(count, value) for value in (1, 2, 50, 51)] == [False, True, True, False]
+    assert [holds(share, value) for value in (0, 0.001, 1)] == [False, True, True]
 
 
 def test_yes_is_no_whole_number():
@@ -211,6 +212,7 @@ def test_the_schema_tells_each_field_with_its_range():
 def test_the_page_has_a_row_for_each_field(section):
     page = (Path(__file__).resolve().parents[2] / "docs" / "detectors.md").read_text()
 
-    for one in fields_of(type(getattr(DEFAULT_POLICY, section))).values():
-        default = str(one.default).lower() if one.kind is bool else one.default
-        assert f"| `{section}.{one.name}` | {default} | {one.expected} | {one.says} |" in page
+    for name, (_, told) in fields_of(type(getattr(DEFAULT_POLICY, section))).items():
+        default = str(told["default"]).lower() if told["type"] == "boolean" else told["default"]
+        means = told["description"]
+        assert f"| `{section}.{name}` | {default} | {expected(told)} | {means} |" in page
