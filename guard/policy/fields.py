@@ -192,12 +192,13 @@ def read_table(table: Any, base: T, known: Collection[str] | None = None) -> T:
         return {**base, **table}  # type: ignore[return-value]
     own, values, problems = fields_of(type(base)), {}, Problems()
     known = own if known is None else known
-    for name, value in table.items():
+    # A name misspelt is told before the rest, which may be wrong because of it.
+    for name in sorted(table, key=known.__contains__):
         with problems.under(str(name)):
             if name not in known:
                 raise PolicyInvalid("", expected(one_of(known)), name)
-            if name in own and value is not None:
-                values[name] = own[name].read(value, getattr(base, name))
+            if name in own and table[name] is not None:
+                values[name] = own[name].read(table[name], getattr(base, name))
     with problems.under(""):  # fields that do not go together
         base = replace(base, **values)  # type: ignore[type-var]
     problems.complain()
