@@ -268,7 +268,7 @@ from 2 to 50, got 'many'
         return policy
 
 
-_OF_A_CALL = ("detectors", "ladder", "contrib", "repeat", "errors", "stagnation", "talk")
+_OF_A_CALL = ("detectors", "sensitivity", "ladder", "contrib", *RULES[:-1])
 _MAY_SET = {
     "task_type": [name for name in fields_of(Policy) if name not in SCOPES],
     "tool": [*_OF_A_CALL, *fields_of(ToolNature)],

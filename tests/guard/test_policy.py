@@ -141,6 +141,13 @@ def test_a_policy_written_before_there_was_one_score_asks_as_early_as_before():
     assert Policy.from_mapping({"stall": {"evidence": 7}}).sensitivity > 0.85
 
 
+@pytest.mark.parametrize("scope", ["tool", "agent"])
+def test_so_does_a_table_of_it_for_one_tool_or_agent(scope):
+    policy = Policy.from_mapping({scope: {"x": {"stall": {"evidence": 7}}}})
+
+    assert policy.for_step(tool="x", agent="x").sensitivity > 0.85
+
+
 @pytest.mark.parametrize("level", [0.2, 1.0, "high", True])
 def test_a_sensitivity_that_is_none_is_told(level):
     with pytest.raises(PolicyInvalid, match="sensitivity"):
