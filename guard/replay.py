@@ -17,23 +17,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from guard import deciding
 from guard.contrib.embedding import check_installed
+from guard.deciding import Action, Card, Control, Effect, JudgedTurn, RunState
 from guard.engine import Engine
 from guard.errors import GuardError, PolicyInvalid
 from guard.formats import Recording, read_recording
 from guard.judge import Judge
 from guard.judge.run_judge import RunJudge
-from guard.policy import (
-    DEFAULT_POLICY,
-    Action,
-    Card,
-    Control,
-    Effect,
-    JudgedTurn,
-    Policy,
-    RunState,
-    judging,
-)
+from guard.policy import DEFAULT_POLICY, Policy
 from guard.policy.presets import PRESETS, find_preset
 from guard.pricing import price_turns
 from guard.printing import table
@@ -255,7 +247,7 @@ def gets_on(turn: Turn, assessment: Assessment) -> bool:
 def answers_to(assessment: Assessment, *, is_open: bool) -> tuple[Effect, ...]:
     """Say what a turn's signals lead to in mode `pause`, with or without an open card."""
     state = HELD if is_open else FREE
-    effects = judging.judge(state, JudgedTurn(assessment=assessment))
+    effects = deciding.judge(state, JudgedTurn(assessment=assessment))
     return tuple(effect for effect in effects if isinstance(effect, Effect))
 
 

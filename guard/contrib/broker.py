@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 from guard.contrib import check_order, read_rule
 from guard.detectors.base import Detector, View, once_each, turns_of
 from guard.policy import Policy
-from guard.policy.fields import Section, Within
+from guard.policy.fields import SHARE, Section, within
 from guard.reading.step import Step
 from guard.signals import Evidence, Kind, Severity, Signal
 
@@ -22,12 +22,10 @@ HISTORY = 50
 class Rule(Section):
     """When turns overlap in their words for too long."""
 
-    window: Annotated[int, Within(1, 20), "with how many of the last turns it is compared"] = 5
-    threshold: Annotated[
-        float, Within(0, 1, above=True), "the Jaccard overlap from which two turns are alike"
-    ] = 0.85
-    warn: Annotated[int, Within(1, 50), "after how many similar turns it warns"] = 3
-    terminate: Annotated[int, Within(1, 50), "and after how many it ends the run"] = 5
+    window: Annotated[int, within(1, 20), "with how many of the last turns it is compared"] = 5
+    threshold: Annotated[float, SHARE, "the Jaccard overlap from which two turns are alike"] = 0.85
+    warn: Annotated[int, within(1, 50), "after how many similar turns it warns"] = 3
+    terminate: Annotated[int, within(1, 50), "and after how many it ends the run"] = 5
 
     def __post_init__(self) -> None:
         Section.__post_init__(self)

@@ -183,7 +183,8 @@ def load_likeness(name: str) -> Likeness:
             return vector / (float(vector @ vector) ** 0.5 or 1.0)
 
         return _by_vectors(embed)
-    raise EmbeddingMissing(f"there is no embedding {name!r}; known: {EMBEDDINGS}")
+    known = ", ".join(EMBEDDINGS["examples"])
+    raise EmbeddingMissing(f"there is no embedding {name!r}; known: {known}")
 
 
 def _hashed(one: str, other: str) -> float:

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from guard.contrib import check_order, read_rule
 from guard.detectors.base import Detector, View, once_each, turns_of
 from guard.policy import Policy
-from guard.policy.fields import Section, Within
+from guard.policy.fields import Section, within
 from guard.reading.step import Step
 from guard.reading.volatile import mask_failure, mask_volatile
 from guard.signals import Evidence, Kind, Severity, Signal
@@ -32,10 +32,10 @@ _DIRECTORIES = re.compile(r"(?<![\w./:\\])(?:[A-Za-z]:)?[/\\](?:[\w.@+-]+[/\\])+
 class Rule(Section):
     """When the same action on the same files meets the same error."""
 
-    escalate: Annotated[int, Within(2, 50), "at which action of a streak it escalates"] = 3
-    halt: Annotated[int, Within(2, 50), "and at which it ends the run"] = 5
-    exploring_escalate: Annotated[int, Within(2, 50), "the same for searches and retries"] = 7
-    exploring_halt: Annotated[int, Within(2, 50), "and at which these end the run"] = 8
+    escalate: Annotated[int, within(2, 50), "at which action of a streak it escalates"] = 3
+    halt: Annotated[int, within(2, 50), "and at which it ends the run"] = 5
+    exploring_escalate: Annotated[int, within(2, 50), "the same for searches and retries"] = 7
+    exploring_halt: Annotated[int, within(2, 50), "and at which these end the run"] = 8
 
     def __post_init__(self) -> None:
         Section.__post_init__(self)

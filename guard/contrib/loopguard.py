@@ -17,7 +17,7 @@ from guard.contrib import read_rule
 from guard.contrib.embedding import Vector, cosine
 from guard.detectors.base import Detector, View, once_each, turns_of
 from guard.policy import Policy
-from guard.policy.fields import Section, Within
+from guard.policy.fields import SHARE, Section, within
 from guard.reading.step import Step
 from guard.signals import Evidence, Kind, Signal
 
@@ -36,10 +36,8 @@ _FRONT = re.compile(r"(?<!\w)(?:\./|/app/|/workspace/[^\s']+/|[A-Za-z]:\\)")
 class Rule(Section):
     """When the last events are the same, alike or alternate."""
 
-    repeats: Annotated[int, Within(2, 20), "events in a row that are the same, or alike"] = 3
-    threshold: Annotated[
-        float, Within(0, 1, above=True), "lowest pairwise cosine of events that are alike"
-    ] = 0.86
+    repeats: Annotated[int, within(2, 20), "events in a row that are the same, or alike"] = 3
+    threshold: Annotated[float, SHARE, "lowest pairwise cosine of events that are alike"] = 0.86
 
 
 class LoopGuard(Detector):

@@ -12,7 +12,7 @@ from guard.budget import Budget, Spent
 from guard.contrib import read_rule
 from guard.detectors.base import Detector, View, once_each
 from guard.policy import Policy
-from guard.policy.fields import Section, Within
+from guard.policy.fields import SHARE, Section, within
 from guard.reading.normalize import call_text
 from guard.reading.step import Step
 from guard.signals import Evidence, Kind, Severity, Signal
@@ -33,10 +33,8 @@ _COMPLETE = re.compile(r'(?:^|\n|\\n|")[ \t]*(?:- )?\[x\] TASK_COMPLETE[ \t]*(?:
 class Rule(Section):
     """When an iteration's output is nearly one of the last."""
 
-    window: Annotated[int, Within(1, 20), "with how many outputs it is compared"] = 5
-    threshold: Annotated[
-        float, Within(0, 1, above=True), "the edit ratio from which they are alike"
-    ] = 0.9
+    window: Annotated[int, within(1, 20), "with how many outputs it is compared"] = 5
+    threshold: Annotated[float, SHARE, "the edit ratio from which they are alike"] = 0.9
 
 
 class Ralph(Detector):

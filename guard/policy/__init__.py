@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -20,81 +21,69 @@ from typing import Annotated, Any
 from guard.budget import Budget
 from guard.errors import PolicyInvalid
 from guard.nature import ToolNature
-from guard.policy.deciding import (
-    Action,
-    AllowPattern,
-    Card,
-    Control,
-    Effect,
-    RunState,
-    decide,
-    is_allowed,
-)
 from guard.policy.fields import (
+    SHARE,
     TABLE,
-    Like,
     Problems,
     Section,
-    Within,
-    check_names,
     fields_of,
+    one_of,
     read_table,
     schema_of,
+    within,
 )
-from guard.policy.judging import FollowUp, JudgedTurn, judge
-from guard.policy.renamed import CONTRIB, DEFAULT_DETECTORS, FITTED_AT, SCOPES, renewed
+from guard.policy.renamed import CONTRIB, DEFAULT_DETECTORS, FITTED_AT, renewed
 from guard.signals import Severity, Signal
 
 DETECTOR_NAMES = (*DEFAULT_DETECTORS, *CONTRIB)
 RULES = ("repeat", "errors", "stagnation", "talk", "judge")
 """The sections of thresholds."""
+SCOPES = ("task_type", "tool", "agent")
 EVERY = "every"
-ESCALATING = (EVERY, *DETECTOR_NAMES)
 NUDGE_AT = 0.6
 """The second of three repeats."""
-MOST_TABLES = 200
-"""Of one scope: each new tool is held against all of their names."""
-EMBEDDINGS = Like(
-    '"hashing", "wordllama" or "model2vec:PATH"', r"hashing|wordllama|model2vec:\s*\S.*"
-)
+EMBEDDINGS = {
+    "pattern": r"^(?:hashing|wordllama|model2vec:\s*\S.*)$",
+    "examples": ["hashing", "wordllama", "model2vec:PATH"],
+}
 _BASES = ("extends", "preset")
 """Either names the policy that the rest of the document is read over."""
-_OF_A_CALL = ("detectors", "ladder", "contrib", *RULES[:-1])
-_OF_A_TOOL = tuple(fields_of(ToolNature))
 
 Tables = Mapping[str, dict[str, Any]]
+Scope = Annotated[Tables, {"maxProperties": 200}]
+"""Bounded: each new tool is held against all of their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeat(Section):
     """When the same again is a loop."""
 
-    calls: Annotated[int, Within(2, 50), "the same call with the same outcome, so often"] = 3
-    without_results: Annotated[int, Within(2, 50), "the same, where only requests are known"] = 4
-    polls: Annotated[int, Within(2, 50), "the same, of a call that waits for something"] = 8
-    rounds: Annotated[int, Within(2, 10), "rounds of two turns that alternate"] = 2
-    cycles: Annotated[int, Within(2, 10), "rounds of a longer series of turns"] = 3
+    calls: Annotated[int, within(2, 50), "the same call with the same outcome, so often"] = 3
+    without_results: Annotated[int, within(2, 50), "the same, where only requests are known"] = 4
+    polls: Annotated[int, within(2, 50), "the same, of a call that waits for something"] = 8
+    rounds: Annotated[int, within(2, 10), "rounds of two turns that alternate"] = 2
+    cycles: Annotated[int, within(2, 10), "rounds of a longer series of turns"] = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errors(Section):
     """When failing the same way is a loop."""
 
-    same: Annotated[int, Within(3, 50), "the same failure in a row, whatever is asked"] = 5
-    near: Annotated[int, Within(3, 50), "the same failure of nearly the same request"] = 4
-    variants: Annotated[int, Within(3, 50), "failing variants of one command"] = 7
-    refused: Annotated[int, Within(3, 50), "the same refusal of different commands"] = 4
+    same: Annotated[int, within(3, 50), "the same failure in a row, whatever is asked"] = 5
+    near: Annotated[int, within(3, 50), "the same failure of nearly the same request"] = 4
+    variants: Annotated[int, within(3, 50), "failing variants of one command"] = 7
+    refused: Annotated[int, within(3, 50), "the same refusal of different commands"] = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stagnation(Section):
     """When questions that teach nothing are a loop."""
 
-    questions: Annotated[int, Within(3, 50), "different questions with the same answer"] = 6
-    near: Annotated[int, Within(3, 50), "nearly the same question with the same answer"] = 5
-    known: Annotated[int, Within(3, 50), "questions whose answers were all known"] = 8
+    questions: Annotated[int, within(3, 50), "different questions with the same answer"] = 6
+    near: Annotated[int, within(3, 50), "nearly the same question with the same answer"] = 5
+    known: Annotated[int, within(3, 50), "questions whose answers were all known"] = 8
     without_results: Annotated[
-        int, Within(4, 40), "calls that ask for nothing new, where only requests are known"
+        int, within(4, 40), "calls that ask for nothing new, where only requests are known"
     ] = 8
 
 
@@ -102,12 +91,10 @@ class Stagnation(Section):
 class Talk(Section):
     """When talk that says nothing new is a loop."""
 
-    messages: Annotated[int, Within(2, 50), "messages of one agent that say nothing new"] = 4
-    rounds: Annotated[int, Within(2, 10), "rounds of several agents that add nothing"] = 3
-    fresh: Annotated[float, Within(0, 50), "new terms a message that still are nothing"] = 2.5
-    new_terms: Annotated[
-        float, Within(0, 1, above=True), "share of new terms among all that still is nothing"
-    ] = 0.35
+    messages: Annotated[int, within(2, 50), "messages of one agent that say nothing new"] = 4
+    rounds: Annotated[int, within(2, 10), "rounds of several agents that add nothing"] = 3
+    fresh: Annotated[float, within(0, 50), "new terms a message that still are nothing"] = 2.5
+    new_terms: Annotated[float, SHARE, "share of new terms among all that still is nothing"] = 0.35
     embedding: Annotated[str, EMBEDDINGS, "what tells messages alike"] = "hashing"
 
 
@@ -116,11 +103,9 @@ class JudgeRule(Section):
     """When a judge is asked though no rule tripped, and what its answer does."""
 
     suspicions: Annotated[bool, "whether a model is asked at all"] = True
-    every: Annotated[int, Within(1, 1000), "at most one such question in so many turns"] = 10
-    confidence: Annotated[
-        float, Within(0, 1, above=True), "how sure it must be of a loop to open a card"
-    ] = 0.8
-    drought: Annotated[int, Within(4, 40), "attempts in vain before it is asked"] = 8
+    every: Annotated[int, within(1, 1000), "at most one such question in so many turns"] = 10
+    confidence: Annotated[float, SHARE, "how sure it must be of a loop to open a card"] = 0.8
+    drought: Annotated[int, within(4, 40), "attempts in vain before it is asked"] = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,18 +115,16 @@ class EscalationRule(Section):
     observe -> nudge -> escalate -> ask -> stop: higher ones may follow at higher counts.
     """
 
-    nudge: Annotated[str, ("observe", "tell"), "what is done below the trip"] | None = None
-    nudge_at: (
-        Annotated[float, Within(0, 1, above=True), "from which share of the way to the trip"] | None
-    ) = None
-    trip: (
-        Annotated[str, tuple(one.name.lower() for one in Severity), "the severity of a trip"] | None
-    ) = None
-    escalate_at: (
-        Annotated[int, Within(2, 1000), "from so many repeats another strategy is asked for"] | None
-    ) = None
-    ask_at: Annotated[int, Within(2, 1000), "from so many a person"] | None = None
-    stop_at: Annotated[int, Within(2, 1000), "from so many the run ends"] | None = None
+    nudge: Annotated[str | None, one_of(("observe", "tell")), "what is done below the trip"] = None
+    nudge_at: Annotated[float | None, SHARE, "from which share of the way to the trip"] = None
+    trip: Annotated[
+        str | None, one_of([one.name.lower() for one in Severity]), "the severity of a trip"
+    ] = None
+    escalate_at: Annotated[
+        int | None, within(2, 1000), "from so many repeats another strategy is asked for"
+    ] = None
+    ask_at: Annotated[int | None, within(2, 1000), "from so many a person"] = None
+    stop_at: Annotated[int | None, within(2, 1000), "from so many the run ends"] = None
 
     def severity_of(self, signal: Signal) -> Severity:
         """Give a signal's severity: by its count where one is reached, else by the trip.
@@ -166,9 +149,11 @@ class Policy(Section):
     3
     """
 
-    detectors: Annotated[tuple[str, ...], DETECTOR_NAMES, "the rules that look"] = DEFAULT_DETECTORS
+    detectors: Annotated[
+        tuple[str, ...], {"items": one_of(DETECTOR_NAMES)}, "the rules that look"
+    ] = DEFAULT_DETECTORS
     sensitivity: Annotated[
-        float, Within(0.5, 0.99), "the stuck score from which people are asked: less asks earlier"
+        float, within(0.5, 0.99), "the stuck score from which people are asked: less asks earlier"
     ] = FITTED_AT
     repeat: Repeat = field(default_factory=Repeat)
     errors: Errors = field(default_factory=Errors)
@@ -177,25 +162,29 @@ class Policy(Section):
     judged: Annotated[bool, "whether a judge hears a loop first"] = True
     judge: JudgeRule = field(default_factory=JudgeRule)
     budget: Budget | None = None
-    ladder: Annotated[Mapping[str, EscalationRule], ESCALATING] = field(default_factory=dict)
-    contrib: Tables = field(default_factory=dict)
-    task_type: Tables = field(default_factory=dict)
-    tool: Tables = field(default_factory=dict)
-    agent: Tables = field(default_factory=dict)
+    ladder: Annotated[
+        Mapping[str, EscalationRule], {"propertyNames": one_of((EVERY, *DETECTOR_NAMES))}
+    ] = field(default_factory=dict)
+    contrib: Annotated[Tables, {"propertyNames": one_of(CONTRIB)}] = field(default_factory=dict)
+    task_type: Scope = field(default_factory=dict)
+    tool: Scope = field(default_factory=dict)
+    agent: Scope = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         Section.__post_init__(self)
         problems = Problems()
-        for name, known in (("ladder", ESCALATING), ("contrib", CONTRIB)):
-            with problems.under(name):
-                check_names(getattr(self, name), known)
-        for name in CONTRIB:
-            if name in self.contrib and name in self.detectors:
-                with problems.under(f"contrib.{name}"):
-                    read_table(self.contrib[name], import_module(f"guard.contrib.{name}").Rule())
-        for scope in SCOPES:
-            with problems.under(scope):
-                self._check_tables(scope)
+        for name in filter(self.detectors.__contains__, self.contrib):
+            with problems.under(f"contrib.{name}"):
+                read_table(self.contrib[name], import_module(f"guard.contrib.{name}").Rule())
+        tables = [(scope, *one) for scope in SCOPES for one in getattr(self, scope).items()]
+        # What a table sets is read over this policy, but holds no tables of its own.
+        bare = replace(self, contrib={}, task_type={}, tool={}, agent={}) if tables else self
+        for scope, name, table in tables:
+            with problems.under(f"{scope}.{name}"):
+                read_table(table, bare, _MAY_SET[scope])
+            if scope == "tool":
+                with problems.under(f"{scope}.{name}"):
+                    read_table(table, ToolNature(), table)
         problems.complain()
 
     @classmethod
@@ -248,48 +237,43 @@ from 2 to 50, got 'many'
         >>> policy.for_run("research").repeat.rounds, policy.for_run("coding").repeat.rounds
         (4, 2)
         """
-        tables = matching(self.task_type, task_type) if task_type else []
-        return _apply(replace(self, task_type={}), tables) if tables else self
+        return self._over(task_type=task_type)
 
     def for_step(self, *, tool: str | None, agent: str | None) -> Policy:
         """Give the policy of one step: its tool's tables, then its agent's.
 
         The same object where no table speaks of them.
         """
-        tables = matching(self.tool, tool) if tool else []
-        tables += matching(self.agent, agent) if agent else []
-        return _apply(replace(self, tool={}, agent={}), tables) if tables else self
+        return self._over(tool=tool, agent=agent)
 
     def nature_of(self, tool: str | None) -> ToolNature | None:
         """Give what this policy says of a tool's repeats; None: nothing."""
-        found: ToolNature | None = None
-        for table in matching(self.tool, tool) if tool else ():
-            if nature := _nature_in(table):
-                found = read_table(nature, ToolNature()).over(found)
-        return found
+        found = ToolNature()
+        for table in matching(self.tool, tool):
+            found = read_table(table, ToolNature(), table).over(found)
+        return None if found == ToolNature() else found
 
     def escalation_of(self, detector: str) -> EscalationRule:
         """Give how a rule escalates: its own table over that of `every`."""
         every, own = self.ladder.get(EVERY, EscalationRule()), self.ladder.get(detector)
         return read_table(asdict(own), every) if own else every
 
-    def _check_tables(self, scope: str) -> None:
-        tables, problems = getattr(self, scope), Problems()
-        if len(tables) > MOST_TABLES:
-            raise PolicyInvalid("", f"at most {MOST_TABLES} tables", len(tables))
-        bare = replace(self, contrib={}, task_type={}, tool={}, agent={}) if tables else self
-        known = {"tool": (*_OF_A_CALL, *_OF_A_TOOL), "agent": _OF_A_CALL}.get(scope) or [
-            name for name in fields_of(type(self)) if name not in SCOPES
-        ]
-        for name, table in tables.items():
-            with problems.under(name):
-                read_table(table, bare, known)
-            if scope == "tool" and isinstance(table, Mapping):
-                with problems.under(name):
-                    read_table(_nature_in(table), ToolNature())
-        problems.complain()
+    def _over(self, **names: str | None) -> Policy:
+        tables = [one for scope in names for one in matching(getattr(self, scope), names[scope])]
+        read: dict[str, Any] = {scope: {} for scope in names}
+        policy = replace(self, **read) if tables else self
+        for table in tables:
+            with suppress(PolicyInvalid):  # each is right by itself; two that clash stop no run
+                policy = read_table(table, policy, table)
+        return policy
 
 
+_OF_A_CALL = ("detectors", "sensitivity", "ladder", "contrib", *RULES[:-1])
+_MAY_SET = {
+    "task_type": [name for name in fields_of(Policy) if name not in SCOPES],
+    "tool": [*_OF_A_CALL, *fields_of(ToolNature)],
+    "agent": _OF_A_CALL,
+}
 DEFAULT_POLICY = Policy()
 
 
@@ -313,21 +297,12 @@ def parse(text: str) -> dict[str, Any]:
     return dict(parsed)
 
 
-def matching(tables: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+def matching(tables: Mapping[str, Any], name: str | None) -> list[Mapping[str, Any]]:
     """Give the tables that speak of a name: patterns first, the full name last."""
+    if not name:
+        return []
     patterns = [key for key in tables if key != name and fnmatchcase(name, key)]
     return [tables[key] for key in (*patterns, *([name] if name in tables else []))]
-
-
-def _apply(policy: Policy, tables: Iterable[Mapping[str, Any]]) -> Policy:
-    for table in tables:
-        with Problems().under(""):  # each is right by itself; two that clash stop no run
-            policy = read_table(table, policy, table)
-    return policy
-
-
-def _nature_in(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: table[name] for name in _OF_A_TOOL if name in table}
 
 
 def _preset(name: object) -> Policy:
@@ -337,29 +312,3 @@ def _preset(name: object) -> Policy:
     if found is None:
         raise PolicyInvalid("", f"one of {', '.join(PRESETS)}", name)
     return found
-
-
-__all__ = [
-    "DEFAULT_POLICY",
-    "DETECTOR_NAMES",
-    "RULES",
-    "Action",
-    "AllowPattern",
-    "Card",
-    "Control",
-    "Effect",
-    "Errors",
-    "EscalationRule",
-    "FollowUp",
-    "JudgeRule",
-    "JudgedTurn",
-    "Policy",
-    "Repeat",
-    "RunState",
-    "Stagnation",
-    "Talk",
-    "decide",
-    "is_allowed",
-    "judge",
-    "schema",
-]

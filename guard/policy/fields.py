@@ -1,104 +1,88 @@
 """Settings told by the annotations of frozen dataclasses.
 
-From them follow the checks, the reader, the errors, the JSON schema, a form and the documentation:
-`calls: Annotated[int, Within(2, 50), "what it means"] = 3` is all there is to say.
+`calls: Annotated[int, within(2, 50), "what it means"] = 3` is all there is to say: the JSON schema
+of the field follows from it, and from that the checks, the errors, a form and the documentation.
 """
 
 from __future__ import annotations
 
 import functools
+import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from enum import StrEnum
-from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from guard.errors import PolicyInvalid
 
 T = TypeVar("T")
+Schema = dict[str, Any]
 TABLE = "a table of fields"
-_TEXT = ("a text", "string", str)
-_KINDS: dict[Any, tuple[str, str, Any]] = {
-    int: ("a whole number", "integer", int),
-    float: ("a number", "number", (int, float)),
-    bool: ("true or false", "boolean", bool),
+SHARE: Schema = {"exclusiveMinimum": 0, "maximum": 1}
+_NAMES = {int: "integer", float: "number", bool: "boolean", str: "string"}
+_TYPES: dict[str, tuple[str, Any]] = {
+    "integer": ("a whole number", int),
+    "number": ("a number", int | float),
+    "boolean": ("true or false", bool),
+    "string": ("a text", str),
+    "array": ("a list of texts", list | tuple),
+    "object": (TABLE, Mapping),
 }
-"""In words, in JSON schema, and the Python types that stand for it."""
+"""The types of JSON schema: in words, and the Python types that stand for each."""
+_CHECKS: dict[str, Callable[[Any, Any], bool]] = {
+    "minimum": operator.ge,
+    "exclusiveMinimum": operator.gt,
+    "maximum": operator.le,
+    "enum": lambda value, words: value in words,
+    "pattern": lambda value, pattern: re.fullmatch(pattern, value) is not None,
+    "items": lambda values, schema: all(holds(schema, one) for one in values),
+    "propertyNames": lambda tables, schema: all(holds(schema, name) for name in tables),
+    "maxProperties": lambda tables, most: len(tables) <= most,
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Within:
-    """The range of a number, both ends included; `above`: the lower one is not."""
-
-    low: float
-    high: float
-    above: bool = False
-
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high and not (self.above and value == self.low)
-
-    def __str__(self) -> str:
-        words = "above {:g}, at most {:g}" if self.above else "from {:g} to {:g}"
-        return words.format(self.low, self.high)
+def within(low: float, high: float) -> Schema:
+    """Give the range of a number, both ends included."""
+    return {"minimum": low, "maximum": high}
 
 
-@dataclass(frozen=True, slots=True)
-class Like:
-    """The shape of a text: told to people in words, held against a regular expression."""
-
-    words: str
-    pattern: str
-
-    def __contains__(self, value: str) -> bool:
-        return re.fullmatch(self.pattern, value) is not None
-
-    def __str__(self) -> str:
-        return f"that is {self.words}"
+def one_of(words: Iterable[str]) -> Schema:
+    """Give the texts that may stand there."""
+    return {"type": "string", "enum": list(words)}
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One setting: its type, its default, the range or the words allowed, what it means.
+def holds(schema: Schema, value: Any) -> bool:
+    """Tell whether a value may stand there; the fields of a table check themselves."""
+    is_kind = isinstance(value, _TYPES[schema["type"]][1])
+    # Python takes True for 1; who writes it does not mean a number.
+    is_kind = is_kind and isinstance(value, bool) is (schema["type"] == "boolean")
+    checks = [(check, schema[key]) for key, check in _CHECKS.items() if key in schema]
+    return is_kind and all(check(value, limit) for check, limit in checks)
 
-    `kind` is a number, a text, a `StrEnum`, a tuple of texts, a table, or a table for each name.
-    """
 
-    name: str
+def expected(schema: Schema) -> str:
+    """Say what may stand there."""
+    named = schema.get("items") or schema.get("propertyNames") or schema
+    if "enum" in named:
+        return f"{'one' if named is schema else 'names out'} of {', '.join(named['enum'])}"
+    words, _ = _TYPES[schema["type"]]
+    if "minimum" in schema:
+        return f"{words} from {schema['minimum']:g} to {schema['maximum']:g}"
+    if "exclusiveMinimum" in schema:
+        return f"{words} above {schema['exclusiveMinimum']:g}, at most {schema['maximum']:g}"
+    if "maxProperties" in schema:
+        return f"at most {schema['maxProperties']} tables"
+    return f"{words} such as {', '.join(schema['examples'])}" if "examples" in schema else words
+
+
+class Field(NamedTuple):
+    """One setting: its Python type, and the JSON schema with its range, default and meaning."""
+
     kind: Any
-    default: Any
-    allowed: Any
-    says: str
-
-    @property
-    def expected(self) -> str:
-        """Say what may stand there."""
-        if isinstance(self.allowed, tuple):
-            return f"{'names out' if self.is_list else 'one'} of {', '.join(self.allowed)}"
-        words = "a list of texts" if self.is_list else _KINDS.get(self.kind, _TEXT)[0]
-        return f"{words} {self.allowed}" if self.allowed else words
-
-    @property
-    def is_list(self) -> bool:
-        """Tell whether a list of values stands there."""
-        return get_origin(self.kind) is tuple
-
-    @property
-    def is_table(self) -> bool:
-        """Tell whether further fields stand there, or a table for each of some names."""
-        return is_dataclass(self.kind) or get_origin(self.kind) is Mapping
-
-    def holds(self, value: Any) -> bool:
-        """Tell whether a value may stand there; tables check themselves."""
-        if self.is_list:
-            one = replace(self, kind=str)
-            return isinstance(value, list | tuple) and all(map(one.holds, value))
-        if self.is_table:
-            return True
-        is_kind = isinstance(value, _KINDS.get(self.kind, _TEXT)[2])
-        is_kind = is_kind and isinstance(value, bool) is (self.kind is bool)
-        return is_kind and (self.allowed is None or value in self.allowed)
+    schema: Schema
 
     def read(self, value: Any, base: Any) -> Any:
         """Take a value as JSON or TOML tells it; a table is read over what stands there.
@@ -106,33 +90,28 @@ class Field:
         Raises:
             PolicyInvalid: it may not stand there; paths begin below this field.
         """
-        if get_origin(self.kind) is Mapping:
-            return _read_tables(value, base, get_args(self.kind)[1], self.allowed)
-        if is_section(self.kind):
+        if isinstance(base, Section):
             return read_table(value, base)
-        if self.is_table and isinstance(value, Mapping):
+        if get_origin(self.kind) is Mapping:
+            return self._read_tables(value, base)
+        if not holds(self.schema, value):
+            raise PolicyInvalid("", expected(self.schema), value)
+        if self.schema["type"] == "object":
             return self.kind.from_mapping(value, path="")
-        if self.is_table or not self.holds(value):
-            raise PolicyInvalid("", TABLE if self.is_table else self.expected, value)
-        return tuple(value) if self.is_list else self.kind(value)
+        return self.kind(value)
 
-    def schema(self) -> dict[str, Any]:
-        """Give its JSON schema."""
-        if self.is_table:
-            return schema_of(self.kind)
-        found: dict[str, Any] = {"type": _KINDS.get(self.kind, _TEXT)[1]}
-        if isinstance(self.allowed, tuple):
-            found["enum"] = list(self.allowed)
-        if self.is_list:
-            found = {"type": "array", "items": found}
-        if isinstance(self.allowed, Within):
-            low = "exclusiveMinimum" if self.allowed.above else "minimum"
-            found |= {low: self.allowed.low, "maximum": self.allowed.high}
-        if isinstance(self.allowed, Like):
-            found["pattern"] = f"^(?:{self.allowed.pattern})$"
-        if self.default is not None:
-            found["default"] = list(self.default) if self.is_list else self.default
-        return {**found, "description": self.says} if self.says else found
+    def _read_tables(self, tables: Any, base: Mapping[str, Any]) -> dict[str, Any]:
+        if not isinstance(tables, Mapping):
+            raise PolicyInvalid("", TABLE, tables)
+        names = self.schema.get("propertyNames")
+        found, problems = dict(base), Problems()
+        for name, table in tables.items():
+            with problems.under(str(name)):
+                if names and not holds(names, name):
+                    raise PolicyInvalid("", expected(names), name)
+                found[name] = read_table(table, base.get(name) or get_args(self.kind)[1]())
+        problems.complain()
+        return found
 
 
 class Section:
@@ -141,27 +120,26 @@ class Section:
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        for name, one in fields_of(type(self)).items():
+        for name, (_, schema) in fields_of(type(self)).items():
             value = getattr(self, name)
-            if value is not None and not one.holds(value):
-                raise PolicyInvalid(name, one.expected, value)
-
-
-def is_section(kind: Any) -> bool:
-    """Tell whether a type is a table of a policy."""
-    return isinstance(kind, type) and issubclass(kind, Section)
+            is_own = value is not None and not is_dataclass(value)
+            if is_own and not holds(schema, value):
+                raise PolicyInvalid(name, expected(schema), value)
 
 
 def _fields_of(shape: Any) -> dict[str, Field]:
-    hints, found = get_type_hints(shape, include_extras=True), {}
+    hints, found = get_type_hints(shape, include_extras=True), dict[str, Field]()
     for one in fields(shape):
-        hint, notes = hints[one.name], dict[type, Any]()
-        while get_origin(hint) in {Annotated, Union, UnionType}:
-            hint, *others = get_args(hint)
-            notes |= {type(note): note for note in others}
-        words = tuple(hint) if isinstance(hint, type) and issubclass(hint, StrEnum) else None
-        allowed = notes.get(Within) or notes.get(Like) or notes.get(tuple) or words
-        found[one.name] = Field(one.name, hint, one.default, allowed, notes.get(str, ""))
+        kind, notes = hints[one.name], list[Any]()
+        while get_origin(kind) in {Annotated, UnionType}:
+            kind, *others = get_args(kind)
+            notes += [note for note in others if note is not NoneType]
+        schema = schema_of(kind)
+        for note in notes:
+            schema |= note if isinstance(note, dict) else {"description": note}
+        if one.default is not None and one.default is not MISSING:
+            schema["default"] = one.default
+        found[one.name] = Field(kind, schema)
     return found
 
 
@@ -169,14 +147,18 @@ fields_of: Callable[[Any], dict[str, Field]] = functools.cache(_fields_of)
 """Gives the fields of a dataclass by name, in order."""
 
 
-def schema_of(kind: Any) -> dict[str, Any]:
-    """Give the JSON schema of a table, or of a table for each name."""
+def schema_of(kind: Any) -> Schema:
+    """Give the JSON schema of a type: of a table, that of each of its fields."""
+    if get_origin(kind) is tuple:
+        return {"type": "array", "items": {"type": "string"}}
     if get_origin(kind) is Mapping:
         return {"type": "object", "additionalProperties": schema_of(get_args(kind)[1])}
-    if not is_section(kind):
-        return {"type": "object"}
-    properties = {name: one.schema() for name, one in fields_of(kind).items()}
-    return {"type": "object", "additionalProperties": False, "properties": properties}
+    if isinstance(kind, type) and issubclass(kind, Section):
+        properties = {name: one.schema for name, one in fields_of(kind).items()}
+        return {"type": "object", "additionalProperties": False, "properties": properties}
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return one_of(kind)
+    return {"type": _NAMES.get(kind, "object")}
 
 
 class Problems(list[PolicyInvalid]):
@@ -196,15 +178,7 @@ class Problems(list[PolicyInvalid]):
             raise PolicyInvalid(first.field, first.expected, first.got, self[1:])
 
 
-def check_names(names: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse every name that does not exist, telling the ones that do."""
-    expected = f"one of {', '.join(known)}"
-    Problems(
-        PolicyInvalid(str(name), expected, name) for name in names if name not in known
-    ).complain()
-
-
-def read_table(table: Any, base: T, known: Iterable[str] | None = None) -> T:
+def read_table(table: Any, base: T, known: Collection[str] | None = None) -> T:
     """Give `base` with the fields that a table sets; what is null is not said.
 
     `known`: what may be named, where it is not every field.
@@ -214,30 +188,18 @@ def read_table(table: Any, base: T, known: Iterable[str] | None = None) -> T:
     """
     if not isinstance(table, Mapping):
         raise PolicyInvalid("", TABLE, table)
+    if isinstance(base, dict):  # whoever knows what may be in it reads it later
+        return {**base, **table}  # type: ignore[return-value]
     own, values, problems = fields_of(type(base)), {}, Problems()
-    with problems.under(""):
-        check_names(table, own if known is None else known)
-    for name, value in table.items():
-        if name in own and value is not None:
-            with problems.under(str(name)):
-                values[name] = own[name].read(value, getattr(base, name))
+    known = own if known is None else known
+    # A name misspelt is told before the rest, which may be wrong because of it.
+    for name in sorted(table, key=known.__contains__):
+        with problems.under(str(name)):
+            if name not in known:
+                raise PolicyInvalid("", expected(one_of(known)), name)
+            if name in own and table[name] is not None:
+                values[name] = own[name].read(table[name], getattr(base, name))
     with problems.under(""):  # fields that do not go together
         base = replace(base, **values)  # type: ignore[type-var]
     problems.complain()
     return base
-
-
-def _read_tables(tables: Any, base: Mapping[str, Any], kind: Any, known: Any) -> dict[str, Any]:
-    if not isinstance(tables, Mapping):
-        raise PolicyInvalid("", "a table for each name", tables)
-    found, problems = dict(base), Problems()
-    if not is_section(kind):  # who knows what may be in them reads them later
-        both = [name for name in tables if isinstance(tables[name], Mapping) and name in found]
-        return {**found, **tables} | {name: {**found[name], **tables[name]} for name in both}
-    with problems.under(""):
-        check_names(tables, known)
-    for name in filter(known.__contains__, tables):
-        with problems.under(name):
-            found[name] = read_table(tables[name], base.get(name) or kind())
-    problems.complain()
-    return found

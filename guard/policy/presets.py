@@ -7,42 +7,31 @@ it asks a person, and ends what goes on regardless.
 
 from __future__ import annotations
 
-from decimal import Decimal
+from typing import Any
 
-from guard.budget import Budget
-from guard.policy import (
-    DEFAULT_POLICY,
-    Errors,
-    EscalationRule,
-    Policy,
-    Repeat,
-    Stagnation,
-    Talk,
-)
+from guard.policy import Policy
 
-PRESETS = {
-    "default": DEFAULT_POLICY,
-    "quiet": Policy(
-        sensitivity=0.9,
-        repeat=Repeat(calls=4, without_results=6, polls=12, rounds=3, cycles=4),
-        errors=Errors(same=7, near=6, variants=10, refused=6),
-        stagnation=Stagnation(questions=8, near=7, known=10),
-        talk=Talk(messages=5, rounds=4),
-    ),
-    "balanced": DEFAULT_POLICY,
-    "watchful": Policy(
-        sensitivity=0.65,
-        ladder={"every": EscalationRule(nudge="tell", stop_at=12)},
-    ),
-    "broker": Policy(detectors=("broker",), judged=False),
-    "fingerprint": Policy(detectors=("fingerprint",), judged=False),
-    "ralph": Policy(
-        detectors=("ralph",),
-        budget=Budget(turns=100, seconds=4 * 3600, usd=Decimal(10), failures=5),
-        judged=False,
-    ),
-    "loopguard": Policy(detectors=("budget", "loopguard"), budget=Budget(calls=30, usd=Decimal(1))),
+_TABLES: dict[str, dict[str, Any]] = {
+    "default": {},
+    "quiet": {
+        "sensitivity": 0.9,
+        "repeat": {"calls": 4, "without_results": 6, "polls": 12, "rounds": 3, "cycles": 4},
+        "errors": {"same": 7, "near": 6, "variants": 10, "refused": 6},
+        "stagnation": {"questions": 8, "near": 7, "known": 10},
+        "talk": {"messages": 5, "rounds": 4},
+    },
+    "balanced": {},
+    "watchful": {"sensitivity": 0.65, "ladder": {"every": {"nudge": "tell", "stop_at": 12}}},
+    "broker": {"detectors": ["broker"], "judged": False},
+    "fingerprint": {"detectors": ["fingerprint"], "judged": False},
+    "ralph": {
+        "detectors": ["ralph"],
+        "budget": {"turns": 100, "seconds": 4 * 3600, "usd": 10, "failures": 5},
+        "judged": False,
+    },
+    "loopguard": {"detectors": ["budget", "loopguard"], "budget": {"calls": 30, "usd": 1}},
 }
+PRESETS = {name: Policy.from_mapping(table) for name, table in _TABLES.items()}
 _OLD_NAMES = {"conservative": "quiet", "strict": "watchful"}
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from guard.deciding import Action, AllowPattern, Effect, RunState, decide, is_allowed
 from guard.detectors.corrections import Correction
 from guard.engine import Engine
 from guard.judge.nudge import nudge_text
 from guard.judge.run_judge import RunJudge
-from guard.policy import Action, AllowPattern, Effect, RunState, decide, is_allowed
 from guard.sdk.rules import Rules
 from guard.signals import Signal
 from guard.turn import Role, Turn

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from guard.deciding import AllowPattern
 from guard.errors import PolicyInvalid
-from guard.policy import DEFAULT_POLICY, AllowPattern, Policy
+from guard.policy import DEFAULT_POLICY, Policy
 from guard.sdk.keys import write_private
 from guard.wire import Mode
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import F, Q
 
-from guard.policy import AllowPattern, is_allowed
+from guard.deciding import AllowPattern, is_allowed
 from guard.signals import Signal
 from missioncontrol.decisions.models import SPOKE, AllowlistEntry, Decision
 from missioncontrol.decisions.taps import Tap

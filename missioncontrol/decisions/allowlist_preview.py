@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from guard.policy import AllowPattern
+from guard.deciding import AllowPattern
 from guard.reading.normalize import meant_args, write_call
 from guard.signals import Kind
 from missioncontrol.decisions.models import Decision

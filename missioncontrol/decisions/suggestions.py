@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import Count, Q
 
-from guard.policy import AllowPattern
+from guard.deciding import AllowPattern
 from missioncontrol.decisions.models import AllowlistEntry, Decision, LetGo
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.allowlist import AllowlistSuggestion

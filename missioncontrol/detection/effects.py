@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import F
 
-from guard.policy import Action, Effect, FollowUp
+from guard.deciding import Action, Effect, FollowUp
 from guard.signals import Signal
 from missioncontrol.decisions import budgets, cards, endings
 from missioncontrol.decisions.models import Autofix
@@ -37,7 +37,7 @@ def apply(
     seen: Observation,
     cached: CachedEngine,
 ) -> list[UUID]:
-    """Do what `guard.policy.judge` says, in its order; return the questions that were put."""
+    """Do what `guard.deciding.judge` says, in its order; return the questions that were put."""
     questions = []
     for effect in effects:
         if isinstance(effect, FollowUp):

@@ -16,9 +16,10 @@ from uuid import UUID
 
 from django.conf import settings
 
+from guard.deciding import Action, RunState, decide
 from guard.judge import Case, JudgeCall, LLMJudge, Ruling, Verdict
 from guard.judge.heuristics import rule
-from guard.policy import Action, JudgeRule, RunState, decide
+from guard.policy import JudgeRule
 from guard.signals import Assessment, Signal
 from guard.wire import Mode
 from missioncontrol.costs import counting

@@ -2,7 +2,7 @@
 
 `detect(runs)` locks the run rows in id order, takes the observations above each
 run's watermark, and for each one: counts its money, asks the engine, has
-`guard.policy.judge` say what follows, and `effects.apply` do it. It moves the
+`guard.deciding.judge` say what follows, and `effects.apply` do it. It moves the
 watermark, commits, then publishes. Called twice it does nothing twice; whoever
 may call it: a task, the sweeper, a web process.
 """
@@ -16,7 +16,7 @@ from datetime import datetime
 from uuid import UUID
 
 from guard.contrib.ralph import ticks_complete
-from guard.policy import JudgedTurn, judge
+from guard.deciding import JudgedTurn, judge
 from guard.signals import Assessment, Signal
 from missioncontrol.costs import counting
 from missioncontrol.costs.counting import CostTotals

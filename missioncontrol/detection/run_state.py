@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from guard.policy import Card, Control, JudgedTurn, RunState
+from guard.deciding import Card, Control, JudgedTurn, RunState
 from guard.signals import Severity
 from guard.wire import Mode
 from missioncontrol.decisions import budgets, cards, rows

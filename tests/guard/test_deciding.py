@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from guard.policy import Action, Card, Control, Effect, RunState, decide
+from guard.deciding import Action, Card, Control, Effect, RunState, decide
 from guard.signals import Assessment, Evidence, Kind, Severity, Signal
 from guard.wire import Mode
 

@@ -4,8 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from guard.policy import Action, Card, Control, FollowUp, JudgedTurn, RunState, judge
-from guard.policy.judging import RECOVERY_TURNS
+from guard.deciding import (
+    RECOVERY_TURNS,
+    Action,
+    Card,
+    Control,
+    FollowUp,
+    JudgedTurn,
+    RunState,
+    judge,
+)
 from guard.signals import Assessment, Evidence, Kind, Severity, Signal
 from guard.wire import Mode
 

@@ -8,21 +8,20 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from guard.deciding import AllowPattern, is_allowed
 from guard.errors import PolicyInvalid
 from guard.policy import (
     DEFAULT_POLICY,
     RULES,
-    AllowPattern,
     Errors,
     JudgeRule,
     Policy,
     Repeat,
     Stagnation,
     Talk,
-    is_allowed,
     schema,
 )
-from guard.policy.fields import Within, fields_of
+from guard.policy.fields import SHARE, expected, fields_of, holds, within
 from guard.signals import Evidence, Kind, Signal
 
 
@@ -97,9 +96,11 @@ def test_bounds_hold_in_code_too(section, field):
         section(**{field: 0})
 
 
-def test_both_ends_of_a_range_belong_to_it_unless_it_says_above():
-    assert [value in Within(2, 50) for value in (1, 2, 50, 51)] == [False, True, True, False]
-    assert [value in Within(0, 1, above=True) for value in (0, 0.001, 1)] == [False, True, True]
+def test_both_ends_of_a_range_belong_to_it_and_nothing_is_no_share():
+    count, share = {"type": "integer", **within(2, 50)}, {"type": "number", **SHARE}
+
+    assert [holds(count, value) for value in (1, 2, 50, 51)] == [False, True, True, False]
+    assert [holds(share, value) for value in (0, 0.001, 1)] == [False, True, True]
 
 
 def test_yes_is_no_whole_number():
@@ -138,6 +139,13 @@ def test_a_budget_is_never_allowed_by_a_pattern():
 def test_a_policy_written_before_there_was_one_score_asks_as_early_as_before():
     assert Policy.from_mapping({"stall": {"evidence": 5.0}}).sensitivity == 0.8
     assert Policy.from_mapping({"stall": {"evidence": 7}}).sensitivity > 0.85
+
+
+@pytest.mark.parametrize("scope", ["tool", "agent"])
+def test_so_does_a_table_of_it_for_one_tool_or_agent(scope):
+    policy = Policy.from_mapping({scope: {"x": {"stall": {"evidence": 7}}}})
+
+    assert policy.for_step(tool="x", agent="x").sensitivity > 0.85
 
 
 @pytest.mark.parametrize("level", [0.2, 1.0, "high", True])
@@ -211,6 +219,7 @@ def test_the_schema_tells_each_field_with_its_range():
 def test_the_page_has_a_row_for_each_field(section):
     page = (Path(__file__).resolve().parents[2] / "docs" / "detectors.md").read_text()
 
-    for one in fields_of(type(getattr(DEFAULT_POLICY, section))).values():
-        default = str(one.default).lower() if one.kind is bool else one.default
-        assert f"| `{section}.{one.name}` | {default} | {one.expected} | {one.says} |" in page
+    for name, (_, told) in fields_of(type(getattr(DEFAULT_POLICY, section))).items():
+        default = str(told["default"]).lower() if told["type"] == "boolean" else told["default"]
+        means = told["description"]
+        assert f"| `{section}.{name}` | {default} | {expected(told)} | {means} |" in page

@@ -26,13 +26,13 @@ from guard import (
     Usage,
 )
 from guard.budget import Crossing, crossed
+from guard.deciding import AllowPattern, Effect, RunState, decide, is_allowed
 from guard.detectors import DETECTORS, Detector
 from guard.events import Event, Tripped
 from guard.formats import Recording
 from guard.judge import Case, Verdict
 from guard.judge.heuristics import rule
 from guard.judge.nudge import nudge_text
-from guard.policy import AllowPattern, Effect, RunState, decide, is_allowed
 from guard.pricing import price
 from guard.reading.normalize import action_class, call_text, headline
 from guard.redact import redact, redact_json

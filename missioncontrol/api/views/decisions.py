@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from guard.policy import AllowPattern
+from guard.deciding import AllowPattern
 from missioncontrol.api import auth
 from missioncontrol.api.rest import json_response, moment, page_response, read_body
 from missioncontrol.api.schema import described

@@ -2,7 +2,7 @@
 
 import pytest
 
-from guard.policy import AllowPattern
+from guard.deciding import AllowPattern
 from missioncontrol.decisions import allowlist_preview
 from missioncontrol.decisions.allowlist_preview import Scope, preview
 from missioncontrol.decisions.models import AllowlistEntry, Decision

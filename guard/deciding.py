@@ -1,4 +1,8 @@
-"""What is done about a loop: how a mode answers it, and which calls people let repeat."""
+"""What a turn leads to: the same for a live run, a replay, a backtest and an explanation.
+
+`decide` says what is done about a loop, by the run's mode and by who has it in hand; `judge`
+what else follows, because of what was begun earlier. Both are pure.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,11 @@ from typing import Literal, NamedTuple
 
 from guard.signals import Assessment, Kind, Severity, Signal
 from guard.wire import Mode
+
+Allows = Callable[[Signal], bool]
+"""Whether people allowed every call that a signal rests on; asked of what would be answered."""
+RECOVERY_TURNS = 5
+"""Turns without a new trip after which a correction is said to have helped, or not."""
 
 
 class Action(StrEnum):
@@ -42,6 +51,25 @@ class Action(StrEnum):
     def is_quiet(self) -> bool:
         """Nobody is asked, and nothing else is kept from being done."""
         return self in {Action.NOTE, Action.NUDGE}
+
+
+class FollowUp(StrEnum):
+    """What happens because of a turn, and rests on no signal."""
+
+    COUNT_CORRECTED = "count corrected"
+    """One more turn was done since a correction that is being watched."""
+    SETTLE_CORRECTION = "settle correction"
+    """Its turns are over: it helped if they brought something new."""
+    STOP_FINISHED = "stop finished"
+    """The agent was asked to finish and has had its last turns."""
+    STOP_WITH_PARENT = "stop with parent"
+    """The run that started this one was stopped."""
+    COMPLETE = "complete"
+    """The agent says that its task is done."""
+    FOLLOW_POLICY = "follow policy"
+    """The run is judged by a newer version of its project's policy from here on."""
+    COUNT_AFRESH = "count afresh"
+    """All streaks begin again."""
 
 
 class Control(StrEnum):
@@ -113,6 +141,23 @@ class Effect(NamedTuple):
     signal: Signal
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedTurn:
+    """A turn, as far as what follows depends on it.
+
+    Attributes:
+        assessment: What the engine and the ceilings say of it.
+        is_done: It is no proposal: a watched correction counts it.
+        is_past: Somebody stepped in after it: it is not answered any more.
+        completes: It says that the task is done, and the policy listens for that.
+    """
+
+    assessment: Assessment
+    is_done: bool = False
+    is_past: bool = False
+    completes: bool = False
+
+
 _HOLDING = frozenset({Mode.PAUSE, Mode.AUTO})
 _ANSWERS = {
     Mode.WARN: Action.WARN,
@@ -123,10 +168,7 @@ _ANSWERS = {
 
 
 def decide(
-    state: RunState,
-    assessment: Assessment,
-    *,
-    allows: Callable[[Signal], bool] = lambda _: False,
+    state: RunState, assessment: Assessment, *, allows: Allows = lambda _: False
 ) -> tuple[Effect, ...]:
     """Say what is done about an assessment, in this order. Pure.
 
@@ -137,13 +179,13 @@ def decide(
     Args:
         state: The run, as it stands before this turn's answer.
         assessment: What the engine said of the turn.
-        allows: Whether people allowed every call that a signal rests on. Asked only
-            about what would have been done.
+        allows: What people allowed.
     """
-    effects: list[Effect] = []
-    if state.is_free:
-        quiet = [signal for signal in assessment.signals if _is_quiet(signal)]
-        effects += [Effect(_QUIET[one.severity], one) for one in quiet if not allows(one)]
+    effects = [
+        Effect(quiet, signal)
+        for signal in assessment.signals
+        if state.is_free and (quiet := _quiet_action(signal)) and not allows(signal)
+    ]
     trip, suspicion = assessment.trip, assessment.suspicion
     if state.is_finishing:
         return tuple(effects)
@@ -155,13 +197,12 @@ def decide(
     return tuple(effects)
 
 
-_QUIET = {Severity.NUDGE: Action.NUDGE, Severity.OBSERVE: Action.NOTE}
-
-
-def _is_quiet(signal: Signal) -> bool:
-    """Nobody is asked about it, and it was not said before in its streak."""
+def _quiet_action(signal: Signal) -> Action | None:
+    """Say what is done without asking anybody, once in a streak."""
+    if signal.first and signal.severity is Severity.NUDGE:
+        return Action.NUDGE
     is_observed = signal.severity is Severity.OBSERVE and signal.score >= 1.0
-    return signal.first and (signal.severity is Severity.NUDGE or is_observed)
+    return Action.NOTE if signal.first and is_observed else None
 
 
 def _may_answer(state: RunState, trip: Signal) -> bool:
@@ -176,7 +217,7 @@ def _may_answer(state: RunState, trip: Signal) -> bool:
     return trip.severity is Severity.ASK and is_free and state.card is Card.TELLS
 
 
-def _answer_to(state: RunState, trip: Signal, allows: Callable[[Signal], bool]) -> Action | None:
+def _answer_to(state: RunState, trip: Signal, allows: Allows) -> Action | None:
     is_budget = trip.kind is Kind.BUDGET
     if allows(trip):
         return Action.ALLOW
@@ -194,6 +235,43 @@ def _answer_to(state: RunState, trip: Signal, allows: Callable[[Signal], bool]) 
     if answer is Action.FIX and (state.fix_failed or is_budget):
         return Action.HOLD
     return answer
+
+
+def judge(
+    state: RunState, turn: JudgedTurn, *, allows: Allows = lambda _: False
+) -> tuple[Effect | FollowUp, ...]:
+    """Say all that one turn leads to, in this order. Pure.
+
+    First what was begun earlier and waited for a further turn, then what people
+    are told of ceilings, then what `decide` says of the signals.
+
+    Args:
+        state: The run, as it stands before this turn's answer.
+        turn: The turn, and what is said of it.
+        allows: What people allowed.
+    """
+    effects: list[Effect | FollowUp] = []
+    if state.corrected_turns is not None and turn.is_done:
+        effects.append(FollowUp.COUNT_CORRECTED)
+        # A trip settles it too, as one that failed: with the answer to that trip.
+        if state.corrected_turns + 1 >= RECOVERY_TURNS and turn.assessment.trip is None:
+            effects.append(FollowUp.SETTLE_CORRECTION)
+    is_stopped = state.is_finished or state.is_orphaned
+    if is_stopped:
+        effects.append(FollowUp.STOP_FINISHED if state.is_finished else FollowUp.STOP_WITH_PARENT)
+    if turn.completes:
+        return (*effects, FollowUp.COMPLETE)
+    if turn.is_past:
+        return tuple(effects)
+    if state.has_new_policy:
+        effects.append(FollowUp.FOLLOW_POLICY)
+    effects += [Effect(Action.TELL, signal) for signal in state.untold]
+    # No answer can reach a run that has just been stopped.
+    for effect in () if is_stopped else decide(state, turn.assessment, allows=allows):
+        effects.append(effect)
+        if effect.action in {Action.ALLOW, Action.WARN}:
+            effects.append(FollowUp.COUNT_AFRESH)
+    return tuple(effects)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
