@@ -90,6 +90,7 @@ class Budget:
         """
         known, start = (*UNITS, "agents"), f"{path}." if path else ""
         for name in mapping:
+            # Passed over, a ceiling with a typing error in its name would be none at all.
             if name not in known:
                 raise PolicyInvalid(f"{start}{name}", f"one of {', '.join(sorted(known))}", name)
         amounts: dict[str, Any] = {
@@ -162,6 +163,7 @@ def _held_against(
     for unit in UNITS:
         limit, used = getattr(budget, unit), getattr(spent, unit)
         if limit is not None:
+            # Compared as they are: as floats a sum just under its ceiling may equal it.
             share = 1.0 if used >= limit else min(float(used) / float(limit), ALMOST)
             yield Crossing(
                 unit=unit,
@@ -177,24 +179,28 @@ def _agents(mapping: object, path: str) -> dict[str, Budget]:
         return {}
     if not isinstance(mapping, Mapping):
         raise PolicyInvalid(path, "a table of agents", mapping)
-    return {str(name): _agent(own, f"{path}.{name}") for name, own in mapping.items()}
-
-
-def _agent(mapping: object, path: str) -> Budget:
-    if not isinstance(mapping, Mapping):
-        raise PolicyInvalid(path, "a table of ceilings", mapping)
-    for name, value in mapping.items():
-        if value and name not in AGENT_UNITS:
-            raise PolicyInvalid(f"{path}.{name}", f"one of {', '.join(sorted(AGENT_UNITS))}", name)
-    return Budget.from_mapping(mapping, path=path)
+    budgets = {}
+    for name, ceilings in mapping.items():
+        own_path = f"{path}.{name}"
+        if not isinstance(ceilings, Mapping):
+            raise PolicyInvalid(own_path, "a table of ceilings", ceilings)
+        for unit, value in ceilings.items():
+            # A unit without a value sets no ceiling, so there is nothing to refuse.
+            if value and unit not in AGENT_UNITS:
+                units = ", ".join(sorted(AGENT_UNITS))
+                raise PolicyInvalid(f"{own_path}.{unit}", f"one of {units}", unit)
+        budgets[str(name)] = Budget.from_mapping(ceilings, path=own_path)
+    return budgets
 
 
 def _amount(name: str, value: object, start: str) -> Decimal | int | float | None:
     if value is None:
         return None
+    # bool is an int, and "usd": true is no amount.
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
         raise PolicyInvalid(f"{start}{name}", "a number above 0", value)
     try:
+        # By way of text: the float 0.1 is a little more than ten cents.
         number = Decimal(str(value))
     except InvalidOperation:
         number = None
@@ -211,12 +217,14 @@ def _amount(name: str, value: object, start: str) -> Decimal | int | float | Non
 
 def _text(unit: str, value: Decimal | float) -> str:
     if unit == "usd":
+        # Less than a cent would read 0.00, as if nothing were spent.
         return f"{value:.2f}" if value >= Decimal("0.01") else f"{value}"
     return f"{value:.0f}"
 
 
 # --- what a run has used so far, counted turn by turn ------------------------------------
 
+# A run may last for weeks: what is remembered of it is bounded.
 _REMEMBERED_CALLS = 4096
 _REMEMBERED_AGENTS = 256
 
@@ -234,6 +242,7 @@ class _Usage:
     def take_outcome(self, turn: Turn, *, failed: bool | None) -> None:
         self.turns += 1
         self.calls += turn.tool is not None
+        # What is not known neither ends a row of failures nor is one of it.
         if failed is not None:
             self.failures = self.failures + 1 if failed else 0
 
@@ -286,9 +295,11 @@ class UsageMeter:
 
     def take(self, turn: Turn, *, failed: bool | None) -> None:
         """Count a turn; `failed` is None where the outcome is unknown."""
-        if turn.ts is not None:
-            self._count_time(turn.ts)
-        price_told = self._new_price(turn)
+        # A time without a zone cannot be subtracted from one that has one.
+        if turn.ts is not None and turn.ts.tzinfo is not None:
+            self._started_at = self._started_at or turn.ts
+            self._last_at = turn.ts
+        new_price = self._new_price(turn)
         if not self._by_agent or not turn.agent:
             meters = [self._run]
         else:
@@ -298,8 +309,8 @@ class UsageMeter:
                 del self._agents[next(name for name in self._agents if name not in self._named)]
             meters = [self._run, own]
         for meter in meters:
-            if price_told is not None:
-                meter.take_price(*price_told)
+            if new_price is not None:
+                meter.take_price(*new_price)
             if not turn.is_proposed:
                 meter.take_outcome(turn, failed=failed)
 
@@ -308,20 +319,17 @@ class UsageMeter:
         """The meter as it stands."""
         seconds = 0.0
         if self._started_at and self._last_at:
+            # The times are the agent's: its clock may be set back while it runs.
             seconds = max(0.0, (self._last_at - self._started_at).total_seconds())
         agents = {name: meter.as_spent() for name, meter in self._agents.items()}
         return self._run.as_spent(seconds=seconds, agents=agents)
-
-    def _count_time(self, now: datetime) -> None:
-        if now.tzinfo is not None:
-            self._started_at = self._started_at or now
-            self._last_at = now
 
     def _new_price(self, turn: Turn) -> tuple[int, Decimal] | None:
         """Give tokens and dollars of a model call that was not counted before."""
         if turn.usage is None and turn.cost_usd is None:
             return None
         paid_as = turn.call_id or turn.key
+        # A proposal without a name could not be told from its outcome, which brings the same.
         if paid_as in self._paid or (paid_as is None and turn.is_proposed):
             return None
         if paid_as is not None:

@@ -22,6 +22,7 @@ from guard.turn import Usage
 
 OK = 200
 DONE = "[DONE]"
+# An endpoint may send without end; what a model writes is far shorter.
 LONGEST_ANSWER = 16 * 1024 * 1024
 _CHUNK = 65_536
 _SHOWN_DETAIL = 2000
@@ -50,6 +51,7 @@ class ChatEndpoint:
             ValueError: It is no http(s) address, or the key is no header text.
         """
         parts = urlsplit(self.url)
+        # `port` raises a ValueError of its own where it is no number up to 65,535.
         if parts.scheme not in _CONNECTIONS or not parts.hostname or parts.port == 0:
             raise ValueError("not an http:// or https:// address")
         if parts.username is not None or parts.password is not None:
@@ -124,6 +126,7 @@ class ChatEndpoint:
         connection = kind(parts.hostname or "", parts.port, timeout=_left(deadline))
         path = f"{parts.path.rstrip('/')}/chat/completions"
         try:
+            # The socket is taken now: the connection lets go of its own once the answer has begun.
             connection.connect()
             wire: socket.socket = connection.sock
             wire.settimeout(_left(deadline))
@@ -155,6 +158,7 @@ def _pieces(
     count = 0
     while True:
         wire.settimeout(_left(deadline))
+        # Not `read`: it waits until the whole chunk is there, each wait with the full time-out.
         piece = response.read1(_CHUNK)
         if not piece:
             return
@@ -175,11 +179,13 @@ def read_events(pieces: Iterable[bytes]) -> Iterator[Any]:
         field, _, value = line.partition(":")
         if field == "data":
             data.append(value.removeprefix(" "))
+        # An empty line ends an event; several in a row, or one after a comment, end nothing.
         elif not line and data:
             text, data = "\n".join(data), []
             if text.strip() == DONE:
                 return
             yield json.loads(text)
+    # Some servers close the connection without an empty line after their last event.
     if data and (text := "\n".join(data)).strip() != DONE:
         yield json.loads(text)
 
@@ -187,6 +193,7 @@ def read_events(pieces: Iterable[bytes]) -> Iterator[Any]:
 def _lines(pieces: Iterable[bytes]) -> Iterator[str]:
     rest = b""
     for piece in pieces:
+        # A piece may end within a character: only whole lines are decoded.
         *whole, rest = (rest + piece).split(b"\n")
         yield from (line.rstrip(b"\r").decode(errors="replace") for line in whole)
     if rest:
@@ -200,9 +207,11 @@ def usage_of(usage: Any) -> Usage:
     ...           "prompt_tokens_details": {"cached_tokens": 4}})
     Usage(input=6, cache_read=4, cache_write_5m=0, cache_write_1h=0, output=3, reasoning=0)
     """
+    # Not `get(…, {})`: some endpoints send null for what they do not count.
     cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
     details = usage.get("completion_tokens_details") or {}
     return Usage(
+        # An endpoint may leave the cached tokens out of its prompt tokens: never below zero.
         input=max(0, int(usage.get("prompt_tokens") or 0) - cached),
         cache_read=cached,
         output=int(usage.get("completion_tokens") or 0),

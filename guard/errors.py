@@ -88,8 +88,8 @@ class PolicyInvalid(GuardError, ValueError):
         self.expected = expected
         self.got = got
         self.others = tuple(others)
-        said = f"policy field {field!r}: expected {expected}, got {got!r:.80}"
-        super().__init__("\n".join([said, *map(str, others)]))
+        sentence = f"policy field {field!r}: expected {expected}, got {got!r:.80}"
+        super().__init__("\n".join([sentence, *map(str, others)]))
 
     @property
     def problems(self) -> tuple[PolicyInvalid, ...]:
@@ -132,10 +132,10 @@ class ModelFailed(GuardError):
 
     code = "model_failed"
 
-    def __init__(self, said: str, *, status: int | None = None, detail: str = "") -> None:
+    def __init__(self, sentence: str, *, status: int | None = None, detail: str = "") -> None:
         self.status = status
         self.detail = detail
-        super().__init__(said)
+        super().__init__(sentence)
 
 
 class EmbeddingMissing(GuardError):

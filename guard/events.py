@@ -127,8 +127,10 @@ def events_of(turn: Turn, assessment: Assessment) -> Iterator[Event]:
     """Give what there is to tell of a turn: that it was seen, then what follows."""
     yield Observed(turn=turn, assessment=assessment)
     for signal in assessment.signals:
+        # A trip is told at each turn, since each is answered; the others once a streak.
         if signal.trips:
             yield Tripped(signal=signal)
+        # Sure, and told to observe alone: that would have been a trip.
         elif signal.first and signal.severity is Severity.OBSERVE and signal.score >= 1.0:
             yield Shadowed(signal=signal)
         elif signal.first and signal.severity in {Severity.OBSERVE, Severity.NUDGE}:
@@ -146,6 +148,7 @@ class Emitter:
         self._callback = callback
         self._failed = False
 
+    # Asked before events are made: without a listener a turn costs nothing here.
     def __bool__(self) -> bool:
         return self._callback is not None
 
@@ -155,6 +158,7 @@ class Emitter:
             return
         try:
             self._callback(event)
+        # The host's own code: whatever it raises must not end its agent's turn.
         except Exception:
             if not self._failed:
                 logger.exception("the emit callback failed on %s", type(event).__name__)

@@ -11,9 +11,12 @@ from typing import Any
 
 from guard.errors import PolicyInvalid
 
+# Parsed for each result of the tool; longer ones are searched as text, and only their head.
 _LONGEST_JSON = 200_000
+# Each path is one search over a result, and a policy or a tool may name any.
 _LONGEST_PATH = 100
 _MOST_PATHS = 20
+# Not None: an argument that is null was given, one that is absent was not.
 _ABSENT = object()
 
 
@@ -63,6 +66,7 @@ class ToolNature:
         return cls(
             loop_key=None if loop_key is None else _paths(loop_key),
             progress_key=_paths(progress_key),
+            # Compared with each: a tool may say anything, a list too, which cannot be hashed.
             retry=Retry(retry) if retry in list(Retry) else None,
         )
 
@@ -119,8 +123,8 @@ def progress_in(text: str, paths: Sequence[str]) -> str | None:
     if values is None:
         # Bounded on every side: a tool's output may be megabytes, in one line.
         names = [re.escape(path.rsplit(".", 1)[-1]) for path in paths]
-        said = r"\b[\"']?\s{0,3}[:=]\s{0,3}([^\s,;]{1,200})"
-        found = [re.search(rf"\b{name}{said}", text[:20_000]) for name in names]
+        value_of = r"\b[\"']?\s{0,3}[:=]\s{0,3}([^\s,;]{1,200})"
+        found = [re.search(rf"\b{name}{value_of}", text[:20_000]) for name in names]
         values = [one.group(1) if one else None for one in found]
     if all(value is None for value in values):
         return None
@@ -129,6 +133,7 @@ def progress_in(text: str, paths: Sequence[str]) -> str | None:
 
 def _at(value: Any, path: str) -> Any:
     """Follow a dotted path through objects and lists; "0" names a list's first."""
+    # An argument's own name may have a dot in it.
     if isinstance(value, Mapping) and path in value:
         return value[path]
     for name in path[:_LONGEST_PATH].split("."):

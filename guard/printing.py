@@ -66,6 +66,7 @@ def progress(
         return
     drawn_at = 0.0
     for done, item in enumerate(items):
+        # Small items come by the thousand a second, and a terminal is slower than they are.
         if (now := time.monotonic()) - drawn_at >= _EVERY_S:
             drawn_at = now
             filled = _WIDTH * min(done, total) // total if total else 0

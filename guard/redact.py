@@ -142,6 +142,7 @@ def _value(shortest: int) -> str:
     return rf"(?P<value>(?![<$%{{(\[])[^\s\"',;)}}\](\[{{<]{{{shortest},}}+)(?![(\[])"
 
 
+# JSON within JSON escapes its quotes, and within that again: hence the backslashes.
 _IS = r"\\{0,3}[\"']?[ \t]{0,3}(?:=>|[=:])[ \t]{0,3}\\{0,3}[\"']?"
 
 
@@ -159,7 +160,9 @@ def _folded(hint: str, pattern: str, proves: Callable[[re.Match[str]], bool] | N
 
 
 _KEYS: tuple[Rule, ...] = (
+    # Words begin so as well ("sk-learn"): a key has a digit.
     _key("sk-", r"[A-Za-z0-9_-]{16,}+", digit=True),
+    # Our own keys: an agent's, and a person's token.
     _key("mc_", r"[A-Za-z0-9_-]{16,}+", digit=True),
     _key("mcu_", r"[A-Za-z0-9_-]{16,}+", digit=True),
     _key("[srp]k_live_", r"[A-Za-z0-9]{10,}+", hint="k_live_"),
@@ -299,6 +302,7 @@ _ASSIGNMENTS: tuple[Rule, ...] = (
 )
 
 RULES: tuple[Rule, ...] = (*_KEYS, *_ADDRESSES, *_COMMANDS, *_ASSIGNMENTS)
+# A text is searched for a hint once, however many rules share it.
 _BY_HINT = {rule.hint: tuple(one for one in RULES if one.hint == rule.hint) for rule in RULES}
 
 
@@ -324,6 +328,7 @@ def redact(text: str) -> str:
         if hint in folded:
             for rule in rules:
                 masked = _masked(rule, text, folded)
+                # Lowered anew only where something was masked: a text may be a megabyte.
                 if masked is not text:
                     text, folded = masked, _fold(masked)
     return text
@@ -340,6 +345,7 @@ def shortened(text: str) -> str:
     head = head[: max(head.rfind("\n", -_EDGE), head.rfind(" ", -_EDGE), 0) or -_EDGE]
     first_line = tail.find("\n", 0, _EDGE)
     tail = tail[_EDGE if first_line < 0 else first_line :]
+    # The cut went through a private key: without its first line no rule knows it for one.
     ends, begins = tail.find("PRIVATE KEY-----"), tail.find("-----BEGIN")
     if ends >= 0 and not 0 <= begins < ends:
         tail = tail[ends:]
@@ -391,9 +397,12 @@ def _redact_value(value: object, depth: int) -> Any:
         # Nothing real nests like this, and what cannot be looked at is not kept.
         return MASK if isinstance(value, dict | list | tuple) else value
     if isinstance(value, dict):
-        return {
-            _redact_name(name): _redact_field(name, inner, depth) for name, inner in value.items()
-        }
+        masked_fields = {}
+        for name, inner in value.items():
+            # Few names are long enough to hold a secret.
+            is_long = isinstance(name, str) and len(name) > _SHORT_NAME
+            masked_fields[redact(name) if is_long else name] = _redact_field(name, inner, depth)
+        return masked_fields
     if isinstance(value, list | tuple):
         # Mask a list's texts; a command's words as if they stood in one line. What a rule must
         # see besides a word is the command it is given to and the option before it; a word is
@@ -421,16 +430,13 @@ def _redact_word(word: str, before: str) -> str:
     return masked[len(before) :] if masked.startswith(before) else redact(word)
 
 
-def _redact_name(name: object) -> object:
-    """Few names are long enough to hold a secret."""
-    return redact(name) if isinstance(name, str) and len(name) > _SHORT_NAME else name
-
-
-def _says_secret(name: str) -> bool:
-    return _SECRET_NAME.search(name[-_LONGEST_NAME:]) is not None
-
-
 def _redact_field(name: object, value: object, depth: int) -> Any:
-    if isinstance(value, str) and value and isinstance(name, str) and _says_secret(name):
+    # The end of the name alone: "secret" stands last in what names one, and names have no bound.
+    if (
+        isinstance(value, str)
+        and value
+        and isinstance(name, str)
+        and _SECRET_NAME.search(name[-_LONGEST_NAME:])
+    ):
         return MASK
     return cast("Any", _redact_value(value, depth + 1))

@@ -12,7 +12,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from guard.deciding import Action, Card, Control, Effect, JudgedTurn, RunState
 from guard.engine import Engine
 from guard.errors import GuardError, PolicyInvalid
 from guard.formats import Recording, read_recording
-from guard.judge import Judge
+from guard.judge import Judge, Verdict
 from guard.judge.run_judge import RunJudge
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.policy.presets import PRESETS, find_preset
@@ -66,6 +66,23 @@ class Alarm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dismissed:
+    """A trip that opened no card: the judge let the agent go.
+
+    Attributes:
+        index: Position of the turn.
+        detector: What tripped.
+        judge: Who ruled.
+        reason: Why, in the judge's words.
+    """
+
+    index: int
+    detector: str
+    judge: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
     """What the engine would have done with one run.
 
@@ -85,6 +102,7 @@ class Replayed:
         alarm: The signal of the first alarm.
         alarms: Every alarm: the next card opens once the agent has brought something
             new, as if a person had let it go on then.
+        dismissed: Every trip at which the judge let the agent go, so that no card opened.
         us: Those microseconds, turn by turn.
         judge_calls: How often a model was asked, where one judges.
         judge_cost_usd: What that cost; None: a call has no price.
@@ -103,6 +121,7 @@ class Replayed:
     us_per_turn: float
     alarm: Signal | None = None
     alarms: tuple[Alarm, ...] = ()
+    dismissed: tuple[Dismissed, ...] = ()
     us: tuple[float, ...] = ()
     judge_calls: int = 0
     judge_cost_usd: Decimal | None = None
@@ -124,6 +143,8 @@ class Replayed:
             "wasted_usd": _money(self.wasted_usd),
             "us_per_turn": round(self.us_per_turn, 1),
             "alarms": [alarm.as_row() for alarm in self.alarms],
+            # Only where there is something to say, so that the line is else what it always was.
+            **({"dismissed": [asdict(one) for one in self.dismissed]} if self.dismissed else {}),
             **(judged if self.judge_calls else {}),
         }
 
@@ -138,6 +159,7 @@ class _Watch:
     first_stop: int | None = None
     alarm: Signal | None = None
     alarms: list[Alarm] = field(default_factory=list)
+    dismissed: list[Dismissed] = field(default_factory=list)
     is_open: bool = False
     recovered_at: int | None = None
     us: list[float] = field(default_factory=list)
@@ -152,6 +174,7 @@ class _Watch:
         self.us.append((time.thread_time_ns() - started) / 1000)
         self.assessments.append(assessment)
         self.seen[assessment.seq] = turn
+        # As if a person had let it go on now: the next card opens on what comes after.
         if self.is_open and gets_on(turn, assessment):
             self.close(position)
             self.engine.reset()
@@ -162,9 +185,9 @@ class _Watch:
                     self.open(position, signal)
             elif not action.is_quiet:
                 if not self.is_open:
-                    # Let go: the streak starts afresh, or the next turn would trip again.
-                    if self.judge.dismisses(signal, self.seen):
-                        self.engine.reset()
+                    verdict = self.judge.rules(signal, self.seen)
+                    if verdict is not None and not verdict.loop:
+                        self.dismiss(position, signal, verdict)
                         continue
                     self.open(position, signal)
                 if action is Action.STOP and self.first_stop is None:
@@ -185,6 +208,19 @@ class _Watch:
         self.is_open = True
         if self.alarm is None:
             self.first_alarm, self.alarm = position, signal
+
+    def dismiss(self, position: int, trip: Signal, verdict: Verdict) -> None:
+        """Let the agent go, and keep why: otherwise nothing would show that a rule was sure."""
+        self.dismissed.append(
+            Dismissed(
+                index=position,
+                detector=trip.detector,
+                judge=verdict.judge,
+                reason=verdict.reason,
+            )
+        )
+        # The streak starts afresh, or the next turn would trip again.
+        self.engine.reset()
 
     def close(self, position: int) -> None:
         """Close the card: the agent got on by itself."""
@@ -229,6 +265,7 @@ def replay(
         us_per_turn=sum(watch.us) / max(1, len(turns)),
         alarm=watch.alarm,
         alarms=tuple(watch.alarms),
+        dismissed=tuple(watch.dismissed),
         us=tuple(watch.us),
         judge_calls=len(run_judge.calls),
         # The local judge costs nothing, which is not the same as $0 spent on a model.
@@ -240,6 +277,7 @@ def replay(
 
 def gets_on(turn: Turn, assessment: Assessment) -> bool:
     """Tell whether an agent gets on by itself: nobody answers, its card stands until then."""
+    # A message is talk, and a call without its answer has brought nothing yet.
     is_news = assessment.changed and assessment.trip is None
     return is_news and turn.tool is not None and not turn.is_proposed
 
@@ -282,10 +320,12 @@ def run(args: argparse.Namespace) -> int:
     for path in args.files:
         try:
             recording = read_recording(path)
+        # One file that cannot be read must not keep the others from being looked at.
         except GuardError as error:
             sys.stderr.write(f"guard replay: {error}\n")
             status = 1
             continue
+        # Said, and gone on: a transcript that breaks off in a line is a run all the same.
         if recording.malformed:
             sys.stderr.write(f"guard replay: {path}: {recording.malformed} unreadable lines\n")
         replayed = replay(recording, policy, judge)
@@ -370,13 +410,15 @@ def read_policy(path: Path) -> Policy:
 
 
 def _table(rows: Iterable[Replayed]) -> str:
-    heads = ("run", "turns", "alarm at", "detector", "cost $", "wasted $", "us/turn")
+    heads = ("run", "turns", "alarm at", "detector", "let go", "cost $", "wasted $", "us/turn")
     cells = [
         (
             row.run,
             str(row.turns),
             "-" if row.first_alarm is None else str(row.first_alarm),
             row.detector or "-",
+            # Trips that the judge took back: `--json` says why, `guard explain --turn` shows each.
+            str(len(row.dismissed)),
             _money(row.cost_usd) or "-",
             _money(row.wasted_usd) or "-",
             f"{row.us_per_turn:.0f}",

@@ -102,6 +102,7 @@ class Signal:
 
     def on(self, severity: Severity, *, first: bool) -> Signal:
         """Give this signal with a severity."""
+        # Asked for each rule of each turn: what is right already is not made anew.
         if severity is self.severity and first is self.first:
             return self
         return Signal(
@@ -118,6 +119,7 @@ class Signal:
     @property
     def trips(self) -> bool:
         """The detector is sure: a card may open on this."""
+        # A rule that may only observe or nudge can be sure, and still nobody is asked.
         return self.score >= 1.0 and self.severity >= Severity.ESCALATE
 
 
@@ -144,5 +146,6 @@ class Assessment:
     @property
     def trip(self) -> Signal | None:
         """The tripping signal of the highest severity; the registry's order breaks ties."""
+        # `max` keeps the first of equals, and signals come in the registry's order.
         tripping = [signal for signal in self.signals if signal.trips]
         return max(tripping, key=lambda signal: signal.severity, default=None)

@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
+from guard.running.ending import process_stat
+
 # Generations looked at; between an agent and its hook stand a shell or two.
 HIGHEST = 20
 
@@ -60,13 +62,13 @@ def _ancestors(pid: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def _from_proc(pid: int) -> tuple[int, list[str]]:
+    stat = process_stat(pid)
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
         command = Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace")
     except OSError:
         return 0, []
-    # The name stands in brackets and may hold anything; the parent is two fields on.
-    return int(stat.rpartition(")")[2].split()[1]), command.rstrip("\0").split("\0")
+    # It may have ended between the two looks.
+    return (int(stat[1]), command.rstrip("\0").split("\0")) if stat else (0, [])
 
 
 def _from_ps(pid: int) -> tuple[int, list[str]]:

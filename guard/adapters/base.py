@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from guard.adapters.hook import HookEvent
-from guard.adapters.said import HookSaid
+from guard.adapters.hook_wiring import HookWiring
 from guard.sdk.timing import HOOK_HOLD_S
 from guard.wire import Directive
 
@@ -44,8 +44,8 @@ def out_of_reach(_body: Mapping[str, Any]) -> Session | None:
     return None
 
 
-def never(told: Mapping[str, Any]) -> bool:
-    """Say no, whatever is told."""
+def never(_asked: Mapping[str, Any]) -> bool:
+    """Say no, whatever is asked."""
     return False
 
 
@@ -78,9 +78,9 @@ class Wiring:
     defer_s: int | None = None
     user_wide: bool = False
 
-    def said(self, *, entry: str = "") -> HookSaid:
+    def of_request(self, *, entry: str = "") -> HookWiring:
         """Say in a request how it is wired."""
-        return HookSaid(
+        return HookWiring(
             via=self.via, fail=self.fail, timeout_s=self.hold_s, entry=entry, defer_s=self.defer_s
         )
 

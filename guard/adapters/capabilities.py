@@ -65,7 +65,7 @@ class Capabilities:
     why: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> Capabilities:
+    def read(cls, report: Mapping[str, Any]) -> Capabilities:
         """Read what an adapter told; a word we do not know is as if it were unsaid.
 
         >>> Capabilities.read({"hold": False, "inject": ["at_stop", "now"], "terminate": "not"})
@@ -75,12 +75,12 @@ class Capabilities:
         ... # doctest: +ELLIPSIS
         {'terminate': 'codex cannot be ended from here.', 'inject': 'codex takes no text...
         """
-        why, cost = told.get("why"), told.get("cost")
-        end = told.get("terminate", True)
-        patience: Any = told.get("patience_s")
+        why, cost = report.get("why"), report.get("cost")
+        end = report.get("terminate", True)
+        patience: Any = report.get("patience_s")
         # "No" is said in two ways: by a word of ours, or as JSON says it.
         terminate = EndBy.NOT if end in (False, None) else _known(EndBy, end)
-        inject = told.get("inject", True)
+        inject = report.get("inject", True)
         inject = () if inject in (False, None) else [inject] if isinstance(inject, str) else inject
         known: tuple[InjectAt, ...] | None = None
         if isinstance(inject, list | tuple):
@@ -89,25 +89,25 @@ class Capabilities:
             known = known if known or not inject else None
         is_number = isinstance(patience, int | float) and not isinstance(patience, bool)
         return cls(
-            hold=told.get("hold", True) is not False,
+            hold=report.get("hold", True) is not False,
             inject=known,
             terminate=terminate,
             cost=cost if isinstance(cost, str) else None,
-            away=_known(WhenAway, told.get("away")),
+            away=_known(WhenAway, report.get("away")),
             patience_s=float(patience) if is_number and patience > 0 else None,
             why={str(k): str(v) for k, v in why.items()} if isinstance(why, Mapping) else {},
         )
 
     def as_mapping(self) -> dict[str, Any]:
         """Write what was said, in the form `POST runs/` takes."""
-        told: dict[str, Any] = {"hold": self.hold}
+        report: dict[str, Any] = {"hold": self.hold}
         if self.inject is not None:
-            told["inject"] = [moment.value for moment in self.inject]
+            report["inject"] = [moment.value for moment in self.inject]
         words = {"terminate": self.terminate, "cost": self.cost, "away": self.away}
-        told |= {name: str(word) for name, word in words.items() if word is not None}
+        report |= {name: str(word) for name, word in words.items() if word is not None}
         if self.patience_s is not None:
-            told["patience_s"] = self.patience_s
-        return told | ({"why": dict(self.why)} if self.why else {})
+            report["patience_s"] = self.patience_s
+        return report | ({"why": dict(self.why)} if self.why else {})
 
     @property
     def takes_text(self) -> bool:
@@ -126,6 +126,7 @@ class Capabilities:
             refused["terminate"] = self._reason("terminate", f"{who} cannot be ended from here.")
         if not self.takes_text:
             reason = self._reason("inject", f"{who} takes no text from here.")
+            # To finish is asked by a text as well.
             refused["inject"] = refused["finish"] = reason
         if not self.hold:
             refused["pause"] = self._reason("hold", f"{who} cannot be held.")
@@ -135,5 +136,5 @@ class Capabilities:
         return self.why.get(capability) or otherwise
 
 
-def _known(words: type[Word], told: Any) -> Word | None:
-    return next((word for word in words if word.value == told), None)
+def _known(words: type[Word], value: Any) -> Word | None:
+    return next((word for word in words if word.value == value), None)

@@ -57,8 +57,8 @@ class MissionControl:
     """
 
     def __init__(self, name: str, **opening: Any) -> None:
-        told = {"name": name, "agent": "claude", "capabilities": dict(CAPABILITIES)}
-        self._opening = told | opening
+        own = {"name": name, "agent": "claude", "capabilities": dict(CAPABILITIES)}
+        self._opening = own | opening
         self._session: AsyncSession | None = None
         self._key = ""
         self._stopped: Stopped | None = None
@@ -99,8 +99,8 @@ class MissionControl:
         if self._stopped is not None:
             raise self._stopped
 
-    async def _hook(self, told: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
-        event = claude_code.read(told)
+    async def _hook(self, body: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
+        event = claude_code.read(body)
         # The first hook that speaks names the session, and so the run; no option tells it before.
         if self._session is None:
             self._key = event.run_key
@@ -125,11 +125,12 @@ class MissionControl:
             self._gone[turn.key or ""] = go
             return _directive(texts=go.messages)
         if turn.tool is not None:
+            # A call that was denied was never run, so that nothing came of it.
             asked = self._gone.pop(turn.key or "", None)
             outcome = {"result": turn.result, "error": turn.error}
             return _directive(texts=await session.after(asked, **outcome) if asked else ())
-        said = await session.say(turn.content or "", role=turn.role, agent=agent)
-        return _directive(texts=said)
+        notes = await session.say(turn.content or "", role=turn.role, agent=agent)
+        return _directive(texts=notes)
 
     async def _tell_cost(self, result: Any) -> None:
         """Tell what was spent since the last result; of an ended run too."""
@@ -150,8 +151,8 @@ class MissionControl:
             "cost_usd": total - before if total >= before else total,
         }
         with contextlib.suppress(Stopped):
-            said = f"{result.subtype} after {result.num_turns} turns"
-            await self._session.say(said, role=Role.SYSTEM, **facts)
+            summary = f"{result.subtype} after {result.num_turns} turns"
+            await self._session.say(summary, role=Role.SYSTEM, **facts)
 
 
 def _directive(

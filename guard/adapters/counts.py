@@ -23,9 +23,10 @@ def langchain_usage(counts: Mapping[str, Any] | None) -> Usage | None:
     if not counts:
         return None
     read = counts.get("input_token_details") or {}
-    said = counts.get("output_token_details") or {}
+    answered = counts.get("output_token_details") or {}
     cached, hourly = _count(read, "cache_read"), _count(read, "ephemeral_1h_input_tokens")
     tiered = _count(read, "ephemeral_5m_input_tokens") + hourly
+    # Not their sum: each is the whole of what was written, told in its own way.
     written = max(_count(read, "cache_creation"), tiered)
     return Usage(
         input=max(0, _count(counts, "input_tokens") - cached - written),
@@ -33,7 +34,7 @@ def langchain_usage(counts: Mapping[str, Any] | None) -> Usage | None:
         cache_write_5m=written - hourly,
         cache_write_1h=hourly,
         output=_count(counts, "output_tokens"),
-        reasoning=_count(said, "reasoning"),
+        reasoning=_count(answered, "reasoning"),
     )
 
 
@@ -48,7 +49,7 @@ def responses_usage(counts: Any) -> Usage | None:
     """
     if not counts or not (counts.input_tokens or counts.output_tokens):
         return None
-    read, said = counts.input_tokens_details, counts.output_tokens_details
+    read, answered = counts.input_tokens_details, counts.output_tokens_details
     cached = getattr(read, "cached_tokens", 0) or 0
     written = getattr(read, "cache_write_tokens", 0) or 0
     return Usage(
@@ -56,7 +57,7 @@ def responses_usage(counts: Any) -> Usage | None:
         cache_read=cached,
         cache_write_5m=written,
         output=counts.output_tokens,
-        reasoning=getattr(said, "reasoning_tokens", 0) or 0,
+        reasoning=getattr(answered, "reasoning_tokens", 0) or 0,
     )
 
 

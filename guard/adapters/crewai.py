@@ -90,6 +90,7 @@ class MissionControl:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        # Before the handlers go: what the last model calls cost may still be on its way.
         crewai_event_bus.flush(FLUSH_S)
         self._scope.close()
         # A model call that led to no turn has cost money all the same.
@@ -105,8 +106,8 @@ class MissionControl:
         if self._stopped is not None:
             raise RunEnded(self._stopped.reason)
         for note in self._notes.pop(_role(context.agent), ()):
-            heard = {"role": "user", "content": f"[Mission Control] {note}"}
-            context.messages.append(heard)
+            message = {"role": "user", "content": f"[Mission Control] {note}"}
+            context.messages.append(message)
 
     def _before_tool_call(self, context: Any) -> bool | None:
         """Ask whether a call may run, and wait here while it is held."""
@@ -134,6 +135,7 @@ class MissionControl:
     def _after_tool_call(self, context: Any) -> str | None:
         """Tell what a call gave, or give what stands in its place."""
         call = id(context.tool_input)
+        # It did not run: why stands in the place of what CrewAI says of that.
         if (go := self._gone.pop(call, None)) is None:
             return self._instead.pop(call, None)
         text = str(context.tool_result)
@@ -170,8 +172,8 @@ class MissionControl:
     def _open(self, task: Any) -> Session:
         """The session; it opens the run with its first turn."""
         if self._session is None:
-            told: dict[str, Any] = {"goal": getattr(task, "description", None)}
-            self._session = Session(self._name, **told | self._opening)
+            own: dict[str, Any] = {"goal": getattr(task, "description", None)}
+            self._session = Session(self._name, **own | self._opening)
         return self._session
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from guard.adapters.said import HookSaid
+from guard.adapters.hook_wiring import HookWiring
 from guard.turn import Turn, Usage
 
 
@@ -51,7 +51,7 @@ class HookEvent:
         ends: The session is over.
         asks: The call whose permission the agent asks for.
         idles: The agent is at rest; this answer waits until there is a message for it.
-        said: How this hook is wired.
+        wiring: How this hook is wired.
         grant: Set by the server where `asks`: people allow this call, for once or for
             the rest of the session.
         answered: Set by the server where `asks`: what people said to this very question.
@@ -93,7 +93,7 @@ class HookEvent:
     agent_pid: int | None = None
     asks: Turn | None = None
     idles: bool = False
-    said: HookSaid = field(default_factory=HookSaid)
+    wiring: HookWiring = field(default_factory=HookWiring)
     grant: Literal["once", "session"] | None = None
     answered: Literal["allow_once", "deny"] | None = None
     answer_text: str = ""
@@ -119,7 +119,7 @@ class HookEvent:
         """Seconds of holding after which this call is put off and the agent's process
         ends; resumed, the session asks again. None: never.
         """
-        return self.said.defer_s if self.holds and self.said.is_headless else None
+        return self.wiring.defer_s if self.holds and self.wiring.is_headless else None
 
     @property
     def run_key(self) -> str:

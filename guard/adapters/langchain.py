@@ -117,9 +117,9 @@ class MissionControl(AgentMiddleware):
         await _awaited(self._end(AsyncSession, state))
 
     def _begin(self, kind: Kind, state: Any, runtime: Any) -> Play[dict[str, Any]]:
-        told = runtime.execution_info
+        info = runtime.execution_info
         # One run a thread, where the graph remembers threads.
-        known = {"guard_run": f"langgraph:{(told and told.thread_id) or uuid.uuid4().hex}"}
+        known = {"guard_run": f"langgraph:{(info and info.thread_id) or uuid.uuid4().hex}"}
         # What the person says now; nothing if the last word is another's.
         messages = state["messages"]
         last = messages[-1] if messages else None
@@ -202,6 +202,7 @@ class _Watch:
                 facts = next(map(_facts, asking), {})
                 go = yield partial(self.session.before, call["name"], call["args"], **facts)
         except Stopped as stopped:
+            # Not raised: other calls of the same answer are under way, and the graph ends in order.
             self.stopped = stopped.reason
             return _instead(call, stopped.reason)
         if not go.run:
@@ -239,8 +240,8 @@ class _Watch:
 
     def ending(self) -> dict[str, Any]:
         """End the graph; its last message says why."""
-        said = f"[Mission Control] This run was ended: {self.stopped}"
-        return {"messages": [AIMessage(said)], "jump_to": "end"}
+        farewell = f"[Mission Control] This run was ended: {self.stopped}"
+        return {"messages": [AIMessage(farewell)], "jump_to": "end"}
 
 
 Kind = type[Session] | type[AsyncSession]
@@ -284,11 +285,11 @@ def _instead(call: Any, text: str) -> Any:
 
 def _facts(message: Any) -> dict[str, Any]:
     """What the model call behind a turn was and cost; counted once, by its id."""
-    told = message.response_metadata
+    metadata = message.response_metadata
     facts = {
-        "call_id": message.id or told.get("id"),
-        "model": told.get("model_name") or told.get("model"),
-        "provider": told.get("model_provider"),
+        "call_id": message.id or metadata.get("id"),
+        "model": metadata.get("model_name") or metadata.get("model"),
+        "provider": metadata.get("model_provider"),
         "usage": langchain_usage(message.usage_metadata),
     }
     return {name: fact for name, fact in facts.items() if fact}

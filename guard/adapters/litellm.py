@@ -90,8 +90,8 @@ class MissionControl(CustomLogger):
         if key is None:
             # A conversation without a name is known by whose it is and how it begins.
             spoken = takewhile(lambda one: _get(one, "role") != "assistant", data["messages"])
-            told = f"{getattr(user_api_key_dict, 'token', '')} {_digest(list(spoken))}"
-            key = f"litellm:{hashlib.sha256(told.encode()).hexdigest()[:32]}"
+            known_by = f"{getattr(user_api_key_dict, 'token', '')} {_digest(list(spoken))}"
+            key = f"litellm:{hashlib.sha256(known_by.encode()).hexdigest()[:32]}"
         try:
             messages = await self._run(key, data["messages"]).prepare(data["messages"])
         except Stopped as stopped:
@@ -146,9 +146,8 @@ class MissionControl(CustomLogger):
     def _run(self, key: str, messages: Sequence[Any]) -> _Run:
         if key not in self._runs:
             # No heartbeat: that this proxy lives says nothing of an agent elsewhere.
-            told: dict[str, Any] = {"run_key": key, "goal": _opening(messages), "heartbeat": False}
-            told |= self._opening
-            self._runs[key] = _Run(AsyncSession(**told))
+            own: dict[str, Any] = {"run_key": key, "goal": _opening(messages), "heartbeat": False}
+            self._runs[key] = _Run(AsyncSession(**own | self._opening))
             if len(self._runs) > MOST_RUNS:
                 self._runs.popitem(last=False)
         self._runs.move_to_end(key)
@@ -178,17 +177,17 @@ class _Run:
         for message in messages:
             if (go := self.waiting.pop(_get(message, "tool_call_id") or "", None)) is not None:
                 self.notes += await self.session.after(go, result=_text(message))
-        told = list(messages)
+        request = list(messages)
         for place, begins, items in self.placed:
             # The agent sends its own history, without ours; a shortened one has no place for it.
-            if place <= len(told) and _digest(told[:place]) == begins:
-                told[place:place] = items
+            if place <= len(request) and _digest(request[:place]) == begins:
+                request[place:place] = items
         if self.notes:
-            heard = [{"role": "user", "content": f"[Mission Control] {n}"} for n in self.notes]
+            added = [{"role": "user", "content": f"[Mission Control] {n}"} for n in self.notes]
             self.notes = []
-            self.place(told, heard)
-            told += heard
-        return told
+            self.place(request, added)
+            request += added
+        return request
 
     def place(self, messages: Sequence[Any], items: list[Any]) -> None:
         """Remember what the model is told after these messages."""
@@ -224,6 +223,7 @@ class _Run:
             return True
         if not any(going):
             return False
+        # Those that may run reach the agent; why the others did not is in the next request.
         message.tool_calls = [call for call, goes in zip(calls, going, strict=True) if goes]
         self.notes += [self.instead.pop(call.id) for call in calls if call.id in self.instead]
         return True
@@ -241,11 +241,11 @@ class _Run:
     def answered_instead(self, message: Any) -> list[Any]:
         """What the model called, and what it reads in place of the results."""
         calls = list(message.tool_calls)
-        told = [message.model_dump(exclude_none=True)]
+        exchange = [message.model_dump(exclude_none=True)]
         for call in calls:
             text = self.instead.pop(call.id)
-            told.append({"role": "tool", "tool_call_id": call.id, "content": text})
-        return told
+            exchange.append({"role": "tool", "tool_call_id": call.id, "content": text})
+        return exchange
 
 
 def _session_of(kwargs: Mapping[str, Any]) -> str | None:
@@ -258,8 +258,8 @@ def _session_of(kwargs: Mapping[str, Any]) -> str | None:
 
 def _digest(messages: Sequence[Any]) -> str:
     """Tell one beginning of a conversation from another."""
-    told = [(_get(one, "role"), _text(one), _get(one, "tool_call_id")) for one in messages]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    parts = [(_get(one, "role"), _text(one), _get(one, "tool_call_id")) for one in messages]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _answer(response: Any, text: str) -> None:

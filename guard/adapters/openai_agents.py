@@ -130,8 +130,8 @@ class MissionControl(RunHooks):
             parts = [
                 part for item in response.output for part in getattr(item, "content", None) or ()
             ]
-            said = "\n".join(part.text for part in parts if getattr(part, "text", None))
-            await self._say(said or "(no text)", agent=agent.name, **facts)
+            answer = "\n".join(part.text for part in parts if getattr(part, "text", None))
+            await self._say(answer or "(no text)", agent=agent.name, **facts)
 
     async def _filter(self, data: Any) -> Any:
         """Put messages where they came up, in this and every later request."""
@@ -147,9 +147,9 @@ class MissionControl(RunHooks):
                 items.insert(place, item)
         notes, self._notes = self._notes, []
         for note in notes:
-            heard = {"role": "user", "content": f"[Mission Control] {note}"}
-            self._placed.append((len(items), heard))
-            items.append(heard)
+            added = {"role": "user", "content": f"[Mission Control] {note}"}
+            self._placed.append((len(items), added))
+            items.append(added)
         return dataclasses.replace(model_data, input=items)
 
     # --- tools ---------------------------------------------------------------
@@ -171,8 +171,9 @@ class MissionControl(RunHooks):
         # A hook of the SDK's cannot keep a call from running: its function is made to answer.
         # A computer, shell or patch tool has none of ours.
         if not hasattr(tool, "on_invoke_tool"):
-            told = f"{tool.name} was not run, and cannot be answered instead: {go.text}"
-            raise CannotAnswer(told)
+            raise CannotAnswer(
+                f"{tool.name} was not run, and cannot be answered instead: {go.text}"
+            )
         if not isinstance(tool.on_invoke_tool, _Gate):
             tool.on_invoke_tool = _Gate(tool.on_invoke_tool)
         tool.on_invoke_tool.instead[call_id] = go.text
@@ -207,8 +208,8 @@ class MissionControl(RunHooks):
     def _open(self) -> AsyncSession:
         """The session; it opens the run with its first turn."""
         if self._session is None:
-            told = {"goal": self._asked or ""} | self._opening
-            self._session = AsyncSession(self._name, **told)
+            own = {"goal": self._asked or ""}
+            self._session = AsyncSession(self._name, **own | self._opening)
         return self._session
 
 
@@ -219,6 +220,7 @@ class _Gate:
         self._invoke = invoke
         self.instead: dict[str, str] = {}
 
+    # Whatever else is read of a tool's function is found on the one behind the gate.
     def __getattr__(self, name: str) -> Any:
         return getattr(self._invoke, name)
 

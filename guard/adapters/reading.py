@@ -56,11 +56,11 @@ def read_head(body: Body, *, agent: str, session: str = "session_id") -> tuple[s
     Raises:
         UnreadableHook: It has no `hook_event_name`, or no field `session`.
     """
-    name, told = text(body, "hook_event_name"), text(body, session) or text(body, "session_id")
+    name, named = text(body, "hook_event_name"), text(body, session) or text(body, "session_id")
     # `guard doctor` probes from outside any session.
-    if not name or not (told or name == PROBE):
+    if not name or not (named or name == PROBE):
         raise UnreadableHook(f"A {agent} hook body has hook_event_name and {session}.")
-    return name, told
+    return name, named
 
 
 def read_call(body: Body, *, paths: Sequence[str] = (), **more: Any) -> Turn | None:
@@ -75,9 +75,9 @@ def read_call(body: Body, *, paths: Sequence[str] = (), **more: Any) -> Turn | N
     if not tool:
         return None
     # Most give an object; a lone text gets a name of ours, so that rules find arguments alike.
-    told = args if isinstance(args, dict) else {"input": args}
-    files = tuple(path for name in paths if (path := text(told, name)))
-    return Turn(role=Role.ASSISTANT, tool=tool, args=told, files=files, **more)
+    given = args if isinstance(args, dict) else {"input": args}
+    files = tuple(path for name in paths if (path := text(given, name)))
+    return Turn(role=Role.ASSISTANT, tool=tool, args=given, files=files, **more)
 
 
 def read_prompt(body: Body, *, id_field: str, role: Role = Role.USER) -> Turn | None:
@@ -90,15 +90,15 @@ def read_prompt(body: Body, *, id_field: str, role: Role = Role.USER) -> Turn | 
 
 def read_answer(body: Body) -> Turn | None:
     """Read what the agent said last, if a body tells it."""
-    said = text(body, "last_assistant_message")
+    last = text(body, "last_assistant_message")
     # No key: the agent may say the same twice.
-    return Turn(role=Role.ASSISTANT, agent=named_subagent(body), content=said) if said else None
+    return Turn(role=Role.ASSISTANT, agent=named_subagent(body), content=last) if last else None
 
 
 def forwarded_calls(body: Body) -> list[dict[str, Any]] | None:
     """Return the model calls our forwarder found; None: it had no transcript to look in."""
-    told = mapping(body.get("guard")).get("model_calls")
-    return [row for row in told if isinstance(row, dict)] if isinstance(told, list) else None
+    calls = mapping(body.get("guard")).get("model_calls")
+    return [row for row in calls if isinstance(row, dict)] if isinstance(calls, list) else None
 
 
 def named_subagent(body: Body) -> str | None:

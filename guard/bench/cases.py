@@ -75,6 +75,7 @@ def read_cases(folder: Path) -> list[Case]:
     for path in sorted(folder.glob("*.json")):
         try:
             found += [_read(row) for row in json.loads(path.read_text())["cases"]]
+        # Passed over, a broken suite would leave its cases out of the count unseen.
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UnreadableRecording(str(path), "is no suite of scenarios") from error
     if not found:
@@ -100,6 +101,7 @@ def count_agreement(rulings: Iterable[Ruling]) -> dict[str, dict[str, int]]:
 
 
 def _read(row: Mapping[str, Any]) -> Case:
+    # A turn of no known form stays as None: later ones keep the places `at_turn` counts.
     turns = tuple(read_turn(turn, seq=place) for place, turn in enumerate(row["turns"]))
     expected = row["expected"]
     return Case(

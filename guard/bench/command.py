@@ -98,10 +98,12 @@ class Benched:
 
     def wrong(self) -> list[Trial]:
         """Give the runs that were missed, alarmed early or falsely."""
+        # A stuck run that was found is right, whatever came before: false alarms are counted apart.
         fine = {Outcome.FOUND, Outcome.QUIET}
         return [trial for trial in self.own if trial.outcome(self.slack) not in fine]
 
 
+# By source too: runs of two sources may have one name.
 def _label(trial: Trial) -> tuple[str, str]:
     return trial.labelled.source, trial.labelled.run
 
@@ -148,6 +150,7 @@ def run(args: argparse.Namespace) -> int:
     # Some rules log every loop they see: that would drown the tables.
     logging.getLogger("guard").addHandler(logging.NullHandler())
     try:
+        # A measurement of its own: its figures stand on other alarms than all the tables.
         if args.path and args.oracle:
             sys.stdout.write(_ask(args))
             return 0
@@ -212,9 +215,9 @@ def _ask(args: argparse.Namespace) -> str:
     left_out = leave_one_source_out(read_all(runs, policy), policy)
     if args.json:
         sources = {name: one.as_row() for name, one in reach.by_source().items()}
-        told = {**reach.as_row(), "by_source": sources, "careful": careful.as_row()}
-        told["leave_one_source_out"] = left_out
-        return json.dumps(told, indent=1) + "\n"
+        found = {**reach.as_row(), "by_source": sources, "careful": careful.as_row()}
+        found["leave_one_source_out"] = left_out
+        return json.dumps(found, indent=1) + "\n"
     named = {"all": reach, **reach.by_source()}
     rows = [(name, *_reach_cells(one.as_row())) for name, one in named.items()]
     rows += [

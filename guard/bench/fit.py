@@ -127,6 +127,7 @@ class Worth:
     def objective(self) -> float:
         """Points of loops found, less what false alarms cost."""
         share = sum(self.found.values()) / max(1, sum(self.stuck.values()))
+        # Half by source, half by run: neither a source of many runs nor one of few decides alone.
         return 50 * (self.macro + share) - COST_OF_A_FALSE_ALARM * self.false_per_1000
 
 
@@ -140,6 +141,7 @@ def trace(labelled: Labelled, recording: Recording, policy: Policy) -> Traced:
         known = len(engine.history.steps)
         assessment = engine.observe(turn)
         steps, weights = engine.history.steps, engine.history.weights
+        # The history was cleared: a person spoke, or another session began.
         if not steps:
             freshly = True
             continue
@@ -148,6 +150,7 @@ def trace(labelled: Labelled, recording: Recording, policy: Policy) -> Traced:
         if known == len(steps) and last is not None and last.seq == steps[-1].seq and marks:
             freshly = marks.pop().is_fresh  # its answer
         last, weight = steps[-1], weights[-1]
+        # All rules but the score's own, which is what is being fitted.
         rules = [signal for signal in assessment.signals if signal.detector != _DETECTOR]
         marks.append(
             Mark(
@@ -173,8 +176,10 @@ def alarms_of(traced: Traced, weights: Weights) -> list[int]:
         if mark.is_fresh:
             done = []
         done.append(weight_of(weights, mark.repeats, mark.brings, begins=mark.begins))
+        # As in the engine: what adds nothing itself opens no card, whatever stands before it.
         trips = mark.is_held or (done[-1].gain > 0 and add_up(done[-SPAN:]) >= 1.0)
         if is_open:
+            # As `guard.replay` closes a card: the agent got on, and its streaks start afresh.
             if mark.recovers and not trips:
                 is_open, done = False, []
         elif trips:
@@ -196,6 +201,7 @@ def weigh_up(traces: Iterable[Traced], weights: Weights) -> Worth:
         false += sum(at not in labelled.weak for at in alarms if at not in inside)
         if labelled.parts:
             stuck[labelled.source] = stuck.get(labelled.source, 0) + 1
+            # Once, however often it alarms inside: what counts is whether anybody was asked.
             found[labelled.source] = found.get(labelled.source, 0) + bool(inside)
     return Worth(found, stuck, false, healthy)
 
@@ -215,6 +221,7 @@ def fit(traces: Sequence[Traced], start: Weights) -> dict[str, float]:
                 # Better by more than rounding: else equal weights would chase each other.
                 if objective > worth + 1e-9:
                     best, worth = tried, objective
+        # A whole round moved no weight: neither would another.
         if worth == before:
             break
     return best

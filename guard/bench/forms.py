@@ -15,14 +15,14 @@ from typing import NamedTuple
 from guard.turn import Role, Turn
 
 
-class Told(NamedTuple):
+class FormTurn(NamedTuple):
     """A turn of a form, and the position of the recorded turn that it tells of."""
 
     origin: int
     turn: Turn
 
 
-Form = Callable[[Sequence[Turn | None]], list[Told]]
+Form = Callable[[Sequence[Turn | None]], list[FormTurn]]
 
 _ENVIRONMENT = "environment"
 # Enough that no agent sees two neighbouring turns of a loop.
@@ -38,12 +38,12 @@ _DROPPED = frozenset({"the", "a", "an", "of", "to", "is", "was", "has", "been", 
 
 
 def _each(change: Callable[[int, Turn], list[Turn]]) -> Form:
-    def tell(turns: Sequence[Turn | None]) -> list[Told]:
+    def tell(turns: Sequence[Turn | None]) -> list[FormTurn]:
         return [
-            Told(place, told)
+            FormTurn(place, changed)
             for place, turn in enumerate(turns)
             if turn is not None
-            for told in change(place, turn)
+            for changed in change(place, turn)
         ]
 
     return tell
@@ -110,8 +110,8 @@ def as_text(place: int, turn: Turn) -> list[Turn]:
     if turn.tool is None or turn.role is Role.TOOL:
         return [turn]
     call = f"{turn.tool} {json.dumps(dict(turn.args or {}), default=str)}"
-    said = f"{turn.content}\n{call}" if turn.content else call
-    return [replace(turn, tool=None, args=None, content=said)]
+    text = f"{turn.content}\n{call}" if turn.content else call
+    return [replace(turn, tool=None, args=None, content=text)]
 
 
 # As models without tool calls are used: what came back is told in the user's name.
@@ -120,6 +120,7 @@ def written(place: int, turn: Turn) -> list[Turn]:
     if not answer:
         return [turn]
     args = dict(turn.args or {})
+    # Two ways of writing a call: a command between fences as mini-swe-agent, else JSON in tags.
     alone = args.get("command") if len(args) == 1 else None
     if isinstance(alone, str) and _FENCE not in alone:
         call = f"{_FENCE}bash\n{alone}\n{_FENCE}"
@@ -129,9 +130,9 @@ def written(place: int, turn: Turn) -> list[Turn]:
         named = json.dumps({"name": turn.tool, "arguments": args}, default=str)
         call = f"<tool_call>\n{named}\n</tool_call>"
         report = f"<tool_response>\n{answer}\n</tool_response>"
-    said = f"{turn.content or ''}\n\n{call}"
-    told = replace(_call_alone(turn), tool=None, args=None, content=said)
-    return [told, Turn(role=Role.USER, content=report)]
+    text = f"{turn.content or ''}\n\n{call}"
+    asked = replace(_call_alone(turn), tool=None, args=None, content=text)
+    return [asked, Turn(role=Role.USER, content=report)]
 
 
 # Each call is asked for by another agent: repeats stand one turn further apart.
@@ -154,30 +155,30 @@ def shared_out(place: int, turn: Turn) -> list[Turn]:
 
 
 # What a harness writes when its context is full: no person spoke.
-def restarted(turns: Sequence[Turn | None]) -> list[Told]:
-    told = as_is(turns)
-    middle = len(told) // 2
+def restarted(turns: Sequence[Turn | None]) -> list[FormTurn]:
+    whole = as_is(turns)
+    middle = len(whole) // 2
     if not middle:
-        return told
+        return whole
     summary = Turn(
         role=Role.USER,
         content="This session is being continued from a previous conversation that ran out of "
         "context. Please continue from where we left it off without asking further questions.",
     )
-    return [*told[:middle], Told(told[middle].origin, summary), *told[middle:]]
+    return [*whole[:middle], FormTurn(whole[middle].origin, summary), *whole[middle:]]
 
 
 # Names that say nothing: no rule may rest on what a tool is called.
-def renamed(turns: Sequence[Turn | None]) -> list[Told]:
+def renamed(turns: Sequence[Turn | None]) -> list[FormTurn]:
     names: dict[str, str] = {}
-    told = []
+    changed = []
     for place, turn in as_is(turns):
         if turn.tool is None:
-            told.append(Told(place, turn))
+            changed.append(FormTurn(place, turn))
         else:
             name = names.setdefault(turn.tool, f"tool_{len(names)}")
-            told.append(Told(place, replace(turn, tool=name)))
-    return told
+            changed.append(FormTurn(place, replace(turn, tool=name)))
+    return changed
 
 
 # An id made anew for each call: equal calls have different arguments.

@@ -94,6 +94,7 @@ def read_corpus(folder: Path) -> Corpus:
                 name = Path(str(row.get("run"))).name
                 headers.append((row, folder / "runs" / f"{name}.jsonl"))
         else:
+            # Sorted: figures must not hang on the order in which a file system lists its files.
             for path in sorted(folder.rglob("*.jsonl")):
                 with path.open(encoding="utf-8", errors="replace") as lines:
                     headers.append((_object(lines.readline()), path))
@@ -117,6 +118,7 @@ def _object(line: str) -> Mapping[str, Any]:
 
 
 def _label(header: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    # Without the word nobody has looked at the run; where it is null, somebody could not tell.
     label = header.get("label")
     return label if isinstance(label, dict) and "looping" in label else None
 
@@ -128,9 +130,9 @@ def _read(header: Mapping[str, Any], path: Path) -> Labelled | None:
     if not isinstance(looping, bool) or (looping and not isinstance(start, int)):
         return None
     listed = [one for one in _list(label.get("stretches")) if isinstance(one, dict)]
-    told = [_stretch(one.get("start"), one.get("evident"), one.get("end")) for one in listed]
+    given = [_stretch(one.get("start"), one.get("evident"), one.get("end")) for one in listed]
     # Where no stretch is told: the main one, to the run's end.
-    stretches = told or [_stretch(start, label.get("evident_at"), None)]
+    stretches = given or [_stretch(start, label.get("evident_at"), None)]
     return Labelled(
         run=str(header.get("run") or path.stem),
         source=read_text(header.get("source")) or "unnamed",

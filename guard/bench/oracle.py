@@ -56,8 +56,8 @@ class Oracle:
         at = max(turn.seq or 0 for turn in case.history)
         self.asked.append(at)
         loop = is_loop(self.labelled, at, careful=self.careful)
-        said = Verdict(judge=self.name, loop=loop, confidence=1.0, reason="the label")
-        return Ruling(asked=self.name, verdict=said)
+        verdict = Verdict(judge=self.name, loop=loop, confidence=1.0, reason="the label")
+        return Ruling(asked=self.name, verdict=verdict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +102,7 @@ def sum_up(
     spans: Sequence[Span],
 ) -> Asked:
     """Hold questions against the labels; `cards` stand open from one turn to another."""
+    # A card that stands open when a stretch begins has asked about it already.
     reached = sum(
         any(
             opened <= last and (closed is None or closed >= first - SLACK)
@@ -120,6 +121,7 @@ def find_spans(labelled: Labelled, recording: Recording) -> list[Span]:
     for stretch in labelled.parts:
         # Up to the turn before the attempt that comes too late.
         later = [at for at in attempts if at > stretch.evident]
+        # Where fewer attempts follow, any question until the end is in time.
         last = later[IN_TIME] - 1 if len(later) > IN_TIME else len(recording.turns) - 1
         if stretch.end is not None:
             last = min(last, stretch.end + SLACK)
@@ -194,7 +196,7 @@ def ask_all(runs: Sequence[Labelled], policy: Policy, *, careful: bool = False) 
     Raises:
         UnreadableRecording: a labelled run has no readable turn file.
     """
-    told = progress(runs, total=len(runs), what="runs asked about")
+    shown = progress(runs, total=len(runs), what="runs asked about")
     return Reach(
-        tuple(ask_about(one, read_recording(one.path), policy, careful=careful) for one in told)
+        tuple(ask_about(one, read_recording(one.path), policy, careful=careful) for one in shown)
     )

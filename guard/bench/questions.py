@@ -25,6 +25,7 @@ MOST_QUESTIONS = 15.0
 """In 1,000 healthy turns, where a choice is made: sources it has not seen ask more."""
 _SHARES = (0.3, 0.4, 0.5, 0.6)
 _DROUGHTS = (5, 6, 7, 8, 10, 12)
+# Sums of tenths miss a whole number by less than this.
 _ROUNDING = 1e-9
 
 
@@ -55,6 +56,7 @@ def foresee(run: Read, choice: Choice, policy: Policy, *, careful: bool = False)
     """Say what a choice would ask about a run, and what comes of it with the oracle."""
     labelled, limit = run.traced.labelled, evidence_limit(policy)
     asked, cards = list[int](), list[tuple[int, int | None]]()
+    # As if a question had been asked long ago: the first need not wait.
     doubt, last, is_open = _Doubt(choice, limit), -policy.judge.every, False
     for mark in run.traced.marks:
         if mark.is_fresh:
@@ -69,10 +71,12 @@ def foresee(run: Read, choice: Choice, policy: Policy, *, careful: bool = False)
         if not trips and not doubt.asks(is_due=mark.place - last >= policy.judge.every):
             continue
         asked.append(mark.place)
+        # A trip is put to the judge at once, and no suspicion waits for it.
         last = last if trips else mark.place
         if is_loop(labelled, mark.place, careful=careful):
             cards.append((mark.place, None))
             is_open = True
+        # Let go: its streaks start afresh, or the next attempt would trip again.
         elif trips:
             doubt = _Doubt(choice, limit)
     alarms = tuple(opened for opened, _ in cards)
@@ -105,6 +109,7 @@ class _Doubt:
         worth = self._evidence / (self._choice.share * self._limit)
         worth += self._in_vain / self._choice.drought + _ROUNDING
         asks = is_due and worth >= self._reached + 1
+        # Down as well as up: a doubt that fell away and comes back is worth a question anew.
         if asks or worth < self._reached:
             self._reached = int(worth)
         return asks
@@ -153,6 +158,8 @@ def choose(foreseen: Mapping[Choice, Foreseen], sources: Sequence[str]) -> Choic
         plain, careful = foreseen[choice]
         asks = _together(plain, sources).per_1000
         reached = _reached(plain, sources) + _reached(careful, sources)
+        # Whatever keeps to the questions allowed beats all that does not. Rounded, so that of
+        # equals the first is taken.
         return asks <= MOST_QUESTIONS, round(reached, 6)
 
     return max(foreseen, key=worth)

@@ -89,6 +89,7 @@ class Trial:
     @property
     def healthy_turns(self) -> int:
         """Turns in which an alarm would be false: those outside every stuck stretch."""
+        # Without slack: it forgives an alarm beside a stretch, and takes no healthy turn away.
         return sum(self._stretch(at, 0) is None for at in range(self.turns))
 
     def _stretch(self, at: int, slack: int) -> Stretch | None:
@@ -168,6 +169,7 @@ def score(trials: Iterable[Trial], *, slack: int = SLACK) -> Score:
     counts = Counter(trial.outcome(slack) for trial in trials)
     delays = sorted(delay for trial in trials if (delay := trial.delay(slack)) is not None)
     wrong = [(trial.turns - 1, at) for trial in trials for at in trial.false_alarms(slack)]
+    # Turn by turn over all runs: a run's own median would hide the slow turns of long ones.
     us = sorted(took for trial in trials for took in trial.us)
     return Score(
         stuck=counts[Outcome.FOUND] + counts[Outcome.EARLY] + counts[Outcome.MISSED],
@@ -233,6 +235,7 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
     >>> quantile([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 0.9)
     9
     """
+    # One of the values, not between two: a delay is a whole number of turns.
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
 
 
@@ -242,6 +245,7 @@ def wilson(found: int, of: int) -> tuple[float, float]:
     >>> [round(end, 2) for end in wilson(9, 10)]
     [0.6, 0.98]
     """
+    # The plain normal interval has no width where all of a few runs are found.
     share, square = found / of, _Z * _Z
     middle = share + square / (2 * of)
     spread = _Z * math.sqrt(share * (1 - share) / of + square / (4 * of * of))

@@ -62,10 +62,10 @@ def try_forms(runs: Sequence[Labelled], policy: Policy) -> dict[str, list[Trial]
     for labelled in progress(runs, total=len(runs), what="runs in every form"):
         recording = read_recording(labelled.path)
         for name, tell in FORMS.items():
-            told = tell(recording.turns)
-            replayed = replay(replace(recording, turns=tuple(one.turn for one in told)), policy)
+            retold = tell(recording.turns)
+            replayed = replay(replace(recording, turns=tuple(one.turn for one in retold)), policy)
             # Back to the recorded turn, which is what the label speaks of.
-            alarms = [told[alarm.index].origin for alarm in replayed.alarms]
+            alarms = [retold[alarm.index].origin for alarm in replayed.alarms]
             trials[name].append(
                 Trial(labelled=labelled, turns=len(recording.turns), alarms=tuple(alarms))
             )
@@ -99,6 +99,7 @@ def count_turns(trials: Iterable[Trial], at: int) -> list[Trial]:
         Trial(
             labelled=trial.labelled,
             turns=trial.turns,
+            # A run that is over by then has no such turn.
             alarms=(at,) if trial.turns > at else (),
             detector=f"turn {at}",
         )

@@ -99,30 +99,32 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> Connection
         bare,
         fail=fail,
         via=args.via or adapter.vias[0],
+        # An agent's time-out that is over before the server's hold would let the call run.
         hold_s=max(HOOK_HOLD_S, longest_s),
         defer_s=args.defer_after,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectSaid:
+class ProjectSettings:
     """What the server says of the project a key belongs to."""
 
     fail: Literal["open", "closed"]
     hold_limit: int
 
 
-def project_of(connection: Connection) -> ProjectSaid | None:
+def project_of(connection: Connection) -> ProjectSettings | None:
     """Ask the server about our project; None: it is away, or says nothing of it."""
     try:
         answer = forward(connection, {"hook_event_name": PROBE, "session_id": ""})
     except (ServerAway, ServerRefused, ValueError):
         return None
-    told = answer.get("missioncontrol") if isinstance(answer, dict) else None
-    if not isinstance(told, dict) or not isinstance(told.get("hold_limit"), int):
+    # Another program at this address may answer too, and an older server tells less.
+    project = answer.get("missioncontrol") if isinstance(answer, dict) else None
+    if not isinstance(project, dict) or not isinstance(project.get("hold_limit"), int):
         return None
-    fail: Literal["open", "closed"] = "closed" if told.get("fail") == "closed" else "open"
-    return ProjectSaid(fail=fail, hold_limit=told["hold_limit"])
+    fail: Literal["open", "closed"] = "closed" if project.get("fail") == "closed" else "open"
+    return ProjectSettings(fail=fail, hold_limit=project["hold_limit"])
 
 
 def _connection_at(client: str, place: str) -> Connection | None:
@@ -183,6 +185,7 @@ def _connect(adapter: Adapter, file: SettingsFile, connection: Connection, *, ye
         say(excluded)
     with undoable(file.path, is_theirs=not adapter.settings.subscribed(before)):
         file.write(after)
+    # After the hooks: a key that no hook uses would be left behind where writing them failed.
     remember(connection)
     away = (
         "its tools run (fail open)"

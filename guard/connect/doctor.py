@@ -10,8 +10,8 @@ from pathlib import Path
 from guard.adapters import adapter_of
 from guard.adapters.base import Finding, Hooks
 from guard.adapters.hook import PROBE
-from guard.adapters.said import FORWARDER_EARLY_S
-from guard.connect.command import ProjectSaid, add_place_arguments, project_of
+from guard.adapters.hook_wiring import FORWARDER_EARLY_S
+from guard.connect.command import ProjectSettings, add_place_arguments, project_of
 from guard.connect.settings_file import settings_file
 from guard.errors import GuardError, ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
@@ -54,6 +54,7 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
             server = Finding(what="server", works=True, because=because)
         except (ServerAway, ServerRefused, ValueError) as error:
             server = Finding(what="server", works=False, because=f"{connection.url}: {error}")
+    # Not asked of a server that just did not answer: it would be waited for a second time.
     project = project_of(connection) if connection and server.works else None
     # Whatever the settings say, no hook does anything without a server that answers.
     abilities = [
@@ -73,7 +74,7 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
     return [settings, *local, server, *agreed, *abilities]
 
 
-def _agreed(connection: Connection, project: ProjectSaid) -> list[Finding]:
+def _agreed(connection: Connection, project: ProjectSettings) -> list[Finding]:
     """Check that no time-out ends a hold before the server does, and what failing means."""
     forwarder_s = connection.hold_s - FORWARDER_EARLY_S
     away = "runs" if connection.fail == "open" else "is blocked"

@@ -55,6 +55,7 @@ def found_agents(home: Path, *, path: str | None = None) -> list[FoundAgent]:
     here = []
     for client, trace in TRACES.items():
         folder = home / trace.folder
+        # Either will do: one just installed has no folder yet, and some are on no PATH of ours.
         if folder.is_dir() or shutil.which(trace.program, path=path):
             changes = _changes(folder / trace.sessions, trace.depth) if trace.sessions else ()
             newest = max(islice(changes, MOST_LOOKED_AT), default=None)

@@ -137,6 +137,7 @@ def keep_out_of_git(path: Path) -> str | None:
         raise ConnectRefused(f"Git would take up {path}, and its exclude file cannot be found.")
     # Not .gitignore, which is the project's own and would be committed.
     exclude, line = root / where.strip(), f"/{path.relative_to(root).as_posix()}"
+    # Resolved as in `exclude_file`: `disconnect` looks for what was written under this name.
     exclude = exclude.resolve()
     with undoable(exclude):
         exclude.parent.mkdir(parents=True, exist_ok=True)

@@ -42,6 +42,7 @@ def exchange(url: str, code: str, *, name: str) -> str:
     """
     here = platform.node() or "this machine"
     body = {"code": code, "name": f"{name} on {here}"[:100], "on": here[:100]}
+    # Without a key, which is what the code is exchanged for.
     try:
         carrier = HttpTransport(url, "")
     except ValueError as error:

@@ -46,6 +46,7 @@ def undoable(path: Path, *, is_theirs: bool = True) -> Iterator[None]:
     wanted = (*path.parents, *_file().parents)
     missing = tuple(str(folder) for folder in wanted if not folder.exists())
     if not path.exists():
+        # No mode to go back to; a file of ours is its owner's alone, since it may hold a key.
         found = Before(content=None, mode=0o600, folders=missing)
     else:
         content = base64.b64encode(path.read_bytes()).decode()
@@ -69,6 +70,7 @@ def put_back(path: Path) -> bool:
         path.unlink()
     else:
         write_private(path, base64.b64decode(before.content))
+        # After it is written: `write_private` gives the file to its owner alone.
         path.chmod(before.mode)
     return True
 
@@ -104,9 +106,9 @@ def _file() -> Path:
 def _kept() -> dict[str, Before]:
     try:
         # Unreadable, it only keeps us from going back byte for byte: our hooks still come out.
-        told: Any = json.loads(_file().read_bytes())
+        rows: Any = json.loads(_file().read_bytes())
         return {
-            path: Before(**{**row, "folders": tuple(row["folders"])}) for path, row in told.items()
+            path: Before(**{**row, "folders": tuple(row["folders"])}) for path, row in rows.items()
         }
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}

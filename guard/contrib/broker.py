@@ -52,6 +52,7 @@ class Broker(Detector):
 
     def examine(self, view: View) -> Signal | None:
         """Count the similar turns at the end of what was said."""
+        # What came back belongs to what a turn says, and it has not come yet.
         if view.history.last.proposed:
             return None
         turns = [step for step in view.history.steps if not step.proposed][-HISTORY:]
@@ -98,6 +99,7 @@ def text_of(step: Step) -> str:
     return "\n".join(part for part in parts if part)
 
 
+# Each turn is compared with five others, one after the other.
 @functools.lru_cache(maxsize=512)
 def words_in(text: str) -> frozenset[str]:
     """Give the set of words between white space, in lower case."""

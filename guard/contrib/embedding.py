@@ -56,10 +56,12 @@ def vectorise(text: str) -> Vector:
         weights[bucket] = weights.get(bucket, 0.0) + 1.0
         for gram in grams:
             weights[gram] = weights.get(gram, 0.0) + _GRAM_WEIGHT
+        # Multiplied, or two words would make one pair in either order.
         if before:
             pair = (before * 31 + bucket) & _BUCKETS
             weights[pair] = weights.get(pair, 0.0) + _PAIR_WEIGHT
         before = bucket
+    # Of an empty text there is nothing to divide, so that a length of 0 does no harm.
     length = math.sqrt(sum([weight * weight for weight in weights.values()], 0.0))
     return {bucket: weight / length for bucket, weight in weights.items()}
 

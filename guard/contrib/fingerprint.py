@@ -165,6 +165,7 @@ def _fixes(steps: Sequence[Step]) -> Iterator[_Mark]:
 
 
 def _print_of(step: Step, *, error: str | None = None) -> str:
+    # "Other" says nothing of what was done: two such actions are told apart by their verb.
     known = step.action_class if step.action_class != ActionClass.OTHER else f"other:{step.verb}"
     return fingerprint(
         action=known,
@@ -181,10 +182,9 @@ def _error_of(step: Step) -> str:
 
 def _is_action(step: Step) -> bool:
     """Tell an action from mere talk: a message counts where it names what it did."""
-    said = step.verbatim
-    return (
-        step.is_call or step.action_class != ActionClass.MESSAGE or bool(said.files or said.error)
-    )
+    verbatim = step.verbatim
+    names_action = bool(verbatim.files or verbatim.error)
+    return step.is_call or step.action_class != ActionClass.MESSAGE or names_action
 
 
 def _is_retry(step: Step) -> bool:

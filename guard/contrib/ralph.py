@@ -69,6 +69,7 @@ class Ralph(Detector):
 
     def examine(self, view: View) -> Signal | None:
         """Take one step of the loop: execute, success, loop; limits, completion."""
+        # In the order of the original: a loop ends the run before a limit does.
         if (loop := self._find_loop(view.history.steps)) is not None:
             return loop
         reached = limit_reached(self._limits or Budget(), view.spent)

@@ -51,14 +51,15 @@ def run(args: argparse.Namespace) -> int:
         policy = choose_policy(args.preset, args.policy)
     except GuardError as error:
         return _complain(str(error), 2)
+    # Another status than a wrong policy's: a script can tell the command's fault from the file's.
     try:
         found = explain(read_recording(args.file), args.turn, policy)
     except GuardError as error:
         return _complain(str(error), 1)
     if found is None:
         return _complain(f"{args.file}: no readable turn {args.turn}", 1)
-    said = json.dumps(as_mapping(found), indent=1) if args.json else as_text(found, policy)
-    sys.stdout.write(said + "\n")
+    text = json.dumps(as_mapping(found), indent=1) if args.json else as_text(found, policy)
+    sys.stdout.write(text + "\n")
     return 0
 
 
@@ -137,7 +138,8 @@ def _signal_as_mapping(signal: Signal | None) -> dict[str, Any] | None:
     evidence = signal.evidence
     return {
         "score": round(signal.score, 3),
-        "rung": _rung(signal),
+        # The key stays what it was, whatever the word: scripts read it.
+        "rung": _severity(signal),
         "turns": list(signal.turns),
         "repeats": evidence.repeats,
         "limit": evidence.limit,
@@ -164,10 +166,9 @@ def as_text(found: Explanation, policy: Policy) -> str:
                 measure += f", {evidence.repeats} of {evidence.limit}"
             if evidence.similarity is not None and evidence.threshold is not None:
                 measure += f", likeness {evidence.similarity:.2f} against {evidence.threshold:.2f}"
-            said = printable(evidence.summary)
-            parts.append(
-                f"{one.detector} ({signal.kind}): {measure}, severity {_rung(signal)}: {said}"
-            )
+            summary = printable(evidence.summary)
+            level = _severity(signal)
+            parts.append(f"{one.detector} ({signal.kind}): {measure}, severity {level}: {summary}")
     # Named too: that a rule ran and saw nothing is half of why a turn was not flagged.
     if silent := [one.detector for one in found.findings if not one.signal]:
         parts.append(f"silent: {', '.join(silent)}")
@@ -229,7 +230,7 @@ def _came(step: Step) -> str:
     return f"{'failure' if step.failed else 'answer'} {step.outcome.digest[-6:]}"
 
 
-def _rung(signal: Signal) -> str:
+def _severity(signal: Signal) -> str:
     """Name the severity that holds; one is reached at a score of 1 and not before."""
     if signal.score >= 1.0:
         return signal.severity.name.lower()

@@ -103,6 +103,7 @@ def explain(
         assessment=moment.assessment,
         verdict=moment.verdict,
     )
+    # A person's words are no step: there is nothing that rules could have seen.
     view, step = moment.witness.view, moment.witness.step_of(moment.assessment.seq)
     if view is None or step is None:
         return bare
@@ -136,6 +137,7 @@ def find_telling(recording: Recording, policy: Policy = DEFAULT_POLICY) -> int |
         if moment.result is Result.ALARM:
             return moment.place
         score = max((signal.score for signal in moment.assessment.signals), default=0.0)
+        # The later of equals: it has all the evidence that the earlier one had.
         if best is None or score >= best[0]:
             best = score, moment.place
     return None if best is None else best[1]
@@ -165,6 +167,7 @@ class _Watched(Engine):
     """An engine whose detectors can be asked what they saw."""
 
     def __init__(self, policy: Policy) -> None:
+        # Suspicions too, which the engine leaves out where there is no model to ask.
         super().__init__(policy, suspects=True)
         self._detectors = self.witness = _Witness(policy)
 
@@ -201,7 +204,15 @@ def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
         answers = () if is_open else answers_to(assessment, is_open=False)
         trip = next((signal for _, signal in answers if signal.trips), None)
         verdict = judge.rules(trip, seen) if trip else None
-        result = Result.HEARD if is_heard else _result(assessment, verdict, is_open=is_open)
+        if is_heard:
+            result = Result.HEARD
+        elif assessment.trip is None:
+            result = Result.NUDGE if assessment.signals else Result.QUIET
+        elif is_open:
+            result = Result.OPEN
+        else:
+            result = Result.DISMISSED if verdict and not verdict.loop else Result.ALARM
+        # Before the resets below: they empty the history that the moment's view shows.
         yield _Moment(
             place=place,
             assessment=assessment,
@@ -219,11 +230,3 @@ def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
         if result is Result.DISMISSED:
             engine.reset()
             since, began = place + 1, "the judge let the agent go"
-
-
-def _result(assessment: Assessment, verdict: Verdict | None, *, is_open: bool) -> Result:
-    if assessment.trip is None:
-        return Result.NUDGE if assessment.signals else Result.QUIET
-    if is_open:
-        return Result.OPEN
-    return Result.DISMISSED if verdict and not verdict.loop else Result.ALARM

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from guard.formats.fields import read_args, read_count, read_text, read_time
+from guard.formats.paired import PairedTurns
 from guard.formats.parallel import tell_apart
 from guard.formats.recording import Recording
 from guard.turn import Role, Turn, Usage
@@ -39,13 +40,12 @@ def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
     )
 
 
-class _Reader:
-    """Pairs calls with their results by id."""
+class _Reader(PairedTurns):
+    """Reads record by record, of the session and of its sub-agents."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.session: str | None = None
-        self.turns: list[Turn] = []
-        self._places: dict[str, int] = {}
         self._chains: dict[str, str] = {}
         self._sides = 0
 
@@ -64,17 +64,13 @@ class _Reader:
             self._take_assistant(row, message, blocks, agent=read_text(row.get("agentId")) or side)
         elif row.get("type") == "user":
             for block in blocks:
-                place = self._places.get(str(block.get("tool_use_id")))
-                if place is None or block.get("type") != "tool_result":
-                    continue
-                came, failed = block_text(block.get("content")), bool(block.get("is_error"))
-                # The same text as error and as result would say everything twice.
-                self.turns[place] = replace(
-                    self.turns[place],
-                    result=None if failed else came,
-                    error=(came or "failed") if failed else None,
-                )
-            said = "\n".join(
+                if block.get("type") == "tool_result":
+                    self.answer(
+                        str(block.get("tool_use_id")),
+                        block_text(block.get("content")),
+                        failed=bool(block.get("is_error")),
+                    )
+            spoken = "\n".join(
                 text
                 for block in blocks
                 if block.get("type") == "text" and (text := read_text(block.get("text")))
@@ -82,9 +78,9 @@ class _Reader:
             # Summaries, notices and orders to sub-agents come in the user's name as well.
             marks = ("isMeta", "isCompactSummary", "isSidechain", "parent_tool_use_id")
             is_machine = any(row.get(mark) for mark in marks)
-            if said and not is_machine and not said.startswith(_SPOKEN_BY_MACHINES):
+            if spoken and not is_machine and not spoken.startswith(_SPOKEN_BY_MACHINES):
                 at = read_time(row.get("timestamp"))
-                self._add(Turn(role=Role.USER, session=_session(row), content=said, ts=at))
+                self.add(Turn(role=Role.USER, session=_session(row), content=spoken, ts=at))
 
     def _side(self, row: Mapping[str, Any]) -> str | None:
         """Name the sub-agent a record is of; those without an id by the chain they stand in."""
@@ -125,16 +121,12 @@ class _Reader:
         )
         for block in blocks:
             if block.get("type") == "text" and (text := read_text(block.get("text"))):
-                self._add(replace(base, content=text))
+                self.add(replace(base, content=text))
             elif str(block.get("type")) in {"tool_use", "server_tool_use"}:
                 key = read_text(block.get("id"))
                 tool = read_text(block.get("name")) or "unknown"
-                self._add(replace(base, key=key, tool=tool, args=read_args(block.get("input"))))
-                if key:
-                    self._places[key] = len(self.turns) - 1
-
-    def _add(self, turn: Turn) -> None:
-        self.turns.append(replace(turn, seq=len(self.turns)))
+                turn = replace(base, key=key, tool=tool, args=read_args(block.get("input")))
+                self.add(turn, call=key)
 
 
 def _session(row: Mapping[str, Any]) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from guard.formats.claude_code import block_text
 from guard.formats.fields import read_answer, read_args, read_count, read_text, read_time
+from guard.formats.paired import PairedTurns
 from guard.formats.recording import Recording
 from guard.turn import Role, Turn, Usage
 
@@ -41,14 +42,13 @@ def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
     return Recording(run=reader.session or stem, turns=tuple(reader.turns), malformed=malformed)
 
 
-class _Reader:
+class _Reader(PairedTurns):
     """Pairs calls with outputs by `call_id`; usage goes to the latest turn."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.session: str | None = None
-        self.turns: list[Turn] = []
         self._model: str | None = None
-        self._places: dict[str, int] = {}
         self._counted: Mapping[str, Any] | None = None
 
     def take(self, row: Mapping[str, Any]) -> None:
@@ -75,10 +75,10 @@ class _Reader:
         """Take an item that `codex exec --json` printed when it was done."""
         kind, turn = str(item.get("type")), Turn(role=Role.ASSISTANT, key=read_text(item.get("id")))
         if kind == "agent_message" and (text := read_text(item.get("text"))):
-            self._add(replace(turn, content=text))
+            self.add(replace(turn, content=text))
         elif kind == "command_execution":
             code, text = item.get("exit_code"), read_text(item.get("aggregated_output")) or ""
-            self._add(
+            self.add(
                 replace(
                     turn,
                     tool="shell",
@@ -91,7 +91,7 @@ class _Reader:
             given = ("changes", "server", "arguments", "query")
             result = item.get("error") or item.get("result") or item.get("status")
             failed = item.get("status") == "failed"
-            self._add(
+            self.add(
                 replace(
                     turn,
                     tool=read_text(item.get("tool")) or kind,
@@ -108,7 +108,7 @@ class _Reader:
             role = {"user": Role.USER, "assistant": Role.ASSISTANT}.get(str(payload.get("role")))
             # Codex tells the model of its surroundings in the user's name.
             if text and role and not text.startswith(_SPOKEN_BY_MACHINES):
-                self._add(replace(turn, role=role, content=text))
+                self.add(replace(turn, role=role, content=text))
         elif kind in _CALLS:
             key = read_text(payload.get("call_id")) or read_text(payload.get("id"))
             tool = read_text(payload.get("name")) or str(payload.get("type"))
@@ -117,19 +117,12 @@ class _Reader:
             # A patch or a script is given as plain text.
             if args is None and isinstance(given, str):
                 args = {"input": given}
-            self._add(replace(turn, key=key, tool=tool, args=args, model=self._model))
-            if key:
-                self._places[key] = len(self.turns) - 1
+            turn = replace(turn, key=key, tool=tool, args=args, model=self._model)
+            self.add(turn, call=key)
         elif kind in _ANSWERS:
-            place = self._places.get(str(payload.get("call_id")))
-            if place is None:
-                return
             text, code = output_of(payload.get("output"))
-            self.turns[place] = replace(
-                self.turns[place],
-                result=None if code else text,
-                error=f"exit code {code}\n{text}" if code else None,
-            )
+            shown = f"exit code {code}\n{text}" if code else text
+            self.answer(str(payload.get("call_id")), shown, failed=bool(code))
 
     def _take_usage(self, info: object) -> None:
         last = info.get("last_token_usage") if isinstance(info, dict) else None
@@ -144,11 +137,9 @@ class _Reader:
         )
         if place is not None:
             turn = self.turns[place]
+            # Several model calls may end in one turn: thinking is told as none of its own.
             used = _usage(last) if turn.usage is None else turn.usage + _usage(last)
             self.turns[place] = replace(turn, usage=used, model=self._model, provider="openai")
-
-    def _add(self, turn: Turn) -> None:
-        self.turns.append(replace(turn, seq=len(self.turns)))
 
 
 def output_of(output: object) -> tuple[str, int]:

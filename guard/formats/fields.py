@@ -87,6 +87,7 @@ def read_answer(value: object) -> str | None:
     """Give what a tool returned as text; structured answers as JSON."""
     if value is None or isinstance(value, str):
         return value
+    # Sorted, so that one answer told in another order is one answer.
     try:
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
     except (TypeError, ValueError, RecursionError):

@@ -42,6 +42,7 @@ def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
         inner = (updated if isinstance(updated, dict) else row).get("messages")
         for message in inner if isinstance(inner, list) else [row]:
             if isinstance(message, dict) and str(message.get("type")) in _TYPES:
+                # By id, in the order in which they were first told: a dict keeps it.
                 messages[str(message.get("id", len(messages)))] = message
     turns: list[Turn] = []
     for message in messages.values():
@@ -80,6 +81,7 @@ def _call(base: Turn, call: Mapping[str, Any]) -> Turn:
         for part in result:
             response = part.get("functionResponse") if isinstance(part, dict) else None
             inner = response.get("response") if isinstance(response, dict) else part
+            # {"output": text} and {"error": text} alike: only what is in them was the answer.
             if isinstance(inner, dict) and len(inner) == 1:
                 inner = next(iter(inner.values()))
             texts.append(read_answer(inner) or "")

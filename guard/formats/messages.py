@@ -12,8 +12,9 @@ from typing import Any
 
 from guard.formats.claude_code import block_text
 from guard.formats.fields import read_answer, read_args, read_text, read_turn
+from guard.formats.paired import PairedTurns
 from guard.formats.recording import Recording
-from guard.turn import Role, Turn
+from guard.turn import Role
 
 Row = Mapping[str, Any]
 
@@ -75,22 +76,19 @@ def _blocks(message: Row) -> list[Row]:
     return [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
 
 
-class _Reader:
-    """Pairs calls with their results by id."""
-
-    def __init__(self) -> None:
-        self.turns: list[Turn] = []
-        self._places: dict[str, int] = {}
+class _Reader(PairedTurns):
+    """Reads message by message, whichever interface wrote it."""
 
     def take(self, message: Row, *, session: str | None) -> None:
         speaker = _speaker(message)
         if speaker is None:
             return
-        said = next((message[key] for key in ("content", "value", "text") if key in message), None)
+        named = ("content", "value", "text")
+        content = next((message[name] for name in named if name in message), None)
         turn = read_turn(
             {
                 "role": speaker,
-                "content": said,
+                "content": content,
                 "agent": message.get("name") if speaker == "assistant" else None,
                 "model": message.get("model"),
                 "ts": message.get("timestamp"),
@@ -102,8 +100,8 @@ class _Reader:
         # A list, so that each is put in its place. Anthropic's answers come in the user's name:
         # a message of nothing else is no person's.
         answered = [
-            self._put(
-                block.get("tool_use_id"),
+            self.answer(
+                str(block.get("tool_use_id")),
                 block_text(block.get("content")),
                 failed=bool(block.get("is_error")),
             )
@@ -112,31 +110,17 @@ class _Reader:
         ]
         if any(answered) and not turn.content:
             return
-        if turn.role is Role.TOOL and self._put(message.get("tool_call_id"), turn.content):
+        answers = str(message.get("tool_call_id"))
+        if turn.role is Role.TOOL and self.answer(answers, turn.content or "", failed=False):
             return
         calls = list(_calls(message))
         if turn.role is not Role.ASSISTANT or not calls:
-            self._add(turn)
+            self.add(turn)
         # What was said stands with the first of several calls, or it would be said again.
         for number, (key, tool, args) in enumerate(calls):
             words = turn.content if number == 0 else None
-            self._add(replace(turn, key=key, tool=tool, args=args, content=words or None))
-            if key:
-                self._places[key] = len(self.turns) - 1
-
-    def _put(self, key: object, text: str | None, *, failed: bool = False) -> bool:
-        place = self._places.get(str(key))
-        if place is None:
-            return False
-        self.turns[place] = replace(
-            self.turns[place],
-            result=None if failed else text or "",
-            error=(text or "failed") if failed else None,
-        )
-        return True
-
-    def _add(self, turn: Turn) -> None:
-        self.turns.append(replace(turn, seq=len(self.turns)))
+            called = replace(turn, key=key, tool=tool, args=args, content=words or None)
+            self.add(called, call=key)
 
 
 def _calls(message: Row) -> Iterable[tuple[str | None, str, Mapping[str, Any] | None]]:

@@ -15,6 +15,7 @@ from guard.formats.fields import (
     read_time,
     read_turn,
 )
+from guard.formats.paired import PairedTurns
 from guard.formats.recording import Recording
 from guard.turn import Role, Turn, Usage
 
@@ -65,12 +66,8 @@ def _rows(value: object) -> list[Row]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-class _Reader:
-    """Puts answers into the calls they answer."""
-
-    def __init__(self) -> None:
-        self.turns: list[Turn] = []
-        self._places: dict[str, int] = {}
+class _Reader(PairedTurns):
+    """Reads the steps, actions or events of one trajectory."""
 
     def take_step(self, step: Row) -> None:
         """Take a step of an ATIF trajectory."""
@@ -94,30 +91,31 @@ class _Reader:
             turn = replace(turn, usage=usage, cost_usd=read_money(metrics.get("cost_usd")))
         calls = _rows(step.get("tool_calls"))
         if not calls:
-            self._add(turn)
+            self.add(turn)
         for number, call in enumerate(calls):
             # What one model call used is told once.
             base = turn if number == 0 else replace(turn, content=None, usage=None, cost_usd=None)
             tool = read_text(call.get("function_name")) or "unknown"
             args = read_args(call.get("arguments"))
             key = read_text(call.get("tool_call_id"))
-            self._add(replace(base, key=key, tool=tool, args=args), key)
+            self.add(replace(base, key=key, tool=tool, args=args), call=key)
         observed = step.get("observation")
         results = _rows(observed.get("results")) if isinstance(observed, dict) else []
         for result in results:
             key = read_text(result.get("source_call_id"))
+            # Some harnesses leave the id out where there was one call.
             self._put(key or (str(calls[0].get("tool_call_id")) if calls else None), result)
 
     def take_action(self, step: Row) -> None:
         """Take an action of a SWE-agent trajectory, with what it observed."""
         action = read_text(step.get("action")) or ""
-        said = read_text(step.get("thought")) or read_text(step.get("response"))
-        turn = Turn(role=Role.ASSISTANT, content=said)
+        thought = read_text(step.get("thought")) or read_text(step.get("response"))
+        turn = Turn(role=Role.ASSISTANT, content=thought)
         if not action.strip():
-            self._add(turn)
+            self.add(turn)
             return
         observed = read_text(step.get("observation")) or ""
-        self._add(replace(turn, tool="bash", args={"command": action.strip()}, result=observed))
+        self.add(replace(turn, tool="bash", args={"command": action.strip()}, result=observed))
 
     def take_event(self, event: Row) -> None:
         """Take an action or an observation of OpenHands."""
@@ -129,39 +127,30 @@ class _Reader:
         args = dict(args) if isinstance(args, dict) else {}
         if action in _PASSED_OVER:
             return
-        said = read_text(args.pop("thought", None)) or None
+        # Out of the arguments: another thought makes no other call.
+        thought = read_text(args.pop("thought", None)) or None
         at = read_time(event.get("timestamp"))
         role = Role.USER if event.get("source") == "user" else Role.ASSISTANT
         if action in _WORDS:
-            words = said or read_text(args.get("content")) or read_text(event.get("message"))
-            self._add(Turn(role=role, content=words or "", ts=at))
+            words = thought or read_text(args.get("content")) or read_text(event.get("message"))
+            self.add(Turn(role=role, content=words or "", ts=at))
             return
-        told = {name: value for name, value in args.items() if value not in (None, "", False)}
+        # OpenHands writes every option of an action; those that are off say nothing.
+        given = {name: value for name, value in args.items() if value not in (None, "", False)}
         tool = "bash" if action == "run" else action
-        self._add(Turn(role=role, tool=tool, args=told, content=said, ts=at), str(event.get("id")))
+        turn = Turn(role=role, tool=tool, args=given, content=thought, ts=at)
+        self.add(turn, call=str(event.get("id")))
 
     def _put(self, key: str | None, answer: Row) -> None:
-        place = self._places.get(key or "")
-        if place is None:
-            return
         text = _text(answer.get("content")) or ""
         # By the version of OpenHands the exit code stands in the extras or in their metadata.
         extras = answer.get("extras")
         extras = extras if isinstance(extras, dict) else {}
-        told = extras.get("metadata")
-        code = (told if isinstance(told, dict) else extras).get("exit_code")
+        metadata = extras.get("metadata")
+        code = (metadata if isinstance(metadata, dict) else extras).get("exit_code")
         # -1 is a command that still runs.
         failed = answer.get("observation") == "error" or (isinstance(code, int) and code > 0)
-        self.turns[place] = replace(
-            self.turns[place],
-            result=None if failed else text,
-            error=text or "failed" if failed else None,
-        )
-
-    def _add(self, turn: Turn, key: str | None = None) -> None:
-        if key:
-            self._places[key] = len(self.turns)
-        self.turns.append(replace(turn, seq=len(self.turns)))
+        self.answer(key or "", text, failed=failed)
 
 
 def _text(value: object) -> str | None:

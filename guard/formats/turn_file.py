@@ -39,6 +39,7 @@ def read(rows: Iterable[Row | None], *, stem: str) -> Recording:
     for position, row in enumerate(lines):
         turns.append(None if row is None else read_turn(row, seq=position))
         if row is not None and turns[-1] is None:
+            # Entries are counted from 1 as editors do, and the header is a line of the file.
             unread.append(Unread(entry=position + (2 if header else 1), why="no_turn"))
     return Recording(
         run=str(name) if isinstance(name, str | int) and name != "" else stem,

@@ -21,7 +21,7 @@ from typing import Any
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
 from guard.adapters.claude_code import usage as claude_code_usage
-from guard.adapters.said import HookSaid
+from guard.adapters.hook_wiring import HookWiring
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks import idle, watcher
 from guard.hooks.forwarding import forward
@@ -57,15 +57,15 @@ def run(args: argparse.Namespace) -> int:
     """Forward the body on stdin; answers the exit status."""
     adapter, body = adapter_of(args.client), {}
     with contextlib.suppress(ValueError):
-        told = json.load(sys.stdin)
-        body = told if isinstance(told, dict) else {}
+        parsed = json.load(sys.stdin)
+        body = parsed if isinstance(parsed, dict) else {}
     connection = connection_for(args.client, directory_of(body) or Path.cwd())
     if connection is None:
         _complain(f"no connection for this directory; run `guard connect {args.client}`")
         return 0
-    said = said_by(adapter, connection)
+    wiring = wiring_of(adapter, connection)
     if args.idle:
-        return idle.wait_beside(adapter, connection, body, said)
+        return idle.wait_beside(adapter, connection, body, wiring)
     if args.usage:
         return _tell_usage(adapter, connection, body)
     if body.get("hook_event_name") in adapter.starts:
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         patience_s = connection.hold_s - FORWARDER_EARLY_S
         answered = end_when_unread()
     try:
-        answer = forward(connection, sent, timeout_s=patience_s, headers=said.headers())
+        answer = forward(connection, sent, timeout_s=patience_s, headers=wiring.headers())
     except (ServerAway, ServerRefused, ValueError) as error:
         _complain(f"{connection.url} did not take the hook: {error}")
         return BLOCKS if connection.fail == "closed" and _acts(adapter, body) else 0
@@ -105,17 +105,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _tell_usage(adapter: Adapter, connection: Connection, body: dict[str, Any]) -> int:
     """Tell of model calls; the answer is nobody's, and nobody waits for it."""
-    told = claude_code_usage.usage_body(body)
+    usage = claude_code_usage.usage_body(body)
     try:
-        forward(connection, told | adapter.look_up(told), timeout_s=REPORT_S)
+        forward(connection, usage | adapter.look_up(usage), timeout_s=REPORT_S)
     except (ServerAway, ServerRefused, ValueError) as error:
         _complain(f"{connection.url} did not take the hook: {error}")
     return 0
 
 
-def said_by(adapter: Adapter, connection: Connection) -> HookSaid:
+def wiring_of(adapter: Adapter, connection: Connection) -> HookWiring:
     """Say how this hook is wired, and how its agent was started."""
-    return HookSaid(
+    return HookWiring(
         via="command",
         fail=connection.fail,
         timeout_s=connection.hold_s,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from guard.adapters.base import Adapter
-from guard.adapters.said import HookSaid
+from guard.adapters.hook_wiring import HookWiring
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
 from guard.hooks.unread import end_when_unread
@@ -69,14 +69,14 @@ class Waiter:
 
 
 def wait_beside(
-    adapter: Adapter, connection: Connection, body: Mapping[str, Any], said: HookSaid
+    adapter: Adapter, connection: Connection, body: Mapping[str, Any], wiring: HookWiring
 ) -> int:
     """Wait for a message to this session; answers the exit status."""
     if not adapter.idle_event or not adapter.rests(os.environ):
         return RESTS
     waiter = Waiter(
-        ask=lambda told: forward(
-            connection, told, timeout_s=ASK_S + NETWORK_S, headers=said.headers()
+        ask=lambda question: forward(
+            connection, question, timeout_s=ASK_S + NETWORK_S, headers=wiring.headers()
         ),
     )
     question = {

@@ -111,8 +111,8 @@ class Watcher:
             else:
                 return
 
-    def _tell(self, **told: Any) -> Mapping[str, Any]:
-        answer = self.ask({"witness": self.witness, **told})
+    def _tell(self, **facts: Any) -> Mapping[str, Any]:
+        answer = self.ask({"witness": self.witness, **facts})
         return answer if isinstance(answer, Mapping) else {}
 
 
@@ -137,9 +137,9 @@ def leave_behind(adapter: Adapter, connection: Connection, body: Mapping[str, An
         names = ("session_id", "conversation_id", "cwd")
         whose = {name: body[name] for name in names if name in body}
 
-        def ask(told: dict[str, Any]) -> Any:
-            question = {"hook_event_name": BESIDE, **whose, **told}
-            patience_s = ANSWERS_WITHIN_S + float(told.get("wait", 0))
+        def ask(facts: dict[str, Any]) -> Any:
+            question = {"hook_event_name": BESIDE, **whose, **facts}
+            patience_s = ANSWERS_WITHIN_S + float(facts.get("wait", 0))
             return forward(connection, question, timeout_s=patience_s)
 
         Watcher(ask=ask, is_there=lambda: is_running(pid), session=session).stand_by()

@@ -60,10 +60,10 @@ def advise(case: Case) -> Advice | None:
     return next(filter(None, (rule(case, known) for rule in _RULES)), None)
 
 
-def _say(rule: str, *, sure: float | None = None, **told: object) -> Advice:
+def _say(rule: str, *, sure: float | None = None, **facts: object) -> Advice:
     """Put what the evidence names into a rule's words."""
     words = read_texts("advice.toml")[rule]
-    reason, fix = (words[part].format(**told) for part in ("reason", "fix"))
+    reason, fix = (words[part].format(**facts) for part in ("reason", "fix"))
     return Advice(words["sure"] if sure is None else sure, reason, fix)
 
 
@@ -172,18 +172,18 @@ def past_the_end(case: Case, known: Evidence) -> Advice | None:
     if len(known) < _MANY or len(_causes(known)) > 1:
         return None
     arguments = read_texts("paths.toml")["places"]
-    places = []
+    asked_at = []
     for turn, _ in known:
-        told = (
+        named_places = (
             f"{name} {named(str(value)[:60])}"
             for name, value in (turn.args or {}).items()
             if str(name).lower() in arguments and isinstance(value, int | str | list)
         )
-        places.append(next(told, None))
+        asked_at.append(next(named_places, None))
     # A long answer is a page, and the same one from everywhere is another trouble.
-    if known[-1][1].is_long or None in places or len(set(places)) < _MANY:
+    if known[-1][1].is_long or None in asked_at or len(set(asked_at)) < _MANY:
         return None
-    return _say("past_the_end", first=places[0], last=places[-1])
+    return _say("past_the_end", first=asked_at[0], last=asked_at[-1])
 
 
 def job_unmoved(case: Case, known: Evidence) -> Advice | None:
@@ -234,11 +234,11 @@ def call_failing(case: Case, known: Evidence) -> Advice | None:
     if not known or not known[-1][1].failed:
         return None
     turn, outcome = known[-1]
-    said, action = first_line(outcome.text), quoted(headline(turn))
+    complaint, action = first_line(outcome.text), quoted(headline(turn))
     if len({headline(one) for one, _ in known}) > 1 and len(_causes(known)) == 1:
-        short = quoted(cut(said, 60))
-        return _say("ways_failing", count=len(known), quote=quoted(said), short=short)
-    return _say("call_failing", count=len(known), quote=quoted(said), action=action)
+        short = quoted(cut(complaint, 60))
+        return _say("ways_failing", count=len(known), quote=quoted(complaint), short=short)
+    return _say("call_failing", count=len(known), quote=quoted(complaint), action=action)
 
 
 def _causes(known: Evidence) -> set[Hashable]:
@@ -260,7 +260,7 @@ def answer_known(case: Case, known: Evidence) -> Advice | None:
     if not known:
         return None
     turn = case.turns[-1]
-    # To repeat a deed is no question; its answer cannot be remembered instead.
+    # To repeat an action is no question; its answer cannot be remembered instead.
     if not asks(action_class(turn), turn.tool, command_of(turn)):
         return None
     summary = case.signal.evidence.summary

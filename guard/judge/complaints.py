@@ -54,14 +54,13 @@ def missing_name(text: str) -> MissingName | None:
     'usr'
     """
     head = text[:_READ_HEAD]
-    for told in read_texts("complaints.toml")["missing_name"]:
-        if match := _compile(told["pattern"]).search(head):
+    for sort in read_texts("complaints.toml")["missing_name"]:
+        if match := _compile(sort["pattern"]).search(head):
             name = next(group for group in match.groups() if group)
             suggested = (_first_match("suggested", head) or "").strip()
-            # A suggestion is the agent's environment speaking: only what reads as a name is passed
-            # on.
+            # The agent's environment speaks here: only what reads as a name is passed on.
             use = f"The error suggests {suggested}: use that." if is_name(suggested) else None
-            return MissingName(told["what"], name, use or told["remedy"])
+            return MissingName(sort["what"], name, use or sort["remedy"])
     return None
 
 
@@ -93,6 +92,7 @@ def failed_tests(text: str) -> frozenset[str]:
 def cause_of(text: str) -> str:
     """Quote the first line of a test run that says what is wrong."""
     lines = [line.strip() for line in text.splitlines()]
+    # pytest marks the lines that say what is wrong with an E.
     telling = [line for line in lines if re.match(r"E  |\w*(?:Error|Exception)\b", line)]
     return cut(telling[0].removeprefix("E").strip()) if telling else first_line(text)
 

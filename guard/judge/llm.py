@@ -69,10 +69,10 @@ class _Dialect:
 
     def without(self, detail: str) -> _Dialect | None:
         """Give up what the refusal speaks of, else the answer's form first."""
-        said = detail.lower()
-        if "max_completion_tokens" in said and self.limit == "max_tokens":
+        refusal = detail.lower()
+        if "max_completion_tokens" in refusal and self.limit == "max_tokens":
             return replace(self, limit="max_completion_tokens")
-        if "temperature" in said and self.is_cool:
+        if "temperature" in refusal and self.is_cool:
             return replace(self, is_cool=False)
         if self.form == "json_schema":
             return replace(self, form="json_object")
@@ -81,15 +81,15 @@ class _Dialect:
         return replace(self, is_cool=False) if self.is_cool else None
 
     def body(self, head_room: int) -> dict[str, Any]:
-        told: dict[str, Any] = {self.limit: head_room}
+        fields: dict[str, Any] = {self.limit: head_room}
         if self.is_cool:
-            told["temperature"] = 0
+            fields["temperature"] = 0
         if self.form == "json_schema":
             schema = {"name": "verdict", "strict": True, "schema": VERDICT_SCHEMA}
-            told["response_format"] = {"type": "json_schema", "json_schema": schema}
+            fields["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif self.form:
-            told["response_format"] = {"type": self.form}
-        return told
+            fields["response_format"] = {"type": self.form}
+        return fields
 
 
 class LLMJudge:
@@ -143,15 +143,15 @@ class LLMJudge:
         for head_room in (HEAD_ROOM, HEAD_ROOM * WIDER):
             try:
                 answer = self._post(model, case, head_room, deadline)
-                said = answer.get("usage") if isinstance(answer, Mapping) else None
+                counts = answer.get("usage") if isinstance(answer, Mapping) else None
                 name = answer.get("model") if isinstance(answer, Mapping) else None
                 named = name if isinstance(name, str) and name else model.model
                 # Counted before it is read: a useless answer is paid for as well.
                 try:
-                    usage = usage_of(said)
+                    usage = usage_of(counts)
                 except (TypeError, ValueError, AttributeError, OverflowError):
                     usage = Usage()
-                cost = _own_cost(said)
+                cost = _own_cost(counts)
                 if cost is None and usage.total:
                     # A proxy may answer with a name of its own; ours is priced then.
                     costs = (
@@ -173,6 +173,7 @@ class LLMJudge:
 
     def _post(self, model: JudgeModel, case: Case, head_room: int, deadline: float) -> Any:
         """Send the question, in as few words of the protocol as the endpoint takes."""
+        # Drawn anew for each question: who had read one fence could close the next.
         messages = write_prompt(case, nonce=secrets.token_hex(16))
         endpoint = ChatEndpoint(model.url, model.key)
         dialect = self._dialects.get(model, _Dialect())
@@ -213,9 +214,9 @@ def _text_of(answer: Any) -> tuple[str, bool]:
     return content, choice.get("finish_reason") == "length"
 
 
-def _own_cost(said: Any) -> Decimal | None:
+def _own_cost(counts: Any) -> Decimal | None:
     """Read what OpenRouter says a call cost, in dollars."""
-    cost = said.get("cost") if isinstance(said, Mapping) else None
+    cost = counts.get("cost") if isinstance(counts, Mapping) else None
     # Never believed blindly: NaN or a billion would end the run by its budget.
     if isinstance(cost, bool) or not isinstance(cost, int | float | str):
         return None

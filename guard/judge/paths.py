@@ -43,6 +43,7 @@ def closest_path(wanted: str, workspace: Iterable[str]) -> Match | None:
     target = _clean(wanted)
     if not target or target in paths:
         return None
+    # Of equals the shorter: what lies nearer to the root is the project's own more often.
     scored = [Match(path=path, likeness=_likeness(target, path)) for path in paths if path]
     best = max(scored, key=lambda match: (match.likeness, -len(match.path)), default=None)
     # A file of that very name elsewhere beats its equivalents.

@@ -139,9 +139,9 @@ def _scan(text: str, start: int) -> tuple[bool, int] | None:
     return in_string, comma
 
 
-def _checked(said: dict[str, Any], judge: str) -> Verdict:
-    loop, confidence = _field(said, "loop"), _field(said, "confidence")
-    reason, fix = _field(said, "reasoning"), _field(said, "suggested_fix")
+def _checked(answer: dict[str, Any], judge: str) -> Verdict:
+    loop, confidence = _field(answer, "loop"), _field(answer, "confidence")
+    reason, fix = _field(answer, "reasoning"), _field(answer, "suggested_fix")
     if not isinstance(loop, bool):
         raise UnusableAnswer("loop is neither true nor false")
     # bool is an int, and "confidence": true says nothing.
@@ -154,14 +154,14 @@ def _checked(said: dict[str, Any], judge: str) -> Verdict:
     if fix is not None and not isinstance(fix, str):
         raise UnusableAnswer("suggested_fix is no text")
     # A fix for what is no loop would be told to an agent that does well.
-    told = _shown(fix, LONGEST_FIX) or None if loop and fix else None
-    return Verdict(judge=judge, loop=loop, confidence=float(confidence), reason=shown, fix=told)
+    kept = _shown(fix, LONGEST_FIX) or None if loop and fix else None
+    return Verdict(judge=judge, loop=loop, confidence=float(confidence), reason=shown, fix=kept)
 
 
-def _field(said: dict[str, Any], name: str) -> Any:
-    if name not in said:
+def _field(answer: dict[str, Any], name: str) -> Any:
+    if name not in answer:
         raise UnusableAnswer(f"{name} is missing")
-    return said[name]
+    return answer[name]
 
 
 def _shown(text: str, longest: int) -> str:

@@ -80,6 +80,7 @@ class RunJudge:
         is_due = self._asked_at is None or at - self._asked_at >= self._rule.every
         if self._judge is None or not is_due:
             return False
+        # Before it answers: a model that fails is not asked at every turn either.
         self._asked_at = at
         ruling = self._judge.ask(self._case(suspicion, seen))
         self.calls += ruling.calls
@@ -88,12 +89,12 @@ class RunJudge:
 
     def _case(self, signal: Signal, seen: Mapping[int, Turn]) -> Case:
         numbers = list(seen)[-HISTORY_TURNS:]
-        said = (turn.content for turn in reversed([*seen.values()]) if turn.role is Role.USER)
+        orders = (turn.content for turn in reversed([*seen.values()]) if turn.role is Role.USER)
         return Case(
             signal=signal,
             turns=tuple(replace(seen[seq], seq=seq) for seq in signal.turns if seq in seen),
             history=tuple(replace(seen[seq], seq=seq) for seq in numbers),
             workspace=self._workspace,
             goal=self._goal,
-            order=next(said, None),
+            order=next(orders, None),
         )

@@ -12,12 +12,12 @@ from guard.formats import read_recording
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.printing import printable, progress
 from guard.replay import choose_policy
-from guard.report.loops import Told, look_through
+from guard.report.loops import EarlierFiles, look_through
 from guard.report.page import as_page
-from guard.report.sessions import PLACES, find_sessions, usual_places
+from guard.report.sessions import SESSION_FOLDERS, find_sessions, session_folders
 from guard.report.totals import Totals, counted, dollars
 
-_USUAL_PLACES = ", ".join(f"~/{place}" for place in PLACES.values())
+_USUAL_FOLDERS = ", ".join(f"~/{place}" for place in SESSION_FOLDERS.values())
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         type=Path,
         metavar="PATH",
-        help=f"folders or files (default: {_USUAL_PLACES})",
+        help=f"folders or files (default: {_USUAL_FOLDERS})",
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--preset", metavar="NAME", help="a preset of `guard replay`")
@@ -48,10 +48,11 @@ def run(args: argparse.Namespace) -> int:
         if not path.exists():
             sys.stderr.write(f"guard report: {printable(str(path))}: no such file or folder\n")
             return 2
-    paths = args.paths or usual_places(Path.home())
+    paths = args.paths or session_folders(Path.home())
     totals = add_up(paths, policy)
     if args.html:
         try:
+            # A transcript may hold half a surrogate pair, which UTF-8 cannot write.
             args.html.write_text(as_page(totals), encoding="utf-8", errors="replace")
         except OSError as error:
             sys.stderr.write(f"guard report: {printable(str(args.html))}: {error.strerror}\n")
@@ -69,24 +70,28 @@ def add_up(paths: list[Path], policy: Policy = DEFAULT_POLICY) -> Totals:
     totals = Totals()
     # Twice through the folders, so that progress can say of how many.
     total = sum(len(folder) for folder in find_sessions(paths))
-    # What was told is remembered by folder: a resumed session repeats only its neighbours.
+    # Remembered by folder: a resumed session repeats only its neighbours.
     sessions = (
-        (path, told) for folder in find_sessions(paths) for told in [Told()] for path in folder
+        (path, earlier)
+        for folder in find_sessions(paths)
+        for earlier in [EarlierFiles()]
+        for path in folder
     )
-    for path, told in progress(sessions, total=total, what="sessions"):
+    for path, earlier in progress(sessions, total=total, what="sessions"):
         try:
             recording = read_recording(path)
+        # Folders hold other files too: they are counted, and none stops the report.
         except GuardError:
             totals.skipped += 1
             continue
-        totals.add(look_through(recording, policy, told), path)
+        totals.add(look_through(recording, policy, earlier), path)
     return totals
 
 
 def as_text(totals: Totals) -> str:
     """Say it in a page."""
     if not totals.sessions:
-        where = f"Agents keep them in {_USUAL_PLACES}; name another place: guard report PATH\n"
+        where = f"Agents keep them in {_USUAL_FOLDERS}; name another place: guard report PATH\n"
         return f"No sessions found.\n{_not_counted(totals)}{where}"
     lines = f"{counted(totals.sessions, 'session')}, {counted(totals.turns, 'turn')}"
     lines += f", {dollars(totals.usd)}\n" if totals.priced else "\n"

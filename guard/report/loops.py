@@ -65,7 +65,7 @@ class Session:
 
 
 @dataclass(slots=True)
-class Told:
+class EarlierFiles:
     """What earlier files of one folder told already: tool calls and model calls."""
 
     keys: set[str] = field(default_factory=set)
@@ -77,45 +77,24 @@ class Told:
 
 
 def look_through(
-    recording: Recording, policy: Policy = DEFAULT_POLICY, told: Told | None = None
+    recording: Recording, policy: Policy = DEFAULT_POLICY, earlier: EarlierFiles | None = None
 ) -> Session:
-    """Find the loops of a session; what `told` knows is neither counted nor charged."""
-    told = told or Told()
+    """Find the loops of a session; what `earlier` knows is neither counted nor charged."""
+    earlier = earlier or EarlierFiles()
     # First of all: what is noted below would make its own turns known.
     new = {
         place
         for place, turn in enumerate(recording.turns)
-        if turn is not None and not told.knows(turn)
+        if turn is not None and not earlier.knows(turn)
     }
-    costs = price_turns(recording.turns, paid=told.paid)
-    told.keys.update(turn.key for turn in recording.turns if turn and turn.key)
-    loops = []
-    for stretch in _find_stretches(recording, policy):
-        # A loop that an earlier file told already is that file's.
-        if new.isdisjoint(stretch.wasted):
-            continue
-        evidence, wasted, first = stretch.signal.evidence, set(stretch.wasted), stretch.wasted[0]
-        began = recording.turns[first]
-        # A model call that says something and then uses a tool is two turns, and its cost
-        # stands at the first: it is wasted with either.
-        behind = (recording.turns[place] for place in stretch.wasted)
-        calls = {turn.call_id for turn in behind if turn and turn.call_id}
-        spent = [
-            cost
-            for place, (turn, cost) in enumerate(zip(recording.turns, costs, strict=True))
-            if place in wasted or (turn is not None and turn.call_id in calls)
-        ]
-        loop = Loop(
-            first=first,
-            alarm=stretch.alarm,
-            turns=len(new & wasted),
-            usd=_total(spent),
-            detector=stretch.signal.detector,
-            summary=evidence.summary,
-            call=evidence.calls[0] if evidence.calls else "",
-            at=began.ts if began else None,
-        )
-        loops.append(loop)
+    costs = price_turns(recording.turns, paid=earlier.paid)
+    earlier.keys.update(turn.key for turn in recording.turns if turn and turn.key)
+    # A loop that an earlier file told already is that file's.
+    loops = tuple(
+        _loop_of(stretch, recording.turns, costs, new)
+        for stretch in _find_stretches(recording, policy)
+        if not new.isdisjoint(stretch.wasted)
+    )
     used = [turn.usage.total if turn and turn.usage else 0 for turn in recording.turns]
     return Session(
         run=recording.run,
@@ -125,7 +104,7 @@ def look_through(
             cost is None and tokens > 0 for cost, tokens in zip(costs, used, strict=True)
         ),
         malformed=recording.malformed,
-        loops=tuple(loops),
+        loops=loops,
         began=next((t.ts for t in recording.turns if t and t.ts), None),
     )
 
@@ -157,6 +136,37 @@ class _Seen:
         return [self._places[seq] for seq in trip.turns if seq in self._places]
 
 
+def _loop_of(
+    stretch: _Stretch,
+    turns: Sequence[Turn | None],
+    costs: Sequence[Decimal | None],
+    new: set[int],
+) -> Loop:
+    """Say what a stretch repeated and wasted; `new` are the turns that no earlier file told."""
+    evidence, wasted, first = stretch.signal.evidence, set(stretch.wasted), stretch.wasted[0]
+    # A model call that says something and then uses a tool is two turns, and its cost
+    # stands at the first: it is wasted with either.
+    behind = (turns[place] for place in stretch.wasted)
+    calls = {turn.call_id for turn in behind if turn and turn.call_id}
+    spent = [
+        cost
+        for place, (turn, cost) in enumerate(zip(turns, costs, strict=True))
+        if place in wasted or (turn is not None and turn.call_id in calls)
+    ]
+    began = turns[first]
+    return Loop(
+        first=first,
+        alarm=stretch.alarm,
+        # Those that an earlier file told are counted there.
+        turns=len(new & wasted),
+        usd=_total(spent),
+        detector=stretch.signal.detector,
+        summary=evidence.summary,
+        call=evidence.calls[0] if evidence.calls else "",
+        at=began.ts if began else None,
+    )
+
+
 def _find_stretches(recording: Recording, policy: Policy) -> list[_Stretch]:
     judge = RunJudge(policy, workspace=recording.workspace, goal=recording.goal)
     engine, seen = Engine(policy), _Seen()
@@ -177,6 +187,7 @@ def _find_stretches(recording: Recording, policy: Policy) -> list[_Stretch]:
             current.wasted.append(place)
         elif (trip := assessment.trip) is not None:
             if judge.dismisses(trip, seen.turns):
+                # Afresh, or the next turn would trip on the same turns again.
                 engine.reset()
                 continue
             current = _Stretch(trip, place, sorted({place, *seen.places_of(trip)}))

@@ -10,6 +10,7 @@ from html import escape
 
 from guard.report.totals import Totals, counted, dollars
 
+# Two months of days: more could not be told apart.
 MOST_BARS = 62
 WIDTH, HEIGHT = 880, 130
 SEEN_AS = {
@@ -154,8 +155,10 @@ def _over_time(totals: Totals) -> str:
 
 
 def _columns(bars: Sequence[_Bar], *, in_dollars: bool) -> str:
+    # Where nothing has a price every bar is 0, and so would be what they are divided by.
     most = max((bar.all for bar in bars), default=Decimal(0)) or Decimal(1)
     pitch = WIDTH / len(bars)
+    # A single day would fill the page.
     wide = min(pitch * 0.75, 40)
     drawn = []
     for place, bar in enumerate(bars):
@@ -164,14 +167,15 @@ def _columns(bars: Sequence[_Bar], *, in_dollars: bool) -> str:
         amounts = [_amount(part, in_dollars) for part in (bar.wasted, bar.all)]
         drawn.append(
             f"<g><title>{bar.label}: {amounts[0]} wasted of {amounts[1]}</title>"
+            # Upon the wasted part, so that both heights add up to the whole.
             + _column("all", left, HEIGHT - whole, wide, whole - wasted)
             + _column("wasted", left, HEIGHT - wasted, wide, wasted)
             + "</g>"
         )
     # From the first to the last, so far apart that they do not touch.
     shown = min(len(bars), 7)
-    places = (round(one * (len(bars) - 1) / max(1, shown - 1)) for one in range(shown))
-    labels = [f"<span>{bars[place].label}</span>" for place in places]
+    labelled = (round(one * (len(bars) - 1) / max(1, shown - 1)) for one in range(shown))
+    labels = [f"<span>{bars[place].label}</span>" for place in labelled]
     return (
         f'<p class="quiet">{_amount(most, in_dollars)}</p>'
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" height="{HEIGHT}" preserveAspectRatio="none" '
@@ -198,6 +202,7 @@ def _amount(amount: Decimal, in_dollars: bool) -> str:
 def _by_detector(totals: Totals) -> str:
     if not totals.by_detector:
         return "<h2>No loops found</h2>" if totals.sessions else ""
+    # By name where they are even: the same sessions give the same page.
     ranked = sorted(totals.by_detector.items(), key=lambda one: (-one[1], one[0]))
     most = ranked[0][1]
     rows = "".join(
@@ -217,6 +222,7 @@ def _worst(totals: Totals) -> str:
     rows = []
     for found in totals.worst:
         loop = found.loop
+        # A call may write a whole file: cut before it is escaped, so that no entity is halved.
         call = f"<br><code>{escape(loop.call[:400])}</code>" if loop.call else ""
         when = f"{loop.at.day} {loop.at:%b %Y, %H:%M}, " if loop.at else ""
         spent = "unpriced" if loop.usd is None else dollars(loop.usd)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 # Agent -> where its transcripts lie, under a person's home.
-PLACES: dict[str, str] = {
+SESSION_FOLDERS: dict[str, str] = {
     "claude-code": ".claude/projects",
     "codex": ".codex/sessions",
     "gemini": ".gemini/tmp",
@@ -15,9 +15,9 @@ PLACES: dict[str, str] = {
 _ENDINGS = (".jsonl", ".json")
 
 
-def usual_places(home: Path) -> list[Path]:
+def session_folders(home: Path) -> list[Path]:
     """Give the agents' transcript folders that exist under a home."""
-    return [folder for place in PLACES.values() if (folder := home / place).is_dir()]
+    return [folder for where in SESSION_FOLDERS.values() if (folder := home / where).is_dir()]
 
 
 def find_sessions(paths: Iterable[Path]) -> Iterator[list[Path]]:

@@ -92,6 +92,7 @@ class Totals:
         self.unpriced += session.usd is None
         self.usd += session.usd or 0
         self.looping += bool(session.loops)
+        # A turn that tells no zone is taken in this machine's, as `astimezone` does.
         if session.began is not None and session.began.year >= _FIRST_YEAR:
             day = self.days.setdefault(session.began.astimezone(UTC).date(), Day())
             day.turns += session.turns

@@ -86,6 +86,7 @@ class AppServer:
         answered = self._answers[number] = queue.Queue(1)
         self._write({"id": number, "method": method, "params": params})
         try:
+            # Bounded: an app-server of another version may leave what it does not know unanswered.
             answer = answered.get(timeout=ANSWERS_WITHIN_S)
         except queue.Empty:
             raise AppServerFailed(f"codex app-server did not answer {method}") from None

@@ -26,7 +26,7 @@ from guard.running.app_server import AppServer, AppServerFailed, Notice
 from guard.running.codex_exec import Task
 from guard.running.codex_items import turn_of
 from guard.running.codex_output import CodexOutput
-from guard.running.codex_usage import Ledger, usage_told
+from guard.running.codex_usage import Ledger, read_usage_update
 from guard.running.reporting import Reporter
 from guard.running.run_client import RunClient
 from guard.sdk.keys import Connection
@@ -42,7 +42,7 @@ SIGNALLED = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Arrived:
     """A directive that arrived; `obeyed` once it was done."""
 
     directive: Directive
@@ -58,16 +58,16 @@ class Signalled:
 
 def drive(task: Task, connection: Connection, *, name: str | None) -> int:
     """Run one prompt; answers the exit status."""
-    inbox: queue.SimpleQueue[Notice | Heard | Signalled] = queue.SimpleQueue()
+    inbox: queue.SimpleQueue[Notice | Arrived | Signalled] = queue.SimpleQueue()
     # Into the inbox: a handler may break in anywhere, in the middle of a line we write too, or of
     # the inbox's own `get` and `put`, which only a SimpleQueue allows.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda given, _frame: inbox.put(Signalled(given)))
     with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
         # The hooks below then leave messages to us, and note their sessions here.
-        told = {linking.NOTES: notes, linking.STEERED: "1"}
+        marks = {linking.NOTES: notes, linking.STEERED: "1"}
         program = [task.program, "app-server", *task.options]
-        server = AppServer(program, env=os.environ | told, inbox=inbox)
+        server = AppServer(program, env=os.environ | marks, inbox=inbox)
         try:
             server.begin()
             return Driver(task, server, connection, inbox).run(name)
@@ -127,7 +127,7 @@ class Driver:
             },
         }
         pauses = not self._hooked
-        self._reporter = Reporter(self._client, opening, hear=self._hear, pauses=pauses)
+        self._reporter = Reporter(self._client, opening, obey=self._wait_obeyed, pauses=pauses)
         try:
             self._start_turn(prompt)
             while self._status is None:
@@ -138,16 +138,16 @@ class Driver:
             self._reporter.finish("completed" if self._status == 0 else "failed")
         return self._status
 
-    def _hear(self, directive: Directive) -> None:
-        heard = Heard(directive)
-        self._inbox.put(heard)
+    def _wait_obeyed(self, directive: Directive) -> None:
+        arrived = Arrived(directive)
+        self._inbox.put(arrived)
         # The next question tells the server that a hold is kept: not while work goes on.
-        heard.obeyed.wait()
+        arrived.obeyed.wait()
 
     # --- what comes in -----------------------------------------------------------
 
-    def _take(self, event: Notice | Heard | Signalled) -> None:
-        if isinstance(event, Heard):
+    def _take(self, event: Notice | Arrived | Signalled) -> None:
+        if isinstance(event, Arrived):
             self._obey(event.directive)
             event.obeyed.set()
         elif isinstance(event, Signalled):
@@ -156,19 +156,20 @@ class Driver:
         elif not event.method:
             self._status = 1
         elif event.params.get("threadId") in {None, self._thread}:
-            self._output.heard(event.method, event.params)
+            self._output.show(event.method, event.params)
             if event.method == "turn/completed":
                 self._turn_over(mapping(event.params.get("turn")))
             elif not self._hooked and event.method == "item/completed":
                 self._tell(self._ledger.turn(turn_of(mapping(event.params.get("item")))))
             elif not self._hooked and event.method == "thread/tokenUsage/updated":
-                used = replace(usage_told(event.params), model=self._model)
+                used = replace(read_usage_update(event.params), model=self._model)
                 self._tell(self._ledger.used(used))
 
     def _turn_over(self, turn: Mapping[str, Any]) -> None:
         if self._turn not in {None, text(turn, "id")}:
             return  # an interrupted one, told after the next was begun
         self._turn = None
+        # What a model call used is told just after its turn: what still waits now waits in vain.
         self._tell(self._ledger.rest())
         if self._paused:
             return
@@ -212,28 +213,30 @@ class Driver:
     def _look_again(self) -> None:
         directive = self._reporter.directive_now()
         if directive is not None:
-            self._inbox.put(Heard(directive))
+            # Through the inbox: this is the timer's thread, and only the driver's own obeys.
+            self._inbox.put(Arrived(directive))
 
     def _give(self, messages: list[Message]) -> None:
         """Put texts before the model now: into its turn, or as its next one."""
-        said = "\n\n".join(message.text for message in messages)
+        given = "\n\n".join(message.text for message in messages)
         # Codex refuses to steer a turn that has ended since: then it is the next one.
-        told = {"threadId": self._thread, "expectedTurnId": self._turn, "input": _input(said)}
+        fields = {"threadId": self._thread, "expectedTurnId": self._turn, "input": _input(given)}
         try:
-            steered = self._turn is not None and bool(self._server.ask("turn/steer", **told))
+            steered = self._turn is not None and bool(self._server.ask("turn/steer", **fields))
         except AppServerFailed:
             steered = False
         if not steered:
-            self._start_turn(said)
+            self._start_turn(given)
         for message in messages:
             self._given.add(message.id)
             self._reporter.delivered(message.id)
 
-    def _start_turn(self, said: str) -> None:
-        started = self._server.ask("turn/start", threadId=self._thread, input=_input(said))
+    def _start_turn(self, prompt: str) -> None:
+        started = self._server.ask("turn/start", threadId=self._thread, input=_input(prompt))
         self._turn = text(mapping(started.get("turn")), "id")
 
     def _interrupt(self) -> None:
+        # A turn that has ended since cannot be interrupted, and need not be.
         with contextlib.suppress(AppServerFailed):
             self._server.ask("turn/interrupt", threadId=self._thread, turnId=self._turn or "")
 
@@ -243,5 +246,5 @@ class Driver:
         self._status = status
 
 
-def _input(said: str) -> list[dict[str, str]]:
-    return [{"type": "text", "text": said}]
+def _input(words: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": words}]

@@ -88,6 +88,7 @@ def _task(program: str, asked: argparse.Namespace) -> Task:
     if asked.prompt in (None, "-") and sys.stdin.isatty():
         raise _NotDriven("it has no prompt")
     cwd = (asked.cd or Path.cwd()).resolve()
+    # The app-server does not refuse what `codex exec` does: work where nothing can be undone.
     in_repository = any((folder / ".git").exists() for folder in (cwd, *cwd.parents))
     if not (asked.skip_git_repo_check or in_repository):
         raise _NotDriven("Codex itself has to say that this is no git repository")
@@ -95,7 +96,7 @@ def _task(program: str, asked: argparse.Namespace) -> Task:
     pairs = ((name, value) for name, values in given.items() for value in values)
     # `codex exec` asks nobody: what needs an approval is not done.
     bypass = asked.dangerously_bypass_approvals_and_sandbox
-    told: dict[str, object | None] = {
+    fields: dict[str, object | None] = {
         "cwd": str(cwd),
         "approvalPolicy": "never",
         "model": asked.model,
@@ -115,7 +116,7 @@ def _task(program: str, asked: argparse.Namespace) -> Task:
         program=program,
         prompt=prompt,
         options=tuple(word for pair in pairs for word in pair),
-        thread={name: value for name, value in told.items() if value is not None},
+        thread={name: value for name, value in fields.items() if value is not None},
         as_json=asked.json,
         last_message=asked.output_last_message,
     )

@@ -17,12 +17,12 @@ Item = Mapping[str, Any]
 
 def turn_of(item: Item) -> Turn | None:
     """Read a completed item: a command, a change of files, a tool's call, a message."""
-    key, said = text(item, "id"), text(item, "text")
+    key, message = text(item, "id"), text(item, "text")
     # Named as Codex's own hooks name them: a session without hooks is told alike.
     call = partial(Turn, role=Role.ASSISTANT, key=key, agent=CLIENT)
     match text(item, "type"):
-        case "agentMessage" if said:
-            return Turn(role=Role.ASSISTANT, key=key, content=said)
+        case "agentMessage" if message:
+            return Turn(role=Role.ASSISTANT, key=key, content=message)
         case "userMessage":
             content = item.get("content")
             parts = [mapping(part) for part in (content if isinstance(content, list) else ())]
@@ -87,8 +87,9 @@ def _snake_word(word: str) -> str:
 def _shell(item: Item) -> str:
     """What the model asked for, without the shell that Codex runs it in."""
     actions = item.get("commandActions")
-    told = [text(mapping(a), "command") for a in (actions if isinstance(actions, list) else ())]
-    return told[0] if len(told) == 1 and told[0] else text(item, "command")
+    asked = [text(mapping(a), "command") for a in (actions if isinstance(actions, list) else ())]
+    # Of several actions each is a part of the line: it is shown whole.
+    return asked[0] if len(asked) == 1 and asked[0] else text(item, "command")
 
 
 def _paths(item: Item) -> list[str]:

@@ -24,7 +24,7 @@ class CodexOutput:
         """The session has begun."""
         self._event("thread.started", thread_id=thread_id)
 
-    def heard(self, method: str, params: Mapping[str, Any]) -> None:
+    def show(self, method: str, params: Mapping[str, Any]) -> None:
         """Show a notice."""
         if method == "thread/tokenUsage/updated":
             self._used = mapping(mapping(params.get("tokenUsage")).get("total"))
@@ -32,6 +32,7 @@ class CodexOutput:
             self._event("turn.started")
         elif method in {"item/started", "item/completed"}:
             item = mapping(params.get("item"))
+            # What the person asked is no output of the agent's.
             if text(item, "type") == "userMessage":
                 return
             self._event(method.replace("/", "."), item=snake(dict(item)))
@@ -53,7 +54,7 @@ class CodexOutput:
         if self._file is not None:
             self._file.write_text(self._said, "utf-8")
 
-    def _event(self, kind: str, **told: Any) -> None:
+    def _event(self, kind: str, **facts: Any) -> None:
         if self._as_json:
-            sys.stdout.write(json.dumps({"type": kind, **told}, separators=(",", ":")) + "\n")
+            sys.stdout.write(json.dumps({"type": kind, **facts}, separators=(",", ":")) + "\n")
             sys.stdout.flush()

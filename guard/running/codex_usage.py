@@ -28,14 +28,14 @@ class Used:
         )
 
 
-def usage_told(params: Mapping[str, Any]) -> Used:
+def read_usage_update(params: Mapping[str, Any]) -> Used:
     """Read what the last model call used, of `thread/tokenUsage/updated`.
 
     It has no id: what its thread had used after it names it, for that only grows.
 
     >>> counts = {"totalTokens": 1542, "inputTokens": 1500, "cachedInputTokens": 1000}
-    >>> told = usage_told({"turnId": "t", "tokenUsage": {"last": counts, "total": counts}})
-    >>> told.call_id, told.usage.input, told.usage.cache_read
+    >>> used = read_usage_update({"turnId": "t", "tokenUsage": {"last": counts, "total": counts}})
+    >>> used.call_id, used.usage.input, used.usage.cache_read
     ('t:1542', 500, 1000)
     """
     use = mapping(params.get("tokenUsage"))
@@ -66,6 +66,7 @@ class Ledger:
         """Take a turn, if it is one."""
         if turn is None:
             return []
+        # A person's words cost nothing, and what waits stands before them.
         if turn.role is Role.USER:
             return [*self._flush(), turn]
         self._waiting.append(turn)

@@ -126,12 +126,12 @@ def _check_server(connection: Connection) -> None:
 
 def environment(connection: Connection, notes: str, own: str | None) -> dict[str, str]:
     """The command's environment: what lets its hooks and sessions find us."""
-    told = {
+    added = {
         "MISSIONCONTROL_URL": connection.url,
         "MISSIONCONTROL_KEY": connection.key,
         linking.NOTES: notes,
     }
-    return os.environ | told | ({linking.RUN_KEY: own} if own else {})
+    return os.environ | added | ({linking.RUN_KEY: own} if own else {})
 
 
 NAME_CHARS = 80

@@ -45,7 +45,7 @@ def descendants(pid: int) -> list[int]:
         parents = _parents_by_ps()
     else:
         pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-        parents = [(pid, int(stat[1])) for pid in pids if (stat := _stat(pid))]
+        parents = [(pid, int(stat[1])) for pid in pids if (stat := process_stat(pid))]
     for child, parent in parents:
         children[parent].append(child)
     found, left = [], [pid]
@@ -65,7 +65,7 @@ def is_running(pid: int) -> bool:
     # It is there, but another user's.
     except PermissionError:
         return True
-    stat = _stat(pid)
+    stat = process_stat(pid)
     return not stat or stat[0] != "Z"
 
 
@@ -86,7 +86,7 @@ def _end(pids: Iterable[int], *, grace_s: float) -> bool:
 
 
 def _send(pid: int, number: int) -> None:
-    # One that is not ours to end is still there afterwards, and so it is told.
+    # One that is not ours to end is still there afterwards, and `_end` says so.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
         if number == signal.SIGTERM:
@@ -99,11 +99,12 @@ def _parents_by_ps() -> list[tuple[int, int]]:
         done = subprocess.run(asked, capture_output=True, timeout=5, check=True, text=True)
     except (OSError, subprocess.SubprocessError):
         return []
+    # Every process in one call: a `ps` for each would be slower than they come and go.
     numbers = [int(word) for word in done.stdout.split()]
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
-def _stat(pid: int) -> list[str]:
+def process_stat(pid: int) -> list[str]:
     """Return a process's state, parent and so on; empty where /proc does not tell."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")

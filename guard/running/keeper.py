@@ -52,45 +52,41 @@ class Keeper:
             with contextlib.suppress(ServerAway):  # else in the background, when it is back
                 run_id = self._client.open_run(opening)["id"]
                 self._runs.append(run_id)
-            self._in_background(self._keep_own, opening, run_id)
+            self._in_background(partial(self._keep, opening, run_id, is_session=False))
 
         def look_for_sessions() -> None:
             # A session's first hook leaves the note; nobody tells us of it.
             while not self._over.wait(LOOKS_EVERY_S):
                 for key in noted(self._notes) - self._known:
                     self._known.add(key)
-                    self._in_background(self._keep_session, key)
+                    # It was opened before its note was left: by its key it is found again.
+                    opened = {"key": key, "name": key}
+                    self._in_background(partial(self._keep, opened, None, is_session=True))
 
         self._in_background(look_for_sessions)
 
     def finish(self, status: int) -> None:
         """Say of every run that has not said so itself that it is over."""
         self._over.set()
-        said = "failed" if status else "completed"
+        ended_as = "failed" if status else "completed"
         for run_id in self._runs:
             with contextlib.suppress(ServerAway, ServerRefused):
-                self._client.say_ended(run_id, said)
+                self._client.say_ended(run_id, ended_as)
         self._client.close()
 
-    def _keep_own(self, opening: dict[str, Any], run_id: str | None) -> None:
-        """Follow the command's own run, once it could be opened."""
+    def _keep(self, opening: dict[str, Any], run_id: str | None, *, is_session: bool) -> None:
+        """Follow a run, once it could be opened: the command's own, or a session's in it."""
         if run_id is None:
             run = self._insist(lambda: self._client.open_run(opening))
             if run is None:
                 return
             self._runs.append(run_id := run["id"])
-        self._follow(run_id, may_pause=True)
-
-    def _keep_session(self, key: str) -> None:
-        """Follow a session's run; it was opened before its note was left."""
-        run = self._insist(lambda: self._client.open_run({"key": key, "name": key}))
-        if run is None:
-            return
-        self._runs.append(run["id"])
-        told = {"terminate": "signal"}
-        self._insist(lambda: self._client.change(run["id"], capabilities=told))
-        # Its own hooks hold it: a process that stands still would not even ask.
-        self._follow(run["id"], may_pause=False)
+        if is_session:
+            # Its hooks cannot say so: who ends it by a signal is this process.
+            change = partial(self._client.change, run_id, capabilities={"terminate": "signal"})
+            self._insist(change)
+        # Its own hooks hold a session: a process that stands still would not even ask.
+        self._follow(run_id, may_pause=not is_session)
 
     def _follow(self, run_id: str, *, may_pause: bool) -> None:
         after, paused = None, False
@@ -123,11 +119,11 @@ class Keeper:
     def _insist(self, call: Callable[[], Any]) -> Any:
         return insisting(call, until=self._over.is_set)
 
-    def _in_background(self, call: Any, *args: Any) -> None:
+    def _in_background(self, call: Callable[[], None]) -> None:
         def quietly() -> None:
             # A server that says no must not disturb the command.
             try:
-                call(*args)
+                call()
             except ServerRefused as error:
                 sys.stderr.write(f"guard run: {error}\n")
 

@@ -24,7 +24,7 @@ class Reporter:
     Args:
         client: Asks the server.
         opening: The body of `POST runs/`.
-        hear: Called with each directive, in a thread of its own; returns once it is obeyed.
+        obey: Called with each directive, in a thread of its own; returns once it is obeyed.
         pauses: The agent waits here while it is held, and not in its own hooks.
     """
 
@@ -33,10 +33,10 @@ class Reporter:
         client: RunClient,
         opening: dict[str, Any],
         *,
-        hear: Callable[[Directive], None],
+        obey: Callable[[Directive], None],
         pauses: bool,
     ) -> None:
-        self._client, self._opening, self._hear, self._pauses = client, opening, hear, pauses
+        self._client, self._opening, self._obey, self._pauses = client, opening, obey, pauses
         self._calls: queue.Queue[Callable[[], None] | None] = queue.Queue()
         self._over = threading.Event()
         self._run_id: str | None = None
@@ -61,9 +61,9 @@ class Reporter:
             return self._client.next_directive(self._run_id, after=None)
         return None
 
-    def finish(self, said: str) -> None:
+    def finish(self, status: str) -> None:
         """Tell what is left, and that the run is over unless it is known."""
-        self._calls.put(lambda: self._client.say_ended(self._run_id or "", said))
+        self._calls.put(lambda: self._client.say_ended(self._run_id or "", status))
         self._calls.put(None)
         if self._run_id is not None:
             # Without a run there is nobody to wait for: the server was away all along.
@@ -77,8 +77,9 @@ class Reporter:
         if run is None:
             return
         self._run_id = run["id"]
-        told = {"capabilities": self._opening["capabilities"]}
-        self._insist(lambda: self._client.change(run["id"], **told))
+        # Also where a hook had opened it: its capabilities were those of the hooks alone.
+        can = self._opening["capabilities"]
+        self._insist(lambda: self._client.change(run["id"], capabilities=can))
         threading.Thread(target=self._listen, daemon=True).start()
         while (call := self._calls.get()) is not None:
             self._insist(call)
@@ -91,7 +92,7 @@ class Reporter:
             directive = self._insist(partial(ask, after=after, as_agent=as_agent))
             if directive is not None:
                 after, held = directive.version, directive.action is DirectiveAction.HOLD
-                self._hear(directive)
+                self._obey(directive)
 
     def _insist(self, call: Callable[[], Any]) -> Any:
         try:

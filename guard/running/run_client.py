@@ -48,9 +48,9 @@ class RunClient:
         """Read a run."""
         return dict(body_of(self._ask("GET", f"runs/{run_id}/")))
 
-    def change(self, run_id: str, **told: Any) -> None:
+    def change(self, run_id: str, **fields: Any) -> None:
         """Report capabilities, or the end."""
-        body_of(self._ask("PATCH", f"runs/{run_id}/", told))
+        body_of(self._ask("PATCH", f"runs/{run_id}/", fields))
 
     def check(self) -> None:
         """Ask whether anyone is there who knows our key."""
@@ -60,10 +60,10 @@ class RunClient:
         if not isinstance(body, dict) or "missioncontrol" not in body:
             raise ServerAway("it is no Mission Control")
 
-    def say_ended(self, run_id: str, said: str) -> None:
+    def say_ended(self, run_id: str, status: str) -> None:
         """Report an end that the run has not told itself."""
         if self.run(run_id)["status"] not in ENDED:
-            self.change(run_id, status=said)
+            self.change(run_id, status=status)
 
     def take_turns(self, run_id: str, turns: Sequence[Turn]) -> None:
         """Report turns."""

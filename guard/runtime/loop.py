@@ -106,6 +106,7 @@ class _Thread:
 
     def hear(self, text: str) -> None:
         """Add what a person, another agent or Mission Control says."""
+        # Only now: an agent that is never handed the matter has no conversation.
         if not self.messages:
             self.messages.append({"role": "system", "content": self.agent.instructions})
         self.messages.append({"role": "user", "content": text})
@@ -122,11 +123,11 @@ class _Thread:
         self.messages.append(completion.message)
         if not completion.calls:
             facts = _facts(completion, self.agent)
-            told = self.session.say(completion.text, agent=self.agent.name, **facts)
-            for note in told:
+            notes = self.session.say(completion.text, agent=self.agent.name, **facts)
+            for note in notes:
                 self.hear(note)
             # A message that came back is one more thing to do: that was no end.
-            return None if told else completion.text
+            return None if notes else completion.text
         # Heard after all results: a chat API takes nothing between a call and its result.
         for note in [note for call in completion.calls for note in self._act(call, completion)]:
             self.hear(note)
@@ -138,6 +139,7 @@ class _Thread:
         # What the model call cost is told with each of its calls; its id counts it once.
         go = self.session.before(call.tool, call.args, agent=self.agent.name, **facts)
         if not go.run:
+            # Each call needs a result, or the endpoint refuses the conversation.
             self._read(call, go.text)
             return ()
         tool = self.tools.get(call.tool)
@@ -179,6 +181,7 @@ class _Table:
             },
             run=self._hand_over,
         )
+        # Alone there is nobody to hand over to, and a model would still try.
         everything = [*tools, handing] if len(agents) > 1 else tools
         self._threads = {
             agent.name: _Thread(
@@ -202,6 +205,7 @@ class _Table:
     def _hand_over(self, to: str, note: str) -> str:
         if to not in self._threads or to == self._has_it:
             raise ToolFailed(f"there is no other agent {to}")
+        # The one who hands over still reads its tool's result: it may get the matter back.
         sender, self._has_it = self._has_it, to
         self._threads[to].hear(f"{sender}: {note}")
         return f"{to} has it now"

@@ -40,6 +40,7 @@ class ToolCall:
         """Read one of a message's `tool_calls`."""
         function = asked["function"]
         try:
+            # A call without arguments comes as "" or null from some endpoints.
             args = json.loads(function.get("arguments") or "{}")
         except ValueError:
             args = None
@@ -111,7 +112,7 @@ class ChatModel:
             try:
                 answer = ChatEndpoint(self.url, self.key).post(body, timeout_s=self.timeout_s)
             except ModelFailed as failed:
-                raise self._told(failed) from failed
+                raise self._named(failed) from failed
             # Some endpoints answer 200 and say in the body what went wrong.
             if isinstance(answer, dict) and "choices" not in answer and "error" in answer:
                 raise ModelFailed(f"{self.name}: {_sentence(answer)}")
@@ -122,6 +123,7 @@ class ChatModel:
                 message=message,
                 text=message.get("content") or "",
                 calls=tuple(map(ToolCall.read, message.get("tool_calls") or ())),
+                # Not every endpoint gives an id, and usage is counted once under each.
                 call_id=str(answer.get("id") or f"call-{uuid.uuid4().hex}"),
                 model=str(answer.get("model") or self.name),
                 usage=usage_of(usage) if usage else None,
@@ -134,10 +136,11 @@ class ChatModel:
         endpoint = ChatEndpoint(self.url, self.key)
         chunks = endpoint.stream(asked, timeout_s=self.timeout_s)
         while True:
+            # Each chunk apart: what `on_text` raises is the caller's, and no failure of the model.
             try:
                 chunk = next(chunks, None)
             except ModelFailed as failed:
-                raise self._told(failed) from failed
+                raise self._named(failed) from failed
             if chunk is None:
                 break
             with self._readable():
@@ -157,18 +160,18 @@ class ChatModel:
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise ModelFailed(f"{self.name} gave no completion: {error!r}") from error
 
-    def _told(self, failed: ModelFailed) -> ModelFailed:
+    def _named(self, failed: ModelFailed) -> ModelFailed:
         """Say which model failed, and in the endpoint's words why."""
         try:
             why = _sentence(json.loads(failed.detail)) if failed.detail else ""
         except ValueError:
             why = ""
-        said = f"{self.name}: {failed}" + (f": {why}" if why else "")
-        return ModelFailed(said, status=failed.status, detail=failed.detail)
+        sentence = f"{self.name}: {failed}" + (f": {why}" if why else "")
+        return ModelFailed(sentence, status=failed.status, detail=failed.detail)
 
 
 def _sentence(body: Any) -> str:
     """Read an error as OpenAI and most others write it; keys in it are masked."""
     error = body.get("error") if isinstance(body, dict) else None
-    said = error.get("message") if isinstance(error, dict) else error
-    return redact(str(said or "no reason given"))[:SHOWN_CHARS]
+    reason = error.get("message") if isinstance(error, dict) else error
+    return redact(str(reason or "no reason given"))[:SHOWN_CHARS]

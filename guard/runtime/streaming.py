@@ -39,6 +39,7 @@ class Draft:
                 which = part.get("index")
                 if which is None:
                     which = part.get("id") or next(reversed(self._calls), 0)
+                # Without an id no result could be given to the call.
                 unknown = {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function"}
                 begun = {**unknown, "function": {"name": "", "arguments": ""}}
                 call = self._calls.setdefault(which, begun)
@@ -56,6 +57,7 @@ class Draft:
         Raises:
             ModelFailed: The stream ended before the answer did.
         """
+        # Half an answer may hold half a command: it must not be run.
         if not self.finished:
             raise ModelFailed("the endpoint broke off in the middle of an answer")
         message: dict[str, Any] = {"role": "assistant", "content": "".join(self._text) or None}

@@ -35,5 +35,5 @@ class Tool:
             "properties": properties,
             "required": list(self.parameters),
         }
-        told = {"name": self.name, "description": self.description, "parameters": accepted}
-        return {"type": "function", "function": told}
+        function = {"name": self.name, "description": self.description, "parameters": accepted}
+        return {"type": "function", "function": function}

@@ -10,6 +10,7 @@ from guard.runtime.tool import Tool
 # What the model reads of one file; the rest is cut, and it is told so.
 MOST_CHARS = 4000
 
+# A folder of packages has tens of thousands, which no model's context holds.
 MOST_FILES = 2000
 
 

@@ -22,9 +22,9 @@ from guard.sdk.opening import (
     conversation_of,
     done,
     hand_over,
+    message_turn,
     opening_of,
     proposed,
-    said,
     with_messages,
 )
 from guard.sdk.session import Session, Twin
@@ -79,11 +79,12 @@ class AsyncSession:
         self._beside_the_loop = HttpTransport(*where)
         self._loop: asyncio.AbstractEventLoop | None = None
         beats = self._send_in_background if transport else self._beside_the_loop.send
-        told = opening_of(
+        own = opening_of(
             name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
         )
         self._conversation = conversation_of(
-            told | opening,
+            # What the caller says wins over what is ours to fill in.
+            own | opening,
             where,
             send=self._send_in_background,
             fail=fail,
@@ -195,7 +196,7 @@ class AsyncSession:
         Raises:
             Stopped: The run is over.
         """
-        turn = said(content, role=role, agent=agent or self.agent, facts=facts)
+        turn = message_turn(content, role=role, agent=agent or self.agent, facts=facts)
         return await self._drive(self._conversation.report(turn))
 
     async def call(
@@ -217,6 +218,7 @@ class AsyncSession:
             return go.text
         try:
             result = await function(**args)
+        # Told and raised again: how a tool's failure is handled is the host's.
         except Exception as error:
             await self.after(go, error=f"{type(error).__name__}: {error}")
             raise
@@ -235,7 +237,7 @@ class AsyncSession:
                 for escalation in self._conversation.take_escalations():
                     answer = hand_over(escalation, self._on_escalation)
                     if inspect.isawaitable(answer):
-                        await _heard(answer)
+                        await _logged(answer)
                 return finished.value  # type: ignore[no-any-return]
             if isinstance(step, Wait):
                 await asyncio.sleep(step.seconds)
@@ -254,7 +256,7 @@ class AsyncSession:
         answer = hand_over(escalation, self._on_escalation)
         if inspect.isawaitable(answer) and self._loop is not None:
             # Not waited for: the plain function may itself be what the loop is busy with.
-            asyncio.run_coroutine_threadsafe(_heard(answer), self._loop)
+            asyncio.run_coroutine_threadsafe(_logged(answer), self._loop)
 
     def _send_in_background(self, request: Request) -> Answer:
         """Send from the background thread, over the loop that owns the connections."""
@@ -270,7 +272,7 @@ class AsyncSession:
             raise ServerAway("the event loop did not answer") from error
 
 
-async def _heard(answer: Awaitable[object]) -> None:
+async def _logged(answer: Awaitable[object]) -> None:
     """Await what the host's callback answered; what it raises is logged."""
     try:
         await answer

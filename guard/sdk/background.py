@@ -98,6 +98,7 @@ class BackgroundTask:
                 if not self._refused:
                     logger.warning("%s; what waits for it is kept", refused)
                 self._refused = True
+            # The thread's outermost loop: it must not die of one try, nor raise into the agent.
             except Exception:
                 logger.exception("delivering to Mission Control failed; the agent goes on")
             with self._lock:
@@ -105,6 +106,7 @@ class BackgroundTask:
                 # Somebody may have called while it was tried: that call counts.
                 self._wanted = self._wanted or away is not None
                 self._lock.notify_all()
+            # Not away: the next outage begins with a short pause again.
             if away is None:
                 pause_s = FIRST_PAUSE_S
                 continue

@@ -60,6 +60,7 @@ def captured_args(
     if bound is not None and signature is not None:
         named = {}
         for position, (name, value) in enumerate(bound.items()):
+            # What **kwargs took stands beside the other arguments, as the caller wrote it.
             if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
                 named |= value
             elif position > 0 or name not in OWN:
@@ -100,14 +101,15 @@ def _plain_group(value: Any, most: int, depth: int) -> Any:
     if depth >= DEEPEST:
         return _type_of(value)
     if isinstance(value, dict):
-        told = {}
+        shown = {}
+        # A copy first: the host may change it in another thread meanwhile.
         for key, item in list(value.items())[:MOST_ITEMS]:
             if isinstance(key, str):
                 name = _word(key, MOST_CHARS)
             else:
                 name = str(key) if isinstance(key, int) else _type_of(key)
-            told[name] = _plain(item, most, depth + 1)
-        return told | _rest(value, {})
+            shown[name] = _plain(item, most, depth + 1)
+        return shown | _rest(value, {})
     if isinstance(value, list | tuple):
         return [_plain(v, most, depth + 1) for v in value[:MOST_ITEMS]] + _rest(value, [])
     if isinstance(value, set | frozenset):

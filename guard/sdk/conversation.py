@@ -122,6 +122,7 @@ class Conversation:
         """
         self._stop_if_stopped()
         self.offline.memory.note(turn)
+        # None: it came back between the two, and hears of this turn itself.
         if self.offline.away:
             nudges = yield from self._offline_answers.report(turn)
             if nudges is not None:
@@ -138,6 +139,7 @@ class Conversation:
 
     def end(self, status: Literal["completed", "failed"]) -> Flow[None]:
         """Say that the run is over. A run that was stopped becomes terminated."""
+        # Where nothing was ever told to a server there is no run to end.
         if not self._end_later(status) and self.run_id is not None:
             try:
                 yield from self._mark_delivered()
@@ -195,9 +197,9 @@ class Conversation:
             logger.warning("Mission Control refused a turn: %s", refusal)
         directive = directive_of(reply.get("directive"))
         self.offline.hear(reply.get("policy_version"), directive.version)
-        return self._heard(turn, directive)
+        return self._emitted(turn, directive)
 
-    def _heard(self, turn: Turn, directive: Directive) -> Directive:
+    def _emitted(self, turn: Turn, directive: Directive) -> Directive:
         self.emit(Directed(turn=turn, directive=directive))
         return directive
 
@@ -212,6 +214,7 @@ class Conversation:
         if is_passing(answer.status):
             raise ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
         body = body_of(answer)
+        # A good answer: the next refusal is news again.
         self._refused = False
         return body
 
@@ -223,6 +226,7 @@ class Conversation:
         except Stopped as ended:
             self.stopped = ended.reason
             raise
+        # None: the server came back meanwhile, and has the first word again.
         return (yield from self._propose_there(turn)) if go is None else go
 
     def _end_later(self, status: str) -> bool:
@@ -246,14 +250,14 @@ class Conversation:
                 path=f"runs/{self.run_id}/directive/?{asking}",
                 timeout_s=POLL_S + NETWORK_S,
             )
-            answer = yield from self._asked_till_answered(poll)
+            answer = yield from self._poll_until_answered(poll)
             if answer.status != NO_CONTENT:
-                directive = self._heard(turn, directive_of(body_of(answer)))
+                directive = self._emitted(turn, directive_of(body_of(answer)))
         if was_held:
             self.offline.memory.forget()  # somebody answered: streaks start afresh
         return directive
 
-    def _asked_till_answered(self, request: Request) -> Flow[Answer]:
+    def _poll_until_answered(self, request: Request) -> Flow[Answer]:
         away_s, pause_s = 0.0, 0.25
         while True:
             wait_s = pause_s

@@ -36,6 +36,7 @@ def leave(session: AnySession, before: AnySession | None) -> None:
     """Undo `enter`."""
     _current.set(before)
     with _lock:
+        # One that is left twice stands here no more.
         if session in _open:
             _open.remove(session)
 
@@ -64,6 +65,7 @@ def current_session() -> AnySession:
 def end_own() -> None:
     """End the process's own run, if there is one."""
     global _default
+    # Ended by hand, there is nothing left to do at exit.
     atexit.unregister(end_own)
     own, _default = _default, None
     if own is not None and own[0] == os.getpid():

@@ -49,6 +49,7 @@ class Delivery:
             ServerAway: It went away; what was taken is noted, the rest stays.
             ServerRefused: It does not know our key; all stays.
         """
+        # Again and again: the agent goes on meanwhile, and keeps more.
         while self._source.pending:
             batch = self._source.batch()
             for letter in letters(batch.records):
@@ -67,6 +68,7 @@ class Delivery:
         if "open" in first:
             opened = post(self._send, "POST", "runs/", first["open"])
             self.run_id = quote(str(opened["id"]), safe="")
+        # The opening was torn by a kill, or is of a form that we do not know.
         elif self.run_id is None:
             logger.warning("an outbox does not say which run it is of; passed over")
         elif "turn" in first:

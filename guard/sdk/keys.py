@@ -53,16 +53,16 @@ def connections() -> list[Connection]:
         return []
     rows, read = document.get("connection"), []
     for row in rows if isinstance(rows, list) else ():
-        told = row if isinstance(row, dict) else {}
-        texts = {name: str(told.get(name) or "") for name in ("client", "place", "url", "key")}
+        fields = row if isinstance(row, dict) else {}
+        texts = {name: str(fields.get(name) or "") for name in ("client", "place", "url", "key")}
         # The file is a person's to edit: a row that lost its key costs no other its connection.
         if all(texts.values()):
             connection = Connection(
                 **texts,
-                fail="closed" if told.get("fail") == "closed" else "open",
-                via="http" if told.get("via") == "http" else "command",
-                hold_s=_whole(told.get("hold_s")) or HOOK_HOLD_S,
-                defer_s=_whole(told.get("defer_s")),
+                fail="closed" if fields.get("fail") == "closed" else "open",
+                via="http" if fields.get("via") == "http" else "command",
+                hold_s=_whole(fields.get("hold_s")) or HOOK_HOLD_S,
+                defer_s=_whole(fields.get("defer_s")),
             )
             read.append(connection)
     return read
@@ -132,6 +132,7 @@ def forget(client: str, place: str) -> None:
 def write_private(path: Path, content: bytes) -> None:
     """Replace a file in one step; only its owner may read it, from the first byte."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Beside it, since only within one file system a file is replaced in one step.
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -71,6 +71,7 @@ def with_parent(client: str, body: Mapping[str, Any]) -> dict[str, Any]:
         else:
             found = _RESUMED.search(done.stdout)
             forked_from = f"{client}:{found[1]}" if found else None
+    # A fork stems from the session it left, whatever else stands around both.
     named = forked_from or parent_named_in(os.environ) or around or None
     if named is None or named == _own_key(client, body):
         return dict(body)
@@ -85,8 +86,8 @@ def hand_on(client: str, body: Mapping[str, Any]) -> None:
     file, key = os.environ.get("CLAUDE_ENV_FILE"), _own_key(client, body)
     if not file or not key:
         return
-    told = environment_under(key).items()
-    lines = [f"export {name}={shlex.quote(value)}\n" for name, value in told]
+    added = environment_under(key).items()
+    lines = [f"export {name}={shlex.quote(value)}\n" for name, value in added]
     try:
         with Path(file).open("a", encoding="utf-8") as script:
             script.write("".join(lines))

@@ -111,6 +111,7 @@ class LocalGuard:
         self._seen[assessment.seq] = turn
         while len(self._seen) > REMEMBERED:
             del self._seen[next(iter(self._seen))]
+        # No card: without the server there is nobody to open one.
         state = RunState(mode=self.rules.mode, fix_failed=self._engine.is_correcting)
         effects = decide(state, assessment, allows=lambda one: is_allowed(one, self._allowed))
         for action, signal in effects:
@@ -125,8 +126,7 @@ class LocalGuard:
             return None
         action, trip = effect
         verdict = None if action is Action.ALLOW else self._judge.rules(trip, self._seen)
-        # Where the judge sees no loop the streaks start afresh, or the same trip would come back at
-        # each call.
+        # No loop: the streaks start afresh, or the same trip would come back at each call.
         if action is Action.ALLOW or (verdict is not None and not verdict.loop):
             self.forget()
             return None
@@ -138,6 +138,7 @@ class LocalGuard:
             return replace(found, action="fix", text=fix)
         if action in {Action.HOLD, Action.FIX}:
             return found
+        # Once a streak: it would be said at every turn of the loop.
         if trip.first:
             logger.warning("while Mission Control is away: %s", trip.evidence.summary)
         return None

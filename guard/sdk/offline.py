@@ -58,6 +58,7 @@ class Memory:
 
     def before(self, turn: Turn) -> list[Turn]:
         """Give what came before this observation of a turn."""
+        # The turn itself was noted before the engine is started, which has yet to look at it.
         kept = list(self._turns)
         same = (n for n, old in enumerate(kept) if (old.key, old.phase) == (turn.key, turn.phase))
         return kept[: next(same, len(kept))]
@@ -99,7 +100,7 @@ class Offline:
         self._lock = threading.RLock()
         self._guard: Any = None
         self._rules: Mapping[str, Any] | None = None
-        self._told: tuple[int | None, int | None] | None = None
+        self._versions: tuple[int | None, int | None] | None = None
         self._background = BackgroundTask(
             self._deliver_all, leave=self.outbox.close if self.outbox else lambda: None
         )
@@ -152,10 +153,10 @@ class Offline:
 
     def hear(self, policy_version: int | None, version: int | None) -> None:
         """Have the rules fetched anew when they may have changed."""
-        heard = (policy_version, version)
+        versions = (policy_version, version)
         with self._lock:
             # The first that is heard is no change: the rules were fetched when the run was opened.
-            moved, self._told = self._told not in {None, heard}, heard
+            moved, self._versions = self._versions not in {None, versions}, versions
         if moved:
             self._background.call()
 
@@ -175,9 +176,10 @@ class Offline:
 
     def keep_turn(self, turn: Turn) -> bool:
         """Keep a turn for later; False: the server came back, tell it yourself."""
-        told = turn_json(turn)
-        told.setdefault("ts", datetime.now(UTC).isoformat())  # noqa: TID251
-        return self.keep({"turn": told})
+        row = turn_json(turn)
+        # It is told later, perhaps hours: without a time it would look as if it ran then.
+        row.setdefault("ts", datetime.now(UTC).isoformat())  # noqa: TID251
+        return self.keep({"turn": row})
 
     def keep(self, record: Record) -> bool:
         """Keep a record for later; False: the server came back."""

@@ -92,6 +92,7 @@ class OfflineAnswers:
 
         if found.action == "stop":
             return self._obey(turn, found, Choice(action="terminate"), by="policy")
+        # Without a person: in mode auto a fix is what the policy itself would have sent.
         if found.action == "fix":
             fix = Choice(action="inject", message=found.text)
             return self._obey(turn, found, fix, by="guard")
@@ -115,7 +116,7 @@ class OfflineAnswers:
 
     def _obey(self, turn: Turn, found: Finding, choice: Choice, *, by: str) -> Go:
         """Do what was chosen, and have it told later."""
-        told = {
+        row = {
             "key": new_key(),
             "action": choice.action,
             "turn": turn.key,
@@ -125,7 +126,7 @@ class OfflineAnswers:
             "calls": list(found.calls),
         }
         # Told later as a tap is: the record must say who let it go on, or ended it.
-        self.offline.keep({"choice": told})
+        self.offline.keep({"choice": row})
         from guard.detectors.corrections import Correction
 
         corrected = Correction(call=turn, turns=found.signal.turns)

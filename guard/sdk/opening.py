@@ -59,6 +59,7 @@ def hand_over(escalation: Escalation, callback: Callable[[Escalation], object] |
         return None
     try:
         return callback(escalation)
+    # The host's own code: it must not cost the agent the answer that it waits for.
     except Exception:
         logger.exception("the on_escalation callback failed")
         return None
@@ -91,8 +92,8 @@ def opening_of(
         "workspace": list(workspace) or None,
         "capabilities": dict(CAPABILITIES),
     }
-    told = {field: value for field, value in body.items() if value is not None}
-    return opening_under(told, os.environ)
+    given = {field: value for field, value in body.items() if value is not None}
+    return opening_under(given, os.environ)
 
 
 def proposed(
@@ -121,7 +122,7 @@ def done(turn: Turn, result: Any, error: Any, facts: Mapping[str, Any]) -> Turn:
     )
 
 
-def said(content: str, *, role: Role | str, agent: str, facts: Mapping[str, Any]) -> Turn:
+def message_turn(content: str, *, role: Role | str, agent: str, facts: Mapping[str, Any]) -> Turn:
     """A message as a turn; a person's has no agent."""
     speaker = None if Role(role) is Role.USER else agent
     return Turn(role=Role(role), key=new_key(), agent=speaker, content=content, **known(facts))

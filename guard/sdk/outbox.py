@@ -35,12 +35,12 @@ VARIABLE = "MISSIONCONTROL_OUTBOX"
 OFF = "off"
 
 
-def outbox_root(told: Path | str | bool | None) -> Path | None:
-    """Say where outboxes lie: as told, as `$MISSIONCONTROL_OUTBOX` says, else at home.
+def outbox_root(asked: Path | str | bool | None) -> Path | None:
+    """Say where outboxes lie: as asked, as `$MISSIONCONTROL_OUTBOX` says, else at home.
 
     None: nothing is kept.
     """
-    given = os.environ.get(VARIABLE) if told is None or told is True else told
+    given = os.environ.get(VARIABLE) if asked is None or asked is True else asked
     if given is False or given == OFF:
         return None
     if given:

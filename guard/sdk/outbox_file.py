@@ -59,6 +59,7 @@ class OutboxFile:
     def create(cls, folder: Path) -> OutboxFile:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         name = f"{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+        # The name sorts by age: what was kept first is delivered first.
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND
         descriptor = os.open(folder / name, flags, 0o600)
         if not _locked(descriptor):
@@ -82,6 +83,7 @@ class OutboxFile:
         """Write one line in one go; False: only a part of it found room."""
         # A torn line is ended first, or it would swallow this one.
         whole = b"\n" + line if self._torn else line
+        # Past Python's buffers: a kill must not take a turn along that was kept.
         count = os.write(self._descriptor, whole)
         self.size += count
         self._torn = count < len(whole)

@@ -36,9 +36,10 @@ class Rules:
     allowed: tuple[AllowPattern, ...] = ()
 
     @classmethod
-    def of_run(cls, told: Mapping[str, Any]) -> Self:
+    def of_run(cls, body: Mapping[str, Any]) -> Self:
         """Read what the server said of this very run; what cannot be read is default."""
-        mapping = told.get("policy")
+        mapping = body.get("policy")
+        # An older guard may not know every field of a newer server's policy.
         try:
             policy = (
                 Policy.from_mapping(mapping) if isinstance(mapping, Mapping) else DEFAULT_POLICY
@@ -46,15 +47,15 @@ class Rules:
         except PolicyInvalid as error:
             logger.warning("the last policy cannot be read, the default stands in: %s", error)
             policy = DEFAULT_POLICY
-        limit_s = told.get("hold_limit")
+        limit_s = body.get("hold_limit")
         try:
-            mode = Mode(told.get("mode") or "")
+            mode = Mode(body.get("mode") or "")
         except ValueError:
             mode = Mode.PAUSE
         return cls(
             policy=policy,
             mode=mode,
-            unanswered="stop" if told.get("unanswered") == "stop" else "proceed",
+            unanswered="stop" if body.get("unanswered") == "stop" else "proceed",
             hold_limit_s=float(limit_s)
             if isinstance(limit_s, int | float) and limit_s > 0
             else HOLD_LIMIT_S,
@@ -63,30 +64,30 @@ class Rules:
                     pattern=str(row.get("pattern") or ""),
                     match="glob" if row.get("match") == "glob" else "exact",
                 )
-                for row in _rows(told)
+                for row in _rows(body)
             ),
         )
 
     @classmethod
-    def of_project(cls, told: Mapping[str, Any], opening: Mapping[str, Any]) -> Self:
+    def of_project(cls, seen: Mapping[str, Any], opening: Mapping[str, Any]) -> Self:
         """Read what holds for a run that the server does not know yet.
 
         Args:
-            told: What was last seen of the project, about whichever run; may be empty.
+            seen: What was last seen of the project, about whichever run; may be empty.
             opening: What the run asks for itself.
         """
-        policy = opening.get("policy") or told.get("project_policy")
+        policy = opening.get("policy") or seen.get("project_policy")
         # What one run is allowed is not allowed to the next: only what the project is, and
         # this agent in it.
         shared = [
             row
-            for row in _rows(told)
+            for row in _rows(seen)
             if row.get("scope") == "project"
             or (row.get("scope") == "agent" and row.get("agent") == opening.get("agent"))
         ]
         mine = {
-            **told,
-            "mode": opening.get("mode") or told.get("project_mode"),
+            **seen,
+            "mode": opening.get("mode") or seen.get("project_mode"),
             "allowlist": shared,
         }
         read = cls.of_run({**mine, "policy": policy})
@@ -114,6 +115,6 @@ def save_rules(folder: Path, body: Mapping[str, Any]) -> None:
         logger.debug("the rules cannot be kept: %s", error)
 
 
-def _rows(told: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    rows = told.get("allowlist")
+def _rows(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    rows = body.get("allowlist")
     return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []

@@ -20,9 +20,9 @@ from guard.sdk.opening import (
     conversation_of,
     done,
     hand_over,
+    message_turn,
     opening_of,
     proposed,
-    said,
     with_messages,
 )
 from guard.sdk.transport import HttpTransport
@@ -105,11 +105,12 @@ class Session:
         self._on_escalation = on_escalation
         where = address(url, key)
         self._transport = transport or HttpTransport(*where)
-        told = opening_of(
+        own = opening_of(
             name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
         )
         self._conversation = conversation_of(
-            told | opening,
+            # What the caller says wins over what is ours to fill in.
+            own | opening,
             where,
             send=self._transport.send,
             fail=fail,
@@ -225,7 +226,7 @@ class Session:
         Raises:
             Stopped: The run is over.
         """
-        turn = said(content, role=role, agent=agent or self.agent, facts=facts)
+        turn = message_turn(content, role=role, agent=agent or self.agent, facts=facts)
         return self._drive(self._conversation.report(turn))
 
     def call(
@@ -247,6 +248,7 @@ class Session:
             return go.text
         try:
             result = function(**args)
+        # Told and raised again: how a tool's failure is handled is the host's.
         except Exception as error:
             self.after(go, error=f"{type(error).__name__}: {error}")
             raise
@@ -288,6 +290,7 @@ class Twin(Session):
         unread: list[str],
         on_escalation: Callable[[Escalation], object],
     ) -> None:
+        # Not by `super()`: it opens no run of its own, and its conversation is the other's.
         self.agent = agent
         self.unread = unread
         self._address = {}

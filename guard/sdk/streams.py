@@ -68,11 +68,12 @@ class AsyncHttpTransport:
             target = self._endpoint.target(request)
             head = "".join(f"{name}: {value}\r\n" for name, value in asked.items())
             sent = f"{request.method} {target} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body
+            # One time for all of it: an answer that drips is no answer.
             async with asyncio.timeout(request.timeout_s):
                 stream.writer.write(sent)
                 await stream.writer.drain()
-                told = (await stream.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-                first, *lines = told.split("\r\n")
+                top = (await stream.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                first, *lines = top.split("\r\n")
                 status = int(first.split()[1])
                 pairs = (line.partition(":") for line in lines if line)
                 headers = {name.strip().lower(): value.strip() for name, _, value in pairs}

@@ -67,14 +67,15 @@ def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Ch
         return None
     import termios
 
+    # Two threads' questions would be answered by one letter.
     with _one_at_a_time:
         deadline = time.monotonic() + question.limit_s
         # What was typed before the question is no answer to it.
         termios.tcflush(descriptor, termios.TCIFLUSH)
         shown = []
-        for told in (question.run, question.reason, question.call):
+        for words in (question.run, question.reason, question.call):
             # One printable line each: what an agent wrote must not steer the terminal.
-            line = "".join(letter if letter.isprintable() else " " for letter in told)
+            line = "".join(letter if letter.isprintable() else " " for letter in words)
             shown.append(line if len(line) <= SHOWN_CHARS else line[:SHOWN_CHARS] + "…")
         name, reason, call = shown
         _say(f"\nMission Control is away, and {name} may be stuck: {reason}\n  {call}\n")

@@ -38,6 +38,7 @@ class Endpoint:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ValueError(f"{url!r} is no http:// or https:// address")
+        # A line break in it would begin a header of its own.
         if not key.isascii() or not key.isprintable():
             raise ValueError("an agent key is plain printable text")
         return cls(
@@ -83,8 +84,9 @@ def answer_of(status: int, raw: bytes, retry_after: str | None = None) -> Answer
         body: Any = json.loads(raw) if raw else None
     except ValueError:
         body = None
-    told = (retry_after or "").strip()
-    return Answer(status=status, body=body, retry_after_s=float(told) if told.isdecimal() else None)
+    after = (retry_after or "").strip()
+    retry_s = float(after) if after.isdecimal() else None
+    return Answer(status=status, body=body, retry_after_s=retry_s)
 
 
 class HttpTransport:
@@ -136,8 +138,8 @@ class HttpTransport:
             target, headers = self._endpoint.target(request), self._endpoint.headers(request)
             connection.request(request.method, target, payload(request), headers)
             response = connection.getresponse()
-            told = response.getheader("Retry-After")
-            answer = answer_of(response.status, response.read(), told)
+            retry_after = response.getheader("Retry-After")
+            answer = answer_of(response.status, response.read(), retry_after)
         except BaseException:
             # The rest of this answer would be taken for the next one's.
             connection.close()

@@ -72,8 +72,8 @@ def _call(function: Function, how: Telling) -> Function:
         except Exception as error:
             _tell_error(session, go, error)
             raise
-        told = session.after(go, result=captured_result(result))
-        return how.result(session, result, [*go.messages, *told])
+        notes = session.after(go, result=captured_result(result))
+        return how.result(session, result, [*go.messages, *notes])
 
     return call
 
@@ -92,8 +92,8 @@ def _coroutine(function: Function, how: Telling) -> Function:
         except Exception as error:
             await _tell_error_async(session, go, error)
             raise
-        told = await _after(session, go, result=captured_result(result))
-        return how.result(session, result, [*go.messages, *told])
+        notes = await _after(session, go, result=captured_result(result))
+        return how.result(session, result, [*go.messages, *notes])
 
     return call
 
@@ -119,8 +119,8 @@ def _generator(function: Function, how: Telling) -> Function:
             except Stopped:
                 logger.info("the run has been stopped; the next call will say so")
             raise
-        told = session.after(go, result=items.shown())
-        session.unread.extend([*go.messages, *told])
+        notes = session.after(go, result=items.shown())
+        session.unread.extend([*go.messages, *notes])
         return result
 
     return call
@@ -148,8 +148,8 @@ def _async_generator(function: Function, how: Telling) -> Function:
             # Where the reader has stopped early, the source's own `finally` runs now, not when
             # collected.
             await source.aclose()
-        told = await _after(session, go, result=items.shown())
-        session.unread.extend([*go.messages, *told])
+        notes = await _after(session, go, result=items.shown())
+        session.unread.extend([*go.messages, *notes])
 
     return call
 
@@ -243,13 +243,14 @@ def _here() -> Session:
 async def _before(session: Session | AsyncSession, asked: dict[str, Any]) -> Go:
     if isinstance(session, AsyncSession) and session.is_here():
         return await session.before(**asked)
+    # In a thread: it may be held for an hour, and this event loop has other tasks.
     return await asyncio.to_thread(_plain(session).before, **asked)
 
 
-async def _after(session: Session | AsyncSession, go: Go, **told: Any) -> tuple[str, ...]:
+async def _after(session: Session | AsyncSession, go: Go, **facts: Any) -> tuple[str, ...]:
     if isinstance(session, AsyncSession) and session.is_here():
-        return await session.after(go, **told)
-    return await asyncio.to_thread(_plain(session).after, go, **told)
+        return await session.after(go, **facts)
+    return await asyncio.to_thread(_plain(session).after, go, **facts)
 
 
 def _plain(session: Session | AsyncSession) -> Session:

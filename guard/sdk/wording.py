@@ -42,6 +42,7 @@ def turn_json(turn: Turn) -> dict[str, Any]:
         written["nature"] = asdict(turn.nature)
     if turn.ts is not None:
         written["ts"] = turn.ts.isoformat()
+    # An empty text stays: to answer nothing is an answer, and not the same as none yet.
     return {name: value for name, value in written.items() if value not in (None, ())}
 
 
@@ -101,9 +102,9 @@ def directive_of(body: Any) -> Directive:
         version, action = int(body["version"]), DirectiveAction(body["action"])
         call = CallAction(body.get("call") or CallAction.RUN)
         messages = []
-        for told in body.get("messages") or ():
-            message_id, text, escalation = str(told["id"]), str(told["text"]), None
-            if isinstance(asked := told.get("escalation"), Mapping):
+        for row in body.get("messages") or ():
+            message_id, text, escalation = str(row["id"]), str(row["text"]), None
+            if isinstance(asked := row.get("escalation"), Mapping):
                 escalation = Escalation(
                     reason=str(asked.get("reason") or ""),
                     detector=str(asked.get("detector") or ""),
@@ -112,7 +113,7 @@ def directive_of(body: Any) -> Directive:
                     first_error=asked.get("first_error"),
                 )
             message = Message(
-                id=message_id, text=text, agent=told.get("agent"), escalation=escalation
+                id=message_id, text=text, agent=row.get("agent"), escalation=escalation
             )
             messages.append(message)
         return Directive(

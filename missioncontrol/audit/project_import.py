@@ -60,7 +60,8 @@ def import_project(path: Path, *, owner: User, trust: str = "", at: datetime) ->
     try:
         with path.open("rb") as lines, transaction.atomic():
             return _import(map(json.loads, lines), owner=owner, trust=trust, at=at)
-    except (KeyError, TypeError, ValueError, ValidationError) as fault:
+    # A line may be any JSON: a list where an object belongs has no keys to ask for.
+    except (AttributeError, KeyError, TypeError, ValueError, ValidationError) as fault:
         raise InvalidRequest(f"{path} cannot be read as an export: {fault!r}.") from None
     except DatabaseError as fault:
         raise InvalidRequest(f"{path} does not fit this database: {fault}.") from None
@@ -110,6 +111,9 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
 
 def _check_what_came(counts: Counter[str], project_id: UUID) -> None:
     """Raise unless every row is this project's, fits the others, and the audit log holds."""
+    # Of no project there is no chain to verify, so that an empty one would seem to hold.
+    if not counts["project"]:
+        raise InvalidRequest("The export has no line of the project itself.")
     for kind, count in counts.items():
         model, path = TABLES[kind]
         # Nothing was of this project before, so another count came under another's id.

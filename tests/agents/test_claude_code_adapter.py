@@ -11,7 +11,7 @@ from guard.adapters import wording
 from guard.adapters.claude_code import hooks as claude_code
 from guard.adapters.claude_code.hooks import HOOKS, answer, read, response_text
 from guard.adapters.claude_code.permission import asks_for_s
-from guard.adapters.said import HookSaid
+from guard.adapters.hook_wiring import HookWiring
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role
 from guard.wire import CallAction, Directive, DirectiveAction, Message
@@ -276,7 +276,7 @@ def test_capabilities_are_what_hooks_can_truly_do():
     [("http", "open", "runs"), ("http", "closed", "blocked"), ("command", "open", "waits")],
 )
 def test_what_becomes_of_a_held_call_follows_from_how_it_is_wired(via, fail, away):
-    event = replace(read(a_call()), said=HookSaid(via=via, fail=fail, timeout_s=3900))
+    event = replace(read(a_call()), wiring=HookWiring(via=via, fail=fail, timeout_s=3900))
 
     told = claude_code.capabilities(event)
 
@@ -356,21 +356,21 @@ def test_what_people_answer_is_said_as_it_is(grant):
 
 
 @pytest.mark.parametrize(
-    ("said", "tool", "for_s"),
+    ("wiring", "tool", "for_s"),
     [
-        (HookSaid(entry="cli", answer_s=3900), "Bash", 3840),
-        (HookSaid(entry="cli", answer_s=30), "Bash", 15),
-        (HookSaid(entry="sdk-cli", answer_s=3900), "Edit", 120),
-        (HookSaid(entry="claude-vscode", answer_s=3900), "Bash", None),
-        (HookSaid(entry="cli", timeout_s=3900), "Bash", None),
-        (HookSaid(entry="cli", answer_s=3900), "AskUserQuestion", None),
+        (HookWiring(entry="cli", answer_s=3900), "Bash", 3840),
+        (HookWiring(entry="cli", answer_s=30), "Bash", 15),
+        (HookWiring(entry="sdk-cli", answer_s=3900), "Edit", 120),
+        (HookWiring(entry="claude-vscode", answer_s=3900), "Bash", None),
+        (HookWiring(entry="cli", timeout_s=3900), "Bash", None),
+        (HookWiring(entry="cli", answer_s=3900), "AskUserQuestion", None),
     ],
 )
-def test_a_question_is_kept_open_only_where_its_dialog_stands_meanwhile(said, tool, for_s):
+def test_a_question_is_kept_open_only_where_its_dialog_stands_meanwhile(wiring, tool, for_s):
     event = read(a_body("PermissionRequest", tool_name=tool, tool_input={"command": "ls"}))
 
-    assert asks_for_s(replace(event, said=said)) == for_s
-    assert asks_for_s(replace(event, said=said, asks=None)) is None
+    assert asks_for_s(replace(event, wiring=wiring)) == for_s
+    assert asks_for_s(replace(event, wiring=wiring, asks=None)) is None
 
 
 # --- parking -------------------------------------------------------------------
@@ -378,7 +378,7 @@ def test_a_question_is_kept_open_only_where_its_dialog_stands_meanwhile(said, to
 
 @pytest.mark.parametrize(("entry", "decision"), [("sdk-cli", "defer"), ("cli", "deny")])
 def test_only_a_headless_session_is_parked(entry, decision):
-    event = replace(read(a_call()), said=HookSaid(entry=entry, defer_s=600))
+    event = replace(read(a_call()), wiring=HookWiring(entry=entry, defer_s=600))
 
     output = answer(event, a_directive(DirectiveAction.HOLD))["hookSpecificOutput"]
 

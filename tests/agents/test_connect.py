@@ -15,7 +15,7 @@ from guard.adapters.claude_code.adapter import abilities
 from guard.adapters.claude_code.hooks import HOOKS, IDLE
 from guard.adapters.claude_code.settings import connected, disconnected, subscribed
 from guard.adapters.claude_code.usage import EVENT
-from guard.adapters.said import HEADER, HookSaid
+from guard.adapters.hook_wiring import HEADER, HookWiring
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor
 from guard.hooks import command as hook
@@ -126,9 +126,9 @@ def test_a_permission_may_be_answered_as_long_and_leaves_the_dialog_if_we_are_aw
     asking = subscribed(with_hooks({}, fail="closed"))["PermissionRequest"]
 
     assert (asking["timeout"], asking["onFailure"]) == (3900, "continue")
-    assert HookSaid.read(asking["headers"][HEADER]).answer_s == 3900
+    assert HookWiring.read(asking["headers"][HEADER]).answer_s == 3900
     others = [hook for name, hook in subscribed(with_hooks({})).items() if "headers" in hook]
-    told = [HookSaid.read(hook["headers"][HEADER]).answer_s for hook in others]
+    told = [HookWiring.read(hook["headers"][HEADER]).answer_s for hook in others]
     assert told.count(None) == len(told) - 1
 
 

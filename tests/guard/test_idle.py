@@ -5,7 +5,7 @@ import pytest
 from guard.adapters import adapter_of
 from guard.adapters.claude_code.adapter import misses, rests
 from guard.adapters.hook import HookEvent
-from guard.adapters.said import HookSaid
+from guard.adapters.hook_wiring import HookWiring
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks.idle import AGAIN_S, ASK_S, RESTS, Waiter, wait_beside
 from guard.sdk.keys import Connection
@@ -58,7 +58,7 @@ def test_an_answer_that_is_none_ends_the_wait(answer):
 def test_a_session_that_does_not_live_on_is_not_waited_beside():
     connection = Connection(client="codex", place="*", url="http://127.0.0.1:9", key="k")
 
-    assert wait_beside(adapter_of("codex"), connection, {}, HookSaid()) == RESTS
+    assert wait_beside(adapter_of("codex"), connection, {}, HookWiring()) == RESTS
 
 
 @pytest.mark.parametrize(
@@ -93,15 +93,15 @@ def test_a_missing_path_asks_for_the_files_again(error, misses_one):
 
 
 def test_a_header_is_read_back_as_it_was_written():
-    said = HookSaid(via="http", fail="closed", timeout_s=3900, entry="cli", defer_s=600)
+    wiring = HookWiring(via="http", fail="closed", timeout_s=3900, entry="cli", defer_s=600)
 
-    assert HookSaid.read(said.header()) == said
-    assert HookSaid.read("") == HookSaid()
+    assert HookWiring.read(wiring.header()) == wiring
+    assert HookWiring.read("") == HookWiring()
 
 
 @pytest.mark.parametrize("odd", ["timeout=soon", "timeout=-1", "timeout=inf", "timeout", ";;="])
 def test_an_odd_header_says_nothing(odd):
-    assert HookSaid.read(odd).timeout_s is None
+    assert HookWiring.read(odd).timeout_s is None
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_an_odd_header_says_nothing(odd):
     [("sdk-cli", True, 9), ("cli", True, None), ("sdk-cli", False, None)],
 )
 def test_only_a_held_call_of_a_headless_session_parks(entry, holds, parks):
-    said = HookSaid(entry=entry, defer_s=9)
-    event = HookEvent(client="claude-code", name="x", session="s", holds=holds, said=said)
+    wiring = HookWiring(entry=entry, defer_s=9)
+    event = HookEvent(client="claude-code", name="x", session="s", holds=holds, wiring=wiring)
 
     assert event.parks_after_s == parks

@@ -221,7 +221,28 @@ def test_an_unknown_preset_is_answered_with_the_known_ones(capsys):
 def test_a_poll_the_judge_lets_go_is_no_alarm():
     turns = [a_call("Bash", f"{n} failed", command="pytest -q") for n in (3, 2, 1)]
 
-    assert replay(a_recording([a_user(), *turns])).first_alarm is None
+    replayed = replay(a_recording([a_user(), *turns]))
+
+    assert (replayed.first_alarm, replayed.alarms) == (None, ())
+
+
+def test_what_the_judge_took_back_is_shown_with_its_reason(tmp_path, capsys):
+    rows = [
+        {"role": "assistant", "tool": "Bash", "args": {"command": "pytest -q"}, "result": text}
+        for text in ("3 failed", "2 failed", "1 failed")
+    ]
+    file = write_lines(tmp_path / "a.jsonl", rows)
+    policy = tmp_path / "p.toml"
+    policy.write_text('detectors = ["loopguard"]\n')
+
+    guard("replay", file, "--policy", policy, "--json")
+    (taken_back,) = json.loads(capsys.readouterr().out)["dismissed"]
+    guard("replay", file, "--policy", policy)
+    head, line = capsys.readouterr().out.splitlines()
+
+    assert (taken_back["index"], taken_back["judge"]) == (2, "local")
+    assert taken_back["reason"] == "Fewer checks fail each time: 3, now 1."
+    assert line[head.index("let go") :].split()[0] == "1"
 
 
 def test_every_alarm_is_told_not_the_first_alone():

@@ -15,9 +15,9 @@ import pytest
 from guard.cli import main
 from guard.formats import Recording
 from guard.printing import printable, progress
-from guard.report.loops import Loop, Session, Told, look_through
+from guard.report.loops import EarlierFiles, Loop, Session, look_through
 from guard.report.page import as_page
-from guard.report.sessions import usual_places
+from guard.report.sessions import session_folders
 from guard.report.totals import Totals
 from guard.turn import Turn, Usage
 from tests.guard import transcripts
@@ -128,10 +128,13 @@ def test_a_resumed_session_is_counted_once(tmp_path, capsys):
 
 
 def test_a_loop_told_whole_in_an_earlier_file_is_not_found_again():
-    told, turns = Told(), [a_call("Bash", error="boom", command="make", key=f"k{n}") for n in "abc"]
+    earlier, turns = (
+        EarlierFiles(),
+        [a_call("Bash", error="boom", command="make", key=f"k{n}") for n in "abc"],
+    )
 
-    assert len(look_through(a_recording(*turns), told=told).loops) == 1
-    assert look_through(a_recording(*turns), told=told).loops == ()
+    assert len(look_through(a_recording(*turns), earlier=earlier).loops) == 1
+    assert look_through(a_recording(*turns), earlier=earlier).loops == ()
 
 
 # --- many sessions -----------------------------------------------------------
@@ -161,7 +164,7 @@ def test_it_reads_what_three_agents_keep(sessions, capsys):
 def test_without_a_path_it_looks_where_the_agents_keep_them(sessions, capsys, monkeypatch):
     monkeypatch.setenv("HOME", str(sessions))
 
-    assert len(usual_places(sessions)) == 3
+    assert len(session_folders(sessions)) == 3
     assert as_json(capsys)["sessions"] == 3
 
 

@@ -7,7 +7,7 @@ import pytest
 from guard.adapters.codex.hooks import capabilities, read
 from guard.running import codex_exec, command, linking
 from guard.running.codex_items import line_of, turn_of
-from guard.running.codex_usage import UNTOLD, Ledger, usage_told
+from guard.running.codex_usage import UNTOLD, Ledger, read_usage_update
 from guard.sdk.keys import Connection, remember
 from guard.turn import Role, Turn
 
@@ -238,7 +238,7 @@ def said(text):
 
 def used(total):
     counts = {"totalTokens": total, "inputTokens": 10, "outputTokens": 1}
-    return usage_told({"turnId": "t", "tokenUsage": {"last": counts, "total": counts}})
+    return read_usage_update({"turnId": "t", "tokenUsage": {"last": counts, "total": counts}})
 
 
 def test_a_turn_waits_for_what_its_model_call_used():

@@ -65,8 +65,8 @@ def rests(environment: Mapping[str, str]) -> bool:
     `claude -p` waits for our hook before it ends, so there we must not wait; a host
     that keeps its session open (stream-json) says so itself.
     """
-    told = environment.get("MISSIONCONTROL_WAKE")
-    return told == "1" if told else environment.get(settings.STARTED_BY) == "cli"
+    asked = environment.get("MISSIONCONTROL_WAKE")
+    return asked == "1" if asked else environment.get(settings.STARTED_BY) == "cli"
 
 
 ADAPTER = Adapter(

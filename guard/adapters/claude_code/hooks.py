@@ -62,20 +62,20 @@ NOTIFICATION = "<task-notification>"
 def capabilities(event: HookEvent) -> dict[str, Any]:
     """Say what can truly be done to a Claude Code session through its hooks."""
     at_rest = ["when_idle"] if event.idles else []
-    told: dict[str, Any] = {
+    can: dict[str, Any] = {
         "hold": True,
         "inject": ["at_next_tool", "at_stop", *at_rest],
         "terminate": "hook",
         "cost": "otlp",
     }
-    if event.said.timeout_s is not None:
-        told["patience_s"] = max(event.said.timeout_s - GIVES_UP_EARLY_S, 1.0)
+    if event.wiring.timeout_s is not None:
+        can["patience_s"] = max(event.wiring.timeout_s - GIVES_UP_EARLY_S, 1.0)
     # Our forwarder waits over a restart of the server; an HTTP hook of the agent cannot, and what
     # becomes of its call stands in the settings.
-    if event.said.via == "command":
-        return told | {"away": "waits"}
-    away = {"open": "runs", "closed": "blocked"}.get(event.said.fail)
-    return told | ({"away": away} if away else {})
+    if event.wiring.via == "command":
+        return can | {"away": "waits"}
+    away = {"open": "runs", "closed": "blocked"}.get(event.wiring.fail)
+    return can | ({"away": away} if away else {})
 
 
 # --- reading -----------------------------------------------------------------
@@ -154,9 +154,9 @@ def _turn(name: str, body: Body) -> Turn | None:
     return None
 
 
-def _call(body: Body, **said: Any) -> Turn | None:
+def _call(body: Body, **more: Any) -> Turn | None:
     key, paths = text(body, "tool_use_id") or None, ("file_path", "notebook_path")
-    return read_call(body, key=key, agent=named_subagent(body), paths=paths, **said)
+    return read_call(body, key=key, agent=named_subagent(body), paths=paths, **more)
 
 
 def response_text(response: Any) -> str | None:
@@ -194,8 +194,9 @@ _CLOCKS = frozenset({"durationMs", "durationSeconds", "totalDurationMs"})
 def _block_text(block: Any) -> str:
     if block is None or isinstance(block, str):
         return block or ""
-    told = mapping(block).get("text")
-    return told if isinstance(told, str) else json.dumps(block, sort_keys=True)
+    words = mapping(block).get("text")
+    # A picture, say: two different ones must not look like one answer.
+    return words if isinstance(words, str) else json.dumps(block, sort_keys=True)
 
 
 # --- answering ---------------------------------------------------------------

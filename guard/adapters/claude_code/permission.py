@@ -32,14 +32,14 @@ def asks_for_s(event: HookEvent) -> float | None:
 
     Of hosts other than a terminal it is not known whether they show their dialog meanwhile.
     """
-    waits_s = event.said.answer_s
+    waits_s = event.wiring.answer_s
     if event.asks is None or waits_s is None or event.asks.tool in OWN:
         return None
     # Half of a short wait: a minute less would leave nothing of it.
     left_s = max(waits_s - GIVES_UP_EARLY_S, waits_s / 2)
-    if event.said.is_headless:
+    if event.wiring.is_headless:
         return min(left_s, HEADLESS_S)
-    return left_s if event.said.entry == AT_A_TERMINAL else None
+    return left_s if event.wiring.entry == AT_A_TERMINAL else None
 
 
 def answer(event: HookEvent, directive: Directive) -> dict[str, Any]:
@@ -52,8 +52,8 @@ def answer(event: HookEvent, directive: Directive) -> dict[str, Any]:
         reason = directive.reason or "Stopped by Mission Control."
         return _decision({"behavior": "deny", "message": reason, "interrupt": True})
     if event.answered == "deny":
-        said = f"{DENIED} {event.answer_text}" if event.answer_text else DENIED
-        return _decision({"behavior": "deny", "message": said})
+        message = f"{DENIED} {event.answer_text}" if event.answer_text else DENIED
+        return _decision({"behavior": "deny", "message": message})
     if event.answered == "allow_once":
         return _decision({"behavior": "allow"})
     if event.grant is None:

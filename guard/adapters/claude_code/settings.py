@@ -13,7 +13,7 @@ from guard.adapters.base import Hooks, Settings, Wiring
 from guard.adapters.claude_code import telemetry
 from guard.adapters.claude_code.hooks import CLIENT, HOLDING, HOOKS, IDLE
 from guard.adapters.claude_code.usage import EVENT
-from guard.adapters.said import HEADER
+from guard.adapters.hook_wiring import HEADER
 
 HOOK_PATH = f"/api/v1/hooks/{CLIENT}/"
 
@@ -130,11 +130,14 @@ def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
     }
     if wiring.via == "command" or event in THROUGH_FORWARDER:
         return _command(wiring) | rest
-    said = replace(wiring.said(entry=f"${STARTED_BY}"), answer_s=wiring.hold_s if asks else None)
+    # Claude Code puts the variable's value in at each call, which this process cannot know.
+    wired = replace(
+        wiring.of_request(entry=f"${STARTED_BY}"), answer_s=wiring.hold_s if asks else None
+    )
     return {
         "type": "http",
         "url": wiring.url.rstrip("/") + HOOK_PATH,
-        "headers": {"Authorization": f"Bearer {wiring.key}", HEADER: said.header()},
+        "headers": {"Authorization": f"Bearer {wiring.key}", HEADER: wired.header()},
         "allowedEnvVars": [STARTED_BY],
         **rest,
     }

@@ -22,10 +22,10 @@ def look_up(body: dict[str, Any]) -> dict[str, Any]:
     """Add what the rollout tells, and which process is this session's own."""
     # An app-server holds many sessions: a signal to it would end them all.
     pid = session_process(codex.CLIENT, unless="app-server")
-    told: dict[str, Any] = {"pid": pid} if pid else {}
+    found: dict[str, Any] = {"pid": pid} if pid else {}
     if daemon.socket_of_daemon():
-        told["daemon"] = True
-    return {"guard": rollout.look_up(body) | told | kept_facts()}
+        found["daemon"] = True
+    return {"guard": rollout.look_up(body) | found | kept_facts()}
 
 
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
@@ -36,7 +36,7 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     # A hook that cannot be started, or that its person has not trusted, does nothing at all.
     forwarder, review = try_forwarder(holding), ask_trust()
     runs = forwarder.works and review.works
-    told = {
+    as_set = {
         "observe": ("PostToolUse" in hooks, "each tool call"),
         "hold": (hold_s >= HOOK_HOLD_S, because),
         "inject": (bool(holding), INJECT),
@@ -45,7 +45,7 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     }
     can = (
         Finding(what=what, works=runs and works, because=because)
-        for what, (works, because) in told.items()
+        for what, (works, because) in as_set.items()
     )
     return (forwarder, review, *can)
 

@@ -35,11 +35,11 @@ MEDIUM, LONG = 126, 127
 def socket_of_daemon() -> Path | None:
     """Name the socket of the daemon that called our hook; None: it was no daemon."""
     command = calling_command("codex")
-    told = next((word for word in command if word.startswith(LISTENS_ON)), None)
-    if SERVES not in command or told is None:
+    address = next((word for word in command if word.startswith(LISTENS_ON)), None)
+    if SERVES not in command or address is None:
         return None
     home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
-    path = Path(told.removeprefix(LISTENS_ON) or home / SOCKET)
+    path = Path(address.removeprefix(LISTENS_ON) or home / SOCKET)
     # Where it leads: a socket's own address must be short, whatever home Codex has.
     return path.resolve() if path.exists() else None
 
@@ -67,13 +67,13 @@ class DaemonSession:
 
     def say(self, words: str) -> bool:
         """Put a text into the running turn, or begin one with it; True: it was taken."""
-        said = [{"type": "text", "text": words}]
+        given = [{"type": "text", "text": words}]
         with contextlib.suppress(OSError, ValueError), self._conversation() as codex:
             turn = self._running_turn(codex)
             if turn:
-                codex.ask("turn/steer", threadId=self._thread, expectedTurnId=turn, input=said)
+                codex.ask("turn/steer", threadId=self._thread, expectedTurnId=turn, input=given)
             else:
-                codex.ask("turn/start", threadId=self._thread, input=said)
+                codex.ask("turn/start", threadId=self._thread, input=given)
             return True
         return False
 
@@ -128,12 +128,13 @@ class _Conversation:
         self._send({"id": number, "method": method, "params": params})
         while True:
             # What it tells or asks whoever sits at the screen comes in between.
-            told = self._receive()
-            if told.get("id") == number and "method" not in told:
+            message = self._receive()
+            if message.get("id") == number and "method" not in message:
                 break
-        if "error" in told:
-            raise ValueError(f"Codex refused {method}: {mapping(told['error']).get('message')}")
-        return mapping(told.get("result"))
+        if "error" in message:
+            reason = mapping(message["error"]).get("message")
+            raise ValueError(f"Codex refused {method}: {reason}")
+        return mapping(message.get("result"))
 
     def _send(self, message: Mapping[str, Any]) -> None:
         data, mask = json.dumps(message).encode(), os.urandom(4)

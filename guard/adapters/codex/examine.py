@@ -58,10 +58,10 @@ def ask_trust() -> Finding:
         server = AppServer([program, "app-server"], env=os.environ, inbox=inbox, quiet=True)
         try:
             server.begin()
-            told = server.ask("hooks/list", cwds=[str(Path.cwd())])
+            answer = server.ask("hooks/list", cwds=[str(Path.cwd())])
         finally:
             server.close()
-        rows = told.get("data") or []
+        rows = answer.get("data") or []
         listed = (mapping(hook) for row in rows for hook in mapping(row).get("hooks") or [])
         hooks = [hook for hook in listed if is_ours(hook)]
     except (GuardError, OSError) as error:

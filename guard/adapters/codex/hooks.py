@@ -98,10 +98,10 @@ def read(body: Body) -> HookEvent:
         UnreadableHook: It has no `hook_event_name` or no `session_id`.
     """
     name, session = read_head(body, agent="Codex")
-    told = mapping(body.get("guard"))
+    added = mapping(body.get("guard"))
     parent, relation = parent_of(body)
     turn, goes_on = _turn(name, body), body.get("stop_hook_active") is True
-    steered = told.get("steered") is True
+    steered = added.get("steered") is True
     # A Stop that our own answer caused takes no message: answering it again would keep the
     # agent going for ever. Where `guard run` steers, it brings messages itself; only a call
     # that is not run is answered with why.
@@ -133,13 +133,13 @@ def read(body: Body) -> HookEvent:
         stop_hook_active=goes_on,
         denial_is_read=name in HOLDING,
         forwarded=isinstance(body.get("guard"), dict),
-        agent_pid=whole(told.get("pid")),
-        kept=told.get("kept") is True,
+        agent_pid=whole(added.get("pid")),
+        kept=added.get("kept") is True,
         steered=steered,
         parent_key=parent,
         relation=relation,
         presence=_PRESENCE.get(name),
-        daemon=told.get("daemon") is True,
+        daemon=added.get("daemon") is True,
     )
 
 
@@ -157,13 +157,13 @@ def _turn(name: str, body: Body) -> Turn | None:
         case "PreToolUse":
             return _call(body, phase=Phase.PROPOSED)
         case "PostToolUse":
-            said = response_text(body.get("tool_response"))
+            output = response_text(body.get("tool_response"))
             # The rollout's exit code, else what the output itself says of one.
             code = whole(mapping(body.get("guard")).get("exit_code"))
-            if code is None and (found := _SAYS_EXIT_CODE.search((said or "")[:_HEAD_CHARS])):
+            if code is None and (found := _SAYS_EXIT_CODE.search((output or "")[:_HEAD_CHARS])):
                 code = int(found.group(1))
-            failed = f"exit code {code}\n{said or ''}".rstrip() if code else None
-            return _call(body, result=None if code else said, error=failed)
+            failed = f"exit code {code}\n{output or ''}".rstrip() if code else None
+            return _call(body, result=None if code else output, error=failed)
         case "UserPromptSubmit":
             return read_prompt(body, id_field="turn_id")
         case "Stop":
@@ -176,9 +176,9 @@ _SAYS_EXIT_CODE = re.compile(r"(?i)\A(?:.*\n){0,4}(?:process exited with code|ex
 _HEAD_CHARS = 400
 
 
-def _call(body: Body, **said: Any) -> Turn | None:
+def _call(body: Body, **more: Any) -> Turn | None:
     key = text(body, "tool_use_id") or None
-    return read_call(body, key=key, agent=named_subagent(body), **said)
+    return read_call(body, key=key, agent=named_subagent(body), **more)
 
 
 def usage_of(counts: Body) -> Usage:

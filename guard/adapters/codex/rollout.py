@@ -35,11 +35,12 @@ def look_up(body: dict[str, Any]) -> dict[str, Any]:
         return {}
     records = list(rows_at_end(Path(path), most_bytes=TAIL_BYTES))
     payloads = [mapping(record.get("payload")) for record in records]
-    told: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     call = text(body, "tool_use_id")
+    # From the end: the record of the call that has just ended is among the last.
     for item in (mapping(payload.get("item")) for payload in reversed(payloads)):
         if call and item.get("id") == call and isinstance(item.get("exit_code"), int):
-            told["exit_code"] = int(item["exit_code"])
+            found["exit_code"] = int(item["exit_code"])
             break
     # What each answer of the model used, without what it said.
     calls = [
@@ -51,4 +52,4 @@ def look_up(body: dict[str, Any]) -> dict[str, Any]:
         for record, payload in zip(records, payloads, strict=True)
         if record.get("type") == "token_usage_record"
     ]
-    return told | {"model_calls": calls[-MOST_CALLS:]}
+    return found | {"model_calls": calls[-MOST_CALLS:]}

@@ -101,9 +101,9 @@ def _turn(name: str, body: Body) -> Turn | None:
         case "preToolUse":
             return _call(body, phase=Phase.PROPOSED)
         case "postToolUse":
-            said, code = _output(body.get("tool_output"))
-            failed = f"exit code {code}\n{said or ''}".rstrip() if code else None
-            return _call(body, result=None if code else said, error=failed)
+            output, code = _output(body.get("tool_output"))
+            failed = f"exit code {code}\n{output or ''}".rstrip() if code else None
+            return _call(body, result=None if code else output, error=failed)
         # One that a hook denied was never run, and is no failure.
         case "postToolUseFailure" if body.get("failure_type") != "permission_denied":
             return _call(body, error=text(body, "error_message") or "the tool failed")
@@ -115,22 +115,23 @@ def _turn(name: str, body: Body) -> Turn | None:
     return None
 
 
-def _output(told: Any) -> tuple[str | None, int | None]:
+def _output(written: Any) -> tuple[str | None, int | None]:
     """Take a tool's output apart: JSON inside a text; a command's has an exit code."""
     try:
-        output = json.loads(told) if isinstance(told, str) else told
+        output = json.loads(written) if isinstance(written, str) else written
     except ValueError:
-        output = told
+        output = written
     if not isinstance(output, dict):
-        return told if isinstance(told, str) or told is None else json.dumps(told), None
+        is_text = written is None or isinstance(written, str)
+        return written if is_text else json.dumps(written), None
     code = whole(output.get("exitCode"))
-    said = output.get("output") if isinstance(output.get("output"), str) else None
-    return said if said is not None else json.dumps(output, sort_keys=True), code
+    words = output.get("output")
+    return words if isinstance(words, str) else json.dumps(output, sort_keys=True), code
 
 
-def _call(body: Body, **said: Any) -> Turn | None:
+def _call(body: Body, **more: Any) -> Turn | None:
     key, model = text(body, "tool_use_id") or None, text(body, "model") or None
-    return read_call(body, key=key, paths=("file_path", "path"), model=model, **said)
+    return read_call(body, key=key, paths=("file_path", "path"), model=model, **more)
 
 
 # --- answering ---------------------------------------------------------------

@@ -59,6 +59,7 @@ def disconnected(settings: Settings) -> Settings:
             del hooks[event]
     if not hooks:
         del written["hooks"]
+    # The version stands there because of us: a file of nothing else was ours alone.
     return {} if written == {"version": VERSION} else written
 
 

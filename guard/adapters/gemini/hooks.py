@@ -99,7 +99,8 @@ def read(body: Body) -> HookEvent:
 
 def _turn(name: str, body: Body) -> Turn | None:
     """Read what an event tells of: a call, before or after it, or what was said."""
-    prompt, said, at = text(body, "prompt"), text(body, "prompt_response"), text(body, "timestamp")
+    prompt, at = text(body, "prompt"), text(body, "timestamp")
+    answered = text(body, "prompt_response")
     if name == "BeforeTool":
         return _call(body, phase=Phase.PROPOSED)
     if name == "AfterTool":
@@ -111,15 +112,15 @@ def _turn(name: str, body: Body) -> Turn | None:
         return _call(body, result=None if error else result, error=error)
     if name == "BeforeAgent" and prompt:
         return Turn(role=Role.USER, key=f"prompt@{at}", content=prompt)
-    if name == "AfterAgent" and said:
-        return Turn(role=Role.ASSISTANT, key=f"finished@{at}", content=said)
+    if name == "AfterAgent" and answered:
+        return Turn(role=Role.ASSISTANT, key=f"finished@{at}", content=answered)
     return None
 
 
-def _call(body: Body, **said: Any) -> Turn | None:
+def _call(body: Body, **more: Any) -> Turn | None:
     # Gemini CLI gives calls no id: what one does, and when, stands for it.
     key, paths = f"{alike(body)}{text(body, 'timestamp')}", ("file_path", "absolute_path", "path")
-    return read_call(body, key=key, paths=paths, **said)
+    return read_call(body, key=key, paths=paths, **more)
 
 
 def misses(body: Body) -> bool:
@@ -130,8 +131,8 @@ def misses(body: Body) -> bool:
 
 def alike(body: Body) -> str:
     """Name what a call does: the beginning of its key, the same for an equal call."""
-    told = json.dumps([body.get("tool_name"), body.get("tool_input")], sort_keys=True)
-    return f"{hashlib.sha256(told.encode()).hexdigest()[:24]}@"
+    call = json.dumps([body.get("tool_name"), body.get("tool_input")], sort_keys=True)
+    return f"{hashlib.sha256(call.encode()).hexdigest()[:24]}@"
 
 
 _SHELL = "run_shell_command"
@@ -153,9 +154,9 @@ def response_text(response: Any) -> str | None:
     content = response.get("llmContent") if isinstance(response, dict) else response
     if content is None:
         return None
-    said = _plain(content)
-    wrapped = _WRAPPED.match(said)
-    return _PROCESS.sub("", wrapped[1] if wrapped else said)
+    shown = _plain(content)
+    wrapped = _WRAPPED.match(shown)
+    return _PROCESS.sub("", wrapped[1] if wrapped else shown)
 
 
 def _plain(content: Any) -> str:

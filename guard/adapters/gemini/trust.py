@@ -19,8 +19,8 @@ from guard.adapters.reading import mapping
 def examine(folder: Path) -> tuple[Finding, ...]:
     """Look at what the person and the folder have set."""
     trusted = is_trusted(folder.resolve())
-    told = "is trusted" if trusted else "is not trusted, so no hook runs: start gemini there once"
-    trust = Finding(what="trust", works=trusted, because=f"{folder.resolve()} {told}")
+    state = "is trusted" if trusted else "is not trusted, so no hook runs: start gemini there once"
+    trust = Finding(what="trust", works=trusted, because=f"{folder.resolve()} {state}")
     # Hooks can be switched off, all or by name; whichever file says so counts.
     for file in (settings.path(None), settings.path(folder)):
         config = mapping(_read(file).get("hooksConfig"))
@@ -35,9 +35,9 @@ def examine(folder: Path) -> tuple[Finding, ...]:
 def is_trusted(folder: Path) -> bool:
     """Say whether Gemini CLI trusts a folder: the longest rule that covers it decides."""
     # The environment has the first word, whatever the files say.
-    said = os.environ.get("GEMINI_CLI_TRUST_WORKSPACE")
-    if said in {"true", "false"}:
-        return said == "true"
+    forced = os.environ.get("GEMINI_CLI_TRUST_WORKSPACE")
+    if forced in {"true", "false"}:
+        return forced == "true"
     own = _read(settings.path(None))
     if mapping(mapping(own.get("security")).get("folderTrust")).get("enabled") is False:
         return True

@@ -75,25 +75,26 @@ def calls_of(body: Body) -> tuple[ModelCall, ...]:
             if (name := read_text(row.get("id"))) and (usage := usage_of(row.get("tokens")))
         )
     request, response = mapping(body.get("llm_request")), mapping(body.get("llm_response"))
-    told, candidates = mapping(response.get("usageMetadata")), response.get("candidates")
+    counts, candidates = mapping(response.get("usageMetadata")), response.get("candidates")
     is_complete = isinstance(candidates, list) and any(
         mapping(candidate).get("finishReason") for candidate in candidates
     )
-    if body.get("hook_event_name") != "AfterModel" or not told or not is_complete:
+    if body.get("hook_event_name") != "AfterModel" or not counts or not is_complete:
         return ()
     at = read_text(body.get("timestamp"))
     ended = ModelCall(
+        # The hook gives a call no id; no two answers of a session end in one instant.
         call_id=f"model@{at}",
         source="turns",
         model=read_text(request.get("model")),
         provider=PROVIDER,
-        usage=usage_from_metadata(told),
+        usage=usage_from_metadata(counts),
         made_at=read_time(at),
     )
     return (ended,)
 
 
-def usage_from_metadata(told: Mapping[str, Any]) -> Usage:
+def usage_from_metadata(counts: Mapping[str, Any]) -> Usage:
     """Read the API's own count: its prompt includes what was cached.
 
     What a total has beyond prompt and candidates was thought, and is billed as output.
@@ -102,17 +103,17 @@ def usage_from_metadata(told: Mapping[str, Any]) -> Usage:
     ...     "candidatesTokenCount": 42, "totalTokenCount": 1552})
     Usage(input=500, cache_read=1000, cache_write_5m=0, cache_write_1h=0, output=52, reasoning=10)
     """
-    prompt, cached = _count(told, "promptTokenCount"), _count(told, "cachedContentTokenCount")
-    tool, said = _count(told, "toolUsePromptTokenCount"), _count(told, "candidatesTokenCount")
-    rest = _count(told, "totalTokenCount") - prompt - tool - said
-    thought = _count(told, "thoughtsTokenCount") or max(0, rest)
+    prompt, cached = _count(counts, "promptTokenCount"), _count(counts, "cachedContentTokenCount")
+    tool, answer = _count(counts, "toolUsePromptTokenCount"), _count(counts, "candidatesTokenCount")
+    rest = _count(counts, "totalTokenCount") - prompt - tool - answer
+    thought = _count(counts, "thoughtsTokenCount") or max(0, rest)
     return Usage(
         input=max(0, prompt - cached) + tool,
         cache_read=cached,
-        output=said + thought,
+        output=answer + thought,
         reasoning=thought,
     )
 
 
-def _count(told: Mapping[str, Any], name: str) -> int:
-    return read_count(told.get(name))
+def _count(counts: Mapping[str, Any], name: str) -> int:
+    return read_count(counts.get(name))

@@ -31,7 +31,7 @@ async def ask(
     card = None
     if event.asks is not None:
         call = replace(event.asks, agent=event.subagent or event.client)
-        keeps = event.said.is_headless
+        keeps = event.wiring.is_headless
         opening = asyncio.create_task(
             dispatcher.run(
                 lambda: permissions.ask(run_id, call, for_s=for_s, at=now(), keeps=keeps, own=own)

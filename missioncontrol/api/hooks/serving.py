@@ -14,7 +14,7 @@ from django.conf import settings
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
 from guard.adapters.hook import HookEvent
-from guard.adapters.said import HEADER, HookSaid
+from guard.adapters.hook_wiring import HEADER, HookWiring
 from guard.errors import UnreadableHook
 from guard.reading.normalize import call_text
 from guard.sdk.lineage import parent_of
@@ -154,7 +154,7 @@ def _read(request: Request) -> tuple[Adapter, HookEvent]:
     if client not in ADAPTERS:
         raise NotFound(f"A hook address for {client}")
     adapter = adapter_of(client)
-    said = HookSaid.read("; ".join(request.headers(HEADER.lower().encode())))
+    wiring = HookWiring.read("; ".join(request.headers(HEADER.lower().encode())))
     try:
         told = read_json_object(request.body)
         parent, relation = parent_of(told)
@@ -162,7 +162,7 @@ def _read(request: Request) -> tuple[Adapter, HookEvent]:
         # Masked before the run's name is cut from it: half a number is not known for one.
         prompt = masked_text(event.prompt, request.key.redaction)
         return adapter, replace(
-            event, said=said, prompt=prompt, parent_key=parent, relation=relation
+            event, wiring=wiring, prompt=prompt, parent_key=parent, relation=relation
         )
     except UnreadableHook as error:
         raise InvalidRequest(str(error)) from None

@@ -194,6 +194,9 @@ def test_a_key_that_nobody_trusts_is_refused_by_name(elsewhere, export):
         (lambda lines: [lines[0].replace("0.1.0", "0.1.1"), *lines[1:]], "first line was changed"),
         (lambda _: ["not json"], "cannot be read"),
         (lambda _: [], "no export"),
+        (lambda lines: [lines[0], '{"kind":"end","rows":0}'], "no line of the project itself"),
+        (lambda lines: [f"[{lines[0]}]", *lines[1:]], "cannot be read"),
+        (lambda lines: [lines[0], '{"kind":"run","row":[]}', *lines[1:]], "cannot be read"),
         (lambda lines: [one.replace("pytest -q", "pytest -x") for one in lines], "does not hold"),
     ],
 )

@@ -16,7 +16,7 @@ FORWARDER_EARLY_S = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HookSaid:
+class HookWiring:
     """What one hook request says of its wiring; empty where it says nothing.
 
     Attributes:
@@ -42,21 +42,21 @@ class HookSaid:
         return self.entry == "sdk-cli"
 
     @classmethod
-    def read(cls, header: str) -> HookSaid:
+    def read(cls, header: str) -> HookWiring:
         """Read the header's text; what cannot be read is as if unsaid.
 
-        >>> HookSaid.read("via=http; fail=closed; timeout=3900; entry=cli").timeout_s
+        >>> HookWiring.read("via=http; fail=closed; timeout=3900; entry=cli").timeout_s
         3900.0
         """
         parts = (part.partition("=") for part in header.split(";"))
-        told = {name.strip(): value.strip() for name, _, value in parts}
+        fields = {name.strip(): value.strip() for name, _, value in parts}
         return cls(
-            via=told.get("via", ""),
-            fail=told.get("fail", ""),
-            timeout_s=_seconds(told.get("timeout")),
-            entry=told.get("entry", ""),
-            defer_s=_seconds(told.get("defer")),
-            answer_s=_seconds(told.get("answer")),
+            via=fields.get("via", ""),
+            fail=fields.get("fail", ""),
+            timeout_s=_seconds(fields.get("timeout")),
+            entry=fields.get("entry", ""),
+            defer_s=_seconds(fields.get("defer")),
+            answer_s=_seconds(fields.get("answer")),
         )
 
     def headers(self) -> dict[str, str]:
@@ -66,10 +66,10 @@ class HookSaid:
     def header(self) -> str:
         """Write it as the header's text.
 
-        >>> HookSaid(via="command", fail="open", timeout_s=3900, entry="cli").header()
+        >>> HookWiring(via="command", fail="open", timeout_s=3900, entry="cli").header()
         'via=command; fail=open; timeout=3900; entry=cli'
         """
-        told = {
+        fields = {
             "via": self.via,
             "fail": self.fail,
             "timeout": "" if self.timeout_s is None else f"{self.timeout_s:g}",
@@ -77,7 +77,7 @@ class HookSaid:
             "defer": "" if self.defer_s is None else f"{self.defer_s:g}",
             "answer": "" if self.answer_s is None else f"{self.answer_s:g}",
         }
-        return "; ".join(f"{name}={value}" for name, value in told.items() if value)
+        return "; ".join(f"{name}={value}" for name, value in fields.items() if value)
 
 
 def _seconds(text: str | None) -> float | None:
