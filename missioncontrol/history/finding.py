@@ -50,6 +50,7 @@ def show(runs: Sequence[Run], query: Query, *, at: datetime) -> list[HistoryRow]
     """Show a page of runs, with why and with where the words matched."""
     whys = whys_of(runs)
     loops: dict[UUID, Decimal] = {}
+    # Added up here, of a page's runs alone: the amounts stand within JSON.
     cards = Decision.objects.filter(run__in=runs).exclude(kind__in=["budget", PERMISSION])
     for run_id, evidence in cards.values_list("run_id", "evidence"):
         if (cost := evidence.get("cost_usd")) is not None:
@@ -69,6 +70,7 @@ def show(runs: Sequence[Run], query: Query, *, at: datetime) -> list[HistoryRow]
 
 def totals(found: QuerySet[Run]) -> HistoryTotals:
     """Add up every run of a search."""
+    # Sums need no order, and each subquery below would carry it along.
     found = found.order_by()
     sums = found.aggregate(
         runs=Count("id"),

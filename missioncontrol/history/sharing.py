@@ -90,6 +90,7 @@ def share(
     if decision and not Decision.objects.filter(pk=decision, run__project=project_id).exists():
         raise NotFound("The card")
     token = new_token("")
+    # Under the project's lock: two at once cannot both be the last that there is room for.
     with journal.holding_project(project_id):
         if shares(projects=[project_id], at=at).count() >= MOST_OPEN:
             raise InvalidRequest(f"At most {MOST_OPEN} links at once; revoke some.", field="run")
@@ -176,10 +177,12 @@ def _live(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
 
 def _shown(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
     """Leave the links whose maker may act, in a project that goes on, and whose run has words."""
+    # Asked at each visit: who lost their role, or their second factor, shares nothing any more.
     may = ways.open_memberships().filter(
         user=OuterRef("made_by"), project=OuterRef("project"), role__in=MAY_SHARE
     )
     found = _live(found, at).filter(Exists(may), made_by__is_active=True, project__archived_at=None)
+    # A run whose words were erased is shown by no link, not even its figures.
     return found.exclude(Q(run__name=ERASED) | Q(decision__run__name=ERASED))
 
 
@@ -234,6 +237,7 @@ def _of_costs(project: Project, told: CostAccount, t: SharedTexts) -> Story:
     days = [  # of the week: the account's trend begins before it
         float(day.total_usd) for day in told.days if told.first_day <= day.day <= told.last_day
     ]
+    # Never 0, which the heights are divided by.
     highest = max([*days, 0.01])
     first = date.fromisoformat(told.first_day)
     return Story(

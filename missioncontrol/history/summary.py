@@ -55,6 +55,7 @@ def summarize(run: Run) -> RunSummary:
     """Say what a run was asked, what it did in all and in its last hour, and why it stands."""
     spoken = Turn.objects.filter(run=run, role=Role.USER).exclude(content=None)
     spoken = spoken.annotate(said=Left("content", LONGEST_SAID + 1)).only("seq")
+    # Only among the first and the last turns: a run may have a million.
     first = spoken.filter(seq__lt=ASKED_WITHIN).order_by("seq").first()
     last = spoken.filter(seq__gt=run.meters.last_seq - DETAIL_TURNS).order_by("-seq").first()
     asked = _said(first) if first else None
@@ -135,6 +136,7 @@ def _work(run: Run, from_seq: int) -> Work | None:
         to_seq=run.meters.last_seq,
         since=min(one["since"] for one in groups),
         calls=tuple(sorted(calls, key=lambda call: (-call.count, call.kind))),
+        # Of the whole run the meter: calls that belong to no turn are in it too.
         cost_usd=dollars(spent) if from_seq else run.meters.cost_usd,
         details_from_seq=details_from,
         files=details.files,

@@ -51,6 +51,7 @@ def texts_beside(runs: Collection[Run]) -> dict[UUID, list[Field]]:
 
 
 def _about(run: Run, beside: Iterable[Field]) -> Iterator[Field]:
+    # In the order in which a match is shown: what a run is before why it stands.
     yield "name", run.name
     yield "goal", run.goal
     yield "agent", run.agent

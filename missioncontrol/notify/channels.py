@@ -15,6 +15,7 @@ from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.runs import journal
 from missioncontrol.sealing import seal
 
+# Each card makes a delivery for every one of them.
 MOST_CHANNELS = 50
 LONGEST_NAME = 100
 LONGEST_STEP = 24 * 60
@@ -40,6 +41,7 @@ def add_channel(
         project_id=project,
         kind=kind,
         name=_read_name(name),
+        # Sealed: an address is all that its service asks for before it takes a message.
         address=seal(addresses.read_address(kind, address)),
         created_by=by,
         created_at=at,
@@ -60,6 +62,7 @@ def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: da
     Raises:
         InvalidRequest: says which field is wrong and what was expected.
     """
+    # Before anything is applied: the row itself is changed.
     before = _told(channel)
     address = changes.pop("address", None)
     if address is not None:
@@ -135,11 +138,13 @@ def _apply(channel: Channel, rules: dict[str, Any]) -> None:
     for name in ("quiet_from", "quiet_to"):
         if name in rules:
             setattr(channel, name, quiet.read_clock(rules[name], field=name))
+    # Once both are applied: a change may name one end alone.
     if (channel.quiet_from is None) != (channel.quiet_to is None):
         raise InvalidRequest("quiet_from, quiet_to: expected both, or neither.", field="quiet_from")
 
 
 def _read_name(text: str) -> str:
+    # A name stands in one line of the chain and of a delivery.
     name = " ".join(text.split())
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise InvalidRequest(f"name: expected 1 to {LONGEST_NAME} characters.", field="name")

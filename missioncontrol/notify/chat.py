@@ -23,6 +23,7 @@ LONGEST_CALL_S = 40.0
 """Less than a lease: nobody else takes a delivery that is still on its way."""
 UNSEEN = "\u200b"
 DISCORD_MARKS = re.compile(r"([\\*_~`|>\[\]()#<-])")
+# A status reaches us in apprise's log alone: its results only tell that a call failed.
 SAID_STATUS = re.compile(r"error=(\d{3})\b")
 
 
@@ -45,8 +46,10 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
             outbound.check_host(host, port, private_hosts=settings.NOTIFY_HOSTS)
     except outbound.Unsendable as refused:
         return Outcome(failure=str(refused))
+    # Apprise opens its connections by itself: they are watched, not made by us.
     with outbound.only_public(private_hosts=settings.NOTIFY_HOSTS) as watch:
         text = body_of(channel.kind, words, t, where)
+        # Apprise would make a text of its own of the page.
         if channel.kind == "email" and isinstance(told, content.Told) and told.html:
             return letter.send(service, subject=words.title, text=text, html=told.html)
         carrier = Apprise()
@@ -85,6 +88,7 @@ def literal(kind: str, text: str) -> str:
     text = text.replace("://", f":/{UNSEEN}/")
     if kind == "discord":
         text = DISCORD_MARKS.sub(r"\\\1", text)
+    # Elsewhere an @ calls whoever is named behind it; in a letter it is part of an address.
     return text if kind in {"email", "ntfy"} else text.replace("@", f"@{UNSEEN}")
 
 

@@ -26,6 +26,8 @@ LONGEST_TEXT = 500
 LONGEST_CALL = 120
 SAYS_NOTHING_MORE = frozenset({"description", "timeout"})
 """What a command is given besides, and what it does does not hang on."""
+# Controls, signs of no width, and those that turn the reading direction. Line breaks are not
+# among them: they become blanks with the rest of the white space.
 UNSEEN = re.compile(
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e"
     r"\u2060-\u206f\ufeff]"
@@ -106,6 +108,7 @@ _contents: TypeAdapter[Card | Told] = TypeAdapter(Content)
 
 def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
     """Return what people are told of a card; texts an agent had a hand in are masked."""
+    # A judge quotes what it read, and that may hold a secret.
     fix = redact(row.verdict.fix) if row.verdict and row.verdict.fix else None
     asks, line = row.evidence.asks, ""
     is_whole = False
@@ -178,6 +181,7 @@ def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Told:
 
 def in_every_language(say: Callable[[Texts], Told]) -> Told:
     """Return what is told, said in each of our languages; `say` writes it in one."""
+    # In all of them, for whoever is told may choose another before it is sent.
     said = {language: say(texts) for language, texts in CATALOGUES.items()}
     others = {
         language: Said(title=told.title, body=told.body, detail=told.detail, html=told.html)

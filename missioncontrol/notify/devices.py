@@ -24,6 +24,7 @@ from missioncontrol.notify.web_push import raw
 from missioncontrol.sealing import fingerprint, seal
 
 AUTH_BYTES = 16
+# What waits with an error is tried again: until then it has failed.
 FAILED = Q(status="failed") | Q(status="waiting", last_error__gt="")
 
 
@@ -83,6 +84,7 @@ def subscribe(
         Device.objects.filter(endpoint_digest=fingerprint(endpoint)).exclude(pk=known.pk).delete()
         _write(known, {**kept, "endpoint_digest": fingerprint(endpoint)})
         return known
+    # By its address: two tabs of one browser may subscribe at once.
     device, _ = Device.objects.update_or_create(
         endpoint_digest=fingerprint(endpoint),
         defaults=kept,
@@ -122,8 +124,10 @@ class Tried:
 
 def last_tried(devices: list[Device]) -> dict[UUID, Tried]:
     """Return what came of each device's newest pushes."""
+    # What was never tried says nothing of the device.
     mine = Delivery.objects.filter(device=OuterRef("pk"), tries__gt=0).order_by("-id")
     newest = Device.objects.filter(pk__in=[device.pk for device in devices]).annotate(
+        # The newest by subqueries: a device may have been told thousands of things.
         sent=Subquery(mine.filter(status="sent").values("sent_at")[:1]),
         failed=Subquery(mine.filter(FAILED).values("created_at")[:1]),
         error=Subquery(mine.filter(FAILED).values("last_error")[:1]),
@@ -146,6 +150,7 @@ def _write(device: Device, changes: dict[str, Any]) -> None:
 def _zone(name: str) -> str:
     try:
         return str(ZoneInfo(name))
+    # OSError: a name such as `Europe` is a folder of the zones' files.
     except (KeyError, ValueError, OSError):
         raise InvalidRequest(
             f"time_zone: expected an IANA name such as Europe/Berlin, got {name!r}.",

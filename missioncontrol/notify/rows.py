@@ -46,6 +46,7 @@ def delivery_row(delivery: Delivery) -> DeliveryRow:
     notice = delivery.notice
     told = content.read(notice.content, language=delivery.language)
     t = texts_in(delivery.language)
+    # As it read when it was sent, or will: a later step tells how long nobody answered.
     at = delivery.sent_at or delivery.due_at or delivery.created_at
     return DeliveryRow(
         id=delivery.id,

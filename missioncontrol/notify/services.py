@@ -33,7 +33,9 @@ DELIVER = "missioncontrol.notify.tasks.deliver"
 """By its name: the task's module imports us."""
 VERDICT_WAIT = timedelta(seconds=10)
 """How long a card is kept back for the judge, who may dismiss it or bring a fix."""
+# Viewers cannot answer: a card would only wake them.
 ANSWERERS = (Role.OWNER, Role.OPERATOR)
+# Who asked for a test waits for it; the others take away, and wake nobody.
 WHATEVER_THE_HOUR = frozenset({"test", "withdrawal", "sign_out"})
 HEARS = {"warning": "hears_decisions", "budget": "hears_budgets", "report": "hears_reports"}
 
@@ -48,6 +50,7 @@ def announce(row: DecisionRow, run: Run, *, at: datetime) -> None:
         return
     # A push that is taken back at once has woken somebody for nothing.
     wait = VERDICT_WAIT if row.status == "judging" else timedelta(0)
+    # A card at a budget is both: a channel of either is told.
     hears = ["hears_decisions", "hears_budgets"] if row.kind == "budget" else ["hears_decisions"]
     _write(notice, channels=_channels(run.project_id, hears), at=at, wait=wait)
 
@@ -93,6 +96,7 @@ def withdraw(decision: UUID, *, outcome: str, by: str, at: datetime) -> None:
 
 def silence(user: int, project: UUID, *, at: datetime) -> None:
     """Have a person's devices hear no more of a project, and take its open cards away."""
+    # Withdrawn, not deleted: the page still says what became of it.
     theirs = Delivery.objects.filter(device__user=user, project=project)
     waiting = theirs.filter(status="waiting").exclude(what__in=WHATEVER_THE_HOUR)
     waiting.update(status="withdrawn", due_at=None)
@@ -102,6 +106,7 @@ def silence(user: int, project: UUID, *, at: datetime) -> None:
 
 def take_away(shown: Iterable[Delivery], *, at: datetime) -> None:
     """Have devices take away what they show; once, whoever asks."""
+    # A push only: what stands in a chat or a letter cannot be taken back.
     rows = [
         Delivery(
             id=new_id(),
@@ -156,6 +161,7 @@ def near_end(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:
     """Tell people that a ceiling nears its end; of a shared one once, whoever comes near."""
     scope = ceiling["scope"]
     burn = rows.meters(run, new_points=0, at=at).burn_usd_per_hour
+    # What is shared by runs is read on the page of costs, whichever of them came near.
     path = f"/runs/{run.id}" if scope in {"run", "tree"} else "/costs"
     told = content.in_every_language(
         lambda t: wording.nearing(t, run.name, ceiling, burn_usd_per_hour=burn, path=path)
@@ -323,6 +329,7 @@ def enqueue_on_commit(due: list[Delivery]) -> None:
 
     def enqueue() -> None:
         try:
+            # No retry: the request would wait for the broker, and the sweeper looks anyway.
             app.send_task(DELIVER, args=(ids,), retry=False, ignore_result=True)
         except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
             logger.warning("queueing deliveries failed: %s", fault)

@@ -27,11 +27,13 @@ def send_to(devices: Iterable[Device], *, at: datetime) -> None:
     )
     made: list[Delivery] = []
     for device in devices:
+        # One that is under way counts: it may arrive after this was written.
         told = device.deliveries.filter(Q(status="sent") | Q(leased_until__gt=at)).order_by("-id")
         project = told.values_list("project_id", flat=True).first()
         if project is None:  # it was told nothing, nor is being told now: it shows none of ours
             device.delete()
             continue
+        # Before the browser is forgotten, which would take the device along.
         device.browser, device.left_at = None, at
         device.save(update_fields=["browser", "left_at"])
         about = {"project_id": project, "what": "sign_out"}

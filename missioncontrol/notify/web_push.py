@@ -22,7 +22,9 @@ from missioncontrol.notify.outcome import Outcome, of_status
 from missioncontrol.notify.texts import texts_in
 from missioncontrol.sealing import unseal
 
+# RFC 8030, 7.3: what a push service answers once a subscription has ended.
 GONE = frozenset({404, 410})
+# What services answer to a token that they do not take; Apple's says 403 (`contact`).
 UNTRUSTED = frozenset({400, 401, 403})
 NO_CONTACT = (
     "some push services, Apple's among them, want to know whom to turn to; set VAPID_SUBJECT "
@@ -58,6 +60,7 @@ def push_of(delivery: Delivery, *, at: datetime) -> pushed.Push:
     told = content.read(notice.content, language=device.language)
     if delivery.what == "sign_out" and isinstance(told, content.Told):
         return pushed.of_sign_out(told, t, topic=notice.id.hex)
+    # Counted as it is sent: the app's icon shows it without being opened.
     open_cards = open_cards_of(device)
     if isinstance(told, content.Told):
         return pushed.of_told(
@@ -106,6 +109,7 @@ def encrypt(payload: bytes, device: Device) -> bytes:
     """Encrypt for the one browser that holds the other half of the key."""
     encrypted: bytes = http_ece.encrypt(
         payload,
+        # Another one each time, or equal messages would look alike.
         salt=os.urandom(16),
         # A key for this message alone (RFC 8291, 3.1).
         private_key=ec.generate_private_key(ec.SECP256R1()),

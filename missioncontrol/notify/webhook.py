@@ -55,6 +55,7 @@ def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:
     words = wording.words_of(told, t, step_minutes=delivery.step_minutes, at=at)
     return {
         "event": f"notice.{delivery.what}",
+        # At least once: by this a receiver knows a repeat.
         "delivery": str(delivery.id),
         "project": str(delivery.project_id),
         "run": str(notice.run_id) if notice.run_id else None,

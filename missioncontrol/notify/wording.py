@@ -13,9 +13,11 @@ from missioncontrol.notify.content import LONGEST_TEXT, Card, Told, bounded
 from missioncontrol.notify.texts import Texts
 from missioncontrol.wire.decisions import PERMISSION
 
+# What fits a lock screen.
 LONGEST_TITLE = 32
 LONGEST_BODY = 200
 LONGEST_FIX_ON_BUTTON = 120
+# Less of a name says nothing: rather is the title a little longer.
 SHORTEST_NAME = 8
 CIRCLING = frozenset({Kind.PING_PONG, Kind.K_CYCLE, Kind.HAND_OFFS})
 
@@ -93,6 +95,7 @@ def warned(
     t: Texts, summary: str, *, name: str, kind: str, path: str, cost: str, is_over: bool
 ) -> Told:
     """Say what was seen of a run that goes on, its mode only warns, or that is over."""
+    # The rest is for the sentence around it and what it cost.
     what = bounded(t.sentence(summary), LONGEST_BODY - 75)
     title = t.is_over_budget if kind == Kind.BUDGET else _deed(kind, t)
     said = t.is_over if is_over else t.only_warns

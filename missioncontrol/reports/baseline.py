@@ -16,6 +16,7 @@ from missioncontrol.wire.costs import UsualRow
 LOOKS_BACK = timedelta(days=30)
 SHORTEST = timedelta(minutes=2)
 """A run shorter than this says little of an hour."""
+# The median of fewer is one run's chance.
 LEAST_RUNS = 5
 MOST_RUNS = 2000
 CENT = Decimal("0.01")
@@ -52,6 +53,7 @@ def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[Usual
             agent=agent,
             runs=len(known),
             usd_per_hour=(
+                # The median: one run that went wild would double a mean.
                 statistics.median(known).quantize(CENT) if len(known) >= LEAST_RUNS else None
             ),
         )

@@ -51,6 +51,7 @@ def account_csv(told: CostAccount) -> str:
 def lines_of(lines: Iterable[Iterable[object]]) -> str:
     """Write lines so that no cell is a formula, whatever an agent calls itself."""
     out = io.StringIO()
+    # RFC 4180: a line ends in CR and LF.
     csv.writer(out, lineterminator="\r\n").writerows(
         [[cell(one) for one in line] for line in lines]
     )

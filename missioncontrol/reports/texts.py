@@ -23,6 +23,7 @@ from missioncontrol.wire.reports import Report
 
 STEEP = Decimal("0.25")
 SMALL = Decimal("0.005")
+# With it a line of the table stays within 80 columns.
 NAME = 28
 _report: TypeAdapter[Report] = TypeAdapter(Report)
 
@@ -108,6 +109,7 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
     part = 0
     # A ceiling of nothing is passed by whatever was spent: there is no part of it.
     if row.budget and row.budget.ceiling_usd > 0:
+        # The bar ends at its end, however far a budget was passed.
         part = min(100, int(100 * row.spent.total_usd / row.budget.ceiling_usd))
     total = cost_words(row.spent, t)
     tables = [
