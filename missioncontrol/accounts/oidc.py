@@ -27,6 +27,7 @@ ALGORITHMS = frozenset(
 """Signatures by a key that the provider alone has; never `none`, never a shared secret."""
 LEEWAY_S = 60
 """By how much the provider's clock may differ from ours."""
+# What a provider lists is its own affair: here it has an end.
 MOST_GROUPS = 1000
 
 
@@ -75,8 +76,11 @@ def begin(
         "nonce": nonce,
         "code_challenge": challenge.rstrip(b"=").decode(),
         "code_challenge_method": "S256",
+        # `max_age` has the ID token say when they signed in (OpenID Connect Core, 2), which
+        # `prompt` alone has not.
         **({"prompt": "login", "max_age": "0"} if is_again else {}),
     }
+    # Read anew at each sign-in: addresses and keys of a provider may change at any time.
     address = _configuration(provider)["authorization_endpoint"]
     url = f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}"
     begun_at = str(at.timestamp())
@@ -154,6 +158,7 @@ def _exchange(
     }
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     ways = configuration.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+    # Either is allowed; in the body nothing has to be escaped twice.
     if provider.secret and "client_secret_post" in ways:
         form["client_secret"] = provider.secret
     elif provider.secret:

@@ -13,6 +13,7 @@ class HideLoginLinks(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         said = record.getMessage()
+        # The arguments too: a handler would fill them in again.
         if _LINK.search(said):
             record.msg, record.args = _LINK.sub(r"\1…", said), ()
         return True

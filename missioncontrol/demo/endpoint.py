@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from missioncontrol.demo.personas import Spoken, hear, speak
 
+# About what English has: figures to look at, no bill.
 CHARS_PER_TOKEN = 4
 CACHED_BLOCK = 128
 CACHED_FROM = 1024
@@ -23,6 +24,7 @@ class ScriptedEndpoint:
 
     def __init__(self, *, pace: float = 1.0) -> None:
         handler = type("PacedHandler", (_Handler,), {"pace": pace})
+        # Port 0: whichever is free.
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
@@ -47,6 +49,7 @@ class ScriptedEndpoint:
 
 
 class _Handler(BaseHTTPRequestHandler):
+    # So that connections are kept, as a real endpoint keeps them.
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # head and body are two writes: else 40 ms each
     pace: float
@@ -88,6 +91,7 @@ def completion(body: dict[str, Any], spoken: Spoken) -> dict[str, Any]:
     reason = "tool_calls" if spoken.tool else "stop"
     # Count tokens by length; what was sent before is cached.
     prompt, said = _tokens([body["messages"], body.get("tools")]), _tokens(message)
+    # Without the last call and its result: those are new to the model.
     before = _tokens([body["messages"][:-2], body.get("tools")])
     cached = before // CACHED_BLOCK * CACHED_BLOCK if before >= CACHED_FROM else 0
     return {

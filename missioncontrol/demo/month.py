@@ -19,6 +19,7 @@ from missioncontrol.runs.services import OpenRun, open_run
 from missioncontrol.wire.decisions import InterventionAction
 
 DAYS = 29
+# The same month wherever the demo is played.
 SEED = 11
 MODULES = (
     "auth",

@@ -99,6 +99,7 @@ def speak(heard: Heard) -> Spoken:
 # --- the npm-minded agent ----------------------------------------------------
 
 WRONG = "package.json"
+# Names only, not parts of an address or of a longer word.
 FILE_NAME = re.compile(r"(?<![\w./-])[\w./-]*\w\.(?:toml|json|cfg|py|md|txt|ya?ml)\b")
 VERSION = re.compile(r"""^version\s*=\s*["']([^"']+)["']""", re.MULTILINE)
 
@@ -171,6 +172,7 @@ ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 # --- the healthy one ---------------------------------------------------------
 
 SHELF = 3
+# Possessive: a file of nothing but blanks must not be walked through again and again.
 DOCSTRING = re.compile(r'^[rRuU]?"""\s*+(.+)', re.MULTILINE)
 
 

@@ -31,6 +31,7 @@ class Audience:
     pause = staticmethod(wait_for_event)
 
     def __init__(self) -> None:
+        # A dict for its order: who came first is told first.
         self.sockets: dict[Hear, None] = {}
         self._events: list[str] = []
         self._meters: dict[str, dict[str, Any]] = {}
