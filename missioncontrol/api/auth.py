@@ -126,9 +126,11 @@ def projects_of(request: Request, *, even_archived: bool = True) -> list[UUID]:
         NotFound: `?project=` names one that is not theirs.
     """
     caller = request.user
+    # A key has one project, whatever the address asks for.
     if isinstance(caller, AgentCaller):
         return [caller.project]
     wanted = request.query_params.get("project")
+    # By name an archived one is found: its page can still be read.
     mine = _memberships(request, even_archived=even_archived or bool(wanted))
     if not wanted:
         return mine

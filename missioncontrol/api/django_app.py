@@ -37,6 +37,7 @@ from missioncontrol.errors import Unavailable
 T = TypeVar("T")
 THREADS = 6
 """For people's requests."""
+# Agents open runs and ask for rules there; their turns take another way (`endpoint`).
 AGENTS_THREADS = 4
 AGENTS_WAIT_S = 4.0
 """For a thread. Our SDK gives up after 10 s, and would ask again on top of what waits."""
@@ -93,6 +94,7 @@ class DjangoApplication(ASGIHandler):
                 await self.send_response(refused, send)
                 return
             serving = asyncio.ensure_future(self._serve(request, send))
+            # After the body the next message is the client's leaving.
             gone = asyncio.ensure_future(receive())
             try:
                 await asyncio.wait({serving, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -116,6 +118,7 @@ class DjangoApplication(ASGIHandler):
 
     async def run_get_response(self, request: Any) -> Any:
         """Run middleware and view in a thread for this kind of caller."""
+        # A probe that waited behind people's requests would have a busy server restarted.
         pool = self._probes if request.scope["path"] == PROBE else self._people
         if endpoint.bears_agent_key(request.scope):
             pool = self._agents
@@ -143,4 +146,5 @@ class DjangoApplication(ASGIHandler):
                 response.close()
             return response
         finally:
+            # The thread is kept: one that broke must not meet the next request.
             close_old_connections()

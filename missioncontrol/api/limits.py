@@ -32,6 +32,7 @@ UPLOADS = re.compile(r"^/api/v1/recordings/$")
 """Where a person who has signed in may post as much as an agent."""
 OPEN_RUNS = "open_runs"
 """Of a key or project: no rate; whoever opens a run looks at them."""
+# Bounded: addresses and keys are what strangers choose.
 KEPT_NAMES = 20_000
 MINUTE_S = 60.0
 COME_AGAIN_S = 2

@@ -22,6 +22,7 @@ def address_of(peer: str, forwarded: str) -> str:
     # Each proxy appends whom it heard from, so the last
     # entry is the only one that the peer vouches for.
     while told and is_trusted_proxy(peer):
+        # Cut: it becomes the name of a bucket, and stands in the database.
         peer = told.pop()[:LONGEST_ADDRESS]
     return peer
 

@@ -38,6 +38,7 @@ def read_body(request: Request, kind: type[T]) -> T:
         InvalidRequest: says which field is wrong and what was expected.
     """
     try:
+        # Not `request.data`: what PostgreSQL cannot store is mended on this way.
         body = read_json_object(request.body)
         read: T = _adapter(kind).validate_python(body)
     except ValidationError as error:

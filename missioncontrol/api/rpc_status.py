@@ -17,6 +17,7 @@ def status(http_status: int, message: str) -> bytes:
     # Half of a character, as JSON may hold one, has no UTF-8.
     text = message.encode("utf-8", "replace")
     code = CODES.get(http_status, UNKNOWN)
+    # Tags of fields 1 (a number) and 2 (a text of a length).
     return b"\x08" + bytes([code]) + b"\x12" + _varint(len(text)) + text
 
 

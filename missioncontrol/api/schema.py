@@ -30,6 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 PROBLEM = "application/problem+json"
 REF = "#/components/schemas/{model}"
 Mode = Literal["validation", "serialization"]
+# Filled while the views are imported: every class that some view takes.
 _inputs: dict[str, type[Any]] = {}
 
 
@@ -119,6 +120,7 @@ def wire_schemas() -> dict[str, Any]:
     schemas, shared = TypeAdapter.json_schemas([*named, *inputs, *outputs], ref_template=REF)
     found = {**shared.get("$defs", {})}
     for (name, _), schema in schemas.items():
+        # What is referred to stands there already, under the same name.
         found.setdefault(name, schema)
     for name, schema in found.items():
         # Defaults are always serialised, so that a literal `type` is never optional.

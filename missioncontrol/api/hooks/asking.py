@@ -32,6 +32,7 @@ async def ask(
     if event.asks is not None:
         call = replace(event.asks, agent=event.subagent or event.client)
         keeps = event.said.is_headless
+        # A task: once it is asked the card opens, whatever becomes of the request.
         opening = asyncio.create_task(
             dispatcher.run(
                 lambda: permissions.ask(run_id, call, for_s=for_s, at=now(), keeps=keeps, own=own)
@@ -45,6 +46,7 @@ async def ask(
                 await dispatcher.run(lambda: permissions.leave(run_id, left, at=now()))
             raise
     outcome = await _outcome(run_id, card, for_s=for_s) if card else None
+    # Looked at last: a run that was stopped meanwhile is allowed nothing.
     control = await dispatcher.control_state(run_id)
     if control is None:
         return _respond({})
@@ -68,6 +70,7 @@ async def follow(event: HookEvent, stored: Stored) -> None:
     done = turn is not None and turn.tool is not None and not turn.is_proposed
     # A session that rests, or is given a new task, waits for no permission any more.
     starts_over = event.presence == "idle" or event.prompt is not None
+    # That agent's alone: another one of the session may still wait.
     rests = (event.subagent or event.client) if starts_over else ""
     if done or rests:
         seq = stored.asked_seq if done else None

@@ -28,6 +28,7 @@ from missioncontrol.runs.models import Run, Turn
 async def wait_for_message(run: Run, request: Request) -> Response:
     """Answer with the run's queued messages, or when it no longer rests, or in time."""
     asked = read_json_object(request.body)
+    # From where the first of its questions stood: what came between two of them counts.
     since = asked["since"] if isinstance(asked.get("since"), int) else run.meters.last_obs
     until = asyncio.get_running_loop().time() + wait_seconds(str(asked.get("wait", 0)))
     control = await dispatcher.control_state(run.id)

@@ -56,6 +56,7 @@ async def hook(request: Request) -> Response:
         event = replace(event, holds=False, idles=False, asks=None, takes_messages=False)
     run = await dispatcher.run(lambda: _run_of(adapter, event, request.key))
     await request.note_use(run.id)
+    # Before anything is stored: a witness tells of no turn.
     if event.stands_by:
         return await witness.stand_by(run, request)
     own = request.key.redaction
@@ -71,6 +72,7 @@ async def hook(request: Request) -> Response:
         event = await dispatcher.run(lambda: _with_grant(event, run, own))
         if event.grant is None and (for_s := adapter.asks_for_s(event)):
             return await asking.ask(adapter, event, run.id, for_s=for_s, own=own)
+    # A key that only reports is answered as if nothing had been found.
     directive = directives.go_on(control)
     if not request.key.reports_only:
         directive = await _directive(event, run.id, control, asked_seq=stored.asked_seq)
@@ -102,6 +104,7 @@ async def _ruling(event: HookEvent, run: Run, obs: int) -> ControlState:
         dispatcher.dispatch(run_id, root=run.root)
         return await _control_state(run_id)
     judged = await dispatcher.judged(run_id, obs=obs, timeout_s=JUDGED_WITHIN_S, root=run.root)
+    # Not judged in time: the call runs, and what is found later holds the next one.
     control = judged or await _control_state(run_id)
     until = _now() + (event.parks_after_s or LONGEST_HOLD_S)
     while control.on_hold:

@@ -72,6 +72,7 @@ def _count(event: HookEvent, run: Run) -> None:
     new = [call for call in new if call.call_id not in copied]
     if new:
         telemetry.count_calls({run.id: new}, at=now())
+        # At once: the turn that this hook tells of may be what the call led to.
         telemetry.place_calls([run.id], at=now())
 
 

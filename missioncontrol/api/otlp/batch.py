@@ -10,6 +10,7 @@ from typing import Any
 from missioncontrol.api.otlp.record import Record, Signal, whole
 from missioncontrol.runs.cleaning import storable, storable_text
 
+# Far above what exporters send at once (512 spans, by the specification's default).
 MOST_RECORDS = 20_000
 DEEPEST = 24
 """Of a value within a value."""
@@ -78,6 +79,7 @@ def moment(nanoseconds: int) -> datetime | None:
 
 def began(when_ns: int, attributes: dict[str, Any]) -> datetime | None:
     """Return when a log record's deed began: it is told at its end, with its duration."""
+    # A negative duration, of a clock that was set back, must not put it after its end.
     took = whole(attributes.get("duration_ms")) or 0
     return moment(when_ns - max(took, 0) * 1_000_000) or moment(when_ns)
 
@@ -104,5 +106,6 @@ def named(attributes: Iterator[tuple[str, Any]]) -> dict[str, Any]:
 
 def event_name(attributes: dict[str, Any], own: str, body: Any) -> str:
     """Name a log record: by its attribute, its own field, or its text."""
+    # The attribute is the older place, the record's own field the newer; some use neither.
     told = attributes.get("event.name") or own or body
     return storable_text(told)[:200] if isinstance(told, str) else ""

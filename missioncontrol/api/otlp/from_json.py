@@ -58,6 +58,7 @@ def read(body: bytes, signal: Signal) -> Batch:
         if not isinstance(given, dict):
             raise Unreadable("a record is an object")
         if signal == "metrics":
+            # One of these, as a oneof of protobuf is written in JSON.
             kinds = [given[kind] for kind in POINTS if isinstance(given.get(kind), dict)]
             if not _text(given.get("name")) or not kinds:
                 raise Unreadable("a metric has a name and data points")
@@ -109,6 +110,7 @@ def _log(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str
         scope=scope,
         time_ns=when,
         name=event_name(attributes, _text(given.get("eventName")), body),
+        # Some clients send an event's fields as its body.
         attributes=attributes | (body if isinstance(body, dict) else {}),
         trace=_id(given, "traceId", 32),
         span=_id(given, "spanId", 16),
@@ -130,6 +132,7 @@ def _value(given: Any, depth: int) -> Any:
     if not isinstance(given, dict) or depth > DEEPEST:
         return None
     for kind in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
+        # Whatever its kind should be: a number as a text is no reason to lose a record.
         if isinstance(given.get(kind), str | bool | int | float):
             return given[kind]
     if "intValue" in given:

@@ -56,6 +56,7 @@ def read(body: bytes, signal: Signal) -> Batch:
     told = (
         (given, resource, within.scope.name)
         for group in getattr(message, resources)
+        # Read once a group: all of its records share it.
         for resource in [_attributes(group.resource.attributes)]
         for within in getattr(group, scopes)
         for given in getattr(within, records)

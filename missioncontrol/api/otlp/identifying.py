@@ -41,6 +41,7 @@ class _Naming:
     def _asked(self, call: Asked) -> Asked:
         if not call.name:
             return call
+        # Parentheses: one without an id is not counted with one whose id is its tool's name.
         self._seen[call.id or f"{call.name}()"] += 1
         count = self._seen[call.id or f"{call.name}()"]
         own = call

@@ -18,6 +18,7 @@ def read_messages(value: Any) -> tuple[Said, ...]:
     """Read messages from a list, or from the JSON text of one; else none."""
     if isinstance(value, str):
         value = parsed(value)
+    # One message alone, or all of them under a name.
     if isinstance(value, dict):
         value = value.get("messages", [value])
     if not isinstance(value, list):
@@ -54,6 +55,7 @@ def _message(given: dict[str, Any]) -> Said:
     """Read a message with `parts` (GenAI conventions), or `content` as vendors have it."""
     role = str(given.get("role") or "assistant").lower()
     blocks = given.get("parts", given.get("content"))
+    # A text is one block, so that both are read in one way below.
     blocks = [{"type": "text", "content": blocks}] if isinstance(blocks, str) else blocks
     known = [block for block in _listed(blocks) if isinstance(block, dict)]
     answers = []

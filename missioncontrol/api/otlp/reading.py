@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 DIALECTS: tuple[ModuleType, ...] = (claude_code, codex, gemini, openinference, genai)
 """The first that recognises a record reads it: agents' own words come first."""
 LONGEST_SESSION = 130
+# The newest are those whose spans still come.
 TRACES_KEPT = 10_000
 KNOWN = frozenset(CLIENTS.values())
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -59,6 +60,7 @@ class Sessions:
         with self._lock:
             for record, told in tellings:
                 if record.trace and told.session:
+                    # By the project too: two of them may use one trace's id.
                     self._known.setdefault((project, record.trace), told.session)
             while len(self._known) > TRACES_KEPT:
                 self._known.popitem(last=False)
@@ -84,6 +86,7 @@ def understood(
     for record, told in sorted(read, key=lambda one: (one[0].ended_at or EARLIEST, one[0].place)):
         session = sessions.of(project, record, told)
         if not session and told.client not in KNOWN:
+            # Of an unknown client nothing else holds its spans together.
             session = record.trace
         elif not session:
             # Our own clients name theirs in most records: the only one of the request it is.

@@ -62,6 +62,7 @@ class Record:
         sequence = self.attributes.get("event.sequence")
         if sequence is not None and self.text("session.id"):
             return fitted(f"{self.text('session.id')}:{sequence}:{self.text('prompt.id')}")
+        # With its moment and name: a log record has no id of its own.
         return fitted(f"{self.trace}:{self.span}:{self.time_ns}:{self.name}")
 
     def text(self, *names: str, resource: bool = False) -> str:
@@ -88,6 +89,7 @@ class Record:
 
 def whole(value: Any) -> int | None:
     """Read a whole number; agents send them as texts and as decimals too."""
+    # Python's `True` is an integer, and no amount.
     if isinstance(value, bool):
         return None
     if isinstance(value, str):

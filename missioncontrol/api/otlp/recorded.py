@@ -72,6 +72,7 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
 
 
 def _requests(text: bytes) -> Iterator[tuple[bytes, Signal]]:
+    # First as one document: indented JSON has lines too, and none of them is a request.
     if (signal := _signal(text)) and _is_json(text):
         yield text, signal
         return

@@ -86,6 +86,7 @@ async def _aside(deed: Callable[[], T]) -> T:
     """Do work in a thread of our own, whose database connection is kept."""
 
     def with_connection() -> T:
+        # The thread is kept: one that broke must not meet the next request.
         close_old_connections()
         return deed()
 

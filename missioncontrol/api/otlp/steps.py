@@ -140,6 +140,7 @@ def _said(step: ModelStep) -> Iterator[Turn]:
 
     for message in step.said:
         for call in message.calls:
+            # Without an id its outcome would never find it: it would be proposed for ever.
             if call.id and call.name:
                 yield Turn(
                     role=Role.ASSISTANT,

@@ -41,6 +41,7 @@ PROMPT_LENGTH = 60
 Proposal = tuple[str | None, str | None, Any]
 """A proposed turn that waits for its tool: its key, the tool, the masked arguments."""
 SOURCE = {"traces": "spans", "logs": "logs"}
+# A run that only telemetry tells of is watched: nothing of ours is asked before a call.
 CAPABILITIES = {
     "hold": False,
     "inject": [],
@@ -80,6 +81,7 @@ def visits(
 
     What is told of a run that `key` does not reach is refused, and the rest is taken.
     """
+    # One look-up and one write a run, however many records tell of it.
     by_key: dict[str, list[Telling]] = defaultdict(list)
     for one in tellings:
         by_key[one.run_key].append(one)
@@ -125,6 +127,7 @@ def settle(found: Iterable[Visit], *, at: datetime) -> None:
     calls = {visit.run.id: calls_of(visit.tellings, agent=visit.run.agent) for visit in found}
     telemetry.count_calls({run: told for run, told in calls.items() if told}, at=at)
     for visit in found:
+        # Only a run that nobody else reports: a hook knows better when its session ends.
         last = next((one.told for one in visit.tellings if one.told.ends), None)
         if last is not None and visit.run.observed_only:
             sessions.end_session(visit.run.id, at=at, failed=last.failed)

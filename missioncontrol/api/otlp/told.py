@@ -10,6 +10,7 @@ from guard.turn import Turn, Usage
 CLIENTS = {
     "claude-code": "claude-code",
     "codex": "codex",
+    # One program under the names its releases and its modes give themselves.
     "codex_cli_rs": "codex",
     "codex_exec": "codex",
     "gemini-cli": "gemini",
@@ -90,4 +91,5 @@ class Answered:
 
 def client_of(service: str) -> str:
     """Name who speaks, by the service that was instrumented."""
+    # Cut: it is the first half of the run's key.
     return CLIENTS.get(service, service)[:60] or NAMELESS

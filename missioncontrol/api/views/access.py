@@ -139,6 +139,7 @@ class OneAgentKey(APIView):
             by=auth.name_of(request),
             at=now(),
         )
+        # At once in this process; the others know it for some seconds.
         keys.forget(key.digest)
         return HttpResponse(status=204)
 

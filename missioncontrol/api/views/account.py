@@ -122,6 +122,7 @@ class Password(ByHand):
             raise NotFound("That way of signing in")
         user = _person(request)
         signing_in.set_password(user, read_body(request, NewPassword).password, at=now())
+        # Else this session would end with the others: it carries the former password's hash.
         update_session_auth_hash(cast(Any, request), user)
         return HttpResponse(status=204)
 
@@ -139,6 +140,7 @@ class BeginApp(ByHand):
     def post(self, request: Request) -> HttpResponse:
         """Get what an authenticator app needs; it counts once its first code is sent."""
         secret, url = factors.begin_app(request.session, _person(request))
+        # As an address of data: no second request carries the secret.
         picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
         return json_response(BegunApp(secret=secret, url=url, qr=picture))
 
@@ -149,6 +151,7 @@ class App(ByHand):
         """Set an authenticator app up by its first code; it takes the place of another."""
         code = read_body(request, AppCode).code.strip()
         made = signing_in.confirm_app(request.session, _person(request), code, at=now())
+        # Another key wherever a way in changes: a copy of the former cookie is worth nothing then.
         request.session.cycle_key()
         return _codes(made)
 

@@ -27,6 +27,7 @@ from missioncontrol.wire.costs import CostAccount, CostRow, TodayRow, UsualRow
 from missioncontrol.wire.reports import Report, ReportRow
 
 COST_GROUPS = ("day", "agent", "model", "project", "run")
+# A month, however long it is.
 DAYS_A_PAGE = 31
 ACCOUNT = ("range", "day", "group_by", "agent", "model", "project")
 

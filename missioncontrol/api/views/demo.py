@@ -50,6 +50,7 @@ def demo_state(request: Request) -> Literal["off", "running"] | None:
     running = extras.demo_asked(settings.DATA_DIR)
     if running is None:
         return "off"
+    # Somebody else's runs: it is theirs to end.
     return "running" if running.owner == cast(User, request.user).get_username() else None
 
 

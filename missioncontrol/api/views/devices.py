@@ -166,6 +166,7 @@ class ThisPush(APIView):
             browsers.rename(browser, asked.name)
         if not settings.VAPID_PRIVATE_KEY:
             raise Unavailable(str(vapid.NoKey()))
+        # A browser renews its subscription by itself: that is nothing for the record.
         is_first = _push_of(browser) is None
         devices.subscribe(
             browser,

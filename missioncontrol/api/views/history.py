@@ -153,6 +153,7 @@ def runs_response(request: Request) -> HttpResponse:
         return rows_response(request, found, lambda runs: finding.show(runs, query, at=at))
     limit = page_size(request)
     ordered = sorting.sort_runs(found, sort, cursor=word(request, "cursor"))
+    # One more than is shown tells whether there is another page.
     runs = list(ordered[: limit + 1])
     end = sorting.cursor_of(runs[limit - 1]) if len(runs) > limit else None
     return list_response(request, finding.show(runs[:limit], query, at=at), cursor=end)

@@ -46,6 +46,7 @@ class Instance(APIView):
         if not owned:
             raise Forbidden("Only an owner sees where the data is.")
         contact, keep = vapid.contact(), settings.KEEP_DELIVERIES
+        # The file system of the data, which may be another than the program's.
         counted, disk = count_everything(), shutil.disk_usage(settings.DATA_DIR)
         return json_response(
             InstanceRow(

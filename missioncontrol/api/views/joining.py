@@ -41,6 +41,7 @@ def join(request: HttpRequest) -> HttpResponse:
         refused = _page(request, told, status=HTTPStatus.TOO_MANY_REQUESTS)
         refused["Retry-After"] = str(error.wait_s)
         return refused
+    # The whole link may be pasted: the secret stands behind its `#`.
     secret = request.POST.get("invitation", "").strip().rpartition("#")[2]
     offered = invitations.find(secret, at=clock.now())
     if offered is None:
@@ -64,6 +65,7 @@ def _let_in(request: HttpRequest, offered: Invitation, secret: str) -> HttpRespo
     except Forbidden:
         return _refuse(request)
     response = HttpResponseRedirect(signing_in.HOME)
+    # Who was signed in stays who they are, in the session they have.
     if joined.is_new:
         signing_in.keep_browser(response, signing_in.begin_session(request, joined.user))
     return response

@@ -160,6 +160,7 @@ def _members(request: Request, project_id: UUID) -> list[MemberRow]:
         )
         for member in found.annotate(seen_at=Max("user__browsers__seen_at"))
     ]
+    # Here, not in the database: what somebody is called is made of two columns.
     return sorted(rows, key=lambda row: row.name.casefold())
 
 

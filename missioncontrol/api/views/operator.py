@@ -85,6 +85,7 @@ def broker() -> bool:
 
 def worker() -> bool:
     """One that detects: a process that only asks a model does not count."""
+    # Of two kinds of workers the first to answer may be the one that only asks a model.
     answers = app.control.ping(timeout=1.0, limit=1 if settings.JUDGE is None else 2) or []
     return any(not name.startswith("judge@") for answer in answers for name in answer)
 

@@ -146,6 +146,7 @@ def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpRespons
     try:
         VISITS.check(peers.asked_from(request), at=now())
     except TooManyRequests as error:
+        # Plain: drawing a page is what this holds back.
         refused = HttpResponse(status=HTTPStatus.TOO_MANY_REQUESTS, content_type="text/plain")
         refused["Retry-After"] = str(error.wait_s)
         return None, refused

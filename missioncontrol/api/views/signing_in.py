@@ -52,6 +52,7 @@ def leave_no_trace(view: View) -> View:
         response = view(request, *args, **kwargs)
         response["Referrer-Policy"] = "no-referrer"
         response["Cache-Control"] = "no-store"
+        # A link that stands somewhere public must not be found by a search.
         response["X-Robots-Tag"] = "noindex"
         return response
 
@@ -115,6 +116,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     here = request.session.get(browsers.IN_SESSION)
     if here and (browser := Browser.objects.select_related("user").filter(pk=here).first()):
         access.sign_out(browser, by=auth.name_of(request), at=clock.now(), is_here=True)
+    # After it is on record: then nobody is signed in who could be named.
     logout(request)
     return HttpResponseRedirect("/login/")
 

@@ -26,6 +26,7 @@ FILTERS = ("agent", "tool", "signal", "role", "flagged", "q")
 POINTS = 300
 MOST_PICKED = 500
 MOST_MOMENTS = 100
+# Nine digits: a column of a turn's number holds no more.
 _SEQS = re.compile(r"\d{1,9}(,\d{1,9})*")
 
 

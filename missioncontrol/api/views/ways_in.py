@@ -71,6 +71,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     """Show the ways that are on to who is not signed in."""
     if request.user.is_authenticated:
         return HttpResponseRedirect(signing_in.HOME)
+    # Who comes back to the first page begins again.
     request.session.pop(HALF_WAY, None)
     return _page(request)
 
@@ -163,6 +164,7 @@ def by_passkey(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET"])
 def to_provider(request: HttpRequest) -> HttpResponse:
     """Send a browser to the identity provider: to sign in, to connect, or to prove it is them."""
+    # Signed in alone: to a stranger's browser an account is neither connected nor proved.
     purpose = request.GET.get("for", "") if request.user.is_authenticated else ""
     if request.user.is_authenticated and purpose not in {"connect", "again"}:
         return HttpResponseRedirect(signing_in.HOME)
@@ -232,6 +234,7 @@ def _known_again(request: HttpRequest, known: oidc.Known, purpose: str, to: str)
         request.session.cycle_key()
         ways.note_proof(request.session, at=clock.now())
         return HttpResponseRedirect(to)
+    # Asked here too: the page that offers it may have been open since yesterday.
     if ways.to_prove(request.user, request.session, at=clock.now()):
         return HttpResponseRedirect(to)
     try:

@@ -78,10 +78,12 @@ def read(record: Record) -> Told | None:
 
 
 def _use(record: Record) -> ModelUse:
+    # Whole numbers first: the dollars beside them are a float.
     micros = record.count("cost_usd_micros")
     own = Decimal(micros) / MICROS if micros > 0 else dollars(record.attributes.get("cost_usd"))
     hour = record.count("cache_creation_1h_tokens")
     stated = hour + record.count("cache_creation_5m_tokens")
+    # Where the tiers are not told, their sum is.
     written = max(stated, record.count("cache_creation_tokens"))
     return ModelUse(
         call_id=record.key,

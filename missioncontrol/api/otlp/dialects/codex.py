@@ -53,6 +53,7 @@ def read(record: Record) -> Told | None:
             agent="",
             at=record.began_at,
             tool=record.text("tool_name"),
+            # Not every tool is called with JSON: a patch is a text.
             given=parsed(record.text("arguments")) or record.text("arguments"),
             result=output or None,
             failure=(output or record.text("error.message") or "failed") if failed else None,

@@ -33,6 +33,7 @@ def read(record: Record) -> Told | None:
         cached = record.count("cached_content_token_count")
         thought, given = record.count("thoughts_token_count"), record.count("input_token_count")
         usage = Usage(
+            # Prompts of tools are counted apart, and paid for as input.
             input=max(0, given - cached) + record.count("tool_token_count"),
             cache_read=cached,
             output=record.count("output_token_count") + thought,
@@ -48,6 +49,7 @@ def read(record: Record) -> Told | None:
     if name == "tool_call" and record.text("function_name"):
         details = parsed(record.text("metadata"))
         code = details.get("exitCode") if isinstance(details, dict) else None
+        # A command that ended badly is told as a success of the tool that ran it.
         failed = code or record.attributes.get("success") in ("false", False)
         why = record.text("error", "error.message", "error_type")
         turn = tool_turn(

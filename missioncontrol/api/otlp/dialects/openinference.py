@@ -87,6 +87,7 @@ def _messages(record: Record, prefix: str) -> tuple[Said, ...]:
     for row in numbered(record.attributes, prefix):
         role = str(row.get("message.role") or "assistant").lower()
         text, call_id = row.get("message.content"), row.get("message.tool_call_id")
+        # A message of several parts is told part by part.
         if not isinstance(text, str):
             blocks = numbered(row, "message.contents.")
             texts = (block.get("message_content.text") for block in blocks)
