@@ -144,6 +144,11 @@ def word(request: Request, name: str) -> str | None:
     return text
 
 
+def words(request: Request, name: str) -> list[str]:
+    """Read texts with commas between them from the query; none: it asks for all."""
+    return [text for text in request.query_params.get(name, "").split(",") if text]
+
+
 def identity(request: Request, name: str) -> UUID | None:
     """Read an id from the query."""
     text = request.query_params.get(name)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -200,7 +199,7 @@ class TokenUses(APIView):
     @described("tokens_uses", returns=SecretUses)
     def get(self, request: Request, token_id: UUID) -> HttpResponse:
         """Tell from where one of your tokens was used."""
-        token = selectors.personal_tokens(_person(request)).filter(pk=token_id).first()
+        token = selectors.personal_tokens(auth.person_of(request)).filter(pk=token_id).first()
         if token is None:
             raise NotFound("The token")
         return json_response(SecretUses(places=_places(token), runs=()))
@@ -212,7 +211,7 @@ class Tokens(APIView):
     @described("tokens_list", returns=TokenRow, many=True)
     def get(self, request: Request) -> HttpResponse:
         """List your personal tokens, newest first."""
-        mine = selectors.personal_tokens(_person(request))
+        mine = selectors.personal_tokens(auth.person_of(request))
         return page_response(request, mine, lambda token: TokenRow(**_token(token)))
 
     @described("tokens_make", takes=NewToken, returns=MadeToken, status=201)
@@ -222,7 +221,7 @@ class Tokens(APIView):
         auth.check_recent(request)
         asked = read_body(request, NewToken)
         made = access.make_token(
-            _person(request),
+            auth.person_of(request),
             name=asked.name,
             scope=asked.scope,
             project=asked.project and auth.check_belongs(request, asked.project),
@@ -239,7 +238,9 @@ class OneToken(APIView):
     @described("tokens_revoke", status=204)
     def delete(self, request: Request, token_id: UUID) -> HttpResponse:
         """Revoke one of your tokens; the sockets it opened are closed."""
-        access.revoke_token(token_id, user=_person(request), by=auth.name_of(request), at=now())
+        access.revoke_token(
+            token_id, user=auth.person_of(request), by=auth.name_of(request), at=now()
+        )
         return HttpResponse(status=204)
 
 
@@ -251,7 +252,7 @@ class Sessions(APIView):
         """Sign out everywhere but here."""
         auth.check_by_hand(request)
         access.end_other_sessions(
-            user=_person(request),
+            user=auth.person_of(request),
             kept=request.session.session_key,
             by=auth.name_of(request),
             at=now(),
@@ -293,7 +294,3 @@ def _row(secret: AgentKey | PersonalToken, fields: tuple[str, ...]) -> dict[str,
 
 def _places(secret: AgentKey | PersonalToken) -> tuple[UsedFrom, ...]:
     return tuple(UsedFrom(**place) for place in uses.places(secret))
-
-
-def _person(request: Request) -> User:
-    return cast(User, request.user)

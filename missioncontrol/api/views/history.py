@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from typing import cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpResponse, StreamingHttpResponse
 from rest_framework.request import Request
@@ -25,6 +23,7 @@ from missioncontrol.api.rest import (
     read_body,
     rows_response,
     word,
+    words,
 )
 from missioncontrol.api.schema import described
 from missioncontrol.api.streaming import pages_of, stream
@@ -115,7 +114,7 @@ class SavedViews(APIView):
     @described("views_list", returns=SavedViewRow, many=True, query=("project",))
     def get(self, request: Request) -> HttpResponse:
         """List your own views."""
-        mine = saved_views.views_of(_person(request), projects=auth.projects_of(request))
+        mine = saved_views.views_of(auth.person_of(request), projects=auth.projects_of(request))
         return page_response(request, mine, saved_views.view_row)
 
     @described("views_save", takes=NewView, returns=SavedViewRow, status=201)
@@ -123,7 +122,7 @@ class SavedViews(APIView):
         """Keep a line of search; the same name again replaces it."""
         asked = read_body(request, NewView)
         kept = saved_views.save_view(
-            user=_person(request),
+            user=auth.person_of(request),
             project=auth.the_project(request, asked.project),
             name=asked.name,
             q=asked.q,
@@ -139,7 +138,7 @@ class OneSavedView(APIView):
     @described("views_remove", status=204)
     def delete(self, request: Request, view_id: UUID) -> HttpResponse:
         """Forget one of your views."""
-        person, by = _person(request), auth.name_of(request)
+        person, by = auth.person_of(request), auth.name_of(request)
         saved_views.remove_view(view_id, user=person, by=by, at=now())
         return HttpResponse(status=204)
 
@@ -173,14 +172,10 @@ def _found(request: Request, *, at: datetime) -> tuple[QuerySet[Run], Query]:
     found = list_runs(
         projects=auth.projects_of(request),
         agent=given.get("agent", "").replace("\0", ""),
-        status=[word for word in given.get("status", "").split(",") if word],
+        status=words(request, "status"),
         since=moment(request, "since"),
         until=moment(request, "until"),
         parent=identity(request, "parent"),
         tree=identity(request, "tree"),
     )
     return finding.narrow(found, query), query
-
-
-def _person(request: Request) -> User:
-    return cast(User, request.user)

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
 from django.http import HttpResponse
@@ -66,7 +65,7 @@ class OneMember(APIView):
         auth.check_owns(request, project_id, OWNERS_ONLY)
         auth.check_recent(request)
         role = read_body(request, MemberPatch).role
-        by, at = cast(User, request.user), now()
+        by, at = auth.person_of(request), now()
         with transaction.atomic():
             members.change_role(project_id, user_id, role, by=by, at=at)
             # A link shows as much as its maker may share, from now on too.
@@ -85,7 +84,7 @@ class OneMember(APIView):
         else:
             auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
             auth.check_recent(request)
-        by, at = cast(User, request.user), now()
+        by, at = auth.person_of(request), now()
         with transaction.atomic():
             members.remove(project_id, user_id, by=by, at=at)
             sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
@@ -120,7 +119,7 @@ class Invitations(APIView):
             project_id,
             role=asked.role,
             note=asked.note,
-            by=cast(User, request.user),
+            by=auth.person_of(request),
             at=at,
             expires_at=asked.expires_at or at + invitations.LIFE,
         )

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from datetime import date
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 from rest_framework.request import Request
@@ -85,7 +84,7 @@ class Shares(APIView):
             week=asked.week,
             days=asked.days,
             language=language_of(asked.language),
-            by=cast(User, request.user),
+            by=auth.person_of(request),
             at=now(),
         )
         base, is_local = base_of_links(request)
@@ -106,7 +105,7 @@ class OneShare(APIView):
         if found is None:
             raise NotFound("The link")
         auth.check_may_act(request, found.project_id)
-        sharing.revoke(share_id, projects=[found.project_id], by=cast(User, request.user), at=now())
+        sharing.revoke(share_id, projects=[found.project_id], by=auth.person_of(request), at=now())
         return HttpResponse(status=204)
 
 
