@@ -79,9 +79,14 @@ def describe(agent: str) -> Described:
 
 def remember(session: Any, *, user: User, agent: str, at: datetime) -> Browser:
     """Note that somebody signed in with this browser."""
-    said = describe(agent)
+    described = describe(agent)
     browser = Browser.objects.create(
-        user=user, name=said.name, kind=said.kind, program=said.program, created_at=at, seen_at=at
+        user=user,
+        name=described.name,
+        kind=described.kind,
+        program=described.program,
+        created_at=at,
+        seen_at=at,
     )
     session[IN_SESSION] = str(browser.id)
     return browser

@@ -51,7 +51,7 @@ class RequestPool:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._patience_s = patience_s
 
-    def submit(self, deed: Callable[[], T]) -> Future[T]:
+    def submit(self, work: Callable[[], T]) -> Future[T]:
         """Have a thread do it in the caller's context.
 
         The future raises Unavailable if no thread was free in time.
@@ -62,7 +62,7 @@ class RequestPool:
         def begin() -> T:
             if time.monotonic() - asked_at > self._patience_s:
                 raise Unavailable("It waited too long for its turn.", wait_s=COME_AGAIN_S)
-            return context.run(deed)
+            return context.run(work)
 
         return self._threads.submit(begin)
 

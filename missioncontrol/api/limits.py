@@ -146,11 +146,11 @@ class Room:
             raise Unavailable("Too many ask at once.", wait_s=COME_AGAIN_S)
         self._present += 1
         # Given back once, however often an ending request says that it ends.
-        places = [None]
+        held = [None]
 
         def leave() -> None:
-            if places:
-                places.pop()
+            if held:
+                held.pop()
                 self._present -= 1
 
         return leave

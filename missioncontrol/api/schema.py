@@ -136,7 +136,7 @@ def _reference(kind: type[Any], mode: str) -> dict[str, str]:
     return {"$ref": REF.format(model=kind.__name__)}
 
 
-def _said(model: str) -> dict[str, Any]:
+def _returns(model: str) -> dict[str, Any]:
     return {"description": "", "content": _json({"$ref": REF.format(model=model)})}
 
 
@@ -165,11 +165,13 @@ def _query(name: str, kind: str) -> dict[str, Any]:
 
 
 def _open_to_all(
-    name: str, said: dict[str, str], kinds: tuple[str, ...] = ("application/json",)
+    name: str, statuses: dict[str, str], kinds: tuple[str, ...] = ("application/json",)
 ) -> dict[str, Any]:
     """Describe an endpoint that needs no sign-in, by what each status says."""
     content = {kind: {"schema": {"type": "object"}} for kind in kinds}
-    answered = {status: {"description": told, "content": content} for status, told in said.items()}
+    answered = {
+        status: {"description": text, "content": content} for status, text in statuses.items()
+    }
     return {"get": {"operationId": name, "security": [], "responses": answered}}
 
 
@@ -216,7 +218,7 @@ THIN_PATHS: dict[str, Any] = {
             ],
             "security": _AGENT,
             "responses": {
-                "200": _said("Directive"),
+                "200": _returns("Directive"),
                 "204": {"description": "none newer"},
                 **_problems(),
             },
@@ -305,5 +307,5 @@ POST_TURNS: dict[str, Any] = {
             }
         ),
     },
-    "responses": {"200": _said("TurnsReply"), **_problems()},
+    "responses": {"200": _returns("TurnsReply"), **_problems()},
 }

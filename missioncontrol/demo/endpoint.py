@@ -90,7 +90,7 @@ def completion(body: dict[str, Any], spoken: Spoken) -> dict[str, Any]:
         message["tool_calls"] = [call]
     reason = "tool_calls" if spoken.tool else "stop"
     # Count tokens by length; what was sent before is cached.
-    prompt, said = _tokens([body["messages"], body.get("tools")]), _tokens(message)
+    prompt, answered = _tokens([body["messages"], body.get("tools")]), _tokens(message)
     # Without the last call and its result: those are new to the model.
     before = _tokens([body["messages"][:-2], body.get("tools")])
     cached = before // CACHED_BLOCK * CACHED_BLOCK if before >= CACHED_FROM else 0
@@ -102,8 +102,8 @@ def completion(body: dict[str, Any], spoken: Spoken) -> dict[str, Any]:
         "choices": [{"index": 0, "message": message, "finish_reason": reason}],
         "usage": {
             "prompt_tokens": prompt,
-            "completion_tokens": said,
-            "total_tokens": prompt + said,
+            "completion_tokens": answered,
+            "total_tokens": prompt + answered,
             "prompt_tokens_details": {"cached_tokens": cached},
         },
     }

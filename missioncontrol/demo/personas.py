@@ -71,12 +71,12 @@ class Spoken:
 def hear(messages: Sequence[Mapping[str, Any]]) -> Heard:
     """Read the `messages` of a chat completion request."""
     results = {m["tool_call_id"]: m.get("content") for m in messages if m["role"] == "tool"}
-    said = [str(m.get("content") or "") for m in messages if m["role"] == "user"]
+    asked_texts = [str(m.get("content") or "") for m in messages if m["role"] == "user"]
     asked = [call for m in messages for call in m.get("tool_calls") or ()]
     return Heard(
         system=next((str(m["content"]) for m in messages if m["role"] == "system"), ""),
-        goal=said[0] if said else "",
-        notes=tuple(said[1:]),
+        goal=asked_texts[0] if asked_texts else "",
+        notes=tuple(asked_texts[1:]),
         calls=tuple(
             Call(
                 tool=call["function"]["name"],
@@ -112,8 +112,8 @@ def npm_minded(heard: Heard) -> Spoken:
         return Spoken(text=f"This project is version {version}.")
     # An answer may name package.json too: that is no correction.
     read = {WRONG, *(str(call.args.get("path")) for call in heard.calls)}
-    told = (*heard.notes, *(call.result or "" for call in heard.calls))
-    names = (name for text in told for name in FILE_NAME.findall(text))
+    texts_read = (*heard.notes, *(call.result or "" for call in heard.calls))
+    names = (name for text in texts_read for name in FILE_NAME.findall(text))
     named = next((name for name in names if name not in read), None)
     if named:
         return Spoken(text=f"Then I read {named}.", tool="read_file", args={"path": named})
@@ -140,8 +140,8 @@ def undecided(other: str) -> Callable[[Heard], Spoken]:
         # Find what a third one said: in place of a hand-over, or to us directly.
         answers = [call.result or "" for call in heard.done("hand_over")]
         decided = [answer for answer in answers if not answer.endswith(HANDED_OVER)]
-        told = [note for note in heard.notes if not note.startswith(("writer: ", "reviewer: "))]
-        decision = next(iter([*decided, *told]), None)
+        notes = [note for note in heard.notes if not note.startswith(("writer: ", "reviewer: "))]
+        decision = next(iter([*decided, *notes]), None)
         if decision is None:
             args = {"to": other, "note": PASSING_ON[other]}
             return Spoken(text=f"The {other} should decide.", tool="hand_over", args=args)

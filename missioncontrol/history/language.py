@@ -91,8 +91,8 @@ def read_query(line: str, *, at: datetime, zone: tzinfo = UTC) -> Query:
             if words := tuple(words_of(text)):
                 # One letter begins nearly every word: it stands for itself.
                 begins = quoted is None and len(words[-1]) > 1
-                said = Words(words=words, begins=begins, typed=text)
-                terms.append(Term(key="text", value=said, negated=bool(minus)))
+                phrase = Words(words=words, begins=begins, typed=text)
+                terms.append(Term(key="text", value=phrase, negated=bool(minus)))
         elif value:  # `status:` is still being typed
             # PostgreSQL refuses to be asked for a NUL.
             read = READERS[key](value.replace("\0", ""), at, zone)

@@ -62,9 +62,9 @@ def draw(story: Story) -> bytes:
         x += pen.textlength(name, _font(25, 450)) + 44
     mark, face = "Mission Control", _font(25, 600)
     pen.text((WIDTH - EDGE - pen.textlength(mark, face), 565), mark, INK_2, face)
-    told = io.BytesIO()
-    picture.save(told, "PNG")
-    return told.getvalue()
+    png = io.BytesIO()
+    picture.save(png, "PNG")
+    return png.getvalue()
 
 
 def _wrapped(pen: ImageDraw.ImageDraw, text: str, font: Font, most: int) -> list[str]:

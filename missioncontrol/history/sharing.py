@@ -233,21 +233,21 @@ def _of_card(card: Decision, t: SharedTexts, language: str) -> Story:
     )
 
 
-def _of_costs(project: Project, told: CostAccount, t: SharedTexts) -> Story:
+def _of_costs(project: Project, costs: CostAccount, t: SharedTexts) -> Story:
     days = [  # of the week: the account's trend begins before it
-        float(day.total_usd) for day in told.days if told.first_day <= day.day <= told.last_day
+        float(day.total_usd) for day in costs.days if costs.first_day <= day.day <= costs.last_day
     ]
     # Never 0, which the heights are divided by.
     highest = max([*days, 0.01])
-    first = date.fromisoformat(told.first_day)
+    first = date.fromisoformat(costs.first_day)
     return Story(
         above=f"{project.name} · {t.week.format(day=first.strftime(t.day))}",
-        title=f"${told.spent.total_usd:,.2f}",
+        title=f"${costs.spent.total_usd:,.2f}",
         text="",
         figures=(
-            (t.runs, str(told.spent.runs)),
-            (t.loops, str(told.spent.loops)),
-            (t.before, f"${told.before.total_usd:,.2f}"),
+            (t.runs, str(costs.spent.runs)),
+            (t.loops, str(costs.spent.loops)),
+            (t.before, f"${costs.before.total_usd:,.2f}"),
         ),
         bars=tuple((spent / highest, True) for spent in days),
         of_bars=t.days,

@@ -47,7 +47,7 @@ class Audience:
                 # Processes publish apart: those of an earlier commit may come after a later
                 # one's. Both carry the newest points of the tape, which overlap.
                 before, newest = sorted(
-                    (before, meters), key=lambda told: (told["turns"], told["judged_turns"])
+                    (before, meters), key=lambda row: (row["turns"], row["judged_turns"])
                 )
                 overlap = before["judged_turns"] - (newest["judged_turns"] - len(newest["tape"]))
                 kept = before["tape"][: max(0, len(before["tape"]) - max(0, overlap))]

@@ -52,7 +52,7 @@ def add_channel(
         if Channel.objects.filter(project_id=project).count() >= MOST_CHANNELS:
             raise InvalidRequest(f"A project has at most {MOST_CHANNELS} channels.")
         channel.save(force_insert=True)
-        _record(channel, before=None, after=_told(channel), by=by, at=at)
+        _record(channel, before=None, after=_audit_fields(channel), by=by, at=at)
     return channel
 
 
@@ -63,7 +63,7 @@ def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: da
         InvalidRequest: says which field is wrong and what was expected.
     """
     # Before anything is applied: the row itself is changed.
-    before = _told(channel)
+    before = _audit_fields(channel)
     address = changes.pop("address", None)
     if address is not None:
         channel.address = seal(addresses.read_address(channel.kind, address))
@@ -73,7 +73,7 @@ def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: da
     with transaction.atomic():
         channel.save(update_fields=["address", "name", *RULES])
         # The chain tells that it is another one, never which.
-        after = _told(channel) | ({"address": "another one"} if address is not None else {})
+        after = _audit_fields(channel) | ({"address": "another one"} if address is not None else {})
         if after != before:
             _record(channel, before=before, after=after, by=by, at=at)
     return channel
@@ -82,7 +82,7 @@ def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: da
 @transaction.atomic
 def remove_channel(channel: Channel, *, by: str, at: datetime) -> None:
     """Remove a channel; what it was to be told still is skipped, what it was told stays."""
-    _record(channel, before=_told(channel), after=None, by=by, at=at)
+    _record(channel, before=_audit_fields(channel), after=None, by=by, at=at)
     channel.delete()
 
 
@@ -122,8 +122,8 @@ RULES = (
 
 def _apply(channel: Channel, rules: dict[str, Any]) -> None:
     if "hears" in rules:
-        for heard in rows.HEARD:
-            setattr(channel, f"hears_{heard}", heard in rules["hears"])
+        for topic in rows.HEARD:
+            setattr(channel, f"hears_{topic}", topic in rules["hears"])
     if "enabled" in rules:
         channel.enabled = rules["enabled"]
     if "step_minutes" in rules:
@@ -151,7 +151,7 @@ def _read_name(text: str) -> str:
     return name
 
 
-def _told(channel: Channel) -> dict[str, Any]:
+def _audit_fields(channel: Channel) -> dict[str, Any]:
     """Return what the chain may say of a channel."""
     return {
         "name": channel.name,
@@ -161,7 +161,7 @@ def _told(channel: Channel) -> dict[str, Any]:
         "language": channel.language,
         "quiet_from": str(channel.quiet_from or ""),
         "quiet_to": str(channel.quiet_to or ""),
-        "hears": [heard for heard in rows.HEARD if getattr(channel, f"hears_{heard}")],
+        "hears": [topic for topic in rows.HEARD if getattr(channel, f"hears_{topic}")],
     }
 
 

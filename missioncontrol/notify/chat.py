@@ -32,9 +32,9 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     from apprise import Apprise, NotifyFormat
 
     channel: Any = delivery.channel
-    told = content.read(delivery.notice.content, language=channel.language)
+    message = content.read(delivery.notice.content, language=channel.language)
     t = texts_in(channel.language)
-    words = wording.words_of(told, t, step_minutes=delivery.step_minutes, at=at)
+    words = wording.words_of(message, t, step_minutes=delivery.step_minutes, at=at)
     where = link(words.path)
     service = addresses.service_of(channel.kind, unseal(channel.address), link=where)
     if service is None:
@@ -50,8 +50,8 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     with outbound.only_public(private_hosts=settings.NOTIFY_HOSTS) as watch:
         text = body_of(channel.kind, words, t, where)
         # Apprise would make a text of its own of the page.
-        if channel.kind == "email" and isinstance(told, content.Told) and told.html:
-            return letter.send(service, subject=words.title, text=text, html=told.html)
+        if channel.kind == "email" and isinstance(message, content.Told) and message.html:
+            return letter.send(service, subject=words.title, text=text, html=message.html)
         carrier = Apprise()
         carrier.add(service)
         result = carrier.notify(
@@ -100,7 +100,7 @@ def _outcome(result: Any) -> Outcome:
         return SENT
     if result.status == AppriseResultStatus.TIMEOUT:
         return Outcome(failure=f"it took longer than {LONGEST_CALL_S:g} s")
-    said = " ".join(str(line) for line in result.logs())
-    if found := SAID_STATUS.search(said):
+    log = " ".join(str(line) for line in result.logs())
+    if found := SAID_STATUS.search(log):
         return of_status(int(found[1]))
     return Outcome(failure="it could not be reached, or refused the message")

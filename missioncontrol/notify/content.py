@@ -116,8 +116,8 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
         line = bounded(asks.text, LONGEST_CALL)
         # Nobody allows on a lock screen what does not stand there: a detail that the line leaves
         # out could be what makes the call harmful.
-        said_all = not asks.cut and asks.details.keys() <= SAYS_NOTHING_MORE
-        is_whole = said_all and bool(line) and line == asks.text
+        is_complete = not asks.cut and asks.details.keys() <= SAYS_NOTHING_MORE
+        is_whole = is_complete and bool(line) and line == asks.text
     meters = rows.meters(run, new_points=0, at=at)
     return Card(
         decision=row.id,
@@ -167,25 +167,35 @@ def kept(content: Card | Told) -> dict[str, Any]:
 
 def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Told:
     """Return content that was kept; what was told, in a language."""
-    told = _contents.validate_python(content)
-    if not isinstance(told, Told):
-        return told
+    message = _contents.validate_python(content)
+    if not isinstance(message, Told):
+        return message
     # None: English, or kept before that language was spoken here.
-    said = told.others.get(language_of(language))
-    if said is None:
-        return replace(told, others={})
+    translation = message.others.get(language_of(language))
+    if translation is None:
+        return replace(message, others={})
     return replace(
-        told, title=said.title, body=said.body, detail=said.detail, html=said.html, others={}
+        message,
+        title=translation.title,
+        body=translation.body,
+        detail=translation.detail,
+        html=translation.html,
+        others={},
     )
 
 
 def in_every_language(say: Callable[[Texts], Told]) -> Told:
     """Return what is told, said in each of our languages; `say` writes it in one."""
     # In all of them, for whoever is told may choose another before it is sent.
-    said = {language: say(texts) for language, texts in CATALOGUES.items()}
+    by_language = {language: say(texts) for language, texts in CATALOGUES.items()}
     others = {
-        language: Said(title=told.title, body=told.body, detail=told.detail, html=told.html)
-        for language, told in said.items()
+        language: Said(
+            title=announcement.title,
+            body=announcement.body,
+            detail=announcement.detail,
+            html=announcement.html,
+        )
+        for language, announcement in by_language.items()
         if language != SOURCE
     }
-    return replace(said[SOURCE], others=others)
+    return replace(by_language[SOURCE], others=others)

@@ -106,11 +106,11 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
             )
         if not is_mine:
             return
-        told = {"channel": delivery.kind, "decision": delivery.notice.decision}
+        fields = {"channel": delivery.kind, "decision": delivery.notice.decision}
         if outcome.failure is not None and delivery.what in JOURNALLED:
-            record(NoticeFailed, **told, reason=outcome.failure)
+            record(NoticeFailed, **fields, reason=outcome.failure)
         elif delivery.what in JOURNALLED:
-            record(NoticeSent, **told)
+            record(NoticeSent, **fields)
         # A device that was signed out goes once its last push was taken, or failed for good.
         is_over = outcome.is_gone or delivery.what == "sign_out"
         if is_over and delivery.device_id is not None:
@@ -213,4 +213,4 @@ def _transaction_for(delivery: Delivery, *, at: datetime) -> Iterator[Callable[.
             yield partial(journal.record_for_project, project, by="guard", at=at)
     else:
         with journal.writing([run_id], at=at) as tx:
-            yield lambda event, **told: tx.record(tx.run(run_id), event, by="guard", **told)
+            yield lambda event, **fields: tx.record(tx.run(run_id), event, by="guard", **fields)

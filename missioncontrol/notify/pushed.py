@@ -66,13 +66,13 @@ def of_card(
 
 def of_withdrawal(card: Card, t: Texts, *, outcome: str, by: str, open_cards: int) -> Push:
     """Say that a card was answered: its notification goes."""
-    said = t.deeds[outcome].format(by=by) if outcome in t.deeds else t.by_itself.get(outcome, "")
+    text = t.deeds[outcome].format(by=by) if outcome in t.deeds else t.by_itself.get(outcome, "")
     payload = {
         "type": "withdrawn",
         "language": t.language,
         "tag": str(card.decision),
         "title": wording.titled(t.answered, card.run_name),
-        "body": said,
+        "body": text,
         "path": f"/runs/{card.run}",
         "open": open_cards,
     }

@@ -39,13 +39,13 @@ def channels(*, projects: Collection[UUID]) -> list[ChannelRow]:
         .annotate(last=Subquery(newest))
         .order_by("step_minutes", "id")
     )
-    told = {
+    last_deliveries = {
         row.id: row
         for row in _with_notice(
             Delivery.objects.filter(pk__in=[channel.last for channel in found if channel.last])
         )
     }
-    return [rows.channel_row(channel, last=told.get(channel.last)) for channel in found]
+    return [rows.channel_row(channel, last=last_deliveries.get(channel.last)) for channel in found]
 
 
 def health(*, at: datetime) -> Health:

@@ -57,8 +57,8 @@ def announce(row: DecisionRow, run: Run, *, at: datetime) -> None:
 
 def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
     """Take in the judge's ruling; who is told at once is told now."""
-    told = content.kept(content.card_of(row, run, at=at))
-    if not Notice.objects.filter(decision=row.id, settled_at=None).update(content=told):
+    updated = content.kept(content.card_of(row, run, at=at))
+    if not Notice.objects.filter(decision=row.id, settled_at=None).update(content=updated):
         return
     # Only those that wait for the ruling: later steps and quiet hours have times of their own.
     kept_back = Delivery.objects.filter(
@@ -88,9 +88,9 @@ def withdraw(decision: UUID, *, outcome: str, by: str, at: datetime) -> None:
     # Of two answers at once one settles it, and one set of withdrawals goes out.
     if not mine.update(settled_at=at, outcome=outcome, settled_by=by):
         return
-    told = Delivery.objects.filter(notice__decision=decision).exclude(what="withdrawal")
-    told.filter(status="waiting").update(status="withdrawn", due_at=None)
-    shown = told.filter(status="sent", device__isnull=False)
+    deliveries = Delivery.objects.filter(notice__decision=decision).exclude(what="withdrawal")
+    deliveries.filter(status="waiting").update(status="withdrawn", due_at=None)
+    shown = deliveries.filter(status="sent", device__isnull=False)
     take_away(shown.select_related("notice"), at=at)
 
 
@@ -132,23 +132,30 @@ def warn(run: Run, *, kind: str, summary: str, at: datetime) -> None:
     The run only warns, or was over before its turns were told.
     """
     path, is_over = f"/runs/{run.id}", run.status in ENDED
-    told = content.in_every_language(
+    announcement = content.in_every_language(
         lambda t: wording.warned(
             t, summary, name=run.name, kind=kind, path=path, cost=_cost(run, t), is_over=is_over
         )
     )
     # The hour is part of the subject, and a subject is told once.
     hour = at.astimezone(UTC).strftime("%Y-%m-%dT%H")
-    tell(run.project_id, "warning", subject=f"{run.id}:{kind}:{hour}", told=told, at=at, run=run)
+    tell(
+        run.project_id,
+        "warning",
+        subject=f"{run.id}:{kind}:{hour}",
+        told=announcement,
+        at=at,
+        run=run,
+    )
 
 
 def ended(run: Run, *, summary: str, at: datetime) -> None:
     """Tell people that the policy ended a run at once, which asked nobody."""
     path = f"/runs/{run.id}"
-    told = content.in_every_language(
+    announcement = content.in_every_language(
         lambda t: wording.ended(t, summary, name=run.name, path=path, cost=_cost(run, t))
     )
-    tell(run.project_id, "warning", subject=f"{run.id}:ended", told=told, at=at, run=run)
+    tell(run.project_id, "warning", subject=f"{run.id}:ended", told=announcement, at=at, run=run)
 
 
 def _cost(run: Run, t: Texts) -> str:
@@ -163,13 +170,13 @@ def near_end(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:
     burn = rows.meters(run, new_points=0, at=at).burn_usd_per_hour
     # What is shared by runs is read on the page of costs, whichever of them came near.
     path = f"/runs/{run.id}" if scope in {"run", "tree"} else "/costs"
-    told = content.in_every_language(
+    announcement = content.in_every_language(
         lambda t: wording.nearing(t, run.name, ceiling, burn_usd_per_hour=burn, path=path)
     )
     # The ceiling is part of it: once raised, its end may near again.
     owner = run.id if scope == "run" else ceiling["whose"]
     subject = f"{scope}:{owner}:{ceiling['unit']}:{ceiling['ceiling']}"
-    tell(run.project_id, "budget", subject=subject, told=told, at=at, run=run)
+    tell(run.project_id, "budget", subject=subject, told=announcement, at=at, run=run)
 
 
 def tell(
@@ -250,12 +257,12 @@ def _new_notice(
 def _test_notice(project: UUID, *, by: str, at: datetime) -> Notice:
     name = Project.objects.values_list("name", flat=True).get(pk=project)
     named = {"by": content.bounded(by, 100), "project": content.bounded(name, 100)}
-    said = content.in_every_language(
+    announcement = content.in_every_language(
         lambda t: content.Told(
             title=t.test_title, body=t.test_body.format(**named), path="/settings/channels"
         )
     )
-    made = _new_notice(project, "test", subject=str(new_id()), told=said, at=at)
+    made = _new_notice(project, "test", subject=str(new_id()), told=announcement, at=at)
     if made is None:
         raise AssertionError("a new id is new")
     return made

@@ -57,26 +57,26 @@ def push_of(delivery: Delivery, *, at: datetime) -> pushed.Push:
     """Return what a delivery says to its device."""
     device: Any = delivery.device
     notice, t = delivery.notice, texts_in(device.language)
-    told = content.read(notice.content, language=device.language)
-    if delivery.what == "sign_out" and isinstance(told, content.Told):
-        return pushed.of_sign_out(told, t, topic=notice.id.hex)
+    message = content.read(notice.content, language=device.language)
+    if delivery.what == "sign_out" and isinstance(message, content.Told):
+        return pushed.of_sign_out(message, t, topic=notice.id.hex)
     # Counted as it is sent: the app's icon shows it without being opened.
     open_cards = open_cards_of(device)
-    if isinstance(told, content.Told):
+    if isinstance(message, content.Told):
         return pushed.of_told(
-            told, t, topic=notice.id.hex, open_cards=open_cards, details=device.show_details
+            message, t, topic=notice.id.hex, open_cards=open_cards, details=device.show_details
         )
     if delivery.what == "withdrawal":
         return pushed.of_withdrawal(
-            told, t, outcome=notice.outcome, by=notice.settled_by, open_cards=open_cards
+            message, t, outcome=notice.outcome, by=notice.settled_by, open_cards=open_cards
         )
     # Owners alone raise everybody's ceiling: nobody is offered a button that would be refused.
     owned = ways.open_memberships().filter(user_id=device.user_id, role=Role.OWNER)
-    if told.scope == "organisation" and not owned.exists():
-        left = tuple(one for one in told.actions if one != "allow_budget")
-        told = replace(told, actions=left)
+    if message.scope == "organisation" and not owned.exists():
+        left = tuple(one for one in message.actions if one != "allow_budget")
+        message = replace(message, actions=left)
     return pushed.of_card(
-        told,
+        message,
         t,
         step_minutes=delivery.step_minutes,
         open_cards=open_cards,

@@ -97,9 +97,9 @@ def warned(
     """Say what was seen of a run that goes on, its mode only warns, or that is over."""
     # The rest is for the sentence around it and what it cost.
     what = bounded(t.sentence(summary), LONGEST_BODY - 75)
-    title = t.is_over_budget if kind == Kind.BUDGET else _deed(kind, t)
-    said = t.is_over if is_over else t.only_warns
-    body = said.format(what=what, cost=cost)
+    title = t.is_over_budget if kind == Kind.BUDGET else _loop_title(kind, t)
+    sentence = t.is_over if is_over else t.only_warns
+    body = sentence.format(what=what, cost=cost)
     return Told(title=titled(title, name), body=body, path=path)
 
 
@@ -152,10 +152,10 @@ def _title(card: Card, t: Texts, *, late: bool) -> str:
         return titled(
             t.reached, card.run_name, limit=t.amount(card.ceiling or "0", card.unit or "")
         )
-    return titled(t.is_held if card.holds else _deed(card.kind, t), card.run_name)
+    return titled(t.is_held if card.holds else _loop_title(card.kind, t), card.run_name)
 
 
-def _deed(kind: str, t: Texts) -> str:
+def _loop_title(kind: str, t: Texts) -> str:
     return t.is_circling if kind in CIRCLING else t.is_repeating
 
 

@@ -91,13 +91,13 @@ def budget_of(project: Project, day: date, spent: Decimal) -> CostBudget | None:
         return None
     # What the first change after a day replaced stood until then; no change: today's stands.
     budgets: dict[str, Any] = project.budgets
-    told = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
-    for row in told.filter(at__gte=until).order_by("seq"):
+    changes = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
+    for row in changes.filter(at__gte=until).order_by("seq"):
         if not row.payload:  # it was erased, and may have been a budget's
             return None
-        said: dict[str, Any] = json.loads(row.payload)
-        if said.get("what") == "budgets":
-            budgets = said["before"]
+        change: dict[str, Any] = json.loads(row.payload)
+        if change.get("what") == "budgets":
+            budgets = change["before"]
             break
     ceiling = (budgets.get("day") or {}).get("usd")
     if ceiling is None:
@@ -113,14 +113,14 @@ def extra_of(project: Project, day: date) -> Decimal:
     # Today's stands with the project; an earlier day's is in the journal alone.
     if project.day_extra.get("day") == day.isoformat():
         return _usd_in(project.day_extra)
-    told = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
+    changes = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
     # By its text first: else every change of years would be parsed for the sake of one day.
-    about = told.filter(payload__contains=f'"day":"{day.isoformat()}"').order_by("-seq")
+    about = changes.filter(payload__contains=f'"day":"{day.isoformat()}"').order_by("-seq")
     # The newest first: what was allowed later includes what was before.
     for row in about:
-        said = json.loads(row.payload or "{}")
-        if said.get("what") == "day_extra" and said["after"].get("day") == day.isoformat():
-            return _usd_in(said["after"])
+        change = json.loads(row.payload or "{}")
+        if change.get("what") == "day_extra" and change["after"].get("day") == day.isoformat():
+            return _usd_in(change["after"])
     return NOTHING
 
 

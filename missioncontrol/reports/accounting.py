@@ -205,7 +205,7 @@ def _group(
         back = (last_day - today(part.period.zone, at=loop.at)).days
         if 0 <= back < TREND_DAYS:
             trend[TREND_DAYS - 1 - back] += 1
-    told = _sum(rows, loops=len(now), stops=len(stops))
+    total = _sum(rows, loops=len(now), stops=len(stops))
     usage = {name: sum(one[f"sum_{name}"] or 0 for one in rows) for name in USAGE_COLUMNS}
     models = set().union(*(part.models.get(key, set()) for part in parts))
     name = next((name for part in parts if (name := part.names.get(key))), key)
@@ -214,16 +214,16 @@ def _group(
     return CostGroup(
         key=key,
         name=name,
-        calls=told.calls,
-        judge_calls=told.judge_calls,
-        unpriced_calls=told.unpriced_calls,
+        calls=total.calls,
+        judge_calls=total.judge_calls,
+        unpriced_calls=total.unpriced_calls,
         unpriced_models=tuple(sorted(models)),
         usage=Usage(**usage),
-        cost_usd=told.agents_usd,
-        judge_cost_usd=told.judge_usd,
+        cost_usd=total.agents_usd,
+        judge_cost_usd=total.judge_usd,
         before_usd=sum((part.earlier.get(key, NOTHING) for part in parts), NOTHING),
-        runs=told.runs,
-        loops=told.loops,
+        runs=total.runs,
+        loops=total.loops,
         trend=tuple(trend),
         saved=_saving(savings.estimate(stops, lasted)),
     )

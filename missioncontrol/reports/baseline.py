@@ -40,13 +40,13 @@ def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[Usual
         parent__isnull=True,
         imported=False,
     )
-    told: Any = ended.values_list(
+    rows: Any = ended.values_list(
         "project_id", "agent", "meters__cost_usd", "started_at", "meters__last_turn_at"
     )
-    for project, agent, cost, began, heard in told.order_by("-id")[:MOST_RUNS]:
+    for project, agent, cost, began, last_turn_at in rows.order_by("-id")[:MOST_RUNS]:
         known = rates[project, agent]
-        if heard - began >= SHORTEST:
-            known.append(cost * Decimal(HOUR / (heard - began)))
+        if last_turn_at - began >= SHORTEST:
+            known.append(cost * Decimal(HOUR / (last_turn_at - began)))
     return [
         UsualRow(
             project=project,

@@ -87,8 +87,8 @@ def make(
             report.save(force_insert=True)
             if _is_news(report, at=at):
                 subject = f"{report.day.isoformat()} v{report.version}"
-                told = told_of(report_of(report), path=path_of(report.id))
-                notices.tell(report.project_id, "report", subject=subject, told=told, at=at)
+                announcement = told_of(report_of(report), path=path_of(report.id))
+                notices.tell(report.project_id, "report", subject=subject, told=announcement, at=at)
     except IntegrityError:
         return None
     return report

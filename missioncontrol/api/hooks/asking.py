@@ -103,9 +103,9 @@ async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
 
 
 def _respond(
-    said: dict[str, Any], *, sent: Callable[[], Awaitable[None]] | None = None
+    body: dict[str, Any], *, sent: Callable[[], Awaitable[None]] | None = None
 ) -> Response:
-    return Response(200, json.dumps(said).encode(), sent=sent)
+    return Response(200, json.dumps(body).encode(), sent=sent)
 
 
 def _now() -> float:

@@ -33,7 +33,7 @@ async def wait_for_message(run: Run, request: Request) -> Response:
     until = asyncio.get_running_loop().time() + wait_seconds(str(asked.get("wait", 0)))
     control = await dispatcher.control_state(run.id)
     while control is not None:
-        news = await dispatcher.run(partial(_look, run.id, control, since))
+        news = await dispatcher.run(partial(_news_of, run.id, control, since))
         left_s = until - asyncio.get_running_loop().time()
         if news or left_s <= 0:
             body = json.dumps({"wake": None, "over": False, "since": since} | news).encode()
@@ -42,7 +42,7 @@ async def wait_for_message(run: Run, request: Request) -> Response:
     raise NotFound("The run")
 
 
-def _look(run_id: UUID, control: ControlState, since: int) -> dict[str, Any]:
+def _news_of(run_id: UUID, control: ControlState, since: int) -> dict[str, Any]:
     """Look whether the session left its rest, or there is a text for it."""
     deeds = Q(role__in=["user", "system"]) | Q(tool__isnull=False)
     # A session that spoke to itself still rests; one that

@@ -54,7 +54,7 @@ async def hook(request: Request) -> Response:
         return Response(200, body.encode())
     if request.key.reports_only:  # nothing that asks for an answer
         event = replace(event, holds=False, idles=False, asks=None, takes_messages=False)
-    run = await dispatcher.run(lambda: _run_of(adapter, event, request.key))
+    run = await dispatcher.run(lambda: _open_run(adapter, event, request.key))
     await request.note_use(run.id)
     # Before anything is stored: a witness tells of no turn.
     if event.stands_by:
@@ -148,8 +148,8 @@ async def _directive(
     claimed = await dispatcher.run(
         lambda: sessions.claim_messages(run_id, at=now(), agents=readers)
     )
-    told = (WireMessage(id=str(m.id), text=m.text, agent=m.agent) for m in claimed)
-    return replace(directive, messages=tuple(told))
+    messages = (WireMessage(id=str(m.id), text=m.text, agent=m.agent) for m in claimed)
+    return replace(directive, messages=tuple(messages))
 
 
 def _read(request: Request) -> tuple[Adapter, HookEvent]:
@@ -159,9 +159,9 @@ def _read(request: Request) -> tuple[Adapter, HookEvent]:
     adapter = adapter_of(client)
     said = HookSaid.read("; ".join(request.headers(HEADER.lower().encode())))
     try:
-        told = read_json_object(request.body)
-        parent, relation = parent_of(told)
-        event = adapter.read(told)
+        body = read_json_object(request.body)
+        parent, relation = parent_of(body)
+        event = adapter.read(body)
         # Masked before the run's name is cut from it: half a number is not known for one.
         prompt = masked_text(event.prompt, request.key.redaction)
         return adapter, replace(
@@ -171,7 +171,7 @@ def _read(request: Request) -> tuple[Adapter, HookEvent]:
         raise InvalidRequest(str(error)) from None
 
 
-def _run_of(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
+def _open_run(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
     """Return the session's run, opened by whichever hook comes first."""
     project = Project.objects.get(pk=key.project)
     request = runs.OpenRun(
@@ -188,8 +188,10 @@ def _run_of(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
     if is_new or event.stands_by or key.reports_only:
         return run
     # A later hook may know what the first did not: a task, a folder, how the session waits.
-    told, own = request.capabilities, key.redaction
-    if learned := told if run.observed_only else _news(told, run.capabilities):
+    capabilities, own = request.capabilities, key.redaction
+    known = run.capabilities
+    learned = capabilities if run.observed_only else _newly_known(capabilities, known)
+    if learned:
         sessions.learn_capabilities(run.id, learned, at=now())
     if run.parked and not event.ends:
         sessions.unpark(run.id, at=now())
@@ -200,17 +202,17 @@ def _run_of(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
     return run
 
 
-def _news(told: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+def _newly_known(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     """Return how this session waits and when it takes texts, where a hook shows it anew.
 
     How it can be ended is left as it stands: whoever owns its process knows better.
     """
     news = {
-        name: told[name]
+        name: given[name]
         for name in ("away", "patience_s")
-        if name in told and known.get(name) != told[name]
+        if name in given and known.get(name) != given[name]
     }
-    moments, more = known.get("inject"), told.get("inject") or ()
+    moments, more = known.get("inject"), given.get("inject") or ()
     if isinstance(moments, list) and not set(more) <= set(moments):
         news["inject"] = [*moments, *(one for one in more if one not in moments)]
     return news

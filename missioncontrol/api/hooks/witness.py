@@ -60,5 +60,5 @@ async def stand_by(run: Run, request: Request) -> Response:
 
 
 def _respond(*, over: bool = False, stop: str | None = None, text: str | None = None) -> Response:
-    told: dict[str, Any] = {"over": over, "stop": stop, "text": text}
-    return Response(200, json.dumps(told).encode())
+    body: dict[str, Any] = {"over": over, "stop": stop, "text": text}
+    return Response(200, json.dumps(body).encode())

@@ -39,13 +39,13 @@ class Batch:
     @property
     def message(self) -> str:
         """Say what was refused, the first few by name; empty where nothing was."""
-        told = [f"record {place}: {why}" for place, why in sorted(self.refused.items())[:5]]
-        more = len(self.refused) - len(told)
-        return "; ".join(told) + (f"; and {more} more" if more else "")
+        reasons = [f"record {place}: {why}" for place, why in sorted(self.refused.items())[:5]]
+        more = len(self.refused) - len(reasons)
+        return "; ".join(reasons) + (f"; and {more} more" if more else "")
 
 
 def read_each(
-    signal: Signal, told: Iterable[tuple[Any, ...]], read_one: Callable[..., Record | int]
+    signal: Signal, given: Iterable[tuple[Any, ...]], read_one: Callable[..., Record | int]
 ) -> Batch:
     """Read the records of a request; one that cannot be read is refused and spoils no other.
 
@@ -53,7 +53,7 @@ def read_each(
     many data points a metric has.
     """
     batch = Batch(signal)
-    for place, parts in enumerate(told):
+    for place, parts in enumerate(given):
         if place >= MOST_RECORDS:
             # Each for itself: the answer says how many were rejected.
             batch.refuse(place, f"at most {MOST_RECORDS} records a request")
@@ -107,5 +107,5 @@ def named(attributes: Iterator[tuple[str, Any]]) -> dict[str, Any]:
 def event_name(attributes: dict[str, Any], own: str, body: Any) -> str:
     """Name a log record: by its attribute, its own field, or its text."""
     # The attribute is the older place, the record's own field the newer; some use neither.
-    told = attributes.get("event.name") or own or body
-    return storable_text(told)[:200] if isinstance(told, str) else ""
+    name = attributes.get("event.name") or own or body
+    return storable_text(name)[:200] if isinstance(name, str) else ""

@@ -47,7 +47,7 @@ def read(body: bytes, signal: Signal) -> Batch:
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.")
     resources, scopes, records = GROUPS[signal]
-    told = (
+    rows = (
         (given, group, within)
         for group in _list(value, resources)
         for within in _list(_dict(group, "a group"), scopes)
@@ -68,7 +68,7 @@ def read(body: bytes, signal: Signal) -> Batch:
         scope = _text(_maybe(within.get("scope")).get("name"))
         return (_span if signal == "traces" else _log)(given, place, resource, scope)
 
-    return read_each(signal, told, read_one)
+    return read_each(signal, rows, read_one)
 
 
 def _span(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str) -> Record:
@@ -146,26 +146,26 @@ def _value(given: Any, depth: int) -> Any:
 
 
 def _nanos(given: dict[str, Any], name: str) -> int:
-    told = whole(given.get(name, 0))
-    if told is None or told < 0:
+    number = whole(given.get(name, 0))
+    if number is None or number < 0:
         raise Unreadable(f"{name} must be nanoseconds since 1970")
-    return told
+    return number
 
 
 def _id(given: dict[str, Any], name: str, length: int) -> str:
-    told = given.get(name) or ""
-    if not isinstance(told, str):
+    text = given.get(name) or ""
+    if not isinstance(text, str):
         raise Unreadable(f"{name} must be a text")
-    return hex_id(told, length, name)
+    return hex_id(text, length, name)
 
 
 def _list(given: dict[str, Any], name: str) -> list[Any]:
-    told = given.get(name)
-    if told is None:
+    found = given.get(name)
+    if found is None:
         return []
-    if not isinstance(told, list):
+    if not isinstance(found, list):
         raise Unlistable(name)
-    return told
+    return found
 
 
 def _dict(given: Any, what: str) -> dict[str, Any]:

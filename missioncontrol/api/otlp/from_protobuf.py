@@ -53,7 +53,7 @@ def read(body: bytes, signal: Signal) -> Batch:
     except DecodeError:
         raise InvalidRequest("The body is no OTLP request in protobuf.") from None
     resources, scopes, records = GROUPS[signal]
-    told = (
+    rows = (
         (given, resource, within.scope.name)
         for group in getattr(message, resources)
         # Read once a group: all of its records share it.
@@ -61,7 +61,7 @@ def read(body: bytes, signal: Signal) -> Batch:
         for within in getattr(group, scopes)
         for given in getattr(within, records)
     )
-    return read_each(signal, told, READERS[signal])
+    return read_each(signal, rows, READERS[signal])
 
 
 def _span(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record:

@@ -54,7 +54,9 @@ class _Naming:
         return own
 
     def _answered(self, answer: Answered) -> Answered:
-        place = next((at for at, (told, _) in enumerate(self._open) if told == answer.id), None)
+        place = next(
+            (at for at, (known_id, _) in enumerate(self._open) if known_id == answer.id), None
+        )
         if place is None and answer.id not in self._seen:
             # The number in `name_0` is the part's place in its message, so it may differ
             # between call and answer: the oldest open call of that name is meant.

@@ -48,9 +48,9 @@ def kept_record(run: UUID, telling: Telling, *, at: datetime, own: Redaction) ->
 
 def kept(attributes: Mapping[str, Any], own: Redaction) -> dict[str, Any]:
     """Return attributes as they are stored: no conversations, no secrets, not too long."""
-    told = ((name, value) for name, value in attributes.items() if not name.startswith(NOT_KEPT))
+    named = ((name, value) for name, value in attributes.items() if not name.startswith(NOT_KEPT))
     chosen: dict[str, Any] = {}
-    for name, value in itertools.islice(told, MOST_ATTRIBUTES):
+    for name, value in itertools.islice(named, MOST_ATTRIBUTES):
         # Cut what is far too long before masking reads it.
         is_nested = isinstance(value, list | dict)
         text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else value

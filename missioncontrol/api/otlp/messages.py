@@ -64,11 +64,11 @@ def _message(given: dict[str, Any]) -> Said:
             continue
         # GenAI conventions say `id`, Anthropic `tool_use_id`, OpenAI's responses `call_id`.
         call_id = block.get("id") or block.get("tool_use_id") or block.get("call_id")
-        told = next(
+        answer = next(
             (block[n] for n in ("response", "result", "content", "output") if n in block), ""
         )
-        parts = [part for part in _listed(told) if isinstance(part, dict)]
-        answers.append(Answered(id=_id(call_id), text=_texts(parts) or read_answer(told) or ""))
+        parts = [part for part in _listed(answer) if isinstance(part, dict)]
+        answers.append(Answered(id=_id(call_id), text=_texts(parts) or read_answer(answer) or ""))
     # OpenAI's chats have no block for an answer: the whole message is one.
     if role == "tool" and not answers:
         answers.append(Answered(id=_id(given.get("tool_call_id")), text=_texts(known)))
@@ -81,12 +81,12 @@ def _message(given: dict[str, Any]) -> Said:
 
 
 def _texts(blocks: Iterable[dict[str, Any]]) -> str:
-    told = (
+    texts = (
         block.get("content", block.get("text"))
         for block in blocks
         if block.get("type", "text") in {"text", "output_text", "input_text"}
     )
-    return "\n".join(text for text in told if isinstance(text, str) and text)
+    return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
 def _calls(blocks: Any) -> Iterator[Asked]:

@@ -78,17 +78,17 @@ async def _take(request: Request, signal: Signal) -> Response:
             200, response(**partial).SerializeToString(), content_type=PROTOBUF.encode()
         )
     # A 64-bit number is a text in OTLP's JSON.
-    told = {"partialSuccess": {camel: str(count), "errorMessage": message}} if count else {}
-    return Response(200, json.dumps(told).encode())
+    body = {"partialSuccess": {camel: str(count), "errorMessage": message}} if count else {}
+    return Response(200, json.dumps(body).encode())
 
 
-async def _aside(deed: Callable[[], T]) -> T:
+async def _aside(work: Callable[[], T]) -> T:
     """Do work in a thread of our own, whose database connection is kept."""
 
     def with_connection() -> T:
         # The thread is kept: one that broke must not meet the next request.
         close_old_connections()
-        return deed()
+        return work()
 
     return await asyncio.get_running_loop().run_in_executor(_pool, with_connection)
 

@@ -179,7 +179,7 @@ class AgentKeyUses(APIView):
         # Of its own project, and of those that are still there.
         ours = Run.objects.filter(project=key.project_id).select_related("meters")
         runs = ours.in_bulk([use["run"] for use in used])
-        told = tuple(
+        used_on = tuple(
             UsedOn(
                 **use,
                 name=run.name,
@@ -190,7 +190,7 @@ class AgentKeyUses(APIView):
             for use in used
             if (run := runs.get(use["run"]))
         )
-        return json_response(SecretUses(places=_places(key), runs=told))
+        return json_response(SecretUses(places=_places(key), runs=used_on))
 
 
 class TokenUses(APIView):
@@ -287,9 +287,9 @@ def _token(token: PersonalToken) -> dict[str, Any]:
 
 def _row(secret: AgentKey | PersonalToken, fields: tuple[str, ...]) -> dict[str, Any]:
     """Show a secret's row; `last_used_from` is read with those that are listed."""
-    told = {name: getattr(secret, name) for name in fields}
+    values = {name: getattr(secret, name) for name in fields}
     last = getattr(secret, "last_used_from", None)
-    return {"project": secret.project_id, "last_used_from": last, **told}
+    return {"project": secret.project_id, "last_used_from": last, **values}
 
 
 def _places(secret: AgentKey | PersonalToken) -> tuple[UsedFrom, ...]:

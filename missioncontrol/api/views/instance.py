@@ -96,12 +96,12 @@ class InstanceBudget(APIView):
 
 
 def _parts() -> tuple[PartRow, ...]:
-    told = connection.settings_dict
+    database = connection.settings_dict
     if connection.vendor == "sqlite":
-        kept_in, place = f"SQLite {sqlite_version}", str(told["NAME"])
+        kept_in, place = f"SQLite {sqlite_version}", str(database["NAME"])
     else:
         # Without the user and the password: people read this.
-        place = f"{told['HOST'] or 'localhost'}:{told['PORT'] or 5432}/{told['NAME']}"
+        place = f"{database['HOST'] or 'localhost'}:{database['PORT'] or 5432}/{database['NAME']}"
         with connection.cursor() as cursor:
             cursor.execute("SHOW server_version")
             kept_in = f"PostgreSQL {cursor.fetchone()[0]}"
@@ -109,9 +109,9 @@ def _parts() -> tuple[PartRow, ...]:
     with app.connection_for_read() as link:
         channel: Any = link.default_channel
         with suppress(Exception):  # it is away: `ok` says so
-            said = channel.client.info("server")
-            name = "Valkey" if "valkey_version" in said else "Redis"
-            broker = f"{name} {said.get('valkey_version') or said.get('redis_version', '')}"
+            info = channel.client.info("server")
+            name = "Valkey" if "valkey_version" in info else "Redis"
+            broker = f"{name} {info.get('valkey_version') or info.get('redis_version', '')}"
     return (
         PartRow(
             name="database",

@@ -37,8 +37,8 @@ def join(request: HttpRequest) -> HttpResponse:
     try:
         TRIES.check(peers.asked_from(request), at=clock.now())
     except TooManyRequests as error:
-        told = {"problem": _texts(request).too_many}
-        refused = _page(request, told, status=HTTPStatus.TOO_MANY_REQUESTS)
+        context = {"problem": _texts(request).too_many}
+        refused = _page(request, context, status=HTTPStatus.TOO_MANY_REQUESTS)
         refused["Retry-After"] = str(error.wait_s)
         return refused
     # The whole link may be pasted: the secret stands behind its `#`.
@@ -99,16 +99,19 @@ def _refuse(request: HttpRequest, *, is_member: bool = False) -> HttpResponse:
     t = _texts(request)
     over = {"title": t.over_title, "text": t.over}
     already = {"title": t.already_title, "text": t.already}
-    told = {"refused": already if is_member else over}
-    return _page(request, told, status=HTTPStatus.CONFLICT if is_member else HTTPStatus.GONE)
+    context = {"refused": already if is_member else over}
+    return _page(request, context, status=HTTPStatus.CONFLICT if is_member else HTTPStatus.GONE)
 
 
 def _page(
-    request: HttpRequest, told: dict[str, Any] | None = None, *, status: HTTPStatus = HTTPStatus.OK
+    request: HttpRequest,
+    context: dict[str, Any] | None = None,
+    *,
+    status: HTTPStatus = HTTPStatus.OK,
 ) -> HttpResponse:
     language = signing_in.preferred_language(request)
-    said = {"t": JOINING_TEXTS[language], "language": language, **signing_in.PAIR}
-    return signing_in.page(request, "accounts/join.html", said | (told or {}), status=status)
+    shared = {"t": JOINING_TEXTS[language], "language": language, **signing_in.PAIR}
+    return signing_in.page(request, "accounts/join.html", shared | (context or {}), status=status)
 
 
 def _texts(request: HttpRequest) -> JoiningTexts:

@@ -103,7 +103,7 @@ class Invitations(APIView):
         return page_response(
             request,
             found.select_related("invited_by", "used_by"),
-            lambda row: InvitationRow(**_told(row, at=at)),
+            lambda row: InvitationRow(**_fields(row, at=at)),
         )
 
     @described("invitations_make", takes=NewInvitation, returns=MadeInvitation, status=201)
@@ -126,7 +126,7 @@ class Invitations(APIView):
         base, is_local = base_of_links(request)
         return json_response(
             MadeInvitation(
-                **_told(made.row, at=at), url=f"{base}/join#{made.secret}", is_local=is_local
+                **_fields(made.row, at=at), url=f"{base}/join#{made.secret}", is_local=is_local
             ),
             status=201,
         )
@@ -163,7 +163,7 @@ def _members(request: Request, project_id: UUID) -> list[MemberRow]:
     return sorted(rows, key=lambda row: row.name.casefold())
 
 
-def _told(invitation: Invitation, *, at: datetime) -> dict[str, Any]:
+def _fields(invitation: Invitation, *, at: datetime) -> dict[str, Any]:
     names = ("id", "role", "note", "created_at", "expires_at", "used_at")
     status = "expired" if invitation.expires_at <= at else "open"
     if invitation.revoked_at is not None:

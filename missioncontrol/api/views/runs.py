@@ -89,8 +89,8 @@ class Runs(APIView):
         key = request.user.key
         # Telemetry may have opened it before its agent did, or an agent says more the second time.
         if run.observed_only or (asked.capabilities and not is_new and not key.reports_only):
-            told = REPORTS_ONLY.as_mapping() if key.reports_only else asked.capabilities
-            run = sessions.learn_capabilities(run.id, told, at=at)
+            capabilities = REPORTS_ONLY.as_mapping() if key.reports_only else asked.capabilities
+            run = sessions.learn_capabilities(run.id, capabilities, at=at)
         return json_response(run_row(run, at=at), status=201 if is_new else 200)
 
 

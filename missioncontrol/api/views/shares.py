@@ -89,9 +89,10 @@ class Shares(APIView):
         )
         base, is_local = base_of_links(request)
         row = sharing.share_row(made.row)
-        told = {field.name: getattr(row, field.name) for field in fields(ShareRow)}
+        fields_of_row = {field.name: getattr(row, field.name) for field in fields(ShareRow)}
         return json_response(
-            MadeShare(**told, url=f"{base}/shared/{made.secret}/", is_local=is_local), status=201
+            MadeShare(**fields_of_row, url=f"{base}/shared/{made.secret}/", is_local=is_local),
+            status=201,
         )
 
 
@@ -117,14 +118,14 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
     if row is None:
         return refused
     t, story = SHARED_TEXTS[row.language], sharing.tell(row, at=now())
-    told = {
+    context = {
         "language": row.language,
         "t": t,
         "story": story,
         "image": f"{address_of(request)}image.png",
         "until": t.until.format(by=people.name_of(row.made_by), day=row.expires_at.strftime(t.day)),
     }
-    response = signing_in.page(request, "history/shared.html", told)
+    response = signing_in.page(request, "history/shared.html", context)
     # The page shows the picture that previews show.
     response["Content-Security-Policy"] += "; img-src 'self'"
     return response
@@ -153,6 +154,6 @@ def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpRespons
     if row is not None:
         return row, HttpResponse()
     language = signing_in.preferred_language(request)
-    told: dict[str, Any] = {"language": language, "t": SHARED_TEXTS[language], "story": None}
-    page = signing_in.page(request, "history/shared.html", told, status=HTTPStatus.NOT_FOUND)
+    context: dict[str, Any] = {"language": language, "t": SHARED_TEXTS[language], "story": None}
+    page = signing_in.page(request, "history/shared.html", context, status=HTTPStatus.NOT_FOUND)
     return None, page

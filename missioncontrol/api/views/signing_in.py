@@ -77,8 +77,8 @@ def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
         return _enter(request, link) if link else _refuse(request)
     if offered is None:
         return _refuse(request)
-    told = {"is_pairing": offered.code_digest is not None}
-    return page(request, "accounts/sign_in.html", told)
+    context = {"is_pairing": offered.code_digest is not None}
+    return page(request, "accounts/sign_in.html", context)
 
 
 @leave_no_trace
@@ -99,15 +99,18 @@ def pair(request: HttpRequest) -> HttpResponse:
     try:
         CODES.check(peers.asked_from(request), at=clock.now())
     except TooManyRequests as error:
-        told = {**PAIR, "problem": "Too many tries. Wait a moment, then type it again."}
-        refused = page(request, "accounts/pair.html", told, status=HTTPStatus.TOO_MANY_REQUESTS)
+        context = {**PAIR, "problem": "Too many tries. Wait a moment, then type it again."}
+        refused = page(request, "accounts/pair.html", context, status=HTTPStatus.TOO_MANY_REQUESTS)
         refused["Retry-After"] = str(error.wait_s)
         return refused
     link = pairing.redeem_code(code=request.POST.get("code", ""), at=clock.now())
     if link:
         return _enter(request, link)
-    told = {**PAIR, "problem": "No phone is waiting for this code. It works once, for ten minutes."}
-    return page(request, "accounts/pair.html", told, status=HTTPStatus.GONE)
+    context = {
+        **PAIR,
+        "problem": "No phone is waiting for this code. It works once, for ten minutes.",
+    }
+    return page(request, "accounts/pair.html", context, status=HTTPStatus.GONE)
 
 
 @require_POST
@@ -200,7 +203,7 @@ def preferred_language(request: HttpRequest) -> str:
 def page(
     request: HttpRequest,
     template: str,
-    told: Mapping[str, object] = MappingProxyType({}),
+    context: Mapping[str, object] = MappingProxyType({}),
     *,
     status: HTTPStatus = HTTPStatus.OK,
     calls: bool = False,
@@ -213,8 +216,8 @@ def page(
     # A checkout's commands are typed otherwise than an installed wheel's.
     is_checkout = (settings.BASE_DIR / "manage.py").is_file()
     manage = "uv run --no-dev manage.py" if is_checkout else "missioncontrol"
-    said = {"nonce": nonce, "manage": manage, "referrer": "no-referrer", **told}
-    response = render(request, template, said, status=status)
+    whole = {"nonce": nonce, "manage": manage, "referrer": "no-referrer", **context}
+    response = render(request, template, whole, status=status)
     response["Content-Security-Policy"] = (
         f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "
         f"form-action 'self'; {CALLS if calls else ''}"

@@ -66,12 +66,12 @@ def read(record: Record) -> Told | None:
             text="" if asked == REDACTED else asked,
         )
     if name == "assistant_response":
-        said, turns = record.text("response"), list[Turn]()
-        if said not in {"", REDACTED}:
+        text, turns = record.text("response"), list[Turn]()
+        if text not in {"", REDACTED}:
             key = f"said:{record.text('message.uuid') or record.key}"
             agent = _agent(record) or None
             turns.append(
-                Turn(role=Role.ASSISTANT, key=key, agent=agent, content=said, ts=record.began_at)
+                Turn(role=Role.ASSISTANT, key=key, agent=agent, content=text, ts=record.began_at)
             )
         return Told(client=CLIENT, session=session, agent=_agent(record), turns=tuple(turns))
     return Told(client=CLIENT, session=session)
@@ -103,9 +103,9 @@ def _use(record: Record) -> ModelUse:
 
 def _args(record: Record) -> object:
     for name in ("tool_input", "tool_parameters"):
-        told = parsed(record.text(name))
-        if isinstance(told, dict):
-            return told
+        given = parsed(record.text(name))
+        if isinstance(given, dict):
+            return given
     named = {"command": record.text("full_command"), "file_path": record.text("file_path")}
     return {name: value for name, value in named.items() if value}
 

@@ -64,9 +64,9 @@ def read(record: Record) -> Told:
 
 def operation_of(record: Record) -> str:
     """Name what was done; older instrumentations only let it be guessed."""
-    told = record.text("gen_ai.operation.name", "traceloop.span.kind", "llm.request.type").lower()
-    if told:
-        return told
+    name = record.text("gen_ai.operation.name", "traceloop.span.kind", "llm.request.type").lower()
+    if name:
+        return name
     return "chat" if record.has(*INPUT, *OUTPUT) else ""
 
 
@@ -145,11 +145,11 @@ def _model_call(record: Record, common: Told) -> Told:
 
 def _messages(record: Record, way: str, older: str) -> tuple[Said, ...]:
     """Read the messages of one way, wherever they were written down."""
-    told = record.attributes.get(f"gen_ai.{way}.messages")
+    written = record.attributes.get(f"gen_ai.{way}.messages")
     for event in record.events:
-        told = told or event.attributes.get(f"gen_ai.{way}.messages")
-    if told:
-        return read_messages(told)
+        written = written or event.attributes.get(f"gen_ai.{way}.messages")
+    if written:
+        return read_messages(written)
     rows = numbered(record.attributes, f"{older}.")
     messages = []
     for row in rows:
