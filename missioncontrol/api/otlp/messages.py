@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from guard.formats.fields import read_answer, read_args
-from missioncontrol.api.otlp.told import Answered, Asked, Said
+from missioncontrol.api.otlp.facts import ChatMessage, ToolAnswer, ToolRequest
 
 MOST_MESSAGES = 2000
 _NUMBERED = re.compile(r"(\d{1,4})\.(.+)")
 
 
-def read_messages(value: Any) -> tuple[Said, ...]:
+def read_messages(value: Any) -> tuple[ChatMessage, ...]:
     """Read messages from a list, or from the JSON text of one; else none."""
     if isinstance(value, str):
         value = parsed(value)
@@ -51,7 +51,7 @@ def arguments(value: Any) -> dict[str, object]:
     return {} if value in (None, "", "null") else {"input": value}
 
 
-def _message(given: dict[str, Any]) -> Said:
+def _message(given: dict[str, Any]) -> ChatMessage:
     """Read a message with `parts` (GenAI conventions), or `content` as vendors have it."""
     role = str(given.get("role") or "assistant").lower()
     blocks = given.get("parts", given.get("content"))
@@ -68,11 +68,11 @@ def _message(given: dict[str, Any]) -> Said:
             (block[n] for n in ("response", "result", "content", "output") if n in block), ""
         )
         parts = [part for part in _listed(answer) if isinstance(part, dict)]
-        answers.append(Answered(id=_id(call_id), text=_texts(parts) or read_answer(answer) or ""))
+        answers.append(ToolAnswer(id=_id(call_id), text=_texts(parts) or read_answer(answer) or ""))
     # OpenAI's chats have no block for an answer: the whole message is one.
     if role == "tool" and not answers:
-        answers.append(Answered(id=_id(given.get("tool_call_id")), text=_texts(known)))
-    return Said(
+        answers.append(ToolAnswer(id=_id(given.get("tool_call_id")), text=_texts(known)))
+    return ChatMessage(
         role=role,
         text="" if role == "tool" else _texts(known),
         calls=(*_calls(known), *_calls(given.get("tool_calls"))),
@@ -89,7 +89,7 @@ def _texts(blocks: Iterable[dict[str, Any]]) -> str:
     return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
-def _calls(blocks: Any) -> Iterator[Asked]:
+def _calls(blocks: Any) -> Iterator[ToolRequest]:
     for block in _listed(blocks):
         if not isinstance(block, dict):
             continue
@@ -99,12 +99,12 @@ def _calls(blocks: Any) -> Iterator[Asked]:
         function = block.get("function")
         inner = function if isinstance(function, dict) else block
         given = inner.get("arguments", inner.get("input", inner.get("args")))
-        yield asked(block.get("id") or block.get("call_id"), inner.get("name"), given)
+        yield tool_request(block.get("id") or block.get("call_id"), inner.get("name"), given)
 
 
-def asked(call_id: Any, name: Any, given: Any) -> Asked:
+def tool_request(call_id: Any, name: Any, given: Any) -> ToolRequest:
     """Put a proposed call together."""
-    return Asked(
+    return ToolRequest(
         id=_id(call_id),
         name=name if isinstance(name, str) else "",
         args=arguments(given),

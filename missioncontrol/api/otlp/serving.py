@@ -105,8 +105,8 @@ async def _store(batch: Batch, request: Request) -> None:
     key = request.key
 
     def find() -> list[storing.Visit]:
-        told = understood(batch, project=key.project, sessions=sessions, own=key.redaction)
-        return storing.visits(batch, told, project=key.project, key=key, at=now())
+        readings = understood(batch, project=key.project, sessions=sessions, own=key.redaction)
+        return storing.visits(batch, readings, project=key.project, key=key, at=now())
 
     found = await _aside(find)
     for visit in found:

@@ -11,10 +11,10 @@ from decimal import Decimal
 
 from guard.turn import Role, Turn, Usage
 from missioncontrol.api.otlp.amounts import dollars
+from missioncontrol.api.otlp.facts import ModelUse, RecordFacts
 from missioncontrol.api.otlp.messages import parsed
 from missioncontrol.api.otlp.record import Record
-from missioncontrol.api.otlp.steps import told_prompt, tool_turn
-from missioncontrol.api.otlp.told import ModelUse, Told
+from missioncontrol.api.otlp.steps import prompt_facts, tool_turn
 
 CLIENT = "claude-code"
 EVENTS = "claude_code."
@@ -27,14 +27,14 @@ def recognises(record: Record) -> bool:
     return record.name.startswith(EVENTS) or record.service == CLIENT
 
 
-def read(record: Record) -> Told | None:
+def read(record: Record) -> RecordFacts | None:
     """Read one event or span."""
     session = record.text("session.id")
     if not session:
         return None
     name = record.name.removeprefix(EVENTS)
     if name in {"api_request", "llm_request"}:
-        return Told(client=CLIENT, session=session, agent=_agent(record), use=_use(record))
+        return RecordFacts(client=CLIENT, session=session, agent=_agent(record), use=_use(record))
     if name in {"tool_result", "tool"} and record.text("tool_name"):
         failed = record.attributes.get("success") in ("false", False)
         # Only a span has what a tool put out, as an event inside it.
@@ -53,12 +53,12 @@ def read(record: Record) -> Told | None:
             result=output if isinstance(output, str) else None,
             failure=(record.text("error", "error_type") or "failed") if failed else None,
         )
-        return Told(
+        return RecordFacts(
             client=CLIENT, session=session, agent=_agent(record), turns=(turn,), tool_key=turn.key
         )
     if name == "user_prompt":
         known, asked = record.text("prompt.id"), record.text("prompt")
-        return told_prompt(
+        return prompt_facts(
             record,
             client=CLIENT,
             session=session,
@@ -73,8 +73,8 @@ def read(record: Record) -> Told | None:
             turns.append(
                 Turn(role=Role.ASSISTANT, key=key, agent=agent, content=text, ts=record.began_at)
             )
-        return Told(client=CLIENT, session=session, agent=_agent(record), turns=tuple(turns))
-    return Told(client=CLIENT, session=session)
+        return RecordFacts(client=CLIENT, session=session, agent=_agent(record), turns=tuple(turns))
+    return RecordFacts(client=CLIENT, session=session)
 
 
 def _use(record: Record) -> ModelUse:

@@ -9,10 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from missioncontrol.api.otlp.amounts import dollars, inclusive
-from missioncontrol.api.otlp.messages import arguments, asked, numbered, parsed, read_messages
+from missioncontrol.api.otlp.facts import ChatMessage, ModelUse, RecordFacts, client_of
+from missioncontrol.api.otlp.messages import (
+    arguments,
+    numbered,
+    parsed,
+    read_messages,
+    tool_request,
+)
 from missioncontrol.api.otlp.record import Record, fitted
 from missioncontrol.api.otlp.steps import ModelStep, model_turns, prompt_of, tool_turn
-from missioncontrol.api.otlp.told import ModelUse, Said, Told, client_of
 
 MODEL_CALLS = frozenset(
     {"chat", "generate_content", "text_completion", "completion", "embeddings", "llm_call"}
@@ -44,13 +50,13 @@ def recognises(record: Record) -> bool:
     return any(name.startswith(("gen_ai.", "traceloop.")) for name in record.attributes)
 
 
-def read(record: Record) -> Told:
+def read(record: Record) -> RecordFacts:
     """Read a span, or the event that tells of one model call in detail."""
     operation = operation_of(record)
     own = record.text("gen_ai.agent.name", "traceloop.association.properties.agent")
     if not own and record.text("traceloop.span.kind") == "agent":
         own = record.text("traceloop.entity.name")
-    common = Told(
+    common = RecordFacts(
         client=client_of(record.service),
         agent=own[:100],
         session=record.text(*SESSION) or record.text("session.id", resource=True),
@@ -70,7 +76,7 @@ def operation_of(record: Record) -> str:
     return "chat" if record.has(*INPUT, *OUTPUT) else ""
 
 
-def _tool_call(record: Record, common: Told) -> Told:
+def _tool_call(record: Record, common: RecordFacts) -> RecordFacts:
     given = record.attributes.get("gen_ai.tool.call.arguments")
     if given is None:
         # OpenLLMetry has what the framework's function got: the arguments are one of its own.
@@ -108,16 +114,16 @@ def _tool_call(record: Record, common: Told) -> Told:
     return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
 
 
-def _model_call(record: Record, common: Told) -> Told:
+def _model_call(record: Record, common: RecordFacts) -> RecordFacts:
     given = _messages(record, "input", "gen_ai.prompt")
-    said = _messages(record, "output", "gen_ai.completion")
+    output = _messages(record, "output", "gen_ai.completion")
     call_id = fitted(record.text("gen_ai.response.id") or record.key)
     step = ModelStep(
         key=record.key,
         agent=common.agent,
         at=record.ended_at,
         given=given,
-        said=said,
+        output=output,
         model=record.text(*MODEL)[:100],
         provider=record.text(*PROVIDER)[:50],
         call_id=call_id,
@@ -143,7 +149,7 @@ def _model_call(record: Record, common: Told) -> Told:
     )
 
 
-def _messages(record: Record, way: str, older: str) -> tuple[Said, ...]:
+def _messages(record: Record, way: str, older: str) -> tuple[ChatMessage, ...]:
     """Read the messages of one way, wherever they were written down."""
     written = record.attributes.get(f"gen_ai.{way}.messages")
     for event in record.events:
@@ -163,7 +169,7 @@ def _messages(record: Record, way: str, older: str) -> tuple[Said, ...]:
         }
         (read,) = read_messages([message])
         calls = (
-            asked(call.get("id"), call.get("name"), call.get("arguments"))
+            tool_request(call.get("id"), call.get("name"), call.get("arguments"))
             for call in numbered(row, "tool_calls.")
         )
         messages.append(replace(read, calls=(*read.calls, *calls)))

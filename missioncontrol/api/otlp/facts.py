@@ -33,7 +33,7 @@ class ModelUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class RecordFacts:
     """What one record tells.
 
     Attributes:
@@ -63,17 +63,17 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ChatMessage:
     """One message of a model's conversation, whichever way it was written down."""
 
     role: str
     text: str = ""
-    calls: tuple[Asked, ...] = ()
-    answers: tuple[Answered, ...] = ()
+    calls: tuple[ToolRequest, ...] = ()
+    answers: tuple[ToolAnswer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ToolRequest:
     """A tool call that the model proposed."""
 
     id: str
@@ -82,7 +82,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class ToolAnswer:
     """What a tool call came back with."""
 
     id: str
