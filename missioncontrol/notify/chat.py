@@ -50,7 +50,7 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     with outbound.only_public(private_hosts=settings.NOTIFY_HOSTS) as watch:
         text = body_of(channel.kind, words, t, where)
         # Apprise would make a text of its own of the page.
-        if channel.kind == "email" and isinstance(message, content.Told) and message.html:
+        if channel.kind == "email" and isinstance(message, content.Announcement) and message.html:
             return letter.send(service, subject=words.title, text=text, html=message.html)
         carrier = Apprise()
         carrier.add(service)

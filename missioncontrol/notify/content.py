@@ -74,7 +74,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Translation:
     """The same in another language."""
 
     title: str
@@ -84,7 +84,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Announcement:
     """Something to know, which asks nothing: a ceiling that nears, a report, a test."""
 
     form: Literal["told"] = "told"
@@ -98,12 +98,12 @@ class Told:
     """Where it is shown, on this site."""
     data: dict[str, Any] | None = None
     """For a program to read."""
-    others: dict[str, Said] = field(default_factory=dict)
+    others: dict[str, Translation] = field(default_factory=dict)
     """By language; what stands above is English."""
 
 
-Content = Annotated[Card | Told, Field(discriminator="form")]
-_contents: TypeAdapter[Card | Told] = TypeAdapter(Content)
+Content = Annotated[Card | Announcement, Field(discriminator="form")]
+_contents: TypeAdapter[Card | Announcement] = TypeAdapter(Content)
 
 
 def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
@@ -159,16 +159,16 @@ def bounded(text: str, most: int) -> str:
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
-def kept(content: Card | Told) -> dict[str, Any]:
+def kept(content: Card | Announcement) -> dict[str, Any]:
     """Return content as JSON to keep."""
     dumped: dict[str, Any] = _contents.dump_python(content, mode="json")
     return dumped
 
 
-def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Told:
+def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Announcement:
     """Return content that was kept; what was told, in a language."""
     message = _contents.validate_python(content)
-    if not isinstance(message, Told):
+    if not isinstance(message, Announcement):
         return message
     # None: English, or kept before that language was spoken here.
     translation = message.others.get(language_of(language))
@@ -184,12 +184,12 @@ def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Told:
     )
 
 
-def in_every_language(say: Callable[[Texts], Told]) -> Told:
+def in_every_language(say: Callable[[Texts], Announcement]) -> Announcement:
     """Return what is told, said in each of our languages; `say` writes it in one."""
     # In all of them, for whoever is told may choose another before it is sent.
     by_language = {language: say(texts) for language, texts in CATALOGUES.items()}
     others = {
-        language: Said(
+        language: Translation(
             title=announcement.title,
             body=announcement.body,
             detail=announcement.detail,

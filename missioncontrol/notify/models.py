@@ -78,7 +78,7 @@ class Notice(models.Model):
     decision = models.UUIDField(null=True)
     what = models.CharField(max_length=8)
     subject = models.CharField(max_length=200)
-    content = models.JSONField(help_text="a notify.content.Card or Told")
+    content = models.JSONField(help_text="a notify.content.Card or Announcement")
     at = models.DateTimeField()
     settled_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=12, default="", help_text="how it was answered")

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from missioncontrol.notify import wording
-from missioncontrol.notify.content import Card, Told
+from missioncontrol.notify.content import Announcement, Card
 from missioncontrol.notify.texts import Texts
 from missioncontrol.wire.decisions import PERMISSION
 
@@ -66,7 +66,11 @@ def of_card(
 
 def of_withdrawal(card: Card, t: Texts, *, outcome: str, by: str, open_cards: int) -> Push:
     """Say that a card was answered: its notification goes."""
-    text = t.deeds[outcome].format(by=by) if outcome in t.deeds else t.by_itself.get(outcome, "")
+    text = (
+        t.by_person[outcome].format(by=by)
+        if outcome in t.by_person
+        else t.by_itself.get(outcome, "")
+    )
     payload = {
         "type": "withdrawn",
         "language": t.language,
@@ -80,30 +84,32 @@ def of_withdrawal(card: Card, t: Texts, *, outcome: str, by: str, open_cards: in
     return Push(payload=payload, ttl_s=3600, urgency="normal", topic=card.decision.hex)
 
 
-def of_sign_out(told: Told, t: Texts, *, topic: str) -> Push:
+def of_sign_out(announcement: Announcement, t: Texts, *, topic: str) -> Push:
     """Say that this device was signed out: whatever it shows of ours goes."""
     payload = {
         "type": "withdrawn",
         "everything": True,
         "language": t.language,
         "tag": topic,
-        "title": told.title,
-        "body": told.body,
-        "path": told.path,
+        "title": announcement.title,
+        "body": announcement.body,
+        "path": announcement.path,
         "open": 0,
     }
     return Push(payload=payload, ttl_s=SIGNED_OUT_TTL_S, urgency="high", topic=topic)
 
 
-def of_told(told: Told, t: Texts, *, topic: str, open_cards: int, details: bool) -> Push:
+def of_announcement(
+    announcement: Announcement, t: Texts, *, topic: str, open_cards: int, details: bool
+) -> Push:
     """Tell something that asks nothing."""
     payload = {
         "type": "told",
         "language": t.language,
         "tag": topic,
-        "title": told.title,
-        "body": told.body if details else "",
-        "path": told.path,
+        "title": announcement.title,
+        "body": announcement.body if details else "",
+        "path": announcement.path,
         "open": open_cards,
     }
     return Push(payload=payload, ttl_s=LONGEST_TTL_S, urgency="normal", topic=topic)

@@ -44,7 +44,13 @@ def announce(row: DecisionRow, run: Run, *, at: datetime) -> None:
     """Tell people of a card that opened; once its judge has ruled, or is late."""
     card = content.card_of(row, run, at=at)
     notice = _new_notice(
-        run.project_id, "decision", subject=str(row.id), told=card, run=run, decision=row.id, at=at
+        run.project_id,
+        "decision",
+        subject=str(row.id),
+        message=card,
+        run=run,
+        decision=row.id,
+        at=at,
     )
     if notice is None:
         return
@@ -143,7 +149,7 @@ def warn(run: Run, *, kind: str, summary: str, at: datetime) -> None:
         run.project_id,
         "warning",
         subject=f"{run.id}:{kind}:{hour}",
-        told=announcement,
+        message=announcement,
         at=at,
         run=run,
     )
@@ -155,7 +161,7 @@ def ended(run: Run, *, summary: str, at: datetime) -> None:
     announcement = content.in_every_language(
         lambda t: wording.ended(t, summary, name=run.name, path=path, cost=_cost(run, t))
     )
-    tell(run.project_id, "warning", subject=f"{run.id}:ended", told=announcement, at=at, run=run)
+    tell(run.project_id, "warning", subject=f"{run.id}:ended", message=announcement, at=at, run=run)
 
 
 def _cost(run: Run, t: Texts) -> str:
@@ -176,7 +182,7 @@ def near_end(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:
     # The ceiling is part of it: once raised, its end may near again.
     owner = run.id if scope == "run" else ceiling["whose"]
     subject = f"{scope}:{owner}:{ceiling['unit']}:{ceiling['ceiling']}"
-    tell(run.project_id, "budget", subject=subject, told=announcement, at=at, run=run)
+    tell(run.project_id, "budget", subject=subject, message=announcement, at=at, run=run)
 
 
 def tell(
@@ -184,7 +190,7 @@ def tell(
     what: str,
     *,
     subject: str,
-    told: content.Told,
+    message: content.Announcement,
     at: datetime,
     run: Run | None = None,
 ) -> Notice | None:
@@ -192,7 +198,7 @@ def tell(
 
     None: it was told before.
     """
-    notice = _new_notice(project, what, subject=subject, told=told, run=run, at=at)
+    notice = _new_notice(project, what, subject=subject, message=message, run=run, at=at)
     if notice is not None:
         _write(notice, channels=_channels(project, [HEARS[what]]), at=at)
     return notice
@@ -233,7 +239,7 @@ def _new_notice(
     what: str,
     *,
     subject: str,
-    told: content.Card | content.Told,
+    message: content.Card | content.Announcement,
     at: datetime,
     run: Run | None = None,
     decision: UUID | None = None,
@@ -247,7 +253,7 @@ def _new_notice(
             "id": new_id(),
             "run": run,
             "decision": decision,
-            "content": content.kept(told),
+            "content": content.kept(message),
             "at": at,
         },
     )
@@ -258,11 +264,11 @@ def _test_notice(project: UUID, *, by: str, at: datetime) -> Notice:
     name = Project.objects.values_list("name", flat=True).get(pk=project)
     named = {"by": content.bounded(by, 100), "project": content.bounded(name, 100)}
     announcement = content.in_every_language(
-        lambda t: content.Told(
+        lambda t: content.Announcement(
             title=t.test_title, body=t.test_body.format(**named), path="/settings/channels"
         )
     )
-    made = _new_notice(project, "test", subject=str(new_id()), told=announcement, at=at)
+    made = _new_notice(project, "test", subject=str(new_id()), message=announcement, at=at)
     if made is None:
         raise AssertionError("a new id is new")
     return made

@@ -23,7 +23,7 @@ def send_to(devices: Iterable[Device], *, at: datetime) -> None:
     Called in the transaction that forgets their browsers, before it does.
     """
     announcement = content.in_every_language(
-        lambda t: content.Told(title=t.signed_out_title, body=t.signed_out_body)
+        lambda t: content.Announcement(title=t.signed_out_title, body=t.signed_out_body)
     )
     made: list[Delivery] = []
     for device in devices:

@@ -58,12 +58,12 @@ def push_of(delivery: Delivery, *, at: datetime) -> pushed.Push:
     device: Any = delivery.device
     notice, t = delivery.notice, texts_in(device.language)
     message = content.read(notice.content, language=device.language)
-    if delivery.what == "sign_out" and isinstance(message, content.Told):
+    if delivery.what == "sign_out" and isinstance(message, content.Announcement):
         return pushed.of_sign_out(message, t, topic=notice.id.hex)
     # Counted as it is sent: the app's icon shows it without being opened.
     open_cards = open_cards_of(device)
-    if isinstance(message, content.Told):
-        return pushed.of_told(
+    if isinstance(message, content.Announcement):
+        return pushed.of_announcement(
             message, t, topic=notice.id.hex, open_cards=open_cards, details=device.show_details
         )
     if delivery.what == "withdrawal":

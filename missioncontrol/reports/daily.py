@@ -29,7 +29,7 @@ from missioncontrol.reports.account_parts import Asked, Group
 from missioncontrol.reports.models import CostReport
 from missioncontrol.reports.periods import Period, midnight, today
 from missioncontrol.reports.rows import groups, report_of
-from missioncontrol.reports.texts import told_of
+from missioncontrol.reports.texts import announcement_of
 from missioncontrol.runs.models import ModelCall
 from missioncontrol.runs.rows import USAGE_COLUMNS
 from missioncontrol.wire.costs import CostAccount
@@ -87,8 +87,10 @@ def make(
             report.save(force_insert=True)
             if _is_news(report, at=at):
                 subject = f"{report.day.isoformat()} v{report.version}"
-                announcement = told_of(report_of(report), path=path_of(report.id))
-                notices.tell(report.project_id, "report", subject=subject, told=announcement, at=at)
+                announcement = announcement_of(report_of(report), path=path_of(report.id))
+                notices.tell(
+                    report.project_id, "report", subject=subject, message=announcement, at=at
+                )
     except IntegrityError:
         return None
     return report

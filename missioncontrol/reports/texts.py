@@ -14,7 +14,7 @@ from decimal import Decimal
 from django.template.loader import render_to_string
 from pydantic import TypeAdapter
 
-from missioncontrol.notify.content import Told, bounded, in_every_language
+from missioncontrol.notify.content import Announcement, bounded, in_every_language
 from missioncontrol.notify.links import link
 from missioncontrol.notify.texts import Texts
 from missioncontrol.reports.cost_csv import COLUMNS, group_lines, lines_of, sum_line, total_of
@@ -45,11 +45,11 @@ class Line:
     note: str
 
 
-def told_of(report: Report, *, path: str) -> Told:
+def announcement_of(report: Report, *, path: str) -> Announcement:
     """Return what people and programs are told of a report, in every language."""
     data = _report.dump_python(report, mode="json")
     return in_every_language(
-        lambda t: Told(
+        lambda t: Announcement(
             title=title_of(report, t),
             body=body_of(report, t),
             detail=text_of(report, t),

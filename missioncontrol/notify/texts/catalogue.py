@@ -142,7 +142,7 @@ class Texts:
     stop: str
     stop_now: str
     answered: str
-    deeds: Mapping[str, str]
+    by_person: Mapping[str, str]
     by_itself: Mapping[str, str]
 
     def amount(self, text: str, unit: str) -> str:
