@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from missioncontrol.demo.personas import Spoken, hear, speak
+from missioncontrol.demo.personas import Reply, read_conversation, reply_to
 
 # About what English has: figures to look at, no bill.
 CHARS_PER_TOKEN = 4
@@ -65,12 +65,12 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             body = json.loads(raw)
-            spoken = speak(hear(body["messages"]))
+            reply = reply_to(read_conversation(body["messages"]))
         except (ValueError, KeyError, TypeError) as error:
             self._respond(400, {"error": {"message": repr(error), "type": "invalid_request_error"}})
             return
-        time.sleep(spoken.after_s * self.pace)
-        self._respond(200, completion(body, spoken))
+        time.sleep(reply.after_s * self.pace)
+        self._respond(200, completion(body, reply))
 
     def _respond(self, status: int, body: dict[str, Any]) -> None:
         raw = json.dumps(body).encode()
@@ -81,14 +81,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(raw)
 
 
-def completion(body: dict[str, Any], spoken: Spoken) -> dict[str, Any]:
+def completion(body: dict[str, Any], reply: Reply) -> dict[str, Any]:
     """Write a chat completion in OpenAI's form, usage and all."""
-    message: dict[str, Any] = {"role": "assistant", "content": spoken.text}
-    if spoken.tool:
-        function = {"name": spoken.tool, "arguments": json.dumps(spoken.args)}
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text}
+    if reply.tool:
+        function = {"name": reply.tool, "arguments": json.dumps(reply.args)}
         call = {"id": f"call_{uuid.uuid4().hex[:20]}", "type": "function", "function": function}
         message["tool_calls"] = [call]
-    reason = "tool_calls" if spoken.tool else "stop"
+    reason = "tool_calls" if reply.tool else "stop"
     # Count tokens by length; what was sent before is cached.
     prompt, answered = _tokens([body["messages"], body.get("tools")]), _tokens(message)
     # Without the last call and its result: those are new to the model.

@@ -109,10 +109,12 @@ def _read(run: Run) -> list[_Read]:
     # Only the beginning of what was said is read: whole results of a thousand turns would be
     # megabytes that no step shows.
     turns = Turn.objects.filter(run=run).order_by("seq").defer("content", "result", "error")
-    turns = turns.annotate(said=Left("content", LONGEST_TEXT), wrong=Left("error", 1))[:MOST_TURNS]
+    turns = turns.annotate(opening=Left("content", LONGEST_TEXT), fault=Left("error", 1))[
+        :MOST_TURNS
+    ]
     read: list[_Read] = []
     for turn in turns.iterator(chunk_size=50):
-        turn.content, turn.result, turn.error = turn.said, None, turn.wrong
+        turn.content, turn.result, turn.error = turn.opening, None, turn.fault
         seen = rows.guard_turn(turn)
         step = ComparedStep(
             seq=turn.seq, text=headline(seen), role=turn.role, failed=bool(turn.error)

@@ -45,21 +45,7 @@ def subscribe(
     Raises:
         InvalidRequest: the address may not be called, or a key cannot be read.
     """
-    # Of another key the push service would refuse each push with 403, and nobody would see it.
-    if vapid_key != vapid.public_key():
-        raise InvalidRequest("vapid_key: it is not this installation's.", field="vapid_key")
-    try:
-        outbound.check_url(endpoint, private_hosts=settings.NOTIFY_HOSTS)
-    except outbound.Unsendable as refused:
-        raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
-    try:
-        # Read now: a key that cannot be would fail at each push, unseen by whoever sent it.
-        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(p256dh))
-        is_long_enough = len(raw(auth)) == AUTH_BYTES
-    except ValueError:
-        is_long_enough = False
-    if not is_long_enough:
-        raise InvalidRequest("keys: they are not a push subscription's.", field="keys")
+    _check_subscription(endpoint=endpoint, p256dh=p256dh, auth=auth, vapid_key=vapid_key)
     zone = _zone(time_zone)
     before = Device.objects.filter(endpoint_digest=fingerprint(endpoint))
     # A stranger's, or signed out: it goes with what was chosen for it.
@@ -139,6 +125,24 @@ def last_tried(devices: list[Device]) -> dict[UUID, Tried]:
         failure: dict[str, Any] = {} if works else {"failed_at": row.failed, "error": row.error}
         tried[row.pk] = Tried(sent_at=row.sent, **failure)
     return tried
+
+
+def _check_subscription(*, endpoint: str, p256dh: str, auth: str, vapid_key: str) -> None:
+    # Of another key the push service would refuse each push with 403, and nobody would see it.
+    if vapid_key != vapid.public_key():
+        raise InvalidRequest("vapid_key: it is not this installation's.", field="vapid_key")
+    try:
+        outbound.check_url(endpoint, private_hosts=settings.NOTIFY_HOSTS)
+    except outbound.Unsendable as refused:
+        raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
+    try:
+        # Read now: a key that cannot be would fail at each push, unseen by whoever sent it.
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(p256dh))
+        is_long_enough = len(raw(auth)) == AUTH_BYTES
+    except ValueError:
+        is_long_enough = False
+    if not is_long_enough:
+        raise InvalidRequest("keys: they are not a push subscription's.", field="keys")
 
 
 def _write(device: Device, changes: dict[str, Any]) -> None:
