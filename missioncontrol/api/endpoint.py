@@ -101,6 +101,7 @@ async def serve(
 ) -> None:
     """Run one handler; stop waiting when the caller hangs up."""
     try:
+        # First: a Host that is not ours costs no look into the database.
         check_host(scope)
         key = await keys.holder_of(bearer(scope))
         # The key before the body: a stranger's is not even gathered.

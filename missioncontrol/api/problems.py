@@ -77,6 +77,7 @@ def _of_policy(error: PolicyInvalid) -> MissionControlError:
 
 MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
     (MissionControlError, lambda error: error),
+    # PostgreSQL alone counts characters: SQLite keeps whatever comes.
     (DataError, lambda _: InvalidRequest("A value is too long or too large to be stored.")),
     (PolicyInvalid, _of_policy),
     (Http404, lambda _: NotFound()),

@@ -27,6 +27,7 @@ class ScriptedEndpoint:
         # Port 0: whichever is free.
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
+        # Looks ten times a second whether it is to end.
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
 
     @property

@@ -90,6 +90,7 @@ def read_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
 
 def reply_to(conversation: Conversation) -> Reply:
     """Answer as the persona whose instructions were given."""
+    # By its instructions: a model is told no name.
     for instructions, persona in PERSONAS.items():
         if conversation.system == instructions:
             return persona(conversation)

@@ -112,6 +112,7 @@ async def _ruling(event: HookEvent, run: Run, obs: int) -> ControlState:
         if event.parks_after_s is not None and _now() >= until:
             await dispatcher.run(lambda: sessions.park(run_id, at=now()))
             return await _control_state(run_id)
+        # A second at least: a wait of none would ask the database over and over.
         moved = await dispatcher.moved(
             run_id, after=control.version, timeout_s=max(until - _now(), 1.0)
         )

@@ -18,6 +18,7 @@ from missioncontrol.costs.telemetry import Began, led_to
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.redaction import NOTHING
 
+# No metrics: they tell of no turn.
 HOLDS: dict[bytes, Signal] = {b'"resourceSpans"': "traces", b'"resourceLogs"': "logs"}
 
 

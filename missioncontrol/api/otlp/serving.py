@@ -29,6 +29,7 @@ from missioncontrol.errors import MissionControlError, Unavailable
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
+# A field's name in protobuf, and in OTLP's JSON, which has lower camel case.
 REJECTED: dict[Signal, tuple[Any, str, str]] = {
     "traces": (ExportTraceServiceResponse, "rejected_spans", "rejectedSpans"),
     "logs": (ExportLogsServiceResponse, "rejected_log_records", "rejectedLogRecords"),

@@ -35,6 +35,7 @@ class ModelStep:
 
 def prompt_of(given: Sequence[ChatMessage]) -> str:
     """Return what a person asked last, of messages a model was given."""
+    # `human` is LangChain's.
     asked = [message.text for message in given if message.role in {"user", "human"}]
     return next((text for text in reversed(asked) if text), "")
 
@@ -44,6 +45,7 @@ def model_turns(step: ModelStep) -> tuple[Turn, ...]:
     given, output = with_own_ids(step.given, step.output)
     step = replace(step, given=given, output=output)
     # The news begins after what the model itself said last.
+    # As OpenAI, Google and LangChain call the model.
     spoken = [i for i, message in enumerate(given) if message.role in {"assistant", "model", "ai"}]
     fresh = given[(spoken[-1] + 1 if spoken else 0) :]
     return *_input_turns(step, fresh), *_output_turns(step)

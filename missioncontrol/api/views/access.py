@@ -132,6 +132,7 @@ class OneAgentKey(APIView):
     @described("keys_revoke", status=204)
     def delete(self, request: Request, key_id: UUID) -> HttpResponse:
         """Revoke an agent key; owners only."""
+        # Without a fresh proof: who sees that a key has leaked ends it at once.
         key = access.revoke_agent_key(
             key_id,
             projects=auth.owned_with_keys(request),

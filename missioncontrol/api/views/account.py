@@ -70,6 +70,7 @@ class ByHand(APIView):
     needs_proof = True
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        # Here, before any of its views: one that is added later cannot forget it.
         super().initial(request, *args, **kwargs)
         auth.check_by_hand(request)
         if not settings.SIGN_IN:
@@ -210,6 +211,7 @@ class IdentityElsewhere(ByHand):
 
 
 class BeginAgain(ByHand):
+    # A proof is what it gives.
     needs_proof = False
 
     @described("account_again_begin", returns=PasskeyOptions)

@@ -161,6 +161,7 @@ class AuditExport(APIView):
     @described("audit_export", files=("application/jsonl",), query=AUDIT_FILTERS)
     def get(self, request: Request) -> StreamingHttpResponse:
         """Export the journal as JSON Lines, oldest first; `missioncontrol/proof.py` verifies it."""
+        # Oldest first: a chain is verified from its beginning.
         pages = pages_of(_journal(request, oldest_first=True))
         lines = (to_json(audit_row(row)) + b"\n" for page in pages for row in page)
         return stream(request, lines, kind="jsonl", name="audit")

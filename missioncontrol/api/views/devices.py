@@ -106,6 +106,7 @@ class ReachView(APIView):
             raise Forbidden("Only who owns a project opens this machine to its network.")
         if not _has_door():
             raise Unavailable("How phones reach this installation was decided when it was started.")
+        # Closing takes a way in away: it needs no proof.
         if asked.is_open:
             auth.check_recent(request)
         # Opening and closing restarts a listener: not as often as somebody can tap.
@@ -224,6 +225,7 @@ class Pairings(APIView):
         made = pairing.offer(user=auth.person_of(request), at=now())
         url = f"{base}/login/{made.secret}/"
         picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
+        # Here alone: of what is kept, neither link nor code can be shown again.
         row = PairingRow(
             id=made.id,
             status="waiting",

@@ -104,6 +104,7 @@ class Export(APIView):
         at = now()
         found, _ = _found(request, at=at)
         # Page by page: the whys of a page are read together, and of all runs nothing is held.
+        # With no line of search: a file shows no matches, which would be looked for run by run.
         rows = (row for page in pages_of(found) for row in finding.show(page, Query(), at=at))
         return stream(request, FORMATS[kind](rows), kind=kind, name="runs")
 

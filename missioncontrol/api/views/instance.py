@@ -67,6 +67,7 @@ class Instance(APIView):
                 waiting=counted.waiting,
                 unindexed=lag(),
                 keep_deliveries_days=keep.days if keep else None,
+                # Of other people's projects the keys are none of their business.
                 limits=limits_row(projects=owned),
                 budget=organisation.day_budget(at=now()),
             )

@@ -75,6 +75,7 @@ def _offer(
     request: HttpRequest, offered: Invitation, secret: str, *, problem: str = "", name: str = ""
 ) -> HttpResponse:
     t, user = _texts(request), request.user
+    # Whoever invited may be gone: the invitation outlives them.
     by = people.name_of(offered.invited_by) if offered.invited_by else ""
     by = "" if by == LOCAL_OWNER else by  # who never said what they are called
     says = t.invites if by else t.invites_nameless

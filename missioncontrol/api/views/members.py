@@ -66,6 +66,7 @@ class OneMember(APIView):
         auth.check_recent(request)
         role = read_body(request, MemberPatch).role
         by, at = auth.person_of(request), now()
+        # Together: nobody who lost a role goes on sharing by it.
         with transaction.atomic():
             members.change_role(project_id, user_id, role, by=by, at=at)
             # A link shows as much as its maker may share, from now on too.
@@ -85,6 +86,7 @@ class OneMember(APIView):
             auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
             auth.check_recent(request)
         by, at = auth.person_of(request), now()
+        # Together: nobody who was removed goes on sharing.
         with transaction.atomic():
             members.remove(project_id, user_id, by=by, at=at)
             sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)

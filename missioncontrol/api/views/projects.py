@@ -128,6 +128,7 @@ class OneProject(APIView):
         # An archived project can be brought back, and nothing else of it changes.
         auth.check_owns(request, project_id, NOT_AN_OWNER, even_archived=even_archived)
         changes = _checked(asked)
+        # Switching it off too: it lets those in who have none.
         if changes.get("second_factor") is not None:
             auth.check_by_hand(request)
             auth.check_recent(request)
@@ -138,6 +139,7 @@ class OneProject(APIView):
         with auth.owning(request, project_id, NOT_AN_OWNER, even_archived=even_archived):
             rules.change_project(project_id, changes, by=auth.name_of(request), at=now())
         if "redact_rules" in changes:
+            # What is masked goes with the holder of a key, who is remembered for some seconds.
             keys.forget_all()
         return json_response(find_project(request, project_id))
 
@@ -169,6 +171,7 @@ class ControllerSecret(APIView):
 class WhoAmI(APIView):
     permission_classes = [auth.IsPerson]
 
+    # The screens ask this first: with its answer they can write.
     @method_decorator(ensure_csrf_cookie)
     @described("me", returns=Me)
     def get(self, request: Request) -> HttpResponse:

@@ -30,6 +30,7 @@ def screen(request: HttpRequest) -> HttpResponse:
     # As bytes: the page is UTF-8, whatever the machine's locale reads files as.
     page = index.read_bytes().replace(b"</head>", f"{links}</head>".encode(), 1)
     response = HttpResponse(page, content_type="text/html; charset=utf-8")
+    # It names files of this build: a page of the last one would ask for some that are gone.
     response.headers["Cache-Control"] = "no-cache"
     return response
 
@@ -55,4 +56,5 @@ def preload_links(request: HttpRequest, table: Preloads) -> Iterator[str]:
     for suffix, media in layouts:
         for address in screens.get(name + suffix, ()):
             kind = 'preload" as="style' if address.endswith(".css") else "modulepreload"
+            # `crossorigin`, as modules are asked for: else a browser would fetch each twice.
             yield f'<link rel="{kind}" media="{media}" crossorigin href="{address}">'

@@ -63,6 +63,7 @@ class SetupCodes(APIView):
         row = MadeSetupCode(
             **_fields(made.row),
             code=made.secret,
+            # As this machine would call it: agents beside the server are offered first.
             guard=shlex.join(forwarder()),
             agents=tuple(FoundAgentRow(**asdict(one)) for one in found_agents(Path.home())),
             install=shlex.join(("pip", "install", source())),

@@ -122,6 +122,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
         "language": row.language,
         "t": t,
         "story": story,
+        # A whole address: whoever draws a preview reads the page from elsewhere.
         "image": f"{address_of(request)}image.png",
         "until": t.until.format(by=people.name_of(row.made_by), day=row.expires_at.strftime(t.day)),
     }

@@ -113,6 +113,7 @@ def pair(request: HttpRequest) -> HttpResponse:
     return page(request, "accounts/pair.html", context, status=HTTPStatus.GONE)
 
 
+# By POST alone: a link or a picture elsewhere must sign nobody out.
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End this session; its browser is forgotten, and no push reaches it."""

@@ -89,6 +89,7 @@ class Found(APIView):
         if len(given["q"]) > timeline.LONGEST_NEEDLE:
             longest = timeline.LONGEST_NEEDLE
             raise InvalidRequest(f"q: at most {longest} characters.", field="q")
+        # Absent, or switched off in the address.
         flagged = given.pop("flagged") not in {"", "0", "false"}
         found = timeline.find_turns(
             run,

@@ -59,6 +59,7 @@ def read(record: Record) -> RecordFacts:
     common = RecordFacts(
         client=client_of(record.service),
         agent=own[:100],
+        # Of its program where its records name none: some say it once for all that they send.
         session=record.text(*SESSION) or record.text("session.id", resource=True),
     )
     if operation in TOOL_CALLS:
