@@ -65,6 +65,7 @@ def described(
     asked = {"application/json": _reference(takes, "validation")} if takes else None
     return extend_schema(
         operation_id=name,
+        # Added for all of them in one place (`complete`).
         auth=[],
         request={"application/octet-stream": OpenApiTypes.BINARY} if takes_file else asked,
         responses={

@@ -138,6 +138,7 @@ def undecided(other: str) -> Callable[[Conversation], Reply]:
     def persona(conversation: Conversation) -> Reply:
         # Find what a third one said: in place of a hand-over, or to us directly.
         answers = [call.result or "" for call in conversation.done("hand_over")]
+        # The tool itself answers in fixed words; whoever stepped in says something else.
         decided = [answer for answer in answers if not answer.endswith(HANDED_OVER)]
         notes = [
             note for note in conversation.notes if not note.startswith(("writer: ", "reviewer: "))

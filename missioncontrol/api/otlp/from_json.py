@@ -102,6 +102,7 @@ def _span(given: dict[str, Any], place: int, resource: dict[str, Any], scope: st
 def _log(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str) -> Record:
     attributes = _attributes(given)
     body = _value(given.get("body"), 0)
+    # When it was observed, where it has no time of its own (OpenTelemetry's data model of logs).
     when = _nanos(given, "timeUnixNano") or _nanos(given, "observedTimeUnixNano")
     return Record(
         signal="logs",
@@ -131,6 +132,7 @@ def _value(given: Any, depth: int) -> Any:
     """Read an AnyValue; one of an unknown kind is absent."""
     if not isinstance(given, dict) or depth > DEEPEST:
         return None
+    # Bytes stay in base64, as OTLP writes them in JSON.
     for kind in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
         # Whatever its kind should be: a number as a text is no reason to lose a record.
         if isinstance(given.get(kind), str | bool | int | float):

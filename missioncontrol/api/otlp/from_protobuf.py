@@ -66,6 +66,7 @@ def read(body: bytes, signal: Signal) -> Batch:
 
 def _span(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record:
     since, until = given.start_time_unix_nano, given.end_time_unix_nano
+    # Bytes here and hexadecimal in JSON: kept in one form.
     trace = hex_id(given.trace_id.hex(), 32, "trace_id")
     span = hex_id(given.span_id.hex(), 16, "span_id")
     if not trace or not span:
@@ -94,6 +95,7 @@ def _span(place: int, given: Any, resource: dict[str, Any], scope: str) -> Recor
 def _log(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record:
     attributes = _attributes(given.attributes)
     body = _value(given.body, 0)
+    # When it was observed, where it has no time of its own (OpenTelemetry's data model of logs).
     when = given.time_unix_nano or given.observed_time_unix_nano
     return Record(
         signal="logs",

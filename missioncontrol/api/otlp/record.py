@@ -50,6 +50,7 @@ class Record:
     def service(self) -> str:
         """The instrumented program's name; empty where nobody named it."""
         name = self.text("service.name", resource=True)
+        # What SDKs call a program that nobody named.
         return "" if name.startswith("unknown_service") else name
 
     @property
@@ -110,5 +111,6 @@ def fitted(name: str) -> str:
     """Return a name that fits a column; a longer one ends in its digest."""
     if len(name) <= LONGEST_KEY:
         return name
+    # Two long names that begin alike stay two.
     digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
     return f"{name[: LONGEST_KEY - 33]}~{digest}"

@@ -33,6 +33,7 @@ from missioncontrol.wire.access import (
 
 MOST_RUNS = 200
 
+# By name: a column that is added to the table is not shown by itself.
 KEY_FIELDS = (
     "id",
     "name",

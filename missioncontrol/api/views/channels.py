@@ -186,7 +186,9 @@ class DeliveryRetry(APIView):
         RETRIES.check(str(request.user.pk), at=now())
         channels.try_again(delivery, at=now())
         return json_response(
-            delivery_row(selectors.delivery(delivery_id, projects=mine)), status=202
+            # Read anew: it is another now.
+            delivery_row(selectors.delivery(delivery_id, projects=mine)),
+            status=202,
         )
 
 

@@ -142,6 +142,7 @@ class OneDevice(APIView):
         asked = asdict(read_body(request, DevicePatch))
         changes = {name: value for name, value in asked.items() if value is not None}
         access.change_device(browser, changes, by=auth.name_of(request), at=now())
+        # Read anew: its push may have changed with it.
         return json_response(_row(_find(request, device_id), _this(request)))
 
     @described("devices_sign_out", status=204)
@@ -200,6 +201,7 @@ class TryDevice(APIView):
     def post(self, request: Request, device_id: UUID) -> HttpResponse:
         """Send a browser a test notification, quiet hours or not."""
         device = _push_of(_find(request, device_id))
+        # A notice is of a project, a test too: any of theirs will do.
         project = ways.open_memberships_of(auth.person_of(request)).first()
         if device is None or project is None:
             raise NotFound("A browser that takes pushes")

@@ -172,6 +172,7 @@ def _found(request: Request, *, at: datetime) -> tuple[QuerySet[Run], Query]:
     query = read_query(given.get("q", ""), at=at, zone=zone)
     found = list_runs(
         projects=auth.projects_of(request),
+        # PostgreSQL refuses to be asked for a NUL.
         agent=given.get("agent", "").replace("\0", ""),
         status=words(request, "status"),
         since=moment(request, "since"),

@@ -30,6 +30,7 @@ def recognises(record: Record) -> bool:
 def read(record: Record) -> RecordFacts | None:
     """Read one event or span."""
     session = record.text("session.id")
+    # A program's own events, such as its start, are of no session.
     if not session:
         return None
     name = record.name.removeprefix(EVENTS)
@@ -45,6 +46,7 @@ def read(record: Record) -> RecordFacts | None:
         )
         output = next(outputs, None)
         turn = tool_turn(
+            # The call's own id: hooks tell of the same call by it.
             key=record.text("tool_use_id", "gen_ai.tool.call.id") or record.key,
             agent=_agent(record),
             at=record.began_at,

@@ -60,6 +60,7 @@ def read(record: Record) -> RecordFacts | None:
             at=record.began_at,
             tool=record.text("function_name"),
             given=parsed(record.text("function_args")) or record.attributes.get("function_args"),
+            # Its events leave out what a tool gave back.
             result=None,
             failure=(why or (f"exit code {code}" if code else "failed")) if failed else None,
         )

@@ -32,6 +32,7 @@ SESSION = (
     "traceloop.association.properties.conversation_id",
     "traceloop.association.properties.thread_id",
 )
+# Today's name first, then those that it replaced.
 INPUT = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens")
 OUTPUT = (
     "gen_ai.usage.output_tokens",
@@ -89,6 +90,7 @@ def _tool_call(record: Record, common: RecordFacts) -> RecordFacts:
     if result is None:
         result = record.attributes.get("traceloop.entity.output")
         inner = parsed(result) if isinstance(result, str) else result
+        # OpenLLMetry wraps what a tool returned into an object.
         result = inner.get("output", result) if isinstance(inner, dict) else result
 
     failure = record.failure
@@ -118,6 +120,7 @@ def _tool_call(record: Record, common: RecordFacts) -> RecordFacts:
 def _model_call(record: Record, common: RecordFacts) -> RecordFacts:
     given = _messages(record, "input", "gen_ai.prompt")
     output = _messages(record, "output", "gen_ai.completion")
+    # The provider's own: a span and an event that tell of one call have it in common.
     call_id = fitted(record.text("gen_ai.response.id") or record.key)
     step = ModelStep(
         key=record.key,

@@ -26,6 +26,7 @@ def recognises(record: Record) -> bool:
 def read(record: Record) -> RecordFacts:
     """Read a span."""
     kind = record.text(KIND).upper()
+    # Where no agent is named, a graph's node is who acts in it.
     agent = record.text("agent.name", "graph.node.id")[:100]
     common = RecordFacts(
         client=client_of(record.service), session=record.text("session.id"), agent=agent
@@ -50,6 +51,7 @@ def read(record: Record) -> RecordFacts:
 
 def _model_call(record: Record, common: RecordFacts) -> RecordFacts:
     given = _messages(record, "llm.input_messages.")
+    # Its id stands nowhere but in the whole response, which is kept as JSON.
     response = parsed(record.text("output.value"))
     response_id = response.get("id") if isinstance(response, dict) else None
     call_id = fitted(response_id if isinstance(response_id, str) and response_id else record.key)
