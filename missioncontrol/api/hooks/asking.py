@@ -51,8 +51,8 @@ async def ask(
     if control is None:
         return _respond({})
     if card and outcome and outcome.is_answer and not control.forbidden:
-        said, shown = cast(Any, outcome.resolution), card
-        event = replace(event, answered=said, answer_text=outcome.message)
+        answer, shown = cast(Any, outcome.resolution), card
+        event = replace(event, answered=answer, answer_text=outcome.message)
         return _respond(
             adapter.answer(event, directives.directive(control, asked_seq=None)),
             sent=lambda: dispatcher.run(
@@ -81,14 +81,14 @@ async def follow(event: HookEvent, stored: Stored) -> None:
 
 async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
     """Wait until the question is settled, or time is up; look whenever the run moves."""
-    heard, until, version = _now(), _now() + for_s, -1
+    last_seen, until, version = _now(), _now() + for_s, -1
     try:
         while (left_s := until - _now()) > 0:
             if outcome := await dispatcher.read(lambda: permissions.outcome_of(card)):
                 return outcome
             # One that nobody heard of for long counts as closed: its server went away under it.
-            if _now() - heard >= permissions.HEARD_EVERY_S:
-                heard = _now()
+            if _now() - last_seen >= permissions.HEARD_EVERY_S:
+                last_seen = _now()
                 await dispatcher.run(lambda: permissions.hear(card, at=now()))
             control = await dispatcher.rested(run_id, after=version, timeout_s=left_s)
             if control is None:

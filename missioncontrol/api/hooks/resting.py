@@ -44,10 +44,10 @@ async def wait_for_message(run: Run, request: Request) -> Response:
 
 def _news_of(run_id: UUID, control: ControlState, since: int) -> dict[str, Any]:
     """Look whether the session left its rest, or there is a text for it."""
-    deeds = Q(role__in=["user", "system"]) | Q(tool__isnull=False)
+    activity = Q(role__in=["user", "system"]) | Q(tool__isnull=False)
     # A session that spoke to itself still rests; one that
     # was told something or called a tool does not.
-    later = Turn.objects.filter(deeds, run_id=run_id, obs__gt=since)
+    later = Turn.objects.filter(activity, run_id=run_id, obs__gt=since)
     if control.forbidden or control.status in ENDED or later.exists():
         return {"over": True}
     claimed = sessions.claim_messages(run_id, at=now()) if control.queued_messages else []

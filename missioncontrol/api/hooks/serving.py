@@ -158,7 +158,7 @@ def _read(request: Request) -> tuple[Adapter, HookEvent]:
     if client not in ADAPTERS:
         raise NotFound(f"A hook address for {client}")
     adapter = adapter_of(client)
-    said = HookSaid.read("; ".join(request.headers(HEADER.lower().encode())))
+    from_forwarder = HookSaid.read("; ".join(request.headers(HEADER.lower().encode())))
     try:
         body = read_json_object(request.body)
         parent, relation = parent_of(body)
@@ -166,7 +166,7 @@ def _read(request: Request) -> tuple[Adapter, HookEvent]:
         # Masked before the run's name is cut from it: half a number is not known for one.
         prompt = masked_text(event.prompt, request.key.redaction)
         return adapter, replace(
-            event, said=said, prompt=prompt, parent_key=parent, relation=relation
+            event, said=from_forwarder, prompt=prompt, parent_key=parent, relation=relation
         )
     except UnreadableHook as error:
         raise InvalidRequest(str(error)) from None

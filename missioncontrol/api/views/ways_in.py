@@ -31,7 +31,7 @@ from missioncontrol.api.views import signing_in
 from missioncontrol.env import IdentityProvider
 from missioncontrol.errors import Forbidden, MissionControlError, TooManyRequests
 from missioncontrol.projects import access
-from missioncontrol.projects import signing_in as deeds
+from missioncontrol.projects import signing_in as project_signing_in
 
 logger = logging.getLogger(__name__)
 
@@ -214,7 +214,7 @@ def from_provider(request: HttpRequest) -> HttpResponse:
     if purpose:
         return _known_again(request, known, purpose, kept["to"])
     try:
-        user = deeds.enter_by_identity(known, at=clock.now())
+        user = project_signing_in.enter_by_identity(known, at=clock.now())
     except Forbidden as error:
         logger.warning("a sign-in by OpenID Connect was refused: %s", error)
         problem = _texts(request).not_let_in.format(provider=_provider().name)
@@ -238,7 +238,7 @@ def _known_again(request: HttpRequest, known: oidc.Known, purpose: str, to: str)
     if ways.to_prove(request.user, request.session, at=clock.now()):
         return HttpResponseRedirect(to)
     try:
-        deeds.connect(request.user, known, at=clock.now())
+        project_signing_in.connect(request.user, known, at=clock.now())
     except Forbidden:
         return _page(request, problem, status=HTTPStatus.FORBIDDEN)
     request.session.cycle_key()
