@@ -38,9 +38,7 @@ def join(request: HttpRequest) -> HttpResponse:
         TRIES.check(peers.asked_from(request), at=clock.now())
     except TooManyRequests as error:
         context = {"problem": _texts(request).too_many}
-        refused = _page(request, context, status=HTTPStatus.TOO_MANY_REQUESTS)
-        refused["Retry-After"] = str(error.wait_s)
-        return refused
+        return _page(request, context, wait=error)
     # The whole link may be pasted: the secret stands behind its `#`.
     secret = request.POST.get("invitation", "").strip().rpartition("#")[2]
     offered = invitations.find(secret, at=clock.now())
@@ -109,10 +107,12 @@ def _page(
     context: dict[str, Any] | None = None,
     *,
     status: HTTPStatus = HTTPStatus.OK,
+    wait: TooManyRequests | None = None,
 ) -> HttpResponse:
     language = signing_in.preferred_language(request)
     shared = {"t": JOINING_TEXTS[language], "language": language, **signing_in.PAIR}
-    return signing_in.page(request, "accounts/join.html", shared | (context or {}), status=status)
+    whole = shared | (context or {})
+    return signing_in.page(request, "accounts/join.html", whole, status=status, wait=wait)
 
 
 def _texts(request: HttpRequest) -> JoiningTexts:

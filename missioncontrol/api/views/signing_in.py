@@ -100,9 +100,7 @@ def pair(request: HttpRequest) -> HttpResponse:
         CODES.check(peers.asked_from(request), at=clock.now())
     except TooManyRequests as error:
         context = {**PAIR, "problem": "Too many tries. Wait a moment, then type it again."}
-        refused = page(request, "accounts/pair.html", context, status=HTTPStatus.TOO_MANY_REQUESTS)
-        refused["Retry-After"] = str(error.wait_s)
-        return refused
+        return page(request, "accounts/pair.html", context, wait=error)
     link = pairing.redeem_code(code=request.POST.get("code", ""), at=clock.now())
     if link:
         return _enter(request, link)
@@ -207,11 +205,12 @@ def page(
     context: Mapping[str, object] = MappingProxyType({}),
     *,
     status: HTTPStatus = HTTPStatus.OK,
+    wait: TooManyRequests | None = None,
     calls: bool = False,
 ) -> HttpResponse:
     """Draw a page for who may not be signed in: it runs and loads what bears its nonce alone.
 
-    `calls`: its script may call us.
+    `wait`: it is refused with 429, and says for how long; `calls`: its script may call us.
     """
     nonce = secrets.token_urlsafe(16)
     # A checkout's commands are typed otherwise than an installed wheel's.
@@ -219,6 +218,9 @@ def page(
     manage = "uv run --no-dev manage.py" if is_checkout else "missioncontrol"
     whole = {"nonce": nonce, "manage": manage, "referrer": "no-referrer", **context}
     response = render(request, template, whole, status=status)
+    if wait:
+        response.status_code = HTTPStatus.TOO_MANY_REQUESTS
+        response["Retry-After"] = str(wait.wait_s)
     response["Content-Security-Policy"] = (
         f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "
         f"form-action 'self'; {CALLS if calls else ''}"

@@ -342,11 +342,9 @@ def _page(
         **signing_in.PAIR,
         **more,
     }
-    status = HTTPStatus.TOO_MANY_REQUESTS if wait else status
-    response = signing_in.page(request, "accounts/ways.html", context, status=status, calls=True)
-    if wait:
-        response["Retry-After"] = str(wait.wait_s)
-    return response
+    return signing_in.page(
+        request, "accounts/ways.html", context, status=status, wait=wait, calls=True
+    )
 
 
 def _provider() -> IdentityProvider:
