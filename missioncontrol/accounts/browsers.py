@@ -20,6 +20,7 @@ from missioncontrol.accounts.models import Browser
 IN_SESSION = "browser"
 COOKIE = "mc_browser"
 """Outlives the session: it says which browser this is when somebody signs in again."""
+# The longest that Chrome keeps a cookie.
 COOKIE_AGE = timedelta(days=400)
 # A page asks many things a minute: a write for each would be for nothing.
 SEEN_EVERY = timedelta(minutes=1)
@@ -28,6 +29,7 @@ UNNAMED = "a browser"
 """One that tells nothing of itself; the screens say it in their language."""
 # The first that fits; a browser names its ancestors too.
 _SYSTEMS = (
+    # Of Apple's, phones say `like Mac OS X` too; Android and ChromeOS say Linux.
     ("iPhone", "iPhone", "phone"),
     ("iPad", "iPad", "phone"),
     ("Android", "Android", "phone"),
@@ -37,6 +39,7 @@ _SYSTEMS = (
     ("Linux", "Linux", "desktop"),
 )
 _PROGRAMS = (
+    # All but Firefox call themselves Chrome or Safari as well, and Chrome calls itself Safari.
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
     ("SamsungBrowser", "Samsung Internet"),
@@ -76,9 +79,14 @@ def describe(agent: str) -> Described:
 
 def remember(session: Any, *, user: User, agent: str, at: datetime) -> Browser:
     """Note that somebody signed in with this browser."""
-    said = describe(agent)
+    described = describe(agent)
     browser = Browser.objects.create(
-        user=user, name=said.name, kind=said.kind, program=said.program, created_at=at, seen_at=at
+        user=user,
+        name=described.name,
+        kind=described.kind,
+        program=described.program,
+        created_at=at,
+        seen_at=at,
     )
     session[IN_SESSION] = str(browser.id)
     return browser

@@ -24,4 +24,5 @@ def fingerprint(data: Path) -> str | None:
     if found is None:
         return None
     digest = hashlib.sha256(found).hexdigest().upper()
+    # In pairs with colons, as browsers and phones show it.
     return ":".join(digest[at : at + 2] for at in range(0, len(digest), 2))

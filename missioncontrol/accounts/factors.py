@@ -37,6 +37,7 @@ class Kind(StrEnum):
 
 IN_SESSION = "totp"
 """The secret of an app that is being set up, sealed: sessions lie in the database."""
+# All of them are sent to the browser whenever one is asked for.
 MOST_PASSKEYS = 20
 LONGEST_NAME = 60
 PRODUCT = "Mission Control"
@@ -150,10 +151,12 @@ def recovery_codes_left(user: User) -> int:
 
 def begin_passkey(user: User) -> dict[str, Any]:
     """Return what a browser needs to make a passkey."""
+    # Not at the top: it brings FIDO2's libraries, which few processes ever need.
     from allauth.mfa.webauthn.internal import auth as webauthn
 
     if Authenticator.objects.filter(user_id=user.pk, type=Kind.PASSKEY).count() >= MOST_PASSKEYS:
         raise InvalidRequest(f"At most {MOST_PASSKEYS} passkeys; remove one first.")
+    # Passwordless: with user verification, so that it can be both factors at once.
     return dict(webauthn.begin_registration(user, passwordless=True))
 
 
@@ -212,6 +215,7 @@ def remove(user: User, *, kind: Kind, pk: int | None = None) -> Authenticator | 
 def reseal() -> tuple[int, int]:
     """Seal every secret with today's key; return how many were, and how many none reads."""
     done = []
+    # A passkey's key is public: nothing of it is sealed.
     for row in Authenticator.objects.select_for_update().exclude(type=Kind.PASSKEY):
         name = "secret" if row.type == Kind.APP else "seed"
         try:

@@ -22,6 +22,7 @@ def offer(
     project_id: UUID, *, role: Role, note: str, by: User, expires_at: datetime, at: datetime
 ) -> Minted[Invitation]:
     """Make a way into a project; those that have long been over go."""
+    # As others are made, so that no task is needed for it.
     Invitation.objects.filter(expires_at__lte=at - KEPT).delete()
     token = new_token("")
     row = Invitation.objects.create(

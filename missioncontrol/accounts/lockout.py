@@ -29,6 +29,7 @@ def begin(account: str, address: str, *, at: datetime) -> int:
     Raises:
         TooManyRequests: the wait after the last one is not over; says how long it is.
     """
+    # Here, so that no task is needed for it.
     SignInAttempts.objects.filter(free_at__lt=at - KEPT).delete()
     who = _who(account, address)
     while True:  # whoever counts first of many at once makes the others look again
@@ -59,5 +60,6 @@ def _wait_after(tries: int) -> float:
     >>> [_wait_after(tries) for tries in (1, 4, 5, 6, 7, 60)]
     [0.0, 0.0, 2.0, 4.0, 8.0, 900.0]
     """
+    # Bounded before it is a power: a flood must not make numbers of thousands of digits.
     doubled = min(max(tries - FREE, 0), 20)
     return min(FIRST_WAIT_S * 2**doubled, LONGEST_WAIT_S) if tries >= FREE else 0.0

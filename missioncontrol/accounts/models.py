@@ -108,6 +108,7 @@ class Identity(models.Model):
 
     class Meta:
         constraints = [
+            # By the issuer too: another one may give the same subject to somebody else.
             models.UniqueConstraint(fields=["issuer", "subject"], name="one_person_an_identity")
         ]
 
@@ -234,7 +235,9 @@ class SecretUse(models.Model):
     token = models.ForeignKey(
         PersonalToken, null=True, on_delete=models.CASCADE, related_name="uses"
     )
+    # No foreign key: runs live in a room above this one.
     run = models.UUIDField(null=True, help_text="null: none was named")
+    # The longest writing of an IPv6 address (INET6_ADDRSTRLEN without its NUL).
     address = models.CharField(max_length=45)
     program = models.CharField(max_length=100)
     first_at = models.DateTimeField()
@@ -267,6 +270,7 @@ class LoginLink(models.Model):
     on_get = models.BooleanField(default=False)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
+    # Unique where it is there: links without a code have none.
     code_digest = models.CharField(max_length=64, unique=True, null=True)
     browser = models.ForeignKey(Browser, null=True, on_delete=models.SET_NULL)
 

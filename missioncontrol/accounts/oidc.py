@@ -27,6 +27,7 @@ ALGORITHMS = frozenset(
 """Signatures by a key that the provider alone has; never `none`, never a shared secret."""
 LEEWAY_S = 60
 """By how much the provider's clock may differ from ours."""
+# What a provider lists is its own affair: here it has an end.
 MOST_GROUPS = 1000
 
 
@@ -75,8 +76,11 @@ def begin(
         "nonce": nonce,
         "code_challenge": challenge.rstrip(b"=").decode(),
         "code_challenge_method": "S256",
+        # `max_age` has the ID token say when they signed in (OpenID Connect Core, 2), which
+        # `prompt` alone has not.
         **({"prompt": "login", "max_age": "0"} if is_again else {}),
     }
+    # Read anew at each sign-in: addresses and keys of a provider may change at any time.
     address = _configuration(provider)["authorization_endpoint"]
     url = f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}"
     begun_at = str(at.timestamp())
@@ -106,14 +110,14 @@ def finish(
     if "code" not in came:
         raise IdentityRefused(f"the provider said {came.get('error', 'nothing')[:60]!r}")
     configuration = _configuration(provider)
-    told = _exchange(provider, configuration, kept, came["code"], redirect_uri)
-    claims = _verified(provider, configuration, str(told.get("id_token", "")), kept["nonce"])
+    tokens = _exchange(provider, configuration, kept, came["code"], redirect_uri)
+    claims = _verified(provider, configuration, str(tokens.get("id_token", "")), kept["nonce"])
     since = claims.get("auth_time")
     # Asked for by `max_age` and checked here: a provider may ignore what it is asked.
     is_anew = isinstance(since, int) and since >= float(kept["begun_at"]) - LEEWAY_S
     if is_again and not is_anew:
         raise IdentityRefused("the provider did not ask them to sign in again")
-    claims |= _userinfo(provider, configuration, claims, told)
+    claims |= _userinfo(provider, configuration, claims, tokens)
     # An address that nobody verified could be anybody's: it would let them in as another.
     is_verified, email = claims.get("email_verified") is True, claims.get("email")
     # Some providers tell a single group as a text.
@@ -154,6 +158,7 @@ def _exchange(
     }
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     ways = configuration.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+    # Either is allowed; in the body nothing has to be escaped twice.
     if provider.secret and "client_secret_post" in ways:
         form["client_secret"] = provider.secret
     elif provider.secret:
@@ -205,18 +210,18 @@ def _userinfo(
     provider: IdentityProvider,
     configuration: Mapping[str, Any],
     claims: Mapping[str, Any],
-    told: Mapping[str, Any],
+    tokens: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return what the ID token leaves out; a token that has it all is asked no further."""
     wanted = {"email", "email_verified", "name", provider.groups_claim}
     address = configuration.get("userinfo_endpoint")
     # Each request to the provider is one more that can fail, or be slow.
-    if wanted <= claims.keys() or not address or "access_token" not in told:
+    if wanted <= claims.keys() or not address or "access_token" not in tokens:
         return {}
-    said = _ask(provider, address, headers={"Authorization": f"Bearer {told['access_token']}"})
-    if said.get("sub") != claims["sub"]:
+    info = _ask(provider, address, headers={"Authorization": f"Bearer {tokens['access_token']}"})
+    if info.get("sub") != claims["sub"]:
         raise IdentityRefused("userinfo speaks of somebody else")
-    return {name: said[name] for name in wanted & said.keys() if name not in claims}
+    return {name: info[name] for name in wanted & info.keys() if name not in claims}
 
 
 def _ask(
@@ -235,9 +240,9 @@ def _ask(
             {"Accept": "application/json", **(headers or {})},
             private_hosts=[urlsplit(provider.issuer).netloc],
         )
-        said = json.loads(reply.body) if reply.is_good else None
+        answer = json.loads(reply.body) if reply.is_good else None
     except (outbound.Unsendable, ValueError) as error:
         raise IdentityRefused(f"{urlsplit(url).path} was not answered: {error}"[:200]) from error
-    if not isinstance(said, dict):
+    if not isinstance(answer, dict):
         raise IdentityRefused(f"{urlsplit(url).path} answered {reply.status} and no object")
-    return said
+    return answer

@@ -42,12 +42,15 @@ class Pace:
         known = PacedTries.objects.in_bulk(list(limits))
         for who, row in known.items():  # of both before any counts, and a flood writes nothing
             _refuse_beyond(limits[who], row, at)
+        # What is given back counts as never tried; what lies too far ahead was written before the
+        # clock was set back.
         PacedTries.objects.filter(Q(even_at__lt=at) | Q(even_at__gt=at + FURTHEST)).delete()
         for who, most in limits.items():
             while True:  # whoever counts first of many at once makes the others look again
                 row, _ = PacedTries.objects.get_or_create(who=who, defaults={"even_at": at})
                 _refuse_beyond(most, row, at)
                 unchanged = PacedTries.objects.filter(who=who, even_at=row.even_at)
+                # Only where nobody counted meanwhile: of two tries at once both are to count.
                 if unchanged.update(even_at=max(_even_at(row, at), at) + WINDOW / most):
                     break
 

@@ -63,6 +63,7 @@ def new_code() -> str:
     >>> plain(new_code()).isalnum(), len(new_code())
     (True, 14)
     """
+    # In groups, as people read them off and type them.
     groups = ("".join(secrets.choice(ALPHABET) for _ in range(GROUP)) for _ in range(GROUPS))
     return "-".join(groups)
 

@@ -80,6 +80,7 @@ def free_name(wanted: str) -> str:
     """Return a name that can be had, as close to `wanted` as there is one."""
     # An e-mail address would be shown to everybody in the project: its domain goes.
     plain = "".join(sign for sign in wanted.partition("@")[0] if sign.isprintable())
+    # Room for a number behind it.
     plain = " ".join(plain.split())[: LONGEST_NAME - 6].strip() or "Member"
     for number in itertools.count(1):
         with suppress(InvalidRequest):

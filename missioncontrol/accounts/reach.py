@@ -30,6 +30,7 @@ class KeyHolder:
         """Tell whether a run of the project is this key's to report on, answer and end."""
         if self.reach == Reach.PROJECT:
             return True
+        # By the name that an agent gives itself: whoever has such a key may open runs of it alone.
         if self.reach == Reach.AGENT:
             return agent == self.agent
         # A rotated key goes on with the runs that its predecessor opened.

@@ -12,7 +12,8 @@ class HideLoginLinks(logging.Filter):
     """Rewrite `/login/<secret>` and `/shared/<secret>` in every record that passes."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        said = record.getMessage()
-        if _LINK.search(said):
-            record.msg, record.args = _LINK.sub(r"\1…", said), ()
+        text = record.getMessage()
+        # The arguments too: a handler would fill them in again.
+        if _LINK.search(text):
+            record.msg, record.args = _LINK.sub(r"\1…", text), ()
         return True

@@ -78,5 +78,6 @@ def personal_tokens(user: User) -> QuerySet[PersonalToken]:
 
 def _last_place(secret: str) -> Subquery:
     """Select the address that a key or token was used from last."""
+    # By a subquery: a secret may have been used from hundreds of places.
     uses = SecretUse.objects.filter(**{secret: OuterRef("pk")}).order_by("-last_at", "-pk")
     return Subquery(uses.values("address")[:1])

@@ -153,6 +153,7 @@ def revoke_personal_token(*, token: PersonalToken, at: datetime) -> bool:
 
 def note_use(row: AgentKey | PersonalToken, *, at: datetime) -> None:
     """Note when a secret was last used, at most once a minute."""
+    # An update, not `save`: nothing else of a row that was read before is written.
     if row.last_used_at is None or at - row.last_used_at >= NOTED_EVERY:
         type(row).objects.filter(pk=row.pk).update(last_used_at=at)
 

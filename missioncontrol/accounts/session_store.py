@@ -22,6 +22,7 @@ KEYED = "keyed_at"
 GRACE = timedelta(minutes=1)
 SOON = 2 * GRACE
 """What ends within it is a former key: more than its minute, as clocks of requests differ."""
+# A session that was made before keys had a time.
 BEFORE = datetime(1970, 1, 1, tzinfo=UTC).isoformat()
 ENDS = "_session_expiry"
 """Django's name for the end of a session that has one of its own."""
@@ -62,6 +63,7 @@ class SessionStore(db.SessionStore):
         late = self.encode({**kept, ENDS: until.isoformat()})  # saved again, it ends
         former = self.model.objects.filter(pk=hashed(self.session_key or ""))
         with transaction.atomic():
+            # The condition decides: of requests at once one finds the former key's full life.
             if former.filter(expire_date__gt=at + SOON).update(
                 session_data=late, expire_date=until
             ):

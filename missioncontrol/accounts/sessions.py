@@ -26,6 +26,7 @@ def person_of(cookie: str, name: str) -> User | None:
     session = SessionStore(key)
     if session.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:
         return None
+    # Asked of the database each time: who was deactivated is out at their next request.
     user = User.objects.filter(pk=session.get(SESSION_KEY) or 0, is_active=True).first()
     if user is None:
         return None

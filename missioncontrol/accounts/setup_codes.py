@@ -12,6 +12,7 @@ from missioncontrol.accounts.tokens import digest
 
 def offer(project: Project, *, by: str, at: datetime) -> Minted[SetupCode]:
     """Make a code for a project's next agent; those that are over go."""
+    # Here, so that no task is needed for it: a code lives for ten minutes.
     SetupCode.objects.filter(expires_at__lte=at).delete()
     code = new_code()
     row = SetupCode.objects.create(

@@ -32,4 +32,5 @@ def new_token(prefix: str) -> Token:
 
 def kept(text: str) -> Token:
     """Describe an existing secret, such as the one in DIR/agent.key."""
+    # Enough to tell a person's own keys apart; the rest cannot be guessed from it.
     return Token(text=text, digest=digest(text), prefix=text[:8])

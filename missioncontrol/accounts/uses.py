@@ -36,6 +36,7 @@ def note(use: Use, *, at: datetime) -> None:
     if here.filter(run=use.run).update(last_at=at):
         return
     is_known = here.exists() or mine.values("address", "program").distinct().count() < MOST_PLACES
+    # One place more for all that is beyond: who has a secret cannot fill the table with names.
     place = {"address": use.address, "program": use.program}
     if not is_known:
         place = dict.fromkeys(place, ELSEWHERE)

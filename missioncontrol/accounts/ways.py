@@ -49,6 +49,7 @@ def note_proof(session: Any, *, at: datetime) -> None:
 
 def is_proof_recent(session: Any, *, at: datetime) -> bool:
     """Say whether they did so lately enough to change keys, members and secrets."""
+    # A session that never proved anything is as old as 1970.
     age_s = at.timestamp() - float(session.get(PROVED_AT, 0.0))
     return age_s <= settings.SIGN_IN_AGAIN.total_seconds()
 

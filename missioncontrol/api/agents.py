@@ -25,6 +25,7 @@ from missioncontrol.runs.models import Turn
 _replies: TypeAdapter[TurnsReply] = TypeAdapter(TurnsReply)
 _directives: TypeAdapter[Directive] = TypeAdapter(Directive)
 
+# Among other preferences, with or without quotes. RFC 7240 has whole seconds; parts are taken too.
 WAIT = re.compile(r'(?i)(?:^|[,;])\s*wait\s*=\s*"?(\d+(?:\.\d+)?)')
 
 KEEPER_LATE_S = 20.0
@@ -56,9 +57,11 @@ async def post_turns(request: Request) -> Response:
         dispatcher.dispatch(run_id, root=stored.run.root)
         now_ = directives.control_state_of(stored.run)
         return await _reply(request, stored, refused, now_, judged=False)
+    # Past the wait the agent goes on by what is known: it is never kept for want of a detector.
     control = await dispatcher.judged(
         run_id, obs=stored.obs, timeout_s=wait_s, root=stored.run.root
     )
+    # Not judged in time, or its run is gone: the state as it was stored answers.
     if control is None:
         control = await dispatcher.control_state(run_id) or directives.control_state_of(stored.run)
     judged = control.detected_obs >= stored.obs
@@ -128,6 +131,7 @@ async def build(run_id: UUID, control: ControlState, *, asked_seq: int | None) -
 
 def told(run_id: UUID, control: ControlState) -> Sent | None:
     """Return what notes that a person's answer left, if one is on its way."""
+    # Held again meanwhile: what the agent reads is the hold, not the answer.
     if control.unconfirmed is None or control.on_hold:
         return None
 

@@ -126,9 +126,11 @@ def projects_of(request: Request, *, even_archived: bool = True) -> list[UUID]:
         NotFound: `?project=` names one that is not theirs.
     """
     caller = request.user
+    # A key has one project, whatever the address asks for.
     if isinstance(caller, AgentCaller):
         return [caller.project]
     wanted = request.query_params.get("project")
+    # By name an archived one is found: its page can still be read.
     mine = _memberships(request, even_archived=even_archived or bool(wanted))
     if not wanted:
         return mine
@@ -302,7 +304,7 @@ def check_recent(request: Request) -> None:
     if request.auth is not None:
         return
     # What outlasts a session takes a fresh proof: a stolen browser makes no key.
-    if mine := ways.to_prove(cast(User, request.user), request.session, at=now()):
+    if mine := ways.to_prove(person_of(request), request.session, at=now()):
         raise SignInAgain(mine)
 
 
@@ -336,6 +338,11 @@ def owned_project(request: Request, named: UUID | None) -> UUID:
     return project
 
 
+def person_of(request: Request) -> User:
+    """Return the person who calls, where `IsPerson` let nobody else in."""
+    return cast(User, request.user)
+
+
 def name_of(request: Request | HttpRequest) -> str:
     """Return the caller's name as the journal writes it."""
     caller = request.user
@@ -344,7 +351,7 @@ def name_of(request: Request | HttpRequest) -> str:
 
 def _membership(request: Request, project: UUID) -> Membership:
     """Return what lets the caller into a project."""
-    user = cast(User, request.user)
+    user = person_of(request)
     mine = ways.open_memberships_of(user, token=request.auth).filter(project=project).first()
     if mine is None:
         # Said only to a member: to anybody else the project does not exist.
@@ -357,9 +364,7 @@ def _membership(request: Request, project: UUID) -> Membership:
 def _memberships(
     request: Request, roles: frozenset[Role] = frozenset(Role), *, even_archived: bool = True
 ) -> list[UUID]:
-    found = ways.open_memberships_of(cast(User, request.user), token=request.auth).filter(
-        role__in=roles
-    )
+    found = ways.open_memberships_of(person_of(request), token=request.auth).filter(role__in=roles)
     if not even_archived:
         found = found.filter(project__archived_at=None)
     return list(found.values_list("project_id", flat=True))

@@ -24,9 +24,11 @@ def OwnCookies(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # n
     def wrapped(request: Any) -> Any:
         if not origin.is_over_https(request.scheme):
             return get_response(request)
-        told = request.COOKIES.items()
-        own = {name.removeprefix(origin.HOST_ONLY): v for name, v in told if name.startswith(ours)}
-        foreign = {name: v for name, v in told if not name.startswith((origin.OURS, ours))}
+        cookies = request.COOKIES.items()
+        own = {
+            name.removeprefix(origin.HOST_ONLY): v for name, v in cookies if name.startswith(ours)
+        }
+        foreign = {name: v for name, v in cookies if not name.startswith((origin.OURS, ours))}
         request.COOKIES = foreign | own
         response = get_response(request)
         # Renamed on the way out as well, so that Django and its tests know one name for each.

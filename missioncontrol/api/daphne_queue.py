@@ -41,6 +41,7 @@ class QueuedChannel(http.HTTPChannel):
             self._unread.append(data)
             # Else a peer fills our memory while it waits for its turn.
             self.transport.pauseProducing()
+        # Only where a request begins: a body may hold any bytes.
         elif self.line_mode and _AGENTS.search(data, 0, HEAD_BYTES):
             self._unread = [data]
             queue.put(self)
@@ -52,6 +53,7 @@ class QueuedChannel(http.HTTPChannel):
         unread, self._unread = self._unread, None
         if unread is None:
             return
+        # Paused when a second piece came.
         if len(unread) > 1:
             self.transport.resumeProducing()
         super().dataReceived(b"".join(unread))  # type: ignore[no-untyped-call]
@@ -70,6 +72,7 @@ class AgentsQueue:
 
     def put(self, channel: QueuedChannel) -> None:
         """Have it read in one of the next turns of the event loop."""
+        # One call for the queue, not one for each connection: a crowd's would fill the loop.
         if not self._waiting:
             self._read_later()
         self._waiting.append(channel)

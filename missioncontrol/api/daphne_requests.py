@@ -95,6 +95,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
 
     def requestReceived(self, *line: bytes) -> None:  # noqa: N802 - Twisted's name
         """The body is there."""
+        # A place is taken now, not with the head: a body that never ends must hold none.
         if not self._is_refused and self._enter is not None:
             try:
                 self._leave = self._enter()
@@ -108,6 +109,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
 
     def connectionLost(self, reason: Any) -> None:  # noqa: N802 - Twisted's name
         """The peer left."""
+        # Twisted would call it on a connection that is no more.
         if self._lingering is not None and self._lingering.active():
             self._lingering.cancel()
         self._end()
@@ -152,6 +154,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
 
     def _refuse(self, error: MissionControlError) -> None:
         """Answer without the application; what still comes is thrown away."""
+        # The application has it by now, and answers by itself.
         if self._is_whole or not self._is_connected:
             return
         self._is_refused = True
@@ -185,6 +188,7 @@ async def check_sender(scope: dict[str, Any]) -> None:
 
 
 def _is_person(scope: dict[str, Any]) -> bool:
+    # Any scheme but `Bearer` finds no token either.
     kind, _, token = endpoint.header(scope, b"authorization").partition(" ")
     if kind:
         return find_personal_token(token.strip(), at=now()) is not None

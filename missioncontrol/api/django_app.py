@@ -37,6 +37,7 @@ from missioncontrol.errors import Unavailable
 T = TypeVar("T")
 THREADS = 6
 """For people's requests."""
+# Agents open runs and ask for rules there; their turns take another way (`endpoint`).
 AGENTS_THREADS = 4
 AGENTS_WAIT_S = 4.0
 """For a thread. Our SDK gives up after 10 s, and would ask again on top of what waits."""
@@ -50,7 +51,7 @@ class RequestPool:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._patience_s = patience_s
 
-    def submit(self, deed: Callable[[], T]) -> Future[T]:
+    def submit(self, work: Callable[[], T]) -> Future[T]:
         """Have a thread do it in the caller's context.
 
         The future raises Unavailable if no thread was free in time.
@@ -61,7 +62,7 @@ class RequestPool:
         def begin() -> T:
             if time.monotonic() - asked_at > self._patience_s:
                 raise Unavailable("It waited too long for its turn.", wait_s=COME_AGAIN_S)
-            return context.run(deed)
+            return context.run(work)
 
         return self._threads.submit(begin)
 
@@ -93,6 +94,7 @@ class DjangoApplication(ASGIHandler):
                 await self.send_response(refused, send)
                 return
             serving = asyncio.ensure_future(self._serve(request, send))
+            # After the body the next message is the client's leaving.
             gone = asyncio.ensure_future(receive())
             try:
                 await asyncio.wait({serving, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -116,6 +118,7 @@ class DjangoApplication(ASGIHandler):
 
     async def run_get_response(self, request: Any) -> Any:
         """Run middleware and view in a thread for this kind of caller."""
+        # A probe that waited behind people's requests would have a busy server restarted.
         pool = self._probes if request.scope["path"] == PROBE else self._people
         if endpoint.bears_agent_key(request.scope):
             pool = self._agents
@@ -143,4 +146,5 @@ class DjangoApplication(ASGIHandler):
                 response.close()
             return response
         finally:
+            # The thread is kept: one that broke must not meet the next request.
             close_old_connections()

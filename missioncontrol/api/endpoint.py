@@ -88,6 +88,7 @@ class Request:
 
     def query(self, name: str) -> str | None:
         """Return a query parameter's last value."""
+        # The last, as Django's own requests have it.
         values = parse_qs(self.scope.get("query_string", b"").decode("latin1")).get(name)
         return values[-1] if values else None
 
@@ -100,6 +101,7 @@ async def serve(
 ) -> None:
     """Run one handler; stop waiting when the caller hangs up."""
     try:
+        # First: a Host that is not ours costs no look into the database.
         check_host(scope)
         key = await keys.holder_of(bearer(scope))
         # The key before the body: a stranger's is not even gathered.
@@ -115,6 +117,7 @@ async def serve(
         response = await _until_hang_up(handler(request), receive)
     except MissionControlError as error:
         response = refusal(scope, error)
+    # The outermost place: without an answer the agent would wait for its time-out.
     except Exception:
         logger.exception("%s %s failed", scope["method"], scope["path"])
         response = refusal(scope, MissionControlError("The server failed; the log says how."))

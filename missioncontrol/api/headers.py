@@ -12,6 +12,7 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.utils.decorators import sync_and_async_middleware
 
+# `data:` for QR codes, which are drawn into the answer that has their secret.
 POLICY = (
     "default-src 'self'; connect-src 'self'{sockets}; img-src 'self' data:; object-src 'none'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"

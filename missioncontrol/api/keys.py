@@ -14,6 +14,7 @@ from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
 from missioncontrol.errors import NotSignedIn, ProjectArchived
 
+# As long as a revoked key may go on in a process that did not revoke it.
 KEPT_S = 5.0
 KEPT_KEYS = 10_000
 
@@ -81,6 +82,7 @@ def find_holder(hashed: str) -> KeyHolder | None:
 def forget_all() -> None:
     """Look every key up anew: what its project asks of it changed."""
     _known.clear()
+    # Those under way too: they may have read what held before.
     _looking.clear()
 
 

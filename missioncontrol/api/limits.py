@@ -32,6 +32,7 @@ UPLOADS = re.compile(r"^/api/v1/recordings/$")
 """Where a person who has signed in may post as much as an agent."""
 OPEN_RUNS = "open_runs"
 """Of a key or project: no rate; whoever opens a run looks at them."""
+# Bounded: addresses and keys are what strangers choose.
 KEPT_NAMES = 20_000
 MINUTE_S = 60.0
 COME_AGAIN_S = 2
@@ -145,11 +146,11 @@ class Room:
             raise Unavailable("Too many ask at once.", wait_s=COME_AGAIN_S)
         self._present += 1
         # Given back once, however often an ending request says that it ends.
-        places = [None]
+        held = [None]
 
         def leave() -> None:
-            if places:
-                places.pop()
+            if held:
+                held.pop()
                 self._present -= 1
 
         return leave

@@ -18,11 +18,12 @@ def address_of(peer: str, forwarded: str) -> str:
     Anybody can write that header: it is read from its end, where the proxy next to us
     wrote, and only as far as those who wrote it are named in `TRUSTED_PROXIES`.
     """
-    told = [part.strip() for part in forwarded.split(",") if part.strip()]
+    hops = [part.strip() for part in forwarded.split(",") if part.strip()]
     # Each proxy appends whom it heard from, so the last
     # entry is the only one that the peer vouches for.
-    while told and is_trusted_proxy(peer):
-        peer = told.pop()[:LONGEST_ADDRESS]
+    while hops and is_trusted_proxy(peer):
+        # Cut: it becomes the name of a bucket, and stands in the database.
+        peer = hops.pop()[:LONGEST_ADDRESS]
     return peer
 
 

@@ -58,6 +58,7 @@ def problem_response(error: MissionControlError) -> HttpResponse:
 def _of_framework(error: exceptions.APIException) -> MissionControlError:
     """A 405, 406 or 415 keeps its status; a parse error is a bad request."""
     known = InvalidRequest(str(error.detail))
+    # On this one error: the class is everybody's.
     known.status = error.status_code  # type: ignore[misc]
     known.code = str(error.default_code)  # type: ignore[misc]
     known.title = str(error.default_detail)  # type: ignore[misc]
@@ -67,6 +68,7 @@ def _of_framework(error: exceptions.APIException) -> MissionControlError:
 def _of_policy(error: PolicyInvalid) -> MissionControlError:
     """Every wrong field is told, each with what was expected."""
     wrong = [
+        # Cut: what was got may be megabytes, and comes back to who sent it.
         {"field": one.field, "expected": one.expected, "got": f"{one.got!r:.80}"}
         for one in error.problems
     ]
@@ -75,6 +77,7 @@ def _of_policy(error: PolicyInvalid) -> MissionControlError:
 
 MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
     (MissionControlError, lambda error: error),
+    # PostgreSQL alone counts characters: SQLite keeps whatever comes.
     (DataError, lambda _: InvalidRequest("A value is too long or too large to be stored.")),
     (PolicyInvalid, _of_policy),
     (Http404, lambda _: NotFound()),

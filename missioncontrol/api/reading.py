@@ -23,6 +23,7 @@ LONGEST = {
     "model": 100,
     "provider": 50,
 }
+# Far above what a call costs or uses, and within what the columns hold.
 HIGHEST_COST = Decimal(1_000_000)
 MOST_TOKENS = 10**10
 
@@ -91,6 +92,7 @@ def fault_of(turn: Turn) -> str | None:
     """Say what is wrong with a turn whose fields have the right types."""
     if turn.tool is None and turn.content is None:
         return "a turn needs `tool` or `content`"
+    # As long as their columns: beyond it PostgreSQL would refuse the whole request's turns.
     for name, most in LONGEST.items():
         text = getattr(turn, name)
         if text is not None and len(text) > most:

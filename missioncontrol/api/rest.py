@@ -38,6 +38,7 @@ def read_body(request: Request, kind: type[T]) -> T:
         InvalidRequest: says which field is wrong and what was expected.
     """
     try:
+        # Not `request.data`: what PostgreSQL cannot store is mended on this way.
         body = read_json_object(request.body)
         read: T = _adapter(kind).validate_python(body)
     except ValidationError as error:
@@ -141,6 +142,11 @@ def word(request: Request, name: str) -> str | None:
     if text and "\0" in text:
         raise InvalidRequest(f"{name}: expected a text without NUL characters.", field=name)
     return text
+
+
+def words(request: Request, name: str) -> list[str]:
+    """Read texts with commas between them from the query; none: it asks for all."""
+    return [text for text in request.query_params.get(name, "").split(",") if text]
 
 
 def identity(request: Request, name: str) -> UUID | None:

@@ -16,15 +16,12 @@ def status(http_status: int, message: str) -> bytes:
     """
     # Half of a character, as JSON may hold one, has no UTF-8.
     text = message.encode("utf-8", "replace")
-    code = CODES.get(http_status, UNKNOWN)
-    return b"\x08" + bytes([code]) + b"\x12" + _varint(len(text)) + text
-
-
-def _varint(number: int) -> bytes:
     # Protobuf's base 128: the low seven bits first, and a high bit where more follow.
-    parts = bytearray()
-    while number > SEVEN_BITS:
-        parts.append(number & SEVEN_BITS | 0x80)
-        number >>= 7
-    parts.append(number)
-    return bytes(parts)
+    length, left = bytearray(), len(text)
+    while left > SEVEN_BITS:
+        length.append(left & SEVEN_BITS | 0x80)
+        left >>= 7
+    length.append(left)
+    code = CODES.get(http_status, UNKNOWN)
+    # Tags of fields 1 (a number) and 2 (a text of a length).
+    return b"\x08" + bytes([code]) + b"\x12" + bytes(length) + text

@@ -30,6 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 PROBLEM = "application/problem+json"
 REF = "#/components/schemas/{model}"
 Mode = Literal["validation", "serialization"]
+# Filled while the views are imported: every class that some view takes.
 _inputs: dict[str, type[Any]] = {}
 
 
@@ -64,6 +65,7 @@ def described(
     asked = {"application/json": _reference(takes, "validation")} if takes else None
     return extend_schema(
         operation_id=name,
+        # Added for all of them in one place (`complete`).
         auth=[],
         request={"application/octet-stream": OpenApiTypes.BINARY} if takes_file else asked,
         responses={
@@ -119,6 +121,7 @@ def wire_schemas() -> dict[str, Any]:
     schemas, shared = TypeAdapter.json_schemas([*named, *inputs, *outputs], ref_template=REF)
     found = {**shared.get("$defs", {})}
     for (name, _), schema in schemas.items():
+        # What is referred to stands there already, under the same name.
         found.setdefault(name, schema)
     for name, schema in found.items():
         # Defaults are always serialised, so that a literal `type` is never optional.
@@ -134,7 +137,7 @@ def _reference(kind: type[Any], mode: str) -> dict[str, str]:
     return {"$ref": REF.format(model=kind.__name__)}
 
 
-def _said(model: str) -> dict[str, Any]:
+def _returns(model: str) -> dict[str, Any]:
     return {"description": "", "content": _json({"$ref": REF.format(model=model)})}
 
 
@@ -163,11 +166,13 @@ def _query(name: str, kind: str) -> dict[str, Any]:
 
 
 def _open_to_all(
-    name: str, said: dict[str, str], kinds: tuple[str, ...] = ("application/json",)
+    name: str, statuses: dict[str, str], kinds: tuple[str, ...] = ("application/json",)
 ) -> dict[str, Any]:
     """Describe an endpoint that needs no sign-in, by what each status says."""
     content = {kind: {"schema": {"type": "object"}} for kind in kinds}
-    answered = {status: {"description": told, "content": content} for status, told in said.items()}
+    answered = {
+        status: {"description": text, "content": content} for status, text in statuses.items()
+    }
     return {"get": {"operationId": name, "security": [], "responses": answered}}
 
 
@@ -214,7 +219,7 @@ THIN_PATHS: dict[str, Any] = {
             ],
             "security": _AGENT,
             "responses": {
-                "200": _said("Directive"),
+                "200": _returns("Directive"),
                 "204": {"description": "none newer"},
                 **_problems(),
             },
@@ -303,5 +308,5 @@ POST_TURNS: dict[str, Any] = {
             }
         ),
     },
-    "responses": {"200": _said("TurnsReply"), **_problems()},
+    "responses": {"200": _returns("TurnsReply"), **_problems()},
 }

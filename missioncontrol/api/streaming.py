@@ -14,6 +14,7 @@ from rest_framework.request import Request
 M = TypeVar("M", bound=Model)
 
 ROWS_AT_ONCE = 200
+# A frame for each line would be more headers than text.
 BYTES_AT_ONCE = 64 * 1024
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 

@@ -54,7 +54,7 @@ def note_request(
     note(Use(secret=secret, id=pk, address=address, program=program, run=run))
 
 
-def program_of(told: Any) -> str:
+def program_of(user_agent: Any) -> str:
     """Return what a caller calls itself, as it is kept."""
     # It is shown to people: no line breaks, and nothing that turns a text around.
-    return "".join(sign for sign in str(told) if sign.isprintable())[:LONGEST_PROGRAM]
+    return "".join(sign for sign in str(user_agent) if sign.isprintable())[:LONGEST_PROGRAM]

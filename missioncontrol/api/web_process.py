@@ -17,6 +17,7 @@ writer = Writer()
 
 LARGE = 64 * 1024
 """Bytes of a body from which reading and masking it takes longer than a change of threads."""
+# Two: large bodies are rare, and more at once would only share the interpreter.
 _large = ThreadPoolExecutor(2, thread_name_prefix="large")
 
 

@@ -26,12 +26,12 @@ class Config:
     @classmethod
     def of_environment(cls) -> Self:
         """Read $MISSIONCONTROL_DEMO, a JSON object."""
-        told = json.loads(os.environ["MISSIONCONTROL_DEMO"])
+        given = json.loads(os.environ["MISSIONCONTROL_DEMO"])
         return cls(
-            url=told["url"],
-            projects=told["projects"],
-            directory=Path(told["dir"]),
-            model_url=told.get("model_url"),
+            url=given["url"],
+            projects=given["projects"],
+            directory=Path(given["dir"]),
+            model_url=given.get("model_url"),
             model_name=os.environ.get("MISSIONCONTROL_DEMO_MODEL") or "gpt-4o-mini",
             model_key=os.environ.get("OPENAI_API_KEY") or "",
         )

@@ -10,8 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from missioncontrol.demo.personas import Spoken, hear, speak
+from missioncontrol.demo.personas import Reply, read_conversation, reply_to
 
+# About what English has: figures to look at, no bill.
 CHARS_PER_TOKEN = 4
 CACHED_BLOCK = 128
 CACHED_FROM = 1024
@@ -23,8 +24,10 @@ class ScriptedEndpoint:
 
     def __init__(self, *, pace: float = 1.0) -> None:
         handler = type("PacedHandler", (_Handler,), {"pace": pace})
+        # Port 0: whichever is free.
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
+        # Looks ten times a second whether it is to end.
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
 
     @property
@@ -47,6 +50,7 @@ class ScriptedEndpoint:
 
 
 class _Handler(BaseHTTPRequestHandler):
+    # So that connections are kept, as a real endpoint keeps them.
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # head and body are two writes: else 40 ms each
     pace: float
@@ -62,12 +66,12 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             body = json.loads(raw)
-            spoken = speak(hear(body["messages"]))
+            reply = reply_to(read_conversation(body["messages"]))
         except (ValueError, KeyError, TypeError) as error:
             self._respond(400, {"error": {"message": repr(error), "type": "invalid_request_error"}})
             return
-        time.sleep(spoken.after_s * self.pace)
-        self._respond(200, completion(body, spoken))
+        time.sleep(reply.after_s * self.pace)
+        self._respond(200, completion(body, reply))
 
     def _respond(self, status: int, body: dict[str, Any]) -> None:
         raw = json.dumps(body).encode()
@@ -78,16 +82,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(raw)
 
 
-def completion(body: dict[str, Any], spoken: Spoken) -> dict[str, Any]:
+def completion(body: dict[str, Any], reply: Reply) -> dict[str, Any]:
     """Write a chat completion in OpenAI's form, usage and all."""
-    message: dict[str, Any] = {"role": "assistant", "content": spoken.text}
-    if spoken.tool:
-        function = {"name": spoken.tool, "arguments": json.dumps(spoken.args)}
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text}
+    if reply.tool:
+        function = {"name": reply.tool, "arguments": json.dumps(reply.args)}
         call = {"id": f"call_{uuid.uuid4().hex[:20]}", "type": "function", "function": function}
         message["tool_calls"] = [call]
-    reason = "tool_calls" if spoken.tool else "stop"
+    reason = "tool_calls" if reply.tool else "stop"
     # Count tokens by length; what was sent before is cached.
-    prompt, said = _tokens([body["messages"], body.get("tools")]), _tokens(message)
+    prompt, answered = _tokens([body["messages"], body.get("tools")]), _tokens(message)
+    # Without the last call and its result: those are new to the model.
     before = _tokens([body["messages"][:-2], body.get("tools")])
     cached = before // CACHED_BLOCK * CACHED_BLOCK if before >= CACHED_FROM else 0
     return {
@@ -98,8 +103,8 @@ def completion(body: dict[str, Any], spoken: Spoken) -> dict[str, Any]:
         "choices": [{"index": 0, "message": message, "finish_reason": reason}],
         "usage": {
             "prompt_tokens": prompt,
-            "completion_tokens": said,
-            "total_tokens": prompt + said,
+            "completion_tokens": answered,
+            "total_tokens": prompt + answered,
             "prompt_tokens_details": {"cached_tokens": cached},
         },
     }

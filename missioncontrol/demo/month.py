@@ -19,6 +19,7 @@ from missioncontrol.runs.services import OpenRun, open_run
 from missioncontrol.wire.decisions import InterventionAction
 
 DAYS = 29
+# The same month wherever the demo is played.
 SEED = 11
 MODULES = (
     "auth",
@@ -31,7 +32,7 @@ MODULES = (
     "search",
     "users",
 )
-DEEDS = ("fix", "rename", "document", "speed-up", "test", "split", "type", "trace")
+TASKS = ("fix", "rename", "document", "speed-up", "test", "split", "type", "trace")
 STUCK: dict[int, InterventionAction | None] = {
     2: "inject",
     6: None,
@@ -61,7 +62,7 @@ def record_month(project: Project, *, at: datetime) -> None:
         for _ in range(dice.choice((1, 2, 2, 3))):
             began += timedelta(hours=dice.uniform(0.3, 3))
             module = dice.choice(MODULES)
-            name = f"{dice.choice(DEEDS)}-{module}"
+            name = f"{dice.choice(TASKS)}-{module}"
             _play(project, name, _healthy(module, dice), began, ends=None)
         if day in STUCK:
             module = MODULES[day % len(MODULES)]

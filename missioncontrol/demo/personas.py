@@ -1,6 +1,6 @@
 """How the scripted models think. Pure: a conversation in, the next message out.
 
-Each decides from what it has heard and from nothing else, so a correction works
+Each decides from what it was told and from nothing else, so a correction works
 because the model reads it.
 """
 
@@ -44,7 +44,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class Conversation:
     """A conversation as a persona sees it."""
 
     system: str
@@ -58,7 +58,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
+class Reply:
     """What a persona says: a call with a word before it, or an answer."""
 
     text: str
@@ -68,15 +68,15 @@ class Spoken:
     """How long it "thinks", so that a person can follow."""
 
 
-def hear(messages: Sequence[Mapping[str, Any]]) -> Heard:
+def read_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
     """Read the `messages` of a chat completion request."""
     results = {m["tool_call_id"]: m.get("content") for m in messages if m["role"] == "tool"}
-    said = [str(m.get("content") or "") for m in messages if m["role"] == "user"]
+    asked_texts = [str(m.get("content") or "") for m in messages if m["role"] == "user"]
     asked = [call for m in messages for call in m.get("tool_calls") or ()]
-    return Heard(
+    return Conversation(
         system=next((str(m["content"]) for m in messages if m["role"] == "system"), ""),
-        goal=said[0] if said else "",
-        notes=tuple(said[1:]),
+        goal=asked_texts[0] if asked_texts else "",
+        notes=tuple(asked_texts[1:]),
         calls=tuple(
             Call(
                 tool=call["function"]["name"],
@@ -88,37 +88,37 @@ def hear(messages: Sequence[Mapping[str, Any]]) -> Heard:
     )
 
 
-def speak(heard: Heard) -> Spoken:
+def reply_to(conversation: Conversation) -> Reply:
     """Answer as the persona whose instructions were given."""
+    # By its instructions: a model is told no name.
     for instructions, persona in PERSONAS.items():
-        if heard.system == instructions:
-            return persona(heard)
-    return Spoken(text="I have no part in this demo.")
+        if conversation.system == instructions:
+            return persona(conversation)
+    return Reply(text="I have no part in this demo.")
 
 
 # --- the npm-minded agent ----------------------------------------------------
 
 WRONG = "package.json"
+# Names only, not parts of an address or of a longer word.
 FILE_NAME = re.compile(r"(?<![\w./-])[\w./-]*\w\.(?:toml|json|cfg|py|md|txt|ya?ml)\b")
 VERSION = re.compile(r"""^version\s*=\s*["']([^"']+)["']""", re.MULTILINE)
 
 
-def npm_minded(heard: Heard) -> Spoken:
+def npm_minded(conversation: Conversation) -> Reply:
     """Look into package.json for ever, unless another file is named."""
-    texts = [call.result or "" for call in heard.done("read_file")]
+    texts = [call.result or "" for call in conversation.done("read_file")]
     version = next((found[1] for text in texts if (found := VERSION.search(text))), None)
     if version:
-        return Spoken(text=f"This project is version {version}.")
+        return Reply(text=f"This project is version {version}.")
     # An answer may name package.json too: that is no correction.
-    read = {WRONG, *(str(call.args.get("path")) for call in heard.calls)}
-    told = (*heard.notes, *(call.result or "" for call in heard.calls))
-    names = (name for text in told for name in FILE_NAME.findall(text))
+    read = {WRONG, *(str(call.args.get("path")) for call in conversation.calls)}
+    texts_read = (*conversation.notes, *(call.result or "" for call in conversation.calls))
+    names = (name for text in texts_read for name in FILE_NAME.findall(text))
     named = next((name for name in names if name not in read), None)
     if named:
-        return Spoken(text=f"Then I read {named}.", tool="read_file", args={"path": named})
-    return Spoken(
-        text="The version stands in package.json.", tool="read_file", args={"path": WRONG}
-    )
+        return Reply(text=f"Then I read {named}.", tool="read_file", args={"path": named})
+    return Reply(text="The version stands in package.json.", tool="read_file", args={"path": WRONG})
 
 
 # --- two agents that will not decide -----------------------------------------
@@ -132,33 +132,36 @@ PASSING_ON = {
 }
 
 
-def undecided(other: str) -> Callable[[Heard], Spoken]:
+def undecided(other: str) -> Callable[[Conversation], Reply]:
     """Make a persona that hands the matter over until somebody else decides it."""
 
-    def persona(heard: Heard) -> Spoken:
+    def persona(conversation: Conversation) -> Reply:
         # Find what a third one said: in place of a hand-over, or to us directly.
-        answers = [call.result or "" for call in heard.done("hand_over")]
+        answers = [call.result or "" for call in conversation.done("hand_over")]
+        # The tool itself answers in fixed words; whoever stepped in says something else.
         decided = [answer for answer in answers if not answer.endswith(HANDED_OVER)]
-        told = [note for note in heard.notes if not note.startswith(("writer: ", "reviewer: "))]
-        decision = next(iter([*decided, *told]), None)
+        notes = [
+            note for note in conversation.notes if not note.startswith(("writer: ", "reviewer: "))
+        ]
+        decision = next(iter([*decided, *notes]), None)
         if decision is None:
             args = {"to": other, "note": PASSING_ON[other]}
-            return Spoken(text=f"The {other} should decide.", tool="hand_over", args=args)
-        changes = next((call.result or "" for call in heard.done("read_file")), None)
+            return Reply(text=f"The {other} should decide.", tool="hand_over", args=args)
+        changes = next((call.result or "" for call in conversation.done("read_file")), None)
         if changes is None:
             args = {"path": "CHANGES.txt"}
-            return Spoken(text="So it is decided.", tool="read_file", args=args)
+            return Reply(text="So it is decided.", tool="read_file", args=args)
         # No word of a format means ISO.
         american = bool(AMERICAN.search(decision))
-        if not list(heard.done("write_file")):
+        if not list(conversation.done("write_file")):
             if american:
                 changes = ISO_DATE.sub(r"\2/\3/\1", changes)
             else:
                 changes = US_DATE.sub(r"\3-\1-\2", changes)
             args = {"path": "RELEASE.md", "text": f"# Release notes\n\n{changes}"}
-            return Spoken(text="Then I write them.", tool="write_file", args=args)
+            return Reply(text="Then I write them.", tool="write_file", args=args)
         style = "US" if american else "ISO"
-        return Spoken(text=f"Settled: {style} dates. RELEASE.md is written.")
+        return Reply(text=f"Settled: {style} dates. RELEASE.md is written.")
 
     return persona
 
@@ -171,16 +174,17 @@ ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 # --- the healthy one ---------------------------------------------------------
 
 SHELF = 3
+# Possessive: a file of nothing but blanks must not be walked through again and again.
 DOCSTRING = re.compile(r'^[rRuU]?"""\s*+(.+)', re.MULTILINE)
 
 
-def librarian(heard: Heard) -> Spoken:
+def librarian(conversation: Conversation) -> Reply:
     """Read a library module by module and note down what each is for."""
-    listing = next((call.result or "" for call in heard.done("list_files")), None)
+    listing = next((call.result or "" for call in conversation.done("list_files")), None)
     if listing is None:
         return _slow("First, what is there?", "list_files", {})
-    read = {str(c.args["path"]): c.result or "" for c in heard.done("read_file")}
-    noted = {str(c.args["path"]) for c in heard.done("write_file")}
+    read = {str(c.args["path"]): c.result or "" for c in conversation.done("read_file")}
+    noted = {str(c.args["path"]) for c in conversation.done("write_file")}
     modules = [name for name in listing.split() if name.endswith(".py")]
     shelves = [modules[start : start + SHELF] for start in range(0, len(modules), SHELF)]
     for shelf in shelves:
@@ -196,11 +200,11 @@ def librarian(heard: Heard) -> Spoken:
         lines = "".join(f"{_stem(name)}: {_purpose(text)}\n" for name, text in read.items())
         text = f"# {len(modules)} modules\n\n{lines}"
         return _slow("Now the summary.", "write_file", {"path": "SUMMARY.md", "text": text})
-    return Spoken(text=f"I read {len(modules)} modules; what they are for stands in SUMMARY.md.")
+    return Reply(text=f"I read {len(modules)} modules; what they are for stands in SUMMARY.md.")
 
 
-def _slow(text: str, tool: str, args: Mapping[str, Any]) -> Spoken:
-    return Spoken(text=text, tool=tool, args=args, after_s=4.0)
+def _slow(text: str, tool: str, args: Mapping[str, Any]) -> Reply:
+    return Reply(text=text, tool=tool, args=args, after_s=4.0)
 
 
 def _stem(name: str) -> str:
@@ -212,7 +216,7 @@ def _purpose(source: str) -> str:
     return found[1].partition('"""')[0].rstrip() if found else "says nothing of itself"
 
 
-PERSONAS: dict[str, Callable[[Heard], Spoken]] = {
+PERSONAS: dict[str, Callable[[Conversation], Reply]] = {
     NPM_MINDED: npm_minded,
     WRITER: undecided("reviewer"),
     REVIEWER: undecided("writer"),

@@ -38,6 +38,7 @@ class Stage:
             goal=goal,
             workspace=files,
             mode=mode,
+            # In the demo's own folder, apart from what real agents still have to deliver.
             outbox=self.config.directory / "outbox",
         )
 

@@ -23,6 +23,7 @@ PYTHON_PROJECT = {
 }
 
 RELEASE = {
+    # Two ways of writing a date: that is what the two agents cannot settle.
     "CHANGES.txt": "2.4.1  03/04/2026  Fewer wrong tides\n2.4.0  2026-03-01  Tides by the hour\n",
     "README.md": "# tidepool\n\nThe writer writes the release notes, the reviewer checks them.\n",
 }

@@ -27,6 +27,7 @@ from missioncontrol.runs.statements import update_columns
 RUNS_AT_ONCE = 32
 OBSERVATIONS_AT_ONCE = 100
 """In one transaction: nobody waits long for SQLite's lock."""
+# Nothing else of a run holds words: its tape, its policy and the rest stay unread.
 RUN_COLUMNS = ("name", "goal", "agent", "reason", "meters__last_obs", "meters__event_seq")
 TURN_COLUMNS = ("run", "seq", "tool", "agent", "args", "content", "error", "result", "files")
 
@@ -54,10 +55,12 @@ class News:
 
     def __init__(self) -> None:
         self._after = UUID(int=0)
+        # Long ago: a process looks through everything once as it begins.
         self._looked_through_at = datetime.min.replace(tzinfo=UTC)
 
     def among(self, runs: QuerySet[Run], *, at: datetime) -> QuerySet[Run]:
         """Return those of the runs that have news."""
+        # Noted before the runs are read: what comes in between is looked at twice, never missed.
         rows = JournalRow.objects.order_by("-id").values_list("id", flat=True)
         self._newest = rows.first() or UUID(int=0)
         self._is_whole = at - self._looked_through_at >= self.LOOKED_THROUGH_EVERY
@@ -76,6 +79,7 @@ class News:
 def index_slice(*, at: datetime, news: News | None = None) -> bool:
     """Index some of what is behind, the longest waiting first; tell whether more is."""
     found = _behind() if news is None else news.among(_behind(), at=at)
+    # One more than is taken tells whether there are more.
     behind = list(found.select_related("meters").only(*RUN_COLUMNS)[: RUNS_AT_ONCE + 1])
     slices = _cut(behind[:RUNS_AT_ONCE])
     _write(slices, at=at)
@@ -96,6 +100,7 @@ def lag() -> int:
 def _behind() -> QuerySet[Run]:
     never = Q(indexed__isnull=True)
     found = Run.objects.filter(never | Q(indexed__event_seq__lt=F("meters__event_seq")))
+    # By when each was last visited: one that never stops cannot keep the others waiting.
     return found.order_by(F("indexed__at").asc(nulls_first=True), "-id")
 
 
@@ -130,6 +135,7 @@ def _cut(runs: Sequence[Run]) -> list[Slice]:
     for run in taken:
         mark, obs = marks[run.id], ends[run.id]
         words = run_words(run, beside[run.id])
+        # Written anew each time: a card or a message may have come without a turn.
         documents = [Document(run=mark.id, part=ABOUT_THE_RUN, words=words)]
         documents += [
             Document(run=mark.id, part=turn.seq + 1, words=turn_words(turn))

@@ -21,6 +21,7 @@ from missioncontrol.runs.brief import LONGEST_TEXT
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.wire.history import ComparedStep, RunComparison, Stretch
 
+# Squared it is the size of the table that is aligned: a million bits.
 MOST_TURNS = 1_000
 SECONDS = 2.0
 """Of reading, for each run: arguments may be long."""
@@ -51,6 +52,7 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
     """
     where: dict[Hashable, int] = {}
     for place, item in enumerate(a):
+        # All places of an item as bits of one number: one step compares it with 64 turns and more.
         where[item] = where.get(item, 0) | 1 << place
     every = (1 << len(a)) - 1
     row, table = every, []
@@ -107,10 +109,12 @@ def _read(run: Run) -> list[_Read]:
     # Only the beginning of what was said is read: whole results of a thousand turns would be
     # megabytes that no step shows.
     turns = Turn.objects.filter(run=run).order_by("seq").defer("content", "result", "error")
-    turns = turns.annotate(said=Left("content", LONGEST_TEXT), wrong=Left("error", 1))[:MOST_TURNS]
+    turns = turns.annotate(opening=Left("content", LONGEST_TEXT), fault=Left("error", 1))[
+        :MOST_TURNS
+    ]
     read: list[_Read] = []
     for turn in turns.iterator(chunk_size=50):
-        turn.content, turn.result, turn.error = turn.said, None, turn.wrong
+        turn.content, turn.result, turn.error = turn.opening, None, turn.fault
         seen = rows.guard_turn(turn)
         step = ComparedStep(
             seq=turn.seq, text=headline(seen), role=turn.role, failed=bool(turn.error)
@@ -118,6 +122,7 @@ def _read(run: Run) -> list[_Read]:
         request = mask_request(seen, call_text(seen), meant_args(seen.args))
         if turn.seq <= run.meters.erased_seq:  # without its words it is like no other
             request = f"turn {run.pk} {turn.seq}"
+        # With who spoke: an agent that repeats a person's words does another step.
         read.append(_Read(request=f"{turn.role} {request}", step=step))
         # After the turn, not before: however long the first
         # one's arguments are, something is shown.

@@ -42,6 +42,7 @@ OF_WHY = {
     "by": "why.by",
     "recovered": "why.recovered",
 }
+# Made once: an export reads them of every run there is.
 _read_columns = attrgetter(*(OF_WHY.get(column, column) for column in COLUMNS))
 
 

@@ -50,6 +50,7 @@ def show(runs: Sequence[Run], query: Query, *, at: datetime) -> list[HistoryRow]
     """Show a page of runs, with why and with where the words matched."""
     whys = whys_of(runs)
     loops: dict[UUID, Decimal] = {}
+    # Added up here, of a page's runs alone: the amounts stand within JSON.
     cards = Decision.objects.filter(run__in=runs).exclude(kind__in=["budget", PERMISSION])
     for run_id, evidence in cards.values_list("run_id", "evidence"):
         if (cost := evidence.get("cost_usd")) is not None:
@@ -69,6 +70,7 @@ def show(runs: Sequence[Run], query: Query, *, at: datetime) -> list[HistoryRow]
 
 def totals(found: QuerySet[Run]) -> HistoryTotals:
     """Add up every run of a search."""
+    # Sums need no order, and each subquery below would carry it along.
     found = found.order_by()
     sums = found.aggregate(
         runs=Count("id"),
@@ -90,8 +92,8 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
     answered = about_loops.filter(resolution__isnull=False).exclude(resolution__in=FINE)
     costs = about_loops.annotate(cost=KeyTextTransform("cost_usd", "evidence"))
     # Added up here, in decimals: SQLite would add floats.
-    told = costs.values_list("cost", flat=True).iterator()
-    loop_cost = sum((Decimal(cost) for cost in told if cost not in UNPRICED), Decimal(0))
+    loop_costs = costs.values_list("cost", flat=True).iterator()
+    loop_cost = sum((Decimal(cost) for cost in loop_costs if cost not in UNPRICED), Decimal(0))
     return HistoryTotals(
         runs=sums["runs"],
         turns=sums["turns"],
@@ -139,7 +141,7 @@ def whys_of(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
 # --- what each token means ------------------------------------------------------
 
 
-def _text(words: Words) -> Q:
+def _holds_words(words: Words) -> Q:
     """Find words in the index; a run's name and goal also before they are indexed."""
     typed = words.typed
     # A run is found by its name at once, by its turns a second or two after they came.
@@ -154,7 +156,7 @@ def _tagged(sign: str, name: str) -> Q:
     return Q(id__in=index.runs_holding(Words(words=(words,), begins=name.endswith("*"))))
 
 
-def _by(name: str) -> Q:
+def _acted_on_by(name: str) -> Q:
     taps = Intervention.objects.filter(run=OuterRef("pk"))
     # What a policy, a judge or an agent did carries a name too.
     if name.lower() == "person":
@@ -163,7 +165,7 @@ def _by(name: str) -> Q:
     return Q(Exists(taps.filter(by__icontains=name))) | Q(Exists(cards))
 
 
-def _is(named: Sequence[str]) -> Q:
+def _has_any_fact(named: Sequence[str]) -> Q:
     facts = {
         "flagged": Exists(Decision.objects.filter(run=OuterRef("pk")).exclude(kind=PERMISSION)),
         "fixed": Exists(Autofix.objects.filter(run=OuterRef("pk"))),
@@ -186,16 +188,16 @@ def _within(column: str, bounds: Bounds, *, less: int = 0) -> Q:
 
 
 CONDITIONS: dict[str, Any] = {
-    "text": _text,
+    "text": _holds_words,
     "agent": lambda name: Q(agent__iexact=name) | _tagged(AGENT, name),
     "tool": lambda name: _tagged(TOOL, name),
     "model": lambda name: Q(meters__model__icontains=name),
-    "by": _by,
+    "by": _acted_on_by,
     "project": lambda name: Q(project__in=Project.objects.filter(name__icontains=name)),
     "kind": lambda name: Q(Exists(Decision.objects.filter(run=OuterRef("pk"), kind__iexact=name))),
     "status": lambda named: Q(status__in=named),
     "mode": lambda named: Q(mode__in=named),
-    "is": _is,
+    "is": _has_any_fact,
     "ended": lambda named: OVER if named[-1] == "yes" else ~OVER,
     "cost": lambda bounds: _within("meters__cost_usd", bounds),
     # A `seq` counts from 0, a person from 1.

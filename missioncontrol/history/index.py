@@ -18,6 +18,7 @@ from django.db.models.expressions import RawSQL
 
 from missioncontrol.history.language import Words
 
+# A run has fewer turns than 2 ** 32, and there are fewer runs than 2 ** 31.
 BITS = 32
 ABOUT_THE_RUN = 0
 """The document of the run itself; turn `seq` is document `seq + 1`."""
@@ -113,6 +114,8 @@ _AFTER = "CREATE TRIGGER history_forget AFTER DELETE ON history_indexedrun "
 
 MAKE: dict[str, tuple[str, ...]] = {
     "sqlite": (
+        # `ascii`: words are ready-made, and signs beyond ASCII stand in them.
+        # `columnsize=0`: nothing is ranked by length.
         "CREATE VIRTUAL TABLE history_words USING fts5(words, tokenize='ascii', columnsize=0)",
         f"{_AFTER} BEGIN {_FORGET.format('rowid')} END",
     ),

@@ -26,6 +26,7 @@ AGO = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 DAYS_BACK = {"today": 0, "yesterday": 1}
 HIGHEST = Decimal(10) ** 12
 
+# A quote that is not closed yet ends with the line: people search while they type.
 _PIECE = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S*))', re.IGNORECASE)
 # So many digits at most: a number beyond what a column holds would fail in the database.
 _RANGE = re.compile(r"(>=|<=|>|<|=)?(\d{1,15}(?:\.\d{1,6})?)(?:\.\.(\d{1,15}(?:\.\d{1,6})?))?")
@@ -90,9 +91,10 @@ def read_query(line: str, *, at: datetime, zone: tzinfo = UTC) -> Query:
             if words := tuple(words_of(text)):
                 # One letter begins nearly every word: it stands for itself.
                 begins = quoted is None and len(words[-1]) > 1
-                said = Words(words=words, begins=begins, typed=text)
-                terms.append(Term(key="text", value=said, negated=bool(minus)))
+                phrase = Words(words=words, begins=begins, typed=text)
+                terms.append(Term(key="text", value=phrase, negated=bool(minus)))
         elif value:  # `status:` is still being typed
+            # PostgreSQL refuses to be asked for a NUL.
             read = READERS[key](value.replace("\0", ""), at, zone)
             terms.append(Term(key=key, value=read, negated=bool(minus)))
     # Each is a condition of its own in the database.
@@ -117,7 +119,9 @@ def _one_of(key: str, known: tuple[str, ...]) -> Callable[[str, datetime, tzinfo
 
 def _bounds(key: str, example: str) -> Callable[[str, datetime, tzinfo], Bounds]:
     def read(value: str, at: datetime, zone: tzinfo) -> Bounds:
+        # Signs that a phone's keyboard or a pasted text may bring along.
         found = _RANGE.fullmatch(value.replace("$", "").replace("≥", ">=").replace("≤", "<="))
+        # `>1..5` says two things at once.
         if found is None or (found[1] and found[3]):
             raise _refused(key, example, value)
         sign, number = found[1] or "=", Decimal(found[2])

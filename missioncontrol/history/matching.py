@@ -37,6 +37,7 @@ def first_match(
 ) -> MatchRow | None:
     """Return a piece of the first text that holds one of the words."""
     for name, text in texts:
+        # Bounded: a result may be megabytes, and the page waits for it.
         if spans := list(spans_in(text[:LOOKED_THROUGH], terms)):
             start = max(0, spans[0][0] - BEFORE)
             piece = text[start : start + LENGTH]

@@ -22,6 +22,7 @@ class IndexedRun(models.Model):
     with its run.
     """
 
+    # A number, not a UUID: it is the upper half of a 64-bit document id (`index`).
     id = models.BigAutoField(primary_key=True)
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="indexed")
     obs = models.IntegerField(default=0, help_text="observations indexed")
@@ -54,6 +55,7 @@ class Share(models.Model):
     decision = models.ForeignKey(Decision, null=True, on_delete=models.CASCADE, related_name="+")
     week = models.DateField(null=True, help_text="a day of the week whose costs it shows")
     language = models.CharField(max_length=2)
+    # The link is a secret: whoever reads the database cannot open it.
     digest = models.CharField(max_length=64, unique=True)
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"

@@ -11,6 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from missioncontrol.history.sharing import Story
 
+# What previews of links show whole (Open Graph's 1.91 to 1).
 SIZE = WIDTH, HEIGHT = 1200, 630
 EDGE = 72
 GROUND, INK, INK_2, INK_3 = "#0c0d0f", "#f2f3f5", "#b0b4bd", "#8a8f9a"
@@ -61,9 +62,9 @@ def draw(story: Story) -> bytes:
         x += pen.textlength(name, _font(25, 450)) + 44
     mark, face = "Mission Control", _font(25, 600)
     pen.text((WIDTH - EDGE - pen.textlength(mark, face), 565), mark, INK_2, face)
-    told = io.BytesIO()
-    picture.save(told, "PNG")
-    return told.getvalue()
+    png = io.BytesIO()
+    picture.save(png, "PNG")
+    return png.getvalue()
 
 
 def _wrapped(pen: ImageDraw.ImageDraw, text: str, font: Font, most: int) -> list[str]:
@@ -84,6 +85,7 @@ def _cut(pen: ImageDraw.ImageDraw, text: str, font: Font, room: float) -> str:
     text = " ".join(text[:400].split())  # Pillow measures no text of several lines
     if pen.textlength(text, font) <= room:
         return text
+    # Sign by sign: widths differ, and a text is 400 signs at most.
     while text and pen.textlength(f"{text}…", font) > room:
         text = text[:-1]
     return f"{text.rstrip()}…"

@@ -35,8 +35,10 @@ def save_view(*, user: User, project: UUID, name: str, q: str, by: str, at: date
     name, q = " ".join(name.replace("\0", "").split()), q.replace("\0", "")
     if not 0 < len(name) <= LONGEST_NAME:
         raise InvalidRequest(f"name: expected 1 to {LONGEST_NAME} characters.", field="name")
+    # For its faults alone: a view that cannot be read would fail whenever it is opened.
     read_query(q, at=at)
     mine = SavedView.objects.filter(user=user, project_id=project)
+    # One that replaces another is not one more.
     if mine.exclude(name=name).count() >= MOST_VIEWS:
         raise InvalidRequest(f"At most {MOST_VIEWS} views; remove one first.", field="name")
     try:

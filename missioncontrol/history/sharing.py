@@ -90,6 +90,7 @@ def share(
     if decision and not Decision.objects.filter(pk=decision, run__project=project_id).exists():
         raise NotFound("The card")
     token = new_token("")
+    # Under the project's lock: two at once cannot both be the last that there is room for.
     with journal.holding_project(project_id):
         if shares(projects=[project_id], at=at).count() >= MOST_OPEN:
             raise InvalidRequest(f"At most {MOST_OPEN} links at once; revoke some.", field="run")
@@ -176,10 +177,12 @@ def _live(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
 
 def _shown(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
     """Leave the links whose maker may act, in a project that goes on, and whose run has words."""
+    # Asked at each visit: who lost their role, or their second factor, shares nothing any more.
     may = ways.open_memberships().filter(
         user=OuterRef("made_by"), project=OuterRef("project"), role__in=MAY_SHARE
     )
     found = _live(found, at).filter(Exists(may), made_by__is_active=True, project__archived_at=None)
+    # A run whose words were erased is shown by no link, not even its figures.
     return found.exclude(Q(run__name=ERASED) | Q(decision__run__name=ERASED))
 
 
@@ -230,20 +233,21 @@ def _of_card(card: Decision, t: SharedTexts, language: str) -> Story:
     )
 
 
-def _of_costs(project: Project, told: CostAccount, t: SharedTexts) -> Story:
+def _of_costs(project: Project, costs: CostAccount, t: SharedTexts) -> Story:
     days = [  # of the week: the account's trend begins before it
-        float(day.total_usd) for day in told.days if told.first_day <= day.day <= told.last_day
+        float(day.total_usd) for day in costs.days if costs.first_day <= day.day <= costs.last_day
     ]
+    # Never 0, which the heights are divided by.
     highest = max([*days, 0.01])
-    first = date.fromisoformat(told.first_day)
+    first = date.fromisoformat(costs.first_day)
     return Story(
         above=f"{project.name} · {t.week.format(day=first.strftime(t.day))}",
-        title=f"${told.spent.total_usd:,.2f}",
+        title=f"${costs.spent.total_usd:,.2f}",
         text="",
         figures=(
-            (t.runs, str(told.spent.runs)),
-            (t.loops, str(told.spent.loops)),
-            (t.before, f"${told.before.total_usd:,.2f}"),
+            (t.runs, str(costs.spent.runs)),
+            (t.loops, str(costs.spent.loops)),
+            (t.before, f"${costs.before.total_usd:,.2f}"),
         ),
         bars=tuple((spent / highest, True) for spent in days),
         of_bars=t.days,

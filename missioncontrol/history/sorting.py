@@ -31,12 +31,14 @@ _LOOP_CARDS = (
         cost=Cast(NullIf(KeyTextTransform("cost_usd", "evidence"), Value("null")), FloatField())
     )
 )
+# As floats: for an order that is enough, and SQLite sums nothing else.
 _LOOP_COSTS = Subquery(
     _LOOP_CARDS.values("run").annotate(sum=Sum("cost")).values("sum"), output_field=FloatField()
 )
 
 SORTS: dict[str, tuple[Any, Any]] = {
     "status": (F("status"), str),
+    # In small letters: SQLite, and PostgreSQL in some locales, puts all capitals first.
     "name": (Lower("name"), str),
     "agent": (Lower("agent"), str),
     # A run without a score comes after all others: the databases put NULL at different ends.
@@ -64,6 +66,7 @@ def sort_runs(found: QuerySet[Run], sort: str, *, cursor: str | None = None) -> 
         try:
             text, last_id = json.loads(cursor)
             value, run_id = read(text), UUID(last_id)
+        # A cursor comes back from a client: it may be of another column, or no JSON at all.
         except (ValueError, TypeError, AttributeError, InvalidOperation):
             refused = "cursor: expected one that `next` gave."
             raise InvalidRequest(refused, field="cursor") from None

@@ -19,6 +19,7 @@ from django.db.models import (
     Max,
     Min,
     Q,
+    QuerySet,
     Sum,
     TextField,
     Value,
@@ -35,7 +36,7 @@ from missioncontrol.history.finding import NO_CARD, whys_of
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.selectors import dollars
 from missioncontrol.runs.timeline import place_moments
-from missioncontrol.runs.work import tell_details
+from missioncontrol.runs.work import Details, tell_details
 from missioncontrol.wire.history import CallCount, RunSummary, SaidRow, Work
 
 DETAIL_TURNS = 3_000
@@ -54,10 +55,11 @@ RAN = Q(tool__isnull=False, phase="done", skipped=False)
 def summarize(run: Run) -> RunSummary:
     """Say what a run was asked, what it did in all and in its last hour, and why it stands."""
     spoken = Turn.objects.filter(run=run, role=Role.USER).exclude(content=None)
-    spoken = spoken.annotate(said=Left("content", LONGEST_SAID + 1)).only("seq")
+    spoken = spoken.annotate(opening=Left("content", LONGEST_SAID + 1)).only("seq")
+    # Only among the first and the last turns: a run may have a million.
     first = spoken.filter(seq__lt=ASKED_WITHIN).order_by("seq").first()
     last = spoken.filter(seq__gt=run.meters.last_seq - DETAIL_TURNS).order_by("-seq").first()
-    asked = _said(first) if first else None
+    asked = _quote(first) if first else None
     if run.goal:
         # The goal is what counts; it leads to a turn only where it was said there.
         is_said = asked is not None and asked.text == _cut(run.goal)
@@ -69,15 +71,15 @@ def summarize(run: Run) -> RunSummary:
     return RunSummary(
         run=run.id,
         asked=asked,
-        last_asked=_said(last) if last and is_new else None,
+        last_asked=_quote(last) if last and is_new else None,
         whole=_work(run, 0),
         last_hour=_work(run, within) if within > 0 else None,
         why=whys_of([run]).get(run.id, NO_CARD),
     )
 
 
-def _said(turn: Any) -> SaidRow:
-    return SaidRow(text=_cut(turn.said), seq=turn.seq)
+def _quote(turn: Any) -> SaidRow:
+    return SaidRow(text=_cut(turn.opening), seq=turn.seq)
 
 
 def _cut(text: str) -> str:
@@ -101,27 +103,7 @@ def _work(run: Run, from_seq: int) -> Work | None:
     if not groups:
         return None
     details_from = max(from_seq, run.meters.last_seq + 1 - DETAIL_TURNS)
-    # Calls that may have changed something, oldest first, of long texts both ends.
-    ends = {f"{name}_ends": _ends(name) for name in ("result", "error")}
-    telling = (
-        turns.filter(RAN, seq__gte=details_from, action_class__in=TELLING)
-        .order_by("seq")
-        .annotate(path=_first_named(PATH_ARGUMENTS), command=_first_named(COMMANDS), **ends)
-        .values("seq", "tool", "action_class", "files", "path", "command", *ends)
-    )
-    details = tell_details(
-        GuardTurn(
-            role=Role.ASSISTANT,
-            tool=one["tool"],
-            action_class=one["action_class"],
-            seq=one["seq"],
-            args={name: one[name] for name in ("path", "command") if one[name]},
-            files=tuple(one["files"]),
-            result=one["result_ends"],
-            error=one["error_ends"],
-        )
-        for one in telling.iterator(chunk_size=500)
-    )
+    details = _read_details(turns.filter(seq__gte=details_from))
     calls = [
         CallCount(
             kind=one["action_class"], count=one["ran"], failed=one["failed"], last_seq=one["last"]
@@ -135,6 +117,7 @@ def _work(run: Run, from_seq: int) -> Work | None:
         to_seq=run.meters.last_seq,
         since=min(one["since"] for one in groups),
         calls=tuple(sorted(calls, key=lambda call: (-call.count, call.kind))),
+        # Of the whole run the meter: calls that belong to no turn are in it too.
         cost_usd=dollars(spent) if from_seq else run.meters.cost_usd,
         details_from_seq=details_from,
         files=details.files,
@@ -142,6 +125,37 @@ def _work(run: Run, from_seq: int) -> Work | None:
         tests=details.tests,
         commits=details.commits,
         commit_count=details.commit_count,
+    )
+
+
+def _read_details(turns: QuerySet[Turn]) -> Details:
+    """Read files, tests and commits of the calls that may have changed something."""
+    ends: dict[str, Case] = {}
+    for name in ("result", "error"):
+        # Of long texts both ends: a failure says so at its start or in its last lines.
+        cut = Concat(Left(name, END), Value("\n"), Right(name, END))
+        is_long = GreaterThan(Length(name), 2 * END)
+        ends[f"{name}_ends"] = Case(
+            When(is_long, then=cut), default=F(name), output_field=TextField()
+        )
+    telling = (
+        turns.filter(RAN, action_class__in=TELLING)
+        .order_by("seq")
+        .annotate(path=_first_named(PATH_ARGUMENTS), command=_first_named(COMMANDS), **ends)
+        .values("seq", "tool", "action_class", "files", "path", "command", *ends)
+    )
+    return tell_details(
+        GuardTurn(
+            role=Role.ASSISTANT,
+            tool=one["tool"],
+            action_class=one["action_class"],
+            seq=one["seq"],
+            args={name: one[name] for name in ("path", "command") if one[name]},
+            files=tuple(one["files"]),
+            result=one["result_ends"],
+            error=one["error_ends"],
+        )
+        for one in telling.iterator(chunk_size=500)
     )
 
 
@@ -158,10 +172,3 @@ class _Named(Func):
 
 def _first_named(names: Sequence[str]) -> Left:
     return Left(Coalesce(*(_Named("args", name=name) for name in names)), LONGEST_ARG)
-
-
-def _ends(name: str) -> Case:
-    """A failure says so at its start or in its last lines."""
-    cut = Concat(Left(name, END), Value("\n"), Right(name, END))
-    is_long = GreaterThan(Length(name), 2 * END)
-    return Case(When(is_long, then=cut), default=F(name), output_field=TextField())

@@ -15,9 +15,11 @@ BUSY_S = 0.25
 """Of every second, at most; the worker is there to detect."""
 
 
+# Of this process: each worker remembers how far it has looked itself.
 _news = News()
 
 
+# Not late: one that is lost is made up for by the next, a second later.
 @shared_task(ignore_result=True, acks_late=False)
 def index() -> None:
     """Index what came since; every second."""

@@ -34,23 +34,24 @@ def run_texts(run: Run) -> Iterator[Field]:
 
 def texts_beside(runs: Collection[Run]) -> dict[UUID, list[Field]]:
     """Read what was said about runs in their cards, messages and interventions."""
-    said: dict[UUID, list[Field]] = defaultdict(list)
+    found: dict[UUID, list[Field]] = defaultdict(list)
     # One query a table for all the runs: indexing takes 32 of them at a time.
     cards = Decision.objects.filter(run__in=runs).order_by("id")
     for run, evidence, verdict in cards.values_list("run_id", "evidence", "verdict"):
         ruling = verdict or {}
         judge = "\n".join(filter(None, [ruling.get("reason"), ruling.get("fix")]))
-        said[run] += [("reason", evidence.get("summary") or ""), ("judge", judge)]
+        found[run] += [("reason", evidence.get("summary") or ""), ("judge", judge)]
     messages = Message.objects.filter(run__in=runs).order_by("id")
     for run, text in messages.values_list("run_id", "text"):
-        said[run].append(("message", text))
+        found[run].append(("message", text))
     made = Intervention.objects.filter(run__in=runs).order_by("id")
     for run, message in made.values_list("run_id", "message"):
-        said[run].append(("reason", message or ""))
-    return said
+        found[run].append(("reason", message or ""))
+    return found
 
 
 def _about(run: Run, beside: Iterable[Field]) -> Iterator[Field]:
+    # In the order in which a match is shown: what a run is before why it stands.
     yield "name", run.name
     yield "goal", run.goal
     yield "agent", run.agent

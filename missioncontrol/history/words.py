@@ -20,6 +20,7 @@ TOOL, AGENT = "\u00a7", "\u00b6"
 """Signs before a tag; no word holds one."""
 
 _PLAIN = re.compile(r"[a-z0-9]+")
+# Kana, CJK and Hangul: written without blanks, each sign is a word of its own.
 _ANY = re.compile(
     "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]|[^\\W_\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
 )
@@ -82,5 +83,6 @@ def texts_in(value: Any, *, deepest: int = 20) -> Iterator[str]:
     elif isinstance(value, list | tuple) and deepest:
         for part in value:
             yield from texts_in(part, deepest=deepest - 1)
+    # Not `True`: it would be found in every run.
     elif value is not None and not isinstance(value, bool | dict | list | tuple):
         yield str(value)

@@ -31,6 +31,7 @@ class Audience:
     pause = staticmethod(wait_for_event)
 
     def __init__(self) -> None:
+        # A dict for its order: who came first is told first.
         self.sockets: dict[Hear, None] = {}
         self._events: list[str] = []
         self._meters: dict[str, dict[str, Any]] = {}
@@ -46,7 +47,7 @@ class Audience:
                 # Processes publish apart: those of an earlier commit may come after a later
                 # one's. Both carry the newest points of the tape, which overlap.
                 before, newest = sorted(
-                    (before, meters), key=lambda told: (told["turns"], told["judged_turns"])
+                    (before, meters), key=lambda row: (row["turns"], row["judged_turns"])
                 )
                 overlap = before["judged_turns"] - (newest["judged_turns"] - len(newest["tape"]))
                 kept = before["tape"][: max(0, len(before["tape"]) - max(0, overlap))]

@@ -26,6 +26,7 @@ from missioncontrol.wire.frames import Snapshot
 
 logger = logging.getLogger(__name__)
 
+# A session that ran out tells nobody: it has to be looked at.
 CHECKED_EVERY_S = 15.0
 LOOK_AGAIN_S = 1.0
 """After a look that failed."""
@@ -79,6 +80,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             self.place = place
             self.group = await database_sync_to_async(self.group_of)(place, projects)
             self.mine = broadcast.person_channel(opener.user.pk)
+            # Joined before it is read: what is committed in between comes as an event.
             await audiences.join(self.group, self._hear)
             await subscriber.add(self.mine, self._hear_of_access, self._lose)
             self._missed = False  # what went by before is in the snapshot
@@ -111,6 +113,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         while True:
             await wait_for_event(self._doubted, CHECKED_EVERY_S)
             try:
+                # What the broker lost cannot be asked for: a new snapshot has it.
                 if self._missed:
                     await self.close(READ_ANEW)
                     return

@@ -8,6 +8,7 @@ from typing import Any
 from missioncontrol.live.consumers import NOT_YOURS, BoardConsumer, RunConsumer
 
 ADDRESSES = (
+    # With and without hyphens, as a UUID may be written.
     (re.compile(r"^/ws/projects/(?P<id>[0-9a-f-]{32,36})/$"), BoardConsumer.as_asgi()),
     (re.compile(r"^/ws/runs/(?P<id>[0-9a-f-]{32,36})/$"), RunConsumer.as_asgi()),
 )

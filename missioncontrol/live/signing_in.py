@@ -47,6 +47,7 @@ def opener_of(scope: dict[str, Any]) -> Opener | None:
         ours.add(f"{public.scheme}://{public.netloc}")
     if headers.get("origin") not in ours:
         return None
+    # Over HTTPS it has another name, which no neighbouring host can set.
     name = origin.cookie_name(settings.SESSION_COOKIE_NAME, scheme)
     user = sessions.person_of(headers.get("cookie", ""), name)
     return Opener(user=user) if user else None

@@ -45,6 +45,7 @@ CHATS: dict[str, Kind] = {
         "(https://discord.com/api/webhooks/…)",
         pasted=(
             (
+                # The latter was Discord's host until 2020: old web hooks still bear it.
                 r"https://(?:discord|discordapp)\.com/api/webhooks/(\d+)/([\w-]+)/?",
                 r"discord://\1/\2",
             ),
@@ -80,6 +81,7 @@ CHATS: dict[str, Kind] = {
     ),
 }
 KINDS = (*CHATS, "webhook")
+# The rest of these addresses is one secret: of them a host is all that may be shown.
 PLACES = {"discord": "discord.com", "slack": "hooks.slack.com"}
 ALWAYS = {
     "discord": "flags=4",  # no preview of whatever a text links to
@@ -102,6 +104,7 @@ def read_address(kind: str, text: str) -> str:
         raise _wrong(f"at most {LONGEST_ADDRESS} characters")
     if kind == "webhook":
         try:
+            # To say so at once: each call looks again, for a name may lead elsewhere by then.
             outbound.check_url(given, private_hosts=settings.NOTIFY_HOSTS)
         except outbound.Unsendable as wrong:
             raise InvalidRequest(f"address: {wrong}.", field="address") from None
@@ -124,6 +127,7 @@ def service_of(kind: str, address: str, *, link: str | None = None) -> Any:
     module, name = CHATS[kind].plugin.split(":")
     plugin = getattr(import_module(f"apprise.plugins.{module}"), name)
     read = plugin.parse_url(f"{address}{joint}{extra}" if extra else address)
+    # Not at the top: it loads what most processes never send by.
     from apprise import AppriseAsset
 
     # No file on disk, no picture of theirs, and no redirect: it could lead inside.
@@ -154,6 +158,7 @@ def shown(kind: str, address: str) -> str:
     if kind == "email":
         return _listed([full for _, full in service.targets])
     if kind == "telegram":
+        # Who knows a chat's number can do nothing there without the bot's token.
         return f"chat {_listed([str(chat) for chat, *_ in service.targets])}"
     return f"{destination(kind, service)[0]}/{_listed(service.topics)}"
 
@@ -199,6 +204,7 @@ def destination(name: str, service: Any) -> tuple[str, int | None, bool]:
     """Return the host and port a service calls, and whether it does so in the clear."""
     if name == "email":
         return service.smtp_host or service.host, service.port, service.secure_mode == "insecure"
+    # Apprise's word for an address that names a topic and no host.
     if service.mode == "cloud":
         return "ntfy.sh", 443, False
     return service.host, service.port, not service.secure

@@ -15,6 +15,7 @@ from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.runs import journal
 from missioncontrol.sealing import seal
 
+# Each card makes a delivery for every one of them.
 MOST_CHANNELS = 50
 LONGEST_NAME = 100
 LONGEST_STEP = 24 * 60
@@ -40,6 +41,7 @@ def add_channel(
         project_id=project,
         kind=kind,
         name=_read_name(name),
+        # Sealed: an address is all that its service asks for before it takes a message.
         address=seal(addresses.read_address(kind, address)),
         created_by=by,
         created_at=at,
@@ -50,7 +52,7 @@ def add_channel(
         if Channel.objects.filter(project_id=project).count() >= MOST_CHANNELS:
             raise InvalidRequest(f"A project has at most {MOST_CHANNELS} channels.")
         channel.save(force_insert=True)
-        _record(channel, before=None, after=_told(channel), by=by, at=at)
+        _record(channel, before=None, after=_audit_fields(channel), by=by, at=at)
     return channel
 
 
@@ -60,7 +62,8 @@ def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: da
     Raises:
         InvalidRequest: says which field is wrong and what was expected.
     """
-    before = _told(channel)
+    # Before anything is applied: the row itself is changed.
+    before = _audit_fields(channel)
     address = changes.pop("address", None)
     if address is not None:
         channel.address = seal(addresses.read_address(channel.kind, address))
@@ -70,7 +73,7 @@ def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: da
     with transaction.atomic():
         channel.save(update_fields=["address", "name", *RULES])
         # The chain tells that it is another one, never which.
-        after = _told(channel) | ({"address": "another one"} if address is not None else {})
+        after = _audit_fields(channel) | ({"address": "another one"} if address is not None else {})
         if after != before:
             _record(channel, before=before, after=after, by=by, at=at)
     return channel
@@ -79,7 +82,7 @@ def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: da
 @transaction.atomic
 def remove_channel(channel: Channel, *, by: str, at: datetime) -> None:
     """Remove a channel; what it was to be told still is skipped, what it was told stays."""
-    _record(channel, before=_told(channel), after=None, by=by, at=at)
+    _record(channel, before=_audit_fields(channel), after=None, by=by, at=at)
     channel.delete()
 
 
@@ -119,8 +122,8 @@ RULES = (
 
 def _apply(channel: Channel, rules: dict[str, Any]) -> None:
     if "hears" in rules:
-        for heard in rows.HEARD:
-            setattr(channel, f"hears_{heard}", heard in rules["hears"])
+        for topic in rows.HEARD:
+            setattr(channel, f"hears_{topic}", topic in rules["hears"])
     if "enabled" in rules:
         channel.enabled = rules["enabled"]
     if "step_minutes" in rules:
@@ -135,18 +138,20 @@ def _apply(channel: Channel, rules: dict[str, Any]) -> None:
     for name in ("quiet_from", "quiet_to"):
         if name in rules:
             setattr(channel, name, quiet.read_clock(rules[name], field=name))
+    # Once both are applied: a change may name one end alone.
     if (channel.quiet_from is None) != (channel.quiet_to is None):
         raise InvalidRequest("quiet_from, quiet_to: expected both, or neither.", field="quiet_from")
 
 
 def _read_name(text: str) -> str:
+    # A name stands in one line of the chain and of a delivery.
     name = " ".join(text.split())
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise InvalidRequest(f"name: expected 1 to {LONGEST_NAME} characters.", field="name")
     return name
 
 
-def _told(channel: Channel) -> dict[str, Any]:
+def _audit_fields(channel: Channel) -> dict[str, Any]:
     """Return what the chain may say of a channel."""
     return {
         "name": channel.name,
@@ -156,7 +161,7 @@ def _told(channel: Channel) -> dict[str, Any]:
         "language": channel.language,
         "quiet_from": str(channel.quiet_from or ""),
         "quiet_to": str(channel.quiet_to or ""),
-        "hears": [heard for heard in rows.HEARD if getattr(channel, f"hears_{heard}")],
+        "hears": [topic for topic in rows.HEARD if getattr(channel, f"hears_{topic}")],
     }
 
 

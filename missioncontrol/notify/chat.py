@@ -23,6 +23,7 @@ LONGEST_CALL_S = 40.0
 """Less than a lease: nobody else takes a delivery that is still on its way."""
 UNSEEN = "\u200b"
 DISCORD_MARKS = re.compile(r"([\\*_~`|>\[\]()#<-])")
+# A status reaches us in apprise's log alone: its results only tell that a call failed.
 SAID_STATUS = re.compile(r"error=(\d{3})\b")
 
 
@@ -31,9 +32,9 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     from apprise import Apprise, NotifyFormat
 
     channel: Any = delivery.channel
-    told = content.read(delivery.notice.content, language=channel.language)
+    message = content.read(delivery.notice.content, language=channel.language)
     t = texts_in(channel.language)
-    words = wording.words_of(told, t, step_minutes=delivery.step_minutes, at=at)
+    words = wording.words_of(message, t, step_minutes=delivery.step_minutes, at=at)
     where = link(words.path)
     service = addresses.service_of(channel.kind, unseal(channel.address), link=where)
     if service is None:
@@ -45,10 +46,12 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
             outbound.check_host(host, port, private_hosts=settings.NOTIFY_HOSTS)
     except outbound.Unsendable as refused:
         return Outcome(failure=str(refused))
+    # Apprise opens its connections by itself: they are watched, not made by us.
     with outbound.only_public(private_hosts=settings.NOTIFY_HOSTS) as watch:
         text = body_of(channel.kind, words, t, where)
-        if channel.kind == "email" and isinstance(told, content.Told) and told.html:
-            return letter.send(service, subject=words.title, text=text, html=told.html)
+        # Apprise would make a text of its own of the page.
+        if channel.kind == "email" and isinstance(message, content.Announcement) and message.html:
+            return letter.send(service, subject=words.title, text=text, html=message.html)
         carrier = Apprise()
         carrier.add(service)
         result = carrier.notify(
@@ -85,6 +88,7 @@ def literal(kind: str, text: str) -> str:
     text = text.replace("://", f":/{UNSEEN}/")
     if kind == "discord":
         text = DISCORD_MARKS.sub(r"\\\1", text)
+    # Elsewhere an @ calls whoever is named behind it; in a letter it is part of an address.
     return text if kind in {"email", "ntfy"} else text.replace("@", f"@{UNSEEN}")
 
 
@@ -96,7 +100,7 @@ def _outcome(result: Any) -> Outcome:
         return SENT
     if result.status == AppriseResultStatus.TIMEOUT:
         return Outcome(failure=f"it took longer than {LONGEST_CALL_S:g} s")
-    said = " ".join(str(line) for line in result.logs())
-    if found := SAID_STATUS.search(said):
+    log = " ".join(str(line) for line in result.logs())
+    if found := SAID_STATUS.search(log):
         return of_status(int(found[1]))
     return Outcome(failure="it could not be reached, or refused the message")

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 Problem = Literal["none", "form", "local"]
 MAIL = re.compile(r"mailto:[^@\s<>,?]+@([^@\s<>,?/]+)")
+# Top names that lead nowhere out there: RFC 2606, 6762 and 7686, and what routers at home use.
 LOCAL = frozenset(
     {
         "localhost",
@@ -32,6 +33,7 @@ LOCAL = frozenset(
         "onion",
     }
 )
+# Reserved for documentation (RFC 2606, 3).
 EXAMPLES = frozenset({"example.com", "example.org", "example.net"})
 
 
@@ -75,6 +77,7 @@ def problem_of(subject: str) -> Problem | None:
     try:
         is_out_there = ipaddress.ip_address(host).is_global
     except ValueError:
+        # A trailing dot means the same host.
         labels = host.rstrip(".").split(".")
         is_example = ".".join(labels[-2:]) in EXAMPLES
         is_out_there = len(labels) > 1 and labels[-1] not in LOCAL and not is_example

@@ -26,6 +26,8 @@ LONGEST_TEXT = 500
 LONGEST_CALL = 120
 SAYS_NOTHING_MORE = frozenset({"description", "timeout"})
 """What a command is given besides, and what it does does not hang on."""
+# Controls, signs of no width, and those that turn the reading direction. Line breaks are not
+# among them: they become blanks with the rest of the white space.
 UNSEEN = re.compile(
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e"
     r"\u2060-\u206f\ufeff]"
@@ -72,7 +74,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Translation:
     """The same in another language."""
 
     title: str
@@ -82,7 +84,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Announcement:
     """Something to know, which asks nothing: a ceiling that nears, a report, a test."""
 
     form: Literal["told"] = "told"
@@ -96,16 +98,17 @@ class Told:
     """Where it is shown, on this site."""
     data: dict[str, Any] | None = None
     """For a program to read."""
-    others: dict[str, Said] = field(default_factory=dict)
+    others: dict[str, Translation] = field(default_factory=dict)
     """By language; what stands above is English."""
 
 
-Content = Annotated[Card | Told, Field(discriminator="form")]
-_contents: TypeAdapter[Card | Told] = TypeAdapter(Content)
+Content = Annotated[Card | Announcement, Field(discriminator="form")]
+_contents: TypeAdapter[Card | Announcement] = TypeAdapter(Content)
 
 
 def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
     """Return what people are told of a card; texts an agent had a hand in are masked."""
+    # A judge quotes what it read, and that may hold a secret.
     fix = redact(row.verdict.fix) if row.verdict and row.verdict.fix else None
     asks, line = row.evidence.asks, ""
     is_whole = False
@@ -113,8 +116,8 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
         line = bounded(asks.text, LONGEST_CALL)
         # Nobody allows on a lock screen what does not stand there: a detail that the line leaves
         # out could be what makes the call harmful.
-        said_all = not asks.cut and asks.details.keys() <= SAYS_NOTHING_MORE
-        is_whole = said_all and bool(line) and line == asks.text
+        is_complete = not asks.cut and asks.details.keys() <= SAYS_NOTHING_MORE
+        is_whole = is_complete and bool(line) and line == asks.text
     meters = rows.meters(run, new_points=0, at=at)
     return Card(
         decision=row.id,
@@ -156,32 +159,43 @@ def bounded(text: str, most: int) -> str:
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
-def kept(content: Card | Told) -> dict[str, Any]:
+def kept(content: Card | Announcement) -> dict[str, Any]:
     """Return content as JSON to keep."""
     dumped: dict[str, Any] = _contents.dump_python(content, mode="json")
     return dumped
 
 
-def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Told:
+def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Announcement:
     """Return content that was kept; what was told, in a language."""
-    told = _contents.validate_python(content)
-    if not isinstance(told, Told):
-        return told
+    message = _contents.validate_python(content)
+    if not isinstance(message, Announcement):
+        return message
     # None: English, or kept before that language was spoken here.
-    said = told.others.get(language_of(language))
-    if said is None:
-        return replace(told, others={})
+    translation = message.others.get(language_of(language))
+    if translation is None:
+        return replace(message, others={})
     return replace(
-        told, title=said.title, body=said.body, detail=said.detail, html=said.html, others={}
+        message,
+        title=translation.title,
+        body=translation.body,
+        detail=translation.detail,
+        html=translation.html,
+        others={},
     )
 
 
-def in_every_language(say: Callable[[Texts], Told]) -> Told:
+def in_every_language(say: Callable[[Texts], Announcement]) -> Announcement:
     """Return what is told, said in each of our languages; `say` writes it in one."""
-    said = {language: say(texts) for language, texts in CATALOGUES.items()}
+    # In all of them, for whoever is told may choose another before it is sent.
+    by_language = {language: say(texts) for language, texts in CATALOGUES.items()}
     others = {
-        language: Said(title=told.title, body=told.body, detail=told.detail, html=told.html)
-        for language, told in said.items()
+        language: Translation(
+            title=announcement.title,
+            body=announcement.body,
+            detail=announcement.detail,
+            html=announcement.html,
+        )
+        for language, announcement in by_language.items()
         if language != SOURCE
     }
-    return replace(said[SOURCE], others=others)
+    return replace(by_language[SOURCE], others=others)

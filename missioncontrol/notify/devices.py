@@ -24,6 +24,7 @@ from missioncontrol.notify.web_push import raw
 from missioncontrol.sealing import fingerprint, seal
 
 AUTH_BYTES = 16
+# What waits with an error is tried again: until then it has failed.
 FAILED = Q(status="failed") | Q(status="waiting", last_error__gt="")
 
 
@@ -44,21 +45,7 @@ def subscribe(
     Raises:
         InvalidRequest: the address may not be called, or a key cannot be read.
     """
-    # Of another key the push service would refuse each push with 403, and nobody would see it.
-    if vapid_key != vapid.public_key():
-        raise InvalidRequest("vapid_key: it is not this installation's.", field="vapid_key")
-    try:
-        outbound.check_url(endpoint, private_hosts=settings.NOTIFY_HOSTS)
-    except outbound.Unsendable as refused:
-        raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
-    try:
-        # Read now: a key that cannot be would fail at each push, unseen by whoever sent it.
-        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(p256dh))
-        is_long_enough = len(raw(auth)) == AUTH_BYTES
-    except ValueError:
-        is_long_enough = False
-    if not is_long_enough:
-        raise InvalidRequest("keys: they are not a push subscription's.", field="keys")
+    _check_subscription(endpoint=endpoint, p256dh=p256dh, auth=auth, vapid_key=vapid_key)
     zone = _zone(time_zone)
     before = Device.objects.filter(endpoint_digest=fingerprint(endpoint))
     # A stranger's, or signed out: it goes with what was chosen for it.
@@ -83,6 +70,7 @@ def subscribe(
         Device.objects.filter(endpoint_digest=fingerprint(endpoint)).exclude(pk=known.pk).delete()
         _write(known, {**kept, "endpoint_digest": fingerprint(endpoint)})
         return known
+    # By its address: two tabs of one browser may subscribe at once.
     device, _ = Device.objects.update_or_create(
         endpoint_digest=fingerprint(endpoint),
         defaults=kept,
@@ -122,8 +110,10 @@ class Tried:
 
 def last_tried(devices: list[Device]) -> dict[UUID, Tried]:
     """Return what came of each device's newest pushes."""
+    # What was never tried says nothing of the device.
     mine = Delivery.objects.filter(device=OuterRef("pk"), tries__gt=0).order_by("-id")
     newest = Device.objects.filter(pk__in=[device.pk for device in devices]).annotate(
+        # The newest by subqueries: a device may have been told thousands of things.
         sent=Subquery(mine.filter(status="sent").values("sent_at")[:1]),
         failed=Subquery(mine.filter(FAILED).values("created_at")[:1]),
         error=Subquery(mine.filter(FAILED).values("last_error")[:1]),
@@ -137,6 +127,24 @@ def last_tried(devices: list[Device]) -> dict[UUID, Tried]:
     return tried
 
 
+def _check_subscription(*, endpoint: str, p256dh: str, auth: str, vapid_key: str) -> None:
+    # Of another key the push service would refuse each push with 403, and nobody would see it.
+    if vapid_key != vapid.public_key():
+        raise InvalidRequest("vapid_key: it is not this installation's.", field="vapid_key")
+    try:
+        outbound.check_url(endpoint, private_hosts=settings.NOTIFY_HOSTS)
+    except outbound.Unsendable as refused:
+        raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
+    try:
+        # Read now: a key that cannot be would fail at each push, unseen by whoever sent it.
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(p256dh))
+        is_long_enough = len(raw(auth)) == AUTH_BYTES
+    except ValueError:
+        is_long_enough = False
+    if not is_long_enough:
+        raise InvalidRequest("keys: they are not a push subscription's.", field="keys")
+
+
 def _write(device: Device, changes: dict[str, Any]) -> None:
     for name, value in changes.items():
         setattr(device, name, value)
@@ -146,6 +154,7 @@ def _write(device: Device, changes: dict[str, Any]) -> None:
 def _zone(name: str) -> str:
     try:
         return str(ZoneInfo(name))
+    # OSError: a name such as `Europe` is a folder of the zones' files.
     except (KeyError, ValueError, OSError):
         raise InvalidRequest(
             f"time_zone: expected an IANA name such as Europe/Berlin, got {name!r}.",

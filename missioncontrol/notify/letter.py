@@ -54,6 +54,7 @@ def written(
     letter["From"] = Address(display_name=name or "Mission Control", addr_spec=sender)
     letter["To"] = ", ".join(everybody)
     if service.cc:
+        # Sorted: apprise keeps a set, and two letters of one channel would differ.
         letter["Cc"] = ", ".join(sorted(service.cc))
     letter["Date"] = formatdate()
     # Of the sender's own domain: an id of another is a mark of spam.

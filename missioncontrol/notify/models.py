@@ -18,6 +18,7 @@ class Device(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="devices"
     )
+    # Null once it was signed out: the row outlives its browser for one last push.
     browser = models.OneToOneField(
         Browser, null=True, on_delete=models.CASCADE, related_name="device"
     )
@@ -73,10 +74,11 @@ class Notice(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="notices")
     run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="notices")
+    # No foreign key: cards live in a room above this one.
     decision = models.UUIDField(null=True)
     what = models.CharField(max_length=8)
     subject = models.CharField(max_length=200)
-    content = models.JSONField(help_text="a notify.content.Card or Told")
+    content = models.JSONField(help_text="a notify.content.Card or Announcement")
     at = models.DateTimeField()
     settled_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=12, default="", help_text="how it was answered")
@@ -84,6 +86,7 @@ class Notice(models.Model):
 
     class Meta:
         constraints = [
+            # Whichever process notices a thing first tells of it; the others find that it was told.
             models.UniqueConstraint(fields=["project", "what", "subject"], name="one_notice")
         ]
         indexes = [models.Index(fields=["decision"], name="notice_of_decision")]
@@ -97,9 +100,11 @@ class Delivery(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id)
     notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="deliveries")
+    # Its notice's too: lists of a project's deliveries filter by it without a join.
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="deliveries")
     what = models.CharField(max_length=10, help_text="the notice's, or withdrawal")
     kind = models.CharField(max_length=8, help_text="push, or the channel's")
+    # A copy: what was told is still read when its target is gone.
     target = models.CharField(max_length=100, help_text="the device's or channel's name then")
     # What was told stays when its target goes.
     device = models.ForeignKey(

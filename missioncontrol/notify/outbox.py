@@ -29,6 +29,7 @@ from missioncontrol.wire.events import NoticeFailed, NoticeSent
 MOST_AT_ONCE = 64
 BEHIND = timedelta(seconds=2)
 """How much later a sign-out is looked at again that waits for another push."""
+# What people were told is on record; that a notification was taken away again is not.
 JOURNALLED = frozenset({"decision", "warning", "budget", "report", "test"})
 
 
@@ -67,6 +68,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
     )
     if delivery is None or _stands_down(delivery, at=at):
         return
+    # Its last try was counted and never settled: whoever made it died.
     if delivery.tries >= retries.MOST_TRIES:
         gave_up = Outcome(failure="nothing came of its last try", is_final=True)
         settle(delivery, gave_up, at=at)
@@ -104,11 +106,12 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
             )
         if not is_mine:
             return
-        told = {"channel": delivery.kind, "decision": delivery.notice.decision}
+        fields = {"channel": delivery.kind, "decision": delivery.notice.decision}
         if outcome.failure is not None and delivery.what in JOURNALLED:
-            record(NoticeFailed, **told, reason=outcome.failure)
+            record(NoticeFailed, **fields, reason=outcome.failure)
         elif delivery.what in JOURNALLED:
-            record(NoticeSent, **told)
+            record(NoticeSent, **fields)
+        # A device that was signed out goes once its last push was taken, or failed for good.
         is_over = outcome.is_gone or delivery.what == "sign_out"
         if is_over and delivery.device_id is not None:
             Device.objects.filter(pk=delivery.device_id).delete()
@@ -203,10 +206,11 @@ def _transaction_for(delivery: Delivery, *, at: datetime) -> Iterator[Callable[.
     Lends what appends an event to the run's chain, or to its project's.
     """
     run_id = delivery.notice.run_id
+    # Reports and tests are of no run: the project's own chain has them.
     if run_id is None:
         project = delivery.project_id
         with transaction.atomic():
             yield partial(journal.record_for_project, project, by="guard", at=at)
     else:
         with journal.writing([run_id], at=at) as tx:
-            yield lambda event, **told: tx.record(tx.run(run_id), event, by="guard", **told)
+            yield lambda event, **fields: tx.record(tx.run(run_id), event, by="guard", **fields)

@@ -17,6 +17,7 @@ class Outcome:
 
 
 SENT = Outcome()
+# Not 408, 425, 429 and 5xx: those may pass.
 FINAL_STATUSES = frozenset({400, 401, 403, 404, 405, 410, 413})
 
 

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from missioncontrol.notify import wording
-from missioncontrol.notify.content import Card, Told
+from missioncontrol.notify.content import Announcement, Card
 from missioncontrol.notify.texts import Texts
 from missioncontrol.wire.decisions import PERMISSION
 
@@ -44,6 +44,7 @@ def of_card(
         "language": t.language,
         "tag": str(card.decision),
         "title": words.title,
+        # Without details: whoever looks at a lock screen reads the run's name at most.
         "body": words.body if details else "",
         "path": words.path,
         "run": str(card.run),
@@ -59,48 +60,56 @@ def of_card(
         left_s = int((card.expires_at - at).total_seconds())
         # A minute at least: a TTL of 0 is dropped where the phone sleeps.
         ttl_s = min(LONGEST_TTL_S, max(60, left_s))
+    # High: else a phone that sleeps is told when it next wakes, and an agent waits meanwhile.
     return Push(payload=payload, ttl_s=ttl_s, urgency="high", topic=card.decision.hex)
 
 
 def of_withdrawal(card: Card, t: Texts, *, outcome: str, by: str, open_cards: int) -> Push:
     """Say that a card was answered: its notification goes."""
-    said = t.deeds[outcome].format(by=by) if outcome in t.deeds else t.by_itself.get(outcome, "")
+    text = (
+        t.by_person[outcome].format(by=by)
+        if outcome in t.by_person
+        else t.by_itself.get(outcome, "")
+    )
     payload = {
         "type": "withdrawn",
         "language": t.language,
         "tag": str(card.decision),
         "title": wording.titled(t.answered, card.run_name),
-        "body": said,
+        "body": text,
         "path": f"/runs/{card.run}",
         "open": open_cards,
     }
+    # The card's own topic: a push of it that still waits for the device is replaced unseen.
     return Push(payload=payload, ttl_s=3600, urgency="normal", topic=card.decision.hex)
 
 
-def of_sign_out(told: Told, t: Texts, *, topic: str) -> Push:
+def of_sign_out(announcement: Announcement, t: Texts, *, topic: str) -> Push:
     """Say that this device was signed out: whatever it shows of ours goes."""
     payload = {
         "type": "withdrawn",
         "everything": True,
         "language": t.language,
         "tag": topic,
-        "title": told.title,
-        "body": told.body,
-        "path": told.path,
+        "title": announcement.title,
+        "body": announcement.body,
+        "path": announcement.path,
         "open": 0,
     }
     return Push(payload=payload, ttl_s=SIGNED_OUT_TTL_S, urgency="high", topic=topic)
 
 
-def of_told(told: Told, t: Texts, *, topic: str, open_cards: int, details: bool) -> Push:
+def of_announcement(
+    announcement: Announcement, t: Texts, *, topic: str, open_cards: int, details: bool
+) -> Push:
     """Tell something that asks nothing."""
     payload = {
         "type": "told",
         "language": t.language,
         "tag": topic,
-        "title": told.title,
-        "body": told.body if details else "",
-        "path": told.path,
+        "title": announcement.title,
+        "body": announcement.body if details else "",
+        "path": announcement.path,
         "open": open_cards,
     }
     return Push(payload=payload, ttl_s=LONGEST_TTL_S, urgency="normal", topic=topic)
@@ -108,6 +117,7 @@ def of_told(told: Told, t: Texts, *, topic: str, open_cards: int, details: bool)
 
 def buttons_of(card: Card, t: Texts) -> list[Button]:
     """Return at most two answers. A fix is injected only from where it stands in full."""
+    # Asked of the very text that is shown: it is left out where there is no room.
     fix = wording.fix_in(card, t)
     stands = fix and fix in wording.words_of(card, t, at=card.opened_at).body
     if "inject" in card.actions and card.fix and stands:
@@ -126,6 +136,7 @@ def buttons_of(card: Card, t: Texts) -> list[Button]:
             in_dollars = card.unit == "usd"
             more = t.figures.round_money(step) if in_dollars else t.amount(str(step), card.unit)
             title = t.allow_more.format(amount=more)
+            # Dollars as text: JSON's numbers are floats.
             amount = {card.unit: f"{step:.2f}" if in_dollars else int(step)}
             buttons.append({"action": "allow_budget", "title": title, "amount": amount})
         if "terminate" in card.actions:
@@ -147,6 +158,7 @@ def budget_step(ceiling: Decimal, unit: str) -> Decimal:
     ['3', '0.75', '0.01']
     """
     half = ceiling / 2
+    # In whole dollars a small ceiling would be offered its double, or nothing.
     if unit == "usd" and half < 1:
         return max(CENT, half.quantize(CENT, ROUND_HALF_UP))
     return max(Decimal(1), half.quantize(Decimal(1), ROUND_HALF_UP))

@@ -17,6 +17,7 @@ def read_clock(text: str | None, *, field: str) -> time | None:
     if not text:
         return None
     try:
+        # To the minute, as the field shows it; a zone in it would contradict the target's own.
         return time.fromisoformat(text).replace(second=0, microsecond=0, tzinfo=None)
     except ValueError:
         raise InvalidRequest(
@@ -37,6 +38,7 @@ def end_of_quiet(
     local = at.astimezone(ZoneInfo(zone))
     clock = local.time()
     over_midnight = end < start
+    # `end` itself is no longer quiet: what was put off is due then.
     is_quiet = clock >= start or clock < end if over_midnight else start <= clock < end
     if not is_quiet:
         return None

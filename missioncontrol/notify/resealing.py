@@ -20,6 +20,7 @@ class Resealed:
 
 def reseal() -> Resealed:
     """Seal every address with today's secret, inside the caller's transaction."""
+    # Locked: what somebody enters meanwhile must not be overwritten by what was read before.
     sealed: list[tuple[Model, tuple[str, ...]]] = [
         *((row, ("address",)) for row in Channel.objects.select_for_update().order_by("pk")),
         *(
@@ -36,6 +37,7 @@ def reseal() -> Resealed:
             continue
         for name, text in plain.items():
             setattr(row, name, seal(text))
+        # The digest is made with the secret too: by the former one's a browser would not be found.
         if isinstance(row, Device):
             row.endpoint_digest = fingerprint(plain["endpoint"])
         row.save()

@@ -34,7 +34,7 @@ def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
         quiet_from=_clock(channel.quiet_from),
         quiet_to=_clock(channel.quiet_to),
         language=cast(Any, channel.language),
-        hears=tuple(heard for heard in HEARD if getattr(channel, f"hears_{heard}")),
+        hears=tuple(topic for topic in HEARD if getattr(channel, f"hears_{topic}")),
         created_by=channel.created_by,
         created_at=channel.created_at,
         last=delivery_row(last) if last else None,
@@ -44,8 +44,9 @@ def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
 def delivery_row(delivery: Delivery) -> DeliveryRow:
     """Show a delivery with its notice, and the notice's run."""
     notice = delivery.notice
-    told = content.read(notice.content, language=delivery.language)
+    message = content.read(notice.content, language=delivery.language)
     t = texts_in(delivery.language)
+    # As it read when it was sent, or will: a later step tells how long nobody answered.
     at = delivery.sent_at or delivery.due_at or delivery.created_at
     return DeliveryRow(
         id=delivery.id,
@@ -54,7 +55,7 @@ def delivery_row(delivery: Delivery) -> DeliveryRow:
         run_name=notice.run.name if notice.run else None,
         decision=notice.decision,
         what=cast(Any, delivery.what),
-        title=words_of(told, t, step_minutes=delivery.step_minutes, at=at).title,
+        title=words_of(message, t, step_minutes=delivery.step_minutes, at=at).title,
         kind=cast(Any, delivery.kind),
         target=delivery.target,
         channel=delivery.channel_id,

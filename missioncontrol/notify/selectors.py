@@ -39,17 +39,18 @@ def channels(*, projects: Collection[UUID]) -> list[ChannelRow]:
         .annotate(last=Subquery(newest))
         .order_by("step_minutes", "id")
     )
-    told = {
+    last_deliveries = {
         row.id: row
         for row in _with_notice(
             Delivery.objects.filter(pk__in=[channel.last for channel in found if channel.last])
         )
     }
-    return [rows.channel_row(channel, last=told.get(channel.last)) for channel in found]
+    return [rows.channel_row(channel, last=last_deliveries.get(channel.last)) for channel in found]
 
 
 def health(*, at: datetime) -> Health:
     """Count what became of deliveries, and tell how long the outbox is behind."""
+    # Settled ones have no `due_at`: nothing else needs to be left out.
     oldest = Delivery.objects.filter(due_at__lte=at).aggregate(due=Min("due_at"))["due"]
     by_status = Delivery.objects.order_by().values_list("status").annotate(Count("id"))
     return Health(

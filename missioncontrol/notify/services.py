@@ -33,7 +33,9 @@ DELIVER = "missioncontrol.notify.tasks.deliver"
 """By its name: the task's module imports us."""
 VERDICT_WAIT = timedelta(seconds=10)
 """How long a card is kept back for the judge, who may dismiss it or bring a fix."""
+# Viewers cannot answer: a card would only wake them.
 ANSWERERS = (Role.OWNER, Role.OPERATOR)
+# Who asked for a test waits for it; the others take away, and wake nobody.
 WHATEVER_THE_HOUR = frozenset({"test", "withdrawal", "sign_out"})
 HEARS = {"warning": "hears_decisions", "budget": "hears_budgets", "report": "hears_reports"}
 
@@ -42,20 +44,27 @@ def announce(row: DecisionRow, run: Run, *, at: datetime) -> None:
     """Tell people of a card that opened; once its judge has ruled, or is late."""
     card = content.card_of(row, run, at=at)
     notice = _new_notice(
-        run.project_id, "decision", subject=str(row.id), told=card, run=run, decision=row.id, at=at
+        run.project_id,
+        "decision",
+        subject=str(row.id),
+        message=card,
+        run=run,
+        decision=row.id,
+        at=at,
     )
     if notice is None:
         return
     # A push that is taken back at once has woken somebody for nothing.
     wait = VERDICT_WAIT if row.status == "judging" else timedelta(0)
+    # A card at a budget is both: a channel of either is told.
     hears = ["hears_decisions", "hears_budgets"] if row.kind == "budget" else ["hears_decisions"]
     _write(notice, channels=_channels(run.project_id, hears), at=at, wait=wait)
 
 
 def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
     """Take in the judge's ruling; who is told at once is told now."""
-    told = content.kept(content.card_of(row, run, at=at))
-    if not Notice.objects.filter(decision=row.id, settled_at=None).update(content=told):
+    updated = content.kept(content.card_of(row, run, at=at))
+    if not Notice.objects.filter(decision=row.id, settled_at=None).update(content=updated):
         return
     # Only those that wait for the ruling: later steps and quiet hours have times of their own.
     kept_back = Delivery.objects.filter(
@@ -85,14 +94,15 @@ def withdraw(decision: UUID, *, outcome: str, by: str, at: datetime) -> None:
     # Of two answers at once one settles it, and one set of withdrawals goes out.
     if not mine.update(settled_at=at, outcome=outcome, settled_by=by):
         return
-    told = Delivery.objects.filter(notice__decision=decision).exclude(what="withdrawal")
-    told.filter(status="waiting").update(status="withdrawn", due_at=None)
-    shown = told.filter(status="sent", device__isnull=False)
+    deliveries = Delivery.objects.filter(notice__decision=decision).exclude(what="withdrawal")
+    deliveries.filter(status="waiting").update(status="withdrawn", due_at=None)
+    shown = deliveries.filter(status="sent", device__isnull=False)
     take_away(shown.select_related("notice"), at=at)
 
 
 def silence(user: int, project: UUID, *, at: datetime) -> None:
     """Have a person's devices hear no more of a project, and take its open cards away."""
+    # Withdrawn, not deleted: the page still says what became of it.
     theirs = Delivery.objects.filter(device__user=user, project=project)
     waiting = theirs.filter(status="waiting").exclude(what__in=WHATEVER_THE_HOUR)
     waiting.update(status="withdrawn", due_at=None)
@@ -102,6 +112,7 @@ def silence(user: int, project: UUID, *, at: datetime) -> None:
 
 def take_away(shown: Iterable[Delivery], *, at: datetime) -> None:
     """Have devices take away what they show; once, whoever asks."""
+    # A push only: what stands in a chat or a letter cannot be taken back.
     rows = [
         Delivery(
             id=new_id(),
@@ -127,23 +138,30 @@ def warn(run: Run, *, kind: str, summary: str, at: datetime) -> None:
     The run only warns, or was over before its turns were told.
     """
     path, is_over = f"/runs/{run.id}", run.status in ENDED
-    told = content.in_every_language(
+    announcement = content.in_every_language(
         lambda t: wording.warned(
             t, summary, name=run.name, kind=kind, path=path, cost=_cost(run, t), is_over=is_over
         )
     )
     # The hour is part of the subject, and a subject is told once.
     hour = at.astimezone(UTC).strftime("%Y-%m-%dT%H")
-    tell(run.project_id, "warning", subject=f"{run.id}:{kind}:{hour}", told=told, at=at, run=run)
+    tell(
+        run.project_id,
+        "warning",
+        subject=f"{run.id}:{kind}:{hour}",
+        message=announcement,
+        at=at,
+        run=run,
+    )
 
 
 def ended(run: Run, *, summary: str, at: datetime) -> None:
     """Tell people that the policy ended a run at once, which asked nobody."""
     path = f"/runs/{run.id}"
-    told = content.in_every_language(
+    announcement = content.in_every_language(
         lambda t: wording.ended(t, summary, name=run.name, path=path, cost=_cost(run, t))
     )
-    tell(run.project_id, "warning", subject=f"{run.id}:ended", told=told, at=at, run=run)
+    tell(run.project_id, "warning", subject=f"{run.id}:ended", message=announcement, at=at, run=run)
 
 
 def _cost(run: Run, t: Texts) -> str:
@@ -156,14 +174,15 @@ def near_end(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:
     """Tell people that a ceiling nears its end; of a shared one once, whoever comes near."""
     scope = ceiling["scope"]
     burn = rows.meters(run, new_points=0, at=at).burn_usd_per_hour
+    # What is shared by runs is read on the page of costs, whichever of them came near.
     path = f"/runs/{run.id}" if scope in {"run", "tree"} else "/costs"
-    told = content.in_every_language(
+    announcement = content.in_every_language(
         lambda t: wording.nearing(t, run.name, ceiling, burn_usd_per_hour=burn, path=path)
     )
     # The ceiling is part of it: once raised, its end may near again.
     owner = run.id if scope == "run" else ceiling["whose"]
     subject = f"{scope}:{owner}:{ceiling['unit']}:{ceiling['ceiling']}"
-    tell(run.project_id, "budget", subject=subject, told=told, at=at, run=run)
+    tell(run.project_id, "budget", subject=subject, message=announcement, at=at, run=run)
 
 
 def tell(
@@ -171,7 +190,7 @@ def tell(
     what: str,
     *,
     subject: str,
-    told: content.Told,
+    message: content.Announcement,
     at: datetime,
     run: Run | None = None,
 ) -> Notice | None:
@@ -179,7 +198,7 @@ def tell(
 
     None: it was told before.
     """
-    notice = _new_notice(project, what, subject=subject, told=told, run=run, at=at)
+    notice = _new_notice(project, what, subject=subject, message=message, run=run, at=at)
     if notice is not None:
         _write(notice, channels=_channels(project, [HEARS[what]]), at=at)
     return notice
@@ -220,7 +239,7 @@ def _new_notice(
     what: str,
     *,
     subject: str,
-    told: content.Card | content.Told,
+    message: content.Card | content.Announcement,
     at: datetime,
     run: Run | None = None,
     decision: UUID | None = None,
@@ -234,7 +253,7 @@ def _new_notice(
             "id": new_id(),
             "run": run,
             "decision": decision,
-            "content": content.kept(told),
+            "content": content.kept(message),
             "at": at,
         },
     )
@@ -244,12 +263,12 @@ def _new_notice(
 def _test_notice(project: UUID, *, by: str, at: datetime) -> Notice:
     name = Project.objects.values_list("name", flat=True).get(pk=project)
     named = {"by": content.bounded(by, 100), "project": content.bounded(name, 100)}
-    said = content.in_every_language(
-        lambda t: content.Told(
+    announcement = content.in_every_language(
+        lambda t: content.Announcement(
             title=t.test_title, body=t.test_body.format(**named), path="/settings/channels"
         )
     )
-    made = _new_notice(project, "test", subject=str(new_id()), told=said, at=at)
+    made = _new_notice(project, "test", subject=str(new_id()), message=announcement, at=at)
     if made is None:
         raise AssertionError("a new id is new")
     return made
@@ -323,6 +342,7 @@ def enqueue_on_commit(due: list[Delivery]) -> None:
 
     def enqueue() -> None:
         try:
+            # No retry: the request would wait for the broker, and the sweeper looks anyway.
             app.send_task(DELIVER, args=(ids,), retry=False, ignore_result=True)
         except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
             logger.warning("queueing deliveries failed: %s", fault)

@@ -22,21 +22,23 @@ def send_to(devices: Iterable[Device], *, at: datetime) -> None:
 
     Called in the transaction that forgets their browsers, before it does.
     """
-    said = content.in_every_language(
-        lambda t: content.Told(title=t.signed_out_title, body=t.signed_out_body)
+    announcement = content.in_every_language(
+        lambda t: content.Announcement(title=t.signed_out_title, body=t.signed_out_body)
     )
     made: list[Delivery] = []
     for device in devices:
-        told = device.deliveries.filter(Q(status="sent") | Q(leased_until__gt=at)).order_by("-id")
-        project = told.values_list("project_id", flat=True).first()
+        # One that is under way counts: it may arrive after this was written.
+        shown = device.deliveries.filter(Q(status="sent") | Q(leased_until__gt=at)).order_by("-id")
+        project = shown.values_list("project_id", flat=True).first()
         if project is None:  # it was told nothing, nor is being told now: it shows none of ours
             device.delete()
             continue
+        # Before the browser is forgotten, which would take the device along.
         device.browser, device.left_at = None, at
         device.save(update_fields=["browser", "left_at"])
         about = {"project_id": project, "what": "sign_out"}
         notice = Notice.objects.create(
-            **about, id=new_id(), subject=str(device.id), content=content.kept(said), at=at
+            **about, id=new_id(), subject=str(device.id), content=content.kept(announcement), at=at
         )
         delivery = Delivery.objects.create(
             **about,

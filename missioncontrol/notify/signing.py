@@ -19,6 +19,7 @@ def secret_of(project_id: UUID) -> str:
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
     """Sign a body together with its moment: `v1=` and a hex HMAC-SHA256."""
+    # `v1` names the scheme: another one can be added beside it.
     signed = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256)
     return f"v1={signed.hexdigest()}"
 

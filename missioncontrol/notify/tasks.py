@@ -16,6 +16,7 @@ from missioncontrol.notify import outbox, retention
 
 logger = logging.getLogger(__name__)
 
+# Each waits on the network nearly all of its time.
 AT_ONCE = 8
 # Not the worker's own pool: a chat that takes 40 s must hold up neither verdicts nor the sweep.
 _carriers = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="carrier")
@@ -53,6 +54,7 @@ def carry(delivery_ids: Sequence[UUID] | None) -> None:
 
     What dies with this process is free again when its lease is over.
     """
+    # Claimed first: what was queued twice, or swept up meanwhile, is sent once.
     for delivery_id in outbox.claim(at=now(), of=delivery_ids):
         _carriers.submit(_deliver, delivery_id)
 

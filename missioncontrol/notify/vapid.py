@@ -32,6 +32,7 @@ class NoKey(Exception):
 
 def new_private_key() -> str:
     """Make a key: 32 bytes in base64url, as VAPID_PRIVATE_KEY holds it."""
+    # The bare number, as `web-push` and py-vapid exchange keys.
     number = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value
     return _text(number.to_bytes(32, "big"))
 

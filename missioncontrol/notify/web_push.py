@@ -22,7 +22,9 @@ from missioncontrol.notify.outcome import Outcome, of_status
 from missioncontrol.notify.texts import texts_in
 from missioncontrol.sealing import unseal
 
+# RFC 8030, 7.3: what a push service answers once a subscription has ended.
 GONE = frozenset({404, 410})
+# What services answer to a token that they do not take; Apple's says 403 (`contact`).
 UNTRUSTED = frozenset({400, 401, 403})
 NO_CONTACT = (
     "some push services, Apple's among them, want to know whom to turn to; set VAPID_SUBJECT "
@@ -55,25 +57,26 @@ def push_of(delivery: Delivery, *, at: datetime) -> pushed.Push:
     """Return what a delivery says to its device."""
     device: Any = delivery.device
     notice, t = delivery.notice, texts_in(device.language)
-    told = content.read(notice.content, language=device.language)
-    if delivery.what == "sign_out" and isinstance(told, content.Told):
-        return pushed.of_sign_out(told, t, topic=notice.id.hex)
+    message = content.read(notice.content, language=device.language)
+    if delivery.what == "sign_out" and isinstance(message, content.Announcement):
+        return pushed.of_sign_out(message, t, topic=notice.id.hex)
+    # Counted as it is sent: the app's icon shows it without being opened.
     open_cards = open_cards_of(device)
-    if isinstance(told, content.Told):
-        return pushed.of_told(
-            told, t, topic=notice.id.hex, open_cards=open_cards, details=device.show_details
+    if isinstance(message, content.Announcement):
+        return pushed.of_announcement(
+            message, t, topic=notice.id.hex, open_cards=open_cards, details=device.show_details
         )
     if delivery.what == "withdrawal":
         return pushed.of_withdrawal(
-            told, t, outcome=notice.outcome, by=notice.settled_by, open_cards=open_cards
+            message, t, outcome=notice.outcome, by=notice.settled_by, open_cards=open_cards
         )
     # Owners alone raise everybody's ceiling: nobody is offered a button that would be refused.
     owned = ways.open_memberships().filter(user_id=device.user_id, role=Role.OWNER)
-    if told.scope == "organisation" and not owned.exists():
-        left = tuple(one for one in told.actions if one != "allow_budget")
-        told = replace(told, actions=left)
+    if message.scope == "organisation" and not owned.exists():
+        left = tuple(one for one in message.actions if one != "allow_budget")
+        message = replace(message, actions=left)
     return pushed.of_card(
-        told,
+        message,
         t,
         step_minutes=delivery.step_minutes,
         open_cards=open_cards,
@@ -106,6 +109,7 @@ def encrypt(payload: bytes, device: Device) -> bytes:
     """Encrypt for the one browser that holds the other half of the key."""
     encrypted: bytes = http_ece.encrypt(
         payload,
+        # Another one each time, or equal messages would look alike.
         salt=os.urandom(16),
         # A key for this message alone (RFC 8291, 3.1).
         private_key=ec.generate_private_key(ec.SECP256R1()),

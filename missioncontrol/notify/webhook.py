@@ -50,11 +50,12 @@ def address_of(channel: Channel) -> str:
 def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:
     """Return what a program reads of a delivery."""
     notice = delivery.notice
-    told = content.read(notice.content, language=delivery.language)
+    message = content.read(notice.content, language=delivery.language)
     t = texts_in(delivery.language)
-    words = wording.words_of(told, t, step_minutes=delivery.step_minutes, at=at)
+    words = wording.words_of(message, t, step_minutes=delivery.step_minutes, at=at)
     return {
         "event": f"notice.{delivery.what}",
+        # At least once: by this a receiver knows a repeat.
         "delivery": str(delivery.id),
         "project": str(delivery.project_id),
         "run": str(notice.run_id) if notice.run_id else None,
@@ -63,5 +64,5 @@ def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:
         "text": words.body,
         "url": link(words.path),
         "at": at.isoformat(),
-        "about": {name: value for name, value in asdict(told).items() if name not in UNSAID},
+        "about": {name: value for name, value in asdict(message).items() if name not in UNSAID},
     }

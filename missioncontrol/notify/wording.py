@@ -9,13 +9,15 @@ from decimal import Decimal
 from typing import Any
 
 from guard.signals import Kind
-from missioncontrol.notify.content import LONGEST_TEXT, Card, Told, bounded
+from missioncontrol.notify.content import LONGEST_TEXT, Announcement, Card, bounded
 from missioncontrol.notify.texts import Texts
 from missioncontrol.wire.decisions import PERMISSION
 
+# What fits a lock screen.
 LONGEST_TITLE = 32
 LONGEST_BODY = 200
 LONGEST_FIX_ON_BUTTON = 120
+# Less of a name says nothing: rather is the title a little longer.
 SHORTEST_NAME = 8
 CIRCLING = frozenset({Kind.PING_PONG, Kind.K_CYCLE, Kind.HAND_OFFS})
 
@@ -31,9 +33,11 @@ class Words:
     needs_answer: bool
 
 
-def words_of(content: Card | Told, t: Texts, *, step_minutes: int = 0, at: datetime) -> Words:
+def words_of(
+    content: Card | Announcement, t: Texts, *, step_minutes: int = 0, at: datetime
+) -> Words:
     """Return what to say at a moment; a later step says that nobody answered."""
-    if isinstance(content, Told):
+    if isinstance(content, Announcement):
         return Words(
             title=content.title,
             body=content.body,
@@ -70,7 +74,7 @@ def words_of(content: Card | Told, t: Texts, *, step_minutes: int = 0, at: datet
 
 def nearing(
     t: Texts, run_name: str, ceiling: Mapping[str, Any], *, burn_usd_per_hour: Decimal, path: str
-) -> Told:
+) -> Announcement:
     """Say that a ceiling nears its end: of a run, an agent, or what runs share."""
     scope, unit = ceiling["scope"], ceiling["unit"]
     spent, most = ceiling["spent"], ceiling["ceiling"]
@@ -86,25 +90,26 @@ def nearing(
         hours = (Decimal(most) - Decimal(spent)) / burn_usd_per_hour
         left = t.left.format(time=t.figures.minutes(max(float(hours), 0.0) * 3600))
     title = titled(t.is_at, whose, share=t.figures.share(ceiling["share"]))
-    return Told(title=title, body=f"{used}{rate}{left}.", path=path)
+    return Announcement(title=title, body=f"{used}{rate}{left}.", path=path)
 
 
 def warned(
     t: Texts, summary: str, *, name: str, kind: str, path: str, cost: str, is_over: bool
-) -> Told:
+) -> Announcement:
     """Say what was seen of a run that goes on, its mode only warns, or that is over."""
+    # The rest is for the sentence around it and what it cost.
     what = bounded(t.sentence(summary), LONGEST_BODY - 75)
-    title = t.is_over_budget if kind == Kind.BUDGET else _deed(kind, t)
-    said = t.is_over if is_over else t.only_warns
-    body = said.format(what=what, cost=cost)
-    return Told(title=titled(title, name), body=body, path=path)
+    title = t.is_over_budget if kind == Kind.BUDGET else _loop_title(kind, t)
+    sentence = t.is_over if is_over else t.only_warns
+    body = sentence.format(what=what, cost=cost)
+    return Announcement(title=titled(title, name), body=body, path=path)
 
 
-def ended(t: Texts, summary: str, *, name: str, path: str, cost: str) -> Told:
+def ended(t: Texts, summary: str, *, name: str, path: str, cost: str) -> Announcement:
     """Say why a policy ended a run: nobody is asked, people hear of it."""
     what = bounded(t.sentence(summary), LONGEST_BODY - 75)
     body = t.ended_by_policy.format(what=what, cost=cost)
-    return Told(title=titled(t.was_ended, name), body=body, path=path)
+    return Announcement(title=titled(t.was_ended, name), body=body, path=path)
 
 
 def titled(text: str, name: str, **filled: str) -> str:
@@ -149,10 +154,10 @@ def _title(card: Card, t: Texts, *, late: bool) -> str:
         return titled(
             t.reached, card.run_name, limit=t.amount(card.ceiling or "0", card.unit or "")
         )
-    return titled(t.is_held if card.holds else _deed(card.kind, t), card.run_name)
+    return titled(t.is_held if card.holds else _loop_title(card.kind, t), card.run_name)
 
 
-def _deed(kind: str, t: Texts) -> str:
+def _loop_title(kind: str, t: Texts) -> str:
     return t.is_circling if kind in CIRCLING else t.is_repeating
 
 

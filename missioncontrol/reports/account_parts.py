@@ -37,6 +37,7 @@ from missioncontrol.wire.costs import CostBudget
 Group = Literal["agent", "model", "project", "run"]
 GROUPS: tuple[Group, ...] = ("agent", "model", "project", "run")
 COLUMNS = {"agent": "agent", "model": "model", "project": "project_id", "run": "run_id"}
+# Two weeks: one is compared with the one before.
 TREND_DAYS = 14
 JUDGES = Q(source=JUDGE)
 NOTHING = Decimal(0)
@@ -74,6 +75,7 @@ class Part:
 def calls_of(project: Project, asked: Asked) -> QuerySet[ModelCall]:
     """Find the model calls that an account is about, of any time."""
     found = ModelCall.objects.filter(project=project)
+    # None is not asked for; an empty name is: calls of agents that gave none.
     found = found if asked.agent is None else found.filter(agent=asked.agent)
     return found if asked.model is None else found.filter(model=asked.model)
 
@@ -89,13 +91,13 @@ def budget_of(project: Project, day: date, spent: Decimal) -> CostBudget | None:
         return None
     # What the first change after a day replaced stood until then; no change: today's stands.
     budgets: dict[str, Any] = project.budgets
-    told = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
-    for row in told.filter(at__gte=until).order_by("seq"):
+    changes = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
+    for row in changes.filter(at__gte=until).order_by("seq"):
         if not row.payload:  # it was erased, and may have been a budget's
             return None
-        said: dict[str, Any] = json.loads(row.payload)
-        if said.get("what") == "budgets":
-            budgets = said["before"]
+        change: dict[str, Any] = json.loads(row.payload)
+        if change.get("what") == "budgets":
+            budgets = change["before"]
             break
     ceiling = (budgets.get("day") or {}).get("usd")
     if ceiling is None:
@@ -111,13 +113,14 @@ def extra_of(project: Project, day: date) -> Decimal:
     # Today's stands with the project; an earlier day's is in the journal alone.
     if project.day_extra.get("day") == day.isoformat():
         return _usd_in(project.day_extra)
-    told = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
-    about = told.filter(payload__contains=f'"day":"{day.isoformat()}"').order_by("-seq")
+    changes = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
+    # By its text first: else every change of years would be parsed for the sake of one day.
+    about = changes.filter(payload__contains=f'"day":"{day.isoformat()}"').order_by("-seq")
     # The newest first: what was allowed later includes what was before.
     for row in about:
-        said = json.loads(row.payload or "{}")
-        if said.get("what") == "day_extra" and said["after"].get("day") == day.isoformat():
-            return _usd_in(said["after"])
+        change = json.loads(row.payload or "{}")
+        if change.get("what") == "day_extra" and change["after"].get("day") == day.isoformat():
+            return _usd_in(change["after"])
     return NOTHING
 
 
@@ -134,6 +137,7 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
     calls = calls_of(project, asked)
     key = F(COLUMNS[asked.group_by])
     groups = grouped(between(calls, period.since, period.until), key)
+    # As far on as this period is: a morning is compared with a morning.
     earlier = between(calls, before.since, by_then).annotate(key=key).values("key")
     earlier = earlier.annotate(cost=Sum("cost_usd")).order_by()
     days = trend_days(period, at=at)
@@ -234,6 +238,7 @@ def day_sums(
 ) -> list[tuple[date, str, Decimal]]:
     """Return what each agent's calls cost on each of these days."""
     whole = Period(first=days[0], last=days[-1], zone=period.zone)
+    # On the project's own calendar, in the database: rows are far too many to read.
     day = TruncDate("at", tzinfo=period.zone)
     found = between(calls, whole.since, whole.until).annotate(day=day)
     sums = found.values("day", "agent").annotate(cost=Sum("cost_usd")).order_by()

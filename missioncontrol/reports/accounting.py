@@ -54,6 +54,7 @@ POINTS: dict[PeriodKind, timedelta] = {
     "week": timedelta(hours=2),
     "month": timedelta(hours=8),
 }
+# Runs are a group each: a month's could be thousands of lines.
 MOST_GROUPS = 200
 
 
@@ -61,6 +62,7 @@ def account(projects: Collection[UUID], asked: Asked, *, at: datetime) -> CostAc
     """Return the account of these projects, each in its own days, added up."""
     listed = list(Project.objects.filter(pk__in=projects).order_by("id"))
     parts = [gather(project, asked, at=at) for project in listed]
+    # Days are named as the oldest project has them; others may be a day apart.
     first = parts[0]
     # Of projects in several zones the clock of none is shown as that of all.
     zones = {part.project.time_zone for part in parts}
@@ -138,6 +140,7 @@ def _sum_before(parts: Sequence[Part], asked: Asked) -> CostSum:
     ended: list[Loop] = []
     for part in parts:
         project, period = part.project, part.before
+        # The whole of it, not by then: the page shows both.
         calls = between(calls_of(project, asked), period.since, period.until)
         rows += grouped(calls, F("project_id")).values()
         found += loops.loops(project.id, since=period.since, until=period.until)
@@ -198,10 +201,11 @@ def _group(
     trend = [0] * TREND_DAYS
     for part, loop in mine:
         last_day = trend_days(part.period, at=at)[-1]
+        # In calendar days: a day of 23 hours is one as well.
         back = (last_day - today(part.period.zone, at=loop.at)).days
         if 0 <= back < TREND_DAYS:
             trend[TREND_DAYS - 1 - back] += 1
-    told = _sum(rows, loops=len(now), stops=len(stops))
+    total = _sum(rows, loops=len(now), stops=len(stops))
     usage = {name: sum(one[f"sum_{name}"] or 0 for one in rows) for name in USAGE_COLUMNS}
     models = set().union(*(part.models.get(key, set()) for part in parts))
     name = next((name for part in parts if (name := part.names.get(key))), key)
@@ -210,16 +214,16 @@ def _group(
     return CostGroup(
         key=key,
         name=name,
-        calls=told.calls,
-        judge_calls=told.judge_calls,
-        unpriced_calls=told.unpriced_calls,
+        calls=total.calls,
+        judge_calls=total.judge_calls,
+        unpriced_calls=total.unpriced_calls,
         unpriced_models=tuple(sorted(models)),
         usage=Usage(**usage),
-        cost_usd=told.agents_usd,
-        judge_cost_usd=told.judge_usd,
+        cost_usd=total.agents_usd,
+        judge_cost_usd=total.judge_usd,
         before_usd=sum((part.earlier.get(key, NOTHING) for part in parts), NOTHING),
-        runs=told.runs,
-        loops=told.loops,
+        runs=total.runs,
+        loops=total.loops,
         trend=tuple(trend),
         saved=_saving(savings.estimate(stops, lasted)),
     )
@@ -249,6 +253,7 @@ def _points(
         # Now lies in this piece: the line ends there, not where the piece does.
         if 0 <= reached - (minute - step) < step and reached < minute:
             yield CostPoint(minute=reached, spent_usd=whole, before_usd=earlier)
+        # None after now: a line that went on flat would say that nothing will be spent.
         spent = sum((now[one] for one in range(place)), NOTHING) if minute <= reached else None
         then = sum((before[one] for one in range(place)), NOTHING)
         yield CostPoint(minute=minute, spent_usd=spent, before_usd=then)

@@ -16,6 +16,7 @@ from missioncontrol.wire.costs import UsualRow
 LOOKS_BACK = timedelta(days=30)
 SHORTEST = timedelta(minutes=2)
 """A run shorter than this says little of an hour."""
+# The median of fewer is one run's chance.
 LEAST_RUNS = 5
 MOST_RUNS = 2000
 CENT = Decimal("0.01")
@@ -39,19 +40,20 @@ def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[Usual
         parent__isnull=True,
         imported=False,
     )
-    told: Any = ended.values_list(
+    rows: Any = ended.values_list(
         "project_id", "agent", "meters__cost_usd", "started_at", "meters__last_turn_at"
     )
-    for project, agent, cost, began, heard in told.order_by("-id")[:MOST_RUNS]:
+    for project, agent, cost, began, last_turn_at in rows.order_by("-id")[:MOST_RUNS]:
         known = rates[project, agent]
-        if heard - began >= SHORTEST:
-            known.append(cost * Decimal(HOUR / (heard - began)))
+        if last_turn_at - began >= SHORTEST:
+            known.append(cost * Decimal(HOUR / (last_turn_at - began)))
     return [
         UsualRow(
             project=project,
             agent=agent,
             runs=len(known),
             usd_per_hour=(
+                # The median: one run that went wild would double a mean.
                 statistics.median(known).quantize(CENT) if len(known) >= LEAST_RUNS else None
             ),
         )

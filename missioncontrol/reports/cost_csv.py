@@ -43,14 +43,17 @@ signs of East Asian keyboards, which some read alike.
 """
 
 
-def account_csv(told: CostAccount) -> str:
+def account_csv(account: CostAccount) -> str:
     """Write an account: a line a group, then the sum."""
-    return lines_of([COLUMNS, *group_lines(told, told.group_by, told.groups), sum_line(told)])
+    return lines_of(
+        [COLUMNS, *group_lines(account, account.group_by, account.groups), sum_line(account)]
+    )
 
 
 def lines_of(lines: Iterable[Iterable[object]]) -> str:
     """Write lines so that no cell is a formula, whatever an agent calls itself."""
     out = io.StringIO()
+    # RFC 4180: a line ends in CR and LF.
     csv.writer(out, lineterminator="\r\n").writerows(
         [[cell(one) for one in line] for line in lines]
     )
@@ -72,14 +75,16 @@ def cell(value: object) -> str:
     return f"'{text}" if text.startswith(FORMULA) else text
 
 
-def group_lines(told: CostAccount, by: str, groups: Iterable[CostGroup]) -> Iterator[list[object]]:
+def group_lines(
+    account: CostAccount, by: str, groups: Iterable[CostGroup]
+) -> Iterator[list[object]]:
     """Return a line a group of an account."""
     for one in groups:
         used, saved = one.usage, one.saved
         yield [
-            told.first_day,
-            told.last_day,
-            told.time_zone,
+            account.first_day,
+            account.last_day,
+            account.time_zone,
             by,
             one.key,
             one.name,
@@ -110,20 +115,20 @@ def total_of(group: CostGroup) -> Decimal | None:
     return None if total == 0 and group.unpriced_calls else total
 
 
-def sum_line(told: CostAccount) -> list[object]:
+def sum_line(account: CostAccount) -> list[object]:
     """Return the line of the sum."""
-    spent, saved = told.spent, told.saved
+    spent, saved = account.spent, account.saved
     return [
-        told.first_day,
-        told.last_day,
-        told.time_zone,
+        account.first_day,
+        account.last_day,
+        account.time_zone,
         "total",
         "",
         "Total with judge",
         spent.total_usd,
         spent.agents_usd,
         spent.judge_usd,
-        told.before_by_then_usd,
+        account.before_by_then_usd,
         spent.calls,
         spent.judge_calls,
         spent.unpriced_calls,

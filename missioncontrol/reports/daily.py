@@ -29,7 +29,7 @@ from missioncontrol.reports.account_parts import Asked, Group
 from missioncontrol.reports.models import CostReport
 from missioncontrol.reports.periods import Period, midnight, today
 from missioncontrol.reports.rows import groups, report_of
-from missioncontrol.reports.texts import told_of
+from missioncontrol.reports.texts import announcement_of
 from missioncontrol.runs.models import ModelCall
 from missioncontrol.runs.rows import USAGE_COLUMNS
 from missioncontrol.wire.costs import CostAccount
@@ -67,6 +67,7 @@ def make_due(*, at: datetime) -> int:
 def due_days(project: Project, *, at: datetime) -> list[date]:
     """Return the days that have ended and have no report yet, oldest first."""
     zone = zone_of(project.time_zone)
+    # A quarter of an hour behind: until then yesterday is not over.
     last = today(zone, at=at - SETTLE) - timedelta(days=1)
     # Of no day before the project was there, nor of more than a month that the server was away.
     first = max(today(zone, at=project.created_at), last - timedelta(days=MISSED - 1))
@@ -86,8 +87,10 @@ def make(
             report.save(force_insert=True)
             if _is_news(report, at=at):
                 subject = f"{report.day.isoformat()} v{report.version}"
-                told = told_of(report_of(report), path=path_of(report.id))
-                notices.tell(report.project_id, "report", subject=subject, told=told, at=at)
+                announcement = announcement_of(report_of(report), path=path_of(report.id))
+                notices.tell(
+                    report.project_id, "report", subject=subject, message=announcement, at=at
+                )
     except IntegrityError:
         return None
     return report
@@ -121,6 +124,7 @@ def correct_changed(*, at: datetime) -> int:
     made = 0
     for project in Project.objects.filter(daily_report=True).order_by("id"):
         since = today(zone_of(project.time_zone), at=at) - timedelta(days=WATCHED)
+        # In the order of versions, so that of each day the newest stays in the table.
         recent = CostReport.objects.filter(project=project, day__gte=since).order_by("version")
         newest = {report.day: report for report in recent}
         if not newest:
@@ -146,6 +150,7 @@ def _counted(project: Project, days: Iterable[date]) -> dict[date, str]:
         .values("day")
         .annotate(
             n=Count("id"),
+            # The newest id too: a call that took another's place may leave every sum as it was.
             last=Max("id"),
             cost=Sum("cost_usd"),
             unpriced=Count("id", filter=Q(cost_usd__isnull=True)),
@@ -169,6 +174,7 @@ def _is_news(report: CostReport, *, at: datetime) -> bool:
     """Tell whether anybody wants to hear of it: a quiet or a long past day is only kept."""
     spent = _account.validate_python(report.account).spent
     if not (spent.calls or spent.judge_calls or spent.loops):
+        # Nothing was spent: only that a former figure was wrong is news.
         return report.version > 1
     zone = zone_of(report.time_zone)
     # A server that was away for long would tell of every day it missed at once.

@@ -46,10 +46,10 @@ def loops(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
     """Return the loops found in a project, by when their cards opened, oldest first."""
     cards = _cards(project).filter(opened_at__gte=since, opened_at__lt=until)
     found = cards.exclude(resolution__in=NO_LOOP).order_by("opened_at", "id")
-    said = found.values_list("run_id", "agent", "run__agent", "run__meters__model", "opened_at")
+    rows = found.values_list("run_id", "agent", "run__agent", "run__meters__model", "opened_at")
     return [
         Loop(project=project, run=run, agent=agent or first, model=model, at=at)
-        for run, agent, first, model, at in said
+        for run, agent, first, model, at in rows
     ]
 
 
@@ -97,11 +97,13 @@ def lasted(project: UUID, *, at: datetime) -> list[Lasted]:
     One that is still going on says nothing yet.
     """
     cards = _cards(project).filter(opened_at__gte=at - KNOWN_SINCE, opened_at__lt=at)
+    # One that held nobody and that nobody answered went on by itself too.
     over = Q(resolution__in=WENT_ON) | Q(resolution=None, holds=False)
     found = cards.filter(over).select_related("run__meters").order_by("-opened_at")
     lengths = []
     for card in found[:MOST_SAMPLES]:
         first, last = _turns_of(card)
+        # A turn that changes something again is where the agent had found its way out.
         changed = Turn.objects.filter(run_id=card.run_id, seq__gt=last, changed=True)
         end = changed.order_by("seq").values_list("seq", flat=True).first()
         if end is None and card.run.status not in ENDED - {Status.TERMINATED}:
@@ -125,9 +127,10 @@ def _turns_of(card: Decision) -> tuple[int, int]:
 
 def _usd_per_turn(card: Decision) -> Decimal | None:
     """Return what a turn of this loop cost; of its whole run where that is not known."""
-    told, turns = card.evidence.get("cost_usd"), card.evidence.get("turns") or []
-    if told is not None and turns and Decimal(told) > 0:
-        return Decimal(told) / len(turns)
+    cost, turns = card.evidence.get("cost_usd"), card.evidence.get("turns") or []
+    # Of these turns alone: what a run did before its loop may have been far dearer.
+    if cost is not None and turns and Decimal(cost) > 0:
+        return Decimal(cost) / len(turns)
     run: Run = card.run
     if run.meters.cost_usd > 0 and run.meters.done_turns > 0:
         return run.meters.cost_usd / run.meters.done_turns

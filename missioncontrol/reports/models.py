@@ -24,6 +24,7 @@ class CostReport(models.Model):
     counted = models.CharField(max_length=200, help_text="what its model calls added up to")
 
     class Meta:
+        # From when this was part of `oversight`, whose migration made the table.
         db_table = "oversight_costreport"
         constraints = [
             models.UniqueConstraint(fields=["project", "day", "version"], name="one_cost_report")

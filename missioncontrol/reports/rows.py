@@ -55,10 +55,10 @@ def report_of(report: CostReport) -> Report:
     same = CostReport.objects.filter(project_id=report.project_id, day=report.day)
     newest = same.order_by("-version").values_list("id", flat=True).first() or report.id
     subject = f"{report.day.isoformat()} v{report.version}"
-    told = Delivery.objects.filter(
+    deliveries = Delivery.objects.filter(
         project_id=report.project_id, notice__what="report", notice__subject=subject
     )
-    sent: Counter[str] = Counter(told.values_list("status", flat=True))
+    sent: Counter[str] = Counter(deliveries.values_list("status", flat=True))
     return Report(
         row=_row_of(report),
         newest=newest,
@@ -72,12 +72,12 @@ def report_of(report: CostReport) -> Report:
 
 
 def _row_of(report: CostReport) -> ReportRow:
-    told = _account.validate_python(report.account)
+    account = _account.validate_python(report.account)
     was_usd = None
     if report.version > 1:
         before = CostReport.objects.filter(project_id=report.project_id, day=report.day)
-        account = before.get(version=report.version - 1).account
-        was_usd = _account.validate_python(account).spent.total_usd
+        kept_before = before.get(version=report.version - 1).account
+        was_usd = _account.validate_python(kept_before).spent.total_usd
     return ReportRow(
         id=report.id,
         project=report.project_id,
@@ -87,9 +87,9 @@ def _row_of(report: CostReport) -> ReportRow:
         version=report.version,
         reason=report.reason,
         made_at=report.made_at,
-        spent=told.spent,
+        spent=account.spent,
         was_usd=was_usd,
-        before_usd=told.before.total_usd,
-        budget=told.budget,
-        saved=told.saved,
+        before_usd=account.before.total_usd,
+        budget=account.budget,
+        saved=account.saved,
     )

@@ -101,6 +101,7 @@ def saved(stop: Stop, turns: float) -> Decimal:
     # Through a text: a float's own binary places would show in the cents.
     further = Decimal(str(max(0.0, turns - stop.turns)))
     amount = (further * stop.usd_per_turn).quantize(CENT)
+    # A budget would have ended the loop by itself: beyond it nothing was saved.
     return amount if stop.most is None else min(amount, max(NOTHING, stop.most.quantize(CENT)))
 
 

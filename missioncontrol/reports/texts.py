@@ -14,7 +14,7 @@ from decimal import Decimal
 from django.template.loader import render_to_string
 from pydantic import TypeAdapter
 
-from missioncontrol.notify.content import Told, bounded, in_every_language
+from missioncontrol.notify.content import Announcement, bounded, in_every_language
 from missioncontrol.notify.links import link
 from missioncontrol.notify.texts import Texts
 from missioncontrol.reports.cost_csv import COLUMNS, group_lines, lines_of, sum_line, total_of
@@ -23,6 +23,7 @@ from missioncontrol.wire.reports import Report
 
 STEEP = Decimal("0.25")
 SMALL = Decimal("0.005")
+# With it a line of the table stays within 80 columns.
 NAME = 28
 _report: TypeAdapter[Report] = TypeAdapter(Report)
 
@@ -44,11 +45,11 @@ class Line:
     note: str
 
 
-def told_of(report: Report, *, path: str) -> Told:
+def announcement_of(report: Report, *, path: str) -> Announcement:
     """Return what people and programs are told of a report, in every language."""
     data = _report.dump_python(report, mode="json")
     return in_every_language(
-        lambda t: Told(
+        lambda t: Announcement(
             title=title_of(report, t),
             body=body_of(report, t),
             detail=text_of(report, t),
@@ -69,19 +70,21 @@ def title_of(report: Report, t: Texts) -> str:
 def body_of(report: Report, t: Texts) -> str:
     """Say the budget, the loops, and what a correction corrects, in a line."""
     row, words = report.row, t.report
-    said = [bounded(row.project_name, 60) + ":"]
+    parts = [bounded(row.project_name, 60) + ":"]
     if row.was_usd is not None:
-        said.append(words.was_told.format(usd=t.figures.money(row.was_usd), reason=_why(report, t)))
+        parts.append(
+            words.was_told.format(usd=t.figures.money(row.was_usd), reason=_why(report, t))
+        )
     if row.budget and row.budget.ceiling_usd:
         share = _share(row.spent.total_usd, row.budget.ceiling_usd, t)
-        said.append(words.of_day_budget.format(share=share))
+        parts.append(words.of_day_budget.format(share=share))
     change = change_words(row.spent.total_usd, row.before_usd, t)
     if change:
-        said.append(words.on_week_before.format(change=change))
+        parts.append(words.on_week_before.format(change=change))
     if row.spent.stops:
         loops = words.count(row.spent.stops, "loop")
-        said.append(words.loops_stopped.format(loops=loops, saved=_saved_words(row.saved, t)))
-    return " ".join(said)
+        parts.append(words.loops_stopped.format(loops=loops, saved=_saved_words(row.saved, t)))
+    return " ".join(parts)
 
 
 def text_of(report: Report, t: Texts) -> str:
@@ -108,6 +111,7 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
     part = 0
     # A ceiling of nothing is passed by whatever was spent: there is no part of it.
     if row.budget and row.budget.ceiling_usd > 0:
+        # The bar ends at its end, however far a budget was passed.
         part = min(100, int(100 * row.spent.total_usd / row.budget.ceiling_usd))
     total = cost_words(row.spent, t)
     tables = [
@@ -156,8 +160,8 @@ def facts_of(report: Report, t: Texts) -> list[tuple[str, str]]:
         extra = words.extra.format(usd=money(budget.extra_usd)) if budget.extra_usd else ""
         share = _share(spent.total_usd, budget.ceiling_usd, t)
         ceiling = money(budget.ceiling_usd)
-        said = words.budget_is.format(share=share, ceiling=ceiling, extra=extra, rest=rest)
-        facts.append((words.budget, said))
+        text = words.budget_is.format(share=share, ceiling=ceiling, extra=extra, rest=rest)
+        facts.append((words.budget, text))
     before = money(row.before_usd) if row.before_usd else words.nothing
     if change := change_words(spent.total_usd, row.before_usd, t):
         before = words.this_day.format(usd=before, change=change)
@@ -233,10 +237,10 @@ def method_of(saved: Saving, t: Texts) -> str:
     if saved.samples < saved.enough:
         known = words.no_estimate_yet.format(samples=saved.samples, enough=saved.enough)
         return f"{words.how_saved} {known}"
-    said = [words.how_saved, words.samples.format(samples=saved.samples, turns=saved.median_turns)]
+    parts = [words.how_saved, words.samples.format(samples=saved.samples, turns=saved.median_turns)]
     if saved.stops and saved.low_usd is not None and saved.high_usd is not None:
-        said.append(words.likely.format(low=money(saved.low_usd), high=money(saved.high_usd)))
-    return " ".join(said)
+        parts.append(words.likely.format(low=money(saved.low_usd), high=money(saved.high_usd)))
+    return " ".join(parts)
 
 
 def _saved_words(saved: Saving, t: Texts) -> str:

@@ -19,6 +19,7 @@ class BudgetState:
     """The agent's name, the day, or the id of the run above."""
     unit: str
     level: Literal["warning", "reached"]
+    # Text, as `ceiling`: of dollars a decimal, of anything else a whole number.
     spent: str
     """Empty for the organisation's: what other projects used is not for everybody."""
     ceiling: str

@@ -31,6 +31,7 @@ from missioncontrol.wire.turns import TurnRow
 class EventHead:
     """What every event carries. `version` and `status` are the run's, after it."""
 
+    # None: it is of no run, and stands in its project's own chain.
     run: UUID | None
     project: UUID
     seq: int
@@ -44,6 +45,7 @@ class EventHead:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOpened(EventHead):
     type: Literal["run.opened"] = "run.opened"
+    # All of it: an open board adds the run without asking.
     row: RunRow
     chosen_by_agent: tuple[Literal["mode", "policy", "budget"], ...] = ()
     """What the agent asked for; the rest is the project's."""
@@ -175,6 +177,7 @@ class JudgeRuled(EventHead):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionOpened(EventHead):
     type: Literal["decision.opened"] = "decision.opened"
+    # All of it: a card is shown without asking.
     row: DecisionRow
 
 
@@ -265,6 +268,7 @@ class BudgetCrossed(EventHead):
     unit: str
     spent: str
     ceiling: str
+    # Defaults, here as elsewhere: the journal has rows from before a field was added.
     level: Literal["warning", "reached"] = "reached"
     scope: BudgetScope = "run"
     whose: str | None = None
@@ -289,6 +293,7 @@ class AllowlistChanged(EventHead):
 class PolicyChanged(EventHead):
     type: Literal["policy.changed"] = "policy.changed"
     what: str
+    # Of whatever kind the rule is: one event for all of them.
     before: Any
     after: Any
     policy_version: int | None = None
@@ -394,5 +399,6 @@ Event = Annotated[
     | AuditAmended
     | NoticeSent
     | NoticeFailed,
+    # The screens' reducer chooses by it as well.
     Field(discriminator="type"),
 ]

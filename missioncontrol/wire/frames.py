@@ -20,16 +20,19 @@ class Snapshot:
     """Open ones, and those answered within the last day."""
     interventions: tuple[InterventionRow, ...]
     """A run socket's: the run's; a board's: none."""
+    # By run: an event up to here is in the snapshot already.
     seq: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetersFrame:
     type: Literal["meters"] = "meters"
+    # Without a `seq`: derived, so that the newest simply replaces what is shown.
     runs: dict[str, Meters]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchFrame:
     type: Literal["batch"] = "batch"
+    # In one frame, so that a screen draws once what several commits brought.
     events: tuple[Event, ...]

@@ -51,6 +51,7 @@ class HistoryRow(RunRow):
     why: WhyRow
     loop_cost_usd: Decimal | None
     """What the turns of its loops cost; None: there was none, or they are unpriced."""
+    # Looked for only then: it reads turns, which a list otherwise does not.
     match: MatchRow | None
     """Set where words were searched for."""
 

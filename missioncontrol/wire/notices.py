@@ -8,6 +8,7 @@ from typing import Literal
 from uuid import UUID
 
 ChannelKind = Literal["discord", "slack", "telegram", "email", "ntfy", "webhook"]
+# A device is no channel: nobody adds it by an address.
 DeliveryKind = Literal["push", "discord", "slack", "telegram", "email", "ntfy", "webhook"]
 Language = Literal["en", "de"]
 """What people are told in: `notify.texts` has a catalogue of each."""

@@ -23,5 +23,6 @@ class Problem:
 class StaleProblem(Problem):
     """409 `stale_run`: what the run and the card are now."""
 
+    # In the refusal itself: the screen shows what is true now without asking again.
     run: RunRow
     decision: DecisionRow | None

@@ -15,6 +15,7 @@ from missioncontrol.wire.budgets import BudgetState
 RunStatus = Literal[
     "running", "holding", "held", "stopping", "completed", "failed", "terminated", "lost"
 ]
+# A pair, not an object: each row of a board has 44 of them.
 TapePoint = tuple[float, bool]
 KinRelation = Literal["child", "resumed", "forked", "restart"]
 Presence = Literal["working", "idle", "waiting", "gone"]
@@ -99,6 +100,7 @@ class RunRow:
     ended_at: datetime | None
     seq: int
     """`seq` of the run's last journal event."""
+    # With defaults from here on: rows in the journal are older than these fields.
     presence: Presence = "working"
     hold_stands: bool = False
     """It ended while it was held, and is held when it comes back; `continue` lifts that."""

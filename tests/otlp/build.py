@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 from missioncontrol.api.otlp import from_json, storing
 from missioncontrol.api.otlp.batch import Batch
-from missioncontrol.api.otlp.reading import Sessions, Telling, understood
+from missioncontrol.api.otlp.reading import Reading, Sessions, understood
 from missioncontrol.api.otlp.record import Signal
 from missioncontrol.detection import pipeline
 from missioncontrol.runs.ingest import store
@@ -116,7 +116,7 @@ def read(body: Mapping[str, Any]) -> Batch:
     return from_json.read(json.dumps(body).encode(), signal_of(body))
 
 
-def tellings(*bodies: Mapping[str, Any], project: UUID | None = None) -> list[Telling]:
+def readings(*bodies: Mapping[str, Any], project: UUID | None = None) -> list[Reading]:
     """What requests tell, one after another, in the process's order."""
     sessions, whose = Sessions(), project or uuid4()
     return [
@@ -125,11 +125,11 @@ def tellings(*bodies: Mapping[str, Any], project: UUID | None = None) -> list[Te
 
 
 def turns_of(*bodies: Mapping[str, Any]) -> list[Any]:
-    return [turn for one in tellings(*bodies) for turn in one.told.turns]
+    return [turn for one in readings(*bodies) for turn in one.facts.turns]
 
 
 def uses_of(*bodies: Mapping[str, Any]) -> list[Any]:
-    return [one.told.use for one in tellings(*bodies) if one.told.use]
+    return [one.facts.use for one in readings(*bodies) if one.facts.use]
 
 
 def take(project: Any, *bodies: Mapping[str, Any]) -> list[Run]:

@@ -23,9 +23,9 @@ from tests.otlp.build import (
     attributes,
     logs,
     read,
+    readings,
     spans,
     take,
-    tellings,
 )
 
 NAMES = st.sampled_from(
@@ -195,4 +195,4 @@ def test_protobuf_tells_what_json_tells():
 def test_figures_beyond_reason_refuse_their_record():
     absurd = {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 10**12}
 
-    assert tellings(spans(a_span("chat", absurd))) == []
+    assert readings(spans(a_span("chat", absurd))) == []

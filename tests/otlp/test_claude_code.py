@@ -8,7 +8,7 @@ from django.db import OperationalError, connection
 
 from missioncontrol.runs.models import ModelCall, TelemetryRecord, Turn
 from tests.build import a_call, a_project, a_proposal, a_run, report
-from tests.otlp.build import a_log, a_span, logs, read, spans, take, tellings, turns_of, uses_of
+from tests.otlp.build import a_log, a_span, logs, read, readings, spans, take, turns_of, uses_of
 
 SESSION = "0491eb2a-6000-425f-9129-131c383d156c"
 RUN_KEY = f"claude-code:{SESSION}"
@@ -100,16 +100,16 @@ def test_a_subagent_belongs_to_the_session_and_speaks_under_its_own_name():
     span = a_model_span(**{"gen_ai.conversation.id": "a4b5", "agent_id": "a4b5"})
     event = a_call_event(agent_id="a4b5", agent__name="Explore")
 
-    told = [*tellings(spans(span, service="claude-code")), *tellings(logs(event))]
+    told = [*readings(spans(span, service="claude-code")), *readings(logs(event))]
 
     assert [one.run_key for one in told] == [RUN_KEY, RUN_KEY]
-    assert [one.told.agent for one in told] == ["a4b5", "Explore:a4b5"]
+    assert [one.facts.agent for one in told] == ["a4b5", "Explore:a4b5"]
 
 
 def test_a_resumed_session_counts_its_sequence_anew():
     first, second = a_call_event(5, prompt_id="p1"), a_call_event(5, prompt_id="p2")
 
-    assert len({one.record.key for one in tellings(logs(first, second))}) == 2
+    assert len({one.record.key for one in readings(logs(first, second))}) == 2
 
 
 @pytest.mark.django_db

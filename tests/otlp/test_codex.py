@@ -6,7 +6,7 @@ import pytest
 
 from missioncontrol.runs.models import Turn
 from tests.build import a_project
-from tests.otlp.build import a_log, a_span, logs, spans, take, tellings, turns_of, uses_of
+from tests.otlp.build import a_log, a_span, logs, readings, spans, take, turns_of, uses_of
 
 THREAD = "01a1fff2-63e5-7061-a152-f360070970b6"
 TOKENS = {
@@ -77,13 +77,13 @@ def test_a_commands_exit_code_stands_in_its_output():
 def test_the_pieces_of_an_answer_tell_nothing():
     piece = an_event("sse_event", event__kind="response.output_text.delta")
 
-    assert tellings(codex(piece)) == []
+    assert readings(codex(piece)) == []
 
 
 def test_an_event_that_names_no_conversation_belongs_to_the_requests_only_one():
     unnamed = a_log("codex.tool_result", trace="4238df53ccccffc2e52a4ef9b2977a13", **RESULT)
 
-    told = tellings(codex(a_response(**TOKENS), unnamed))
+    told = readings(codex(a_response(**TOKENS), unnamed))
 
     assert [one.run_key for one in told] == [f"codex:{THREAD}"] * 2
 
@@ -91,7 +91,7 @@ def test_an_event_that_names_no_conversation_belongs_to_the_requests_only_one():
 def test_its_traces_are_no_turns():
     span = a_span("run_turn", {"gen_ai.operation.name": "chat", "conversation.id": THREAD})
 
-    assert tellings(spans(span, service="codex_exec")) == []
+    assert readings(spans(span, service="codex_exec")) == []
 
 
 @pytest.mark.django_db

@@ -7,7 +7,7 @@ import pytest
 
 from missioncontrol.runs.models import ModelCall, TelemetryRecord, Turn
 from tests.build import a_project
-from tests.otlp.build import TRACE, a_span, spans, take, tellings, turns_of, uses_of
+from tests.otlp.build import TRACE, a_span, readings, spans, take, turns_of, uses_of
 
 LS = json.dumps({"command": "ls"})
 CHAT = {
@@ -184,7 +184,7 @@ def test_what_a_tool_says_to_no_call_is_a_tools_turn():
 def test_a_span_without_a_session_takes_its_traces_even_from_a_later_request():
     unnamed = {name: one for name, one in TOOL.items() if name != "gen_ai.conversation.id"}
 
-    told = tellings(spans(a_chat()), spans(a_span("execute_tool Bash", unnamed)))
+    told = readings(spans(a_chat()), spans(a_span("execute_tool Bash", unnamed)))
 
     assert {one.run_key for one in told} == {"my-agent:run-1"}
 
@@ -192,7 +192,7 @@ def test_a_span_without_a_session_takes_its_traces_even_from_a_later_request():
 def test_a_trace_that_names_no_session_is_one():
     unnamed = {name: one for name, one in TOOL.items() if name != "gen_ai.conversation.id"}
 
-    (one,) = tellings(spans(a_span("execute_tool Bash", unnamed)))
+    (one,) = readings(spans(a_span("execute_tool Bash", unnamed)))
 
     assert one.run_key == f"my-agent:{TRACE}"
 
@@ -200,18 +200,18 @@ def test_a_trace_that_names_no_session_is_one():
 def test_a_tool_is_its_agents_whose_span_is_around_it():
     agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "critic"}
 
-    told = tellings(
+    told = readings(
         spans(
             a_span("invoke_agent critic", agent, span="00000000000000aa"),
             a_span("execute_tool", TOOL, parent="00000000000000aa"),
         )
     )
 
-    assert [one.told.turns[0].agent for one in told if one.told.turns] == ["critic"]
+    assert [one.facts.turns[0].agent for one in told if one.facts.turns] == ["critic"]
 
 
 def test_spans_of_no_agent_are_left_alone():
-    assert tellings(spans(a_span("GET /cart", {"http.request.method": "GET"}))) == []
+    assert readings(spans(a_span("GET /cart", {"http.request.method": "GET"}))) == []
 
 
 # --- OpenLLMetry and OpenInference -------------------------------------------------
@@ -235,9 +235,9 @@ def test_a_traceloop_tool_is_a_turn():
         "traceloop.association.properties.session_id": "s-2",
     }
 
-    (one,) = tellings(spans(a_span("sh.tool", told)))
+    (one,) = readings(spans(a_span("sh.tool", told)))
 
-    (turn,) = one.told.turns
+    (turn,) = one.facts.turns
     assert (one.run_key, turn.tool, turn.args, turn.result) == (
         "my-agent:s-2",
         "sh",

@@ -32,6 +32,7 @@ async def ask(
     if event.asks is not None:
         call = replace(event.asks, agent=event.subagent or event.client)
         keeps = event.wiring.is_headless
+        # A task: once it is asked the card opens, whatever becomes of the request.
         opening = asyncio.create_task(
             dispatcher.run(
                 lambda: permissions.ask(run_id, call, for_s=for_s, at=now(), keeps=keeps, own=own)
@@ -45,12 +46,13 @@ async def ask(
                 await dispatcher.run(lambda: permissions.leave(run_id, left, at=now()))
             raise
     outcome = await _outcome(run_id, card, for_s=for_s) if card else None
+    # Looked at last: a run that was stopped meanwhile is allowed nothing.
     control = await dispatcher.control_state(run_id)
     if control is None:
         return _respond({})
     if card and outcome and outcome.is_answer and not control.forbidden:
-        said, shown = cast(Any, outcome.resolution), card
-        event = replace(event, answered=said, answer_text=outcome.message)
+        answer, shown = cast(Any, outcome.resolution), card
+        event = replace(event, answered=answer, answer_text=outcome.message)
         return _respond(
             adapter.answer(event, directives.directive(control, asked_seq=None)),
             sent=lambda: dispatcher.run(
@@ -68,6 +70,7 @@ async def follow(event: HookEvent, stored: Stored) -> None:
     done = turn is not None and turn.tool is not None and not turn.is_proposed
     # A session that rests, or is given a new task, waits for no permission any more.
     starts_over = event.presence == "idle" or event.prompt is not None
+    # That agent's alone: another one of the session may still wait.
     rests = (event.subagent or event.client) if starts_over else ""
     if done or rests:
         seq = stored.asked_seq if done else None
@@ -78,14 +81,14 @@ async def follow(event: HookEvent, stored: Stored) -> None:
 
 async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
     """Wait until the question is settled, or time is up; look whenever the run moves."""
-    heard, until, version = _now(), _now() + for_s, -1
+    last_seen, until, version = _now(), _now() + for_s, -1
     try:
         while (left_s := until - _now()) > 0:
             if outcome := await dispatcher.read(lambda: permissions.outcome_of(card)):
                 return outcome
             # One that nobody heard of for long counts as closed: its server went away under it.
-            if _now() - heard >= permissions.HEARD_EVERY_S:
-                heard = _now()
+            if _now() - last_seen >= permissions.HEARD_EVERY_S:
+                last_seen = _now()
                 await dispatcher.run(lambda: permissions.hear(card, at=now()))
             control = await dispatcher.rested(run_id, after=version, timeout_s=left_s)
             if control is None:
@@ -100,9 +103,9 @@ async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
 
 
 def _respond(
-    said: dict[str, Any], *, sent: Callable[[], Awaitable[None]] | None = None
+    body: dict[str, Any], *, sent: Callable[[], Awaitable[None]] | None = None
 ) -> Response:
-    return Response(200, json.dumps(said).encode(), sent=sent)
+    return Response(200, json.dumps(body).encode(), sent=sent)
 
 
 def _now() -> float:

@@ -28,11 +28,12 @@ from missioncontrol.runs.models import Run, Turn
 async def wait_for_message(run: Run, request: Request) -> Response:
     """Answer with the run's queued messages, or when it no longer rests, or in time."""
     asked = read_json_object(request.body)
+    # From where the first of its questions stood: what came between two of them counts.
     since = asked["since"] if isinstance(asked.get("since"), int) else run.meters.last_obs
     until = asyncio.get_running_loop().time() + wait_seconds(str(asked.get("wait", 0)))
     control = await dispatcher.control_state(run.id)
     while control is not None:
-        news = await dispatcher.run(partial(_look, run.id, control, since))
+        news = await dispatcher.run(partial(_news_of, run.id, control, since))
         left_s = until - asyncio.get_running_loop().time()
         if news or left_s <= 0:
             body = json.dumps({"wake": None, "over": False, "since": since} | news).encode()
@@ -41,12 +42,12 @@ async def wait_for_message(run: Run, request: Request) -> Response:
     raise NotFound("The run")
 
 
-def _look(run_id: UUID, control: ControlState, since: int) -> dict[str, Any]:
+def _news_of(run_id: UUID, control: ControlState, since: int) -> dict[str, Any]:
     """Look whether the session left its rest, or there is a text for it."""
-    deeds = Q(role__in=["user", "system"]) | Q(tool__isnull=False)
+    activity = Q(role__in=["user", "system"]) | Q(tool__isnull=False)
     # A session that spoke to itself still rests; one that
     # was told something or called a tool does not.
-    later = Turn.objects.filter(deeds, run_id=run_id, obs__gt=since)
+    later = Turn.objects.filter(activity, run_id=run_id, obs__gt=since)
     if control.forbidden or control.status in ENDED or later.exists():
         return {"over": True}
     claimed = sessions.claim_messages(run_id, at=now()) if control.queued_messages else []

@@ -54,8 +54,9 @@ async def hook(request: Request) -> Response:
         return Response(200, body.encode())
     if request.key.reports_only:  # nothing that asks for an answer
         event = replace(event, holds=False, idles=False, asks=None, takes_messages=False)
-    run = await dispatcher.run(lambda: _run_of(adapter, event, request.key))
+    run = await dispatcher.run(lambda: _open_run(adapter, event, request.key))
     await request.note_use(run.id)
+    # Before anything is stored: a witness tells of no turn.
     if event.stands_by:
         return await witness.stand_by(run, request)
     own = request.key.redaction
@@ -71,6 +72,7 @@ async def hook(request: Request) -> Response:
         event = await dispatcher.run(lambda: _with_grant(event, run, own))
         if event.grant is None and (for_s := adapter.asks_for_s(event)):
             return await asking.ask(adapter, event, run.id, for_s=for_s, own=own)
+    # A key that only reports is answered as if nothing had been found.
     directive = directives.go_on(control)
     if not request.key.reports_only:
         directive = await _directive(event, run.id, control, asked_seq=stored.asked_seq)
@@ -102,6 +104,7 @@ async def _ruling(event: HookEvent, run: Run, obs: int) -> ControlState:
         dispatcher.dispatch(run_id, root=run.root)
         return await _control_state(run_id)
     judged = await dispatcher.judged(run_id, obs=obs, timeout_s=JUDGED_WITHIN_S, root=run.root)
+    # Not judged in time: the call runs, and what is found later holds the next one.
     control = judged or await _control_state(run_id)
     until = _now() + (event.parks_after_s or LONGEST_HOLD_S)
     while control.on_hold:
@@ -109,6 +112,7 @@ async def _ruling(event: HookEvent, run: Run, obs: int) -> ControlState:
         if event.parks_after_s is not None and _now() >= until:
             await dispatcher.run(lambda: sessions.park(run_id, at=now()))
             return await _control_state(run_id)
+        # A second at least: a wait of none would ask the database over and over.
         moved = await dispatcher.moved(
             run_id, after=control.version, timeout_s=max(until - _now(), 1.0)
         )
@@ -145,8 +149,8 @@ async def _directive(
     claimed = await dispatcher.run(
         lambda: sessions.claim_messages(run_id, at=now(), agents=readers)
     )
-    told = (WireMessage(id=str(m.id), text=m.text, agent=m.agent) for m in claimed)
-    return replace(directive, messages=tuple(told))
+    messages = (WireMessage(id=str(m.id), text=m.text, agent=m.agent) for m in claimed)
+    return replace(directive, messages=tuple(messages))
 
 
 def _read(request: Request) -> tuple[Adapter, HookEvent]:
@@ -156,9 +160,9 @@ def _read(request: Request) -> tuple[Adapter, HookEvent]:
     adapter = adapter_of(client)
     wiring = HookWiring.read("; ".join(request.headers(HEADER.lower().encode())))
     try:
-        told = read_json_object(request.body)
-        parent, relation = parent_of(told)
-        event = adapter.read(told)
+        body = read_json_object(request.body)
+        parent, relation = parent_of(body)
+        event = adapter.read(body)
         # Masked before the run's name is cut from it: half a number is not known for one.
         prompt = masked_text(event.prompt, request.key.redaction)
         return adapter, replace(
@@ -168,7 +172,7 @@ def _read(request: Request) -> tuple[Adapter, HookEvent]:
         raise InvalidRequest(str(error)) from None
 
 
-def _run_of(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
+def _open_run(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
     """Return the session's run, opened by whichever hook comes first."""
     project = Project.objects.get(pk=key.project)
     request = runs.OpenRun(
@@ -185,8 +189,10 @@ def _run_of(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
     if is_new or event.stands_by or key.reports_only:
         return run
     # A later hook may know what the first did not: a task, a folder, how the session waits.
-    told, own = request.capabilities, key.redaction
-    if learned := told if run.observed_only else _news(told, run.capabilities):
+    capabilities, own = request.capabilities, key.redaction
+    known = run.capabilities
+    learned = capabilities if run.observed_only else _newly_known(capabilities, known)
+    if learned:
         sessions.learn_capabilities(run.id, learned, at=now())
     if run.parked and not event.ends:
         sessions.unpark(run.id, at=now())
@@ -197,17 +203,17 @@ def _run_of(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
     return run
 
 
-def _news(told: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+def _newly_known(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     """Return how this session waits and when it takes texts, where a hook shows it anew.
 
     How it can be ended is left as it stands: whoever owns its process knows better.
     """
     news = {
-        name: told[name]
+        name: given[name]
         for name in ("away", "patience_s")
-        if name in told and known.get(name) != told[name]
+        if name in given and known.get(name) != given[name]
     }
-    moments, more = known.get("inject"), told.get("inject") or ()
+    moments, more = known.get("inject"), given.get("inject") or ()
     if isinstance(moments, list) and not set(more) <= set(moments):
         news["inject"] = [*moments, *(one for one in more if one not in moments)]
     return news

@@ -33,7 +33,7 @@ async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> Sto
     project masks besides secrets.
     """
     if event.calls:
-        await dispatcher.run(lambda: _count(event, run))
+        await dispatcher.run(lambda: _count_new_calls(event, run))
     turns = tuple(turn for turn in event.turns if fault_of(turn) is None)
     if not event.outcome_of or not turns:
         return await _put(run, turns, size=size, own=own, presence=event.presence)
@@ -41,29 +41,29 @@ async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> Sto
     # that it was completed, and looks again. Without one, the outcome is a turn by itself.
     for _ in range(MOST_ALIKE):
         key = await dispatcher.run(lambda: selectors.open_call(run.id, event.outcome_of))
-        told = replace(turns[0], key=key or turns[0].key)
-        stored = await _put(run, (told,), size=size, own=own)
+        outcome = replace(turns[0], key=key or turns[0].key)
+        stored = await _put(run, (outcome,), size=size, own=own)
         if stored.accepted or key is None:
             break
     return stored
 
 
-def _count(event: HookEvent, run: Run) -> None:
+def _count_new_calls(event: HookEvent, run: Run) -> None:
     """Count what was not counted yet: each hook tells the last calls again."""
     known = telemetry.counted(run.id, [call.call_id for call in event.calls])
     new = [
         Call(
-            call_id=told.call_id,
-            source=told.source,
-            agent=told.agent or event.subagent or event.client,
-            model=told.model,
-            provider=told.provider,
-            usage=told.usage,
-            made_at=told.made_at,
-            turn_key=told.turn_key,
+            call_id=used.call_id,
+            source=used.source,
+            agent=used.agent or event.subagent or event.client,
+            model=used.model,
+            provider=used.provider,
+            usage=used.usage,
+            made_at=used.made_at,
+            turn_key=used.turn_key,
         )
-        for told in event.calls
-        if told.call_id not in known
+        for used in event.calls
+        if used.call_id not in known
     ]
     # What another session paid is left out: a fork's transcript begins with a copy.
     copied = {call.call_id for call in new if call.made_at and call.made_at < run.started_at}
@@ -72,6 +72,7 @@ def _count(event: HookEvent, run: Run) -> None:
     new = [call for call in new if call.call_id not in copied]
     if new:
         telemetry.count_calls({run.id: new}, at=now())
+        # At once: the turn that this hook tells of may be what the call led to.
         telemetry.place_calls([run.id], at=now())
 
 
@@ -83,7 +84,7 @@ async def _put(
     own: Redaction,
     presence: Presence | None = None,
 ) -> Stored:
-    told = Arrival(
+    arrival = Arrival(
         run=run.id, project=run.project_id, turns=turns, presence=presence, redaction=own
     )
-    return await put(told, size=size)
+    return await put(arrival, size=size)

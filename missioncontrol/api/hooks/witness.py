@@ -31,6 +31,7 @@ async def stand_by(run: Run, request: Request) -> Response:
     if asked.get("gone") is True:
         await dispatcher.run(lambda: presence.lose_process(run.id, witness=witness, at=now()))
         return _respond(over=True)
+    # Its client was stopped on purpose: no one is missed.
     if asked.get("stopped") is True:
         await dispatcher.run(lambda: sessions.end_session(run.id, at=now()))
         return _respond(over=False)
@@ -59,5 +60,5 @@ async def stand_by(run: Run, request: Request) -> Response:
 
 
 def _respond(*, over: bool = False, stop: str | None = None, text: str | None = None) -> Response:
-    told: dict[str, Any] = {"over": over, "stop": stop, "text": text}
-    return Response(200, json.dumps(told).encode())
+    body: dict[str, Any] = {"over": over, "stop": stop, "text": text}
+    return Response(200, json.dumps(body).encode())

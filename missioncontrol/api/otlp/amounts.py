@@ -29,7 +29,7 @@ def inclusive(
     return usage if usage.total else None
 
 
-def dollars(*told: Any) -> Decimal | None:
+def dollars(*figures: Any) -> Decimal | None:
     """Return the first figure above 0: an agent that knows no price says 0."""
-    amounts = (read_money(one) for one in told)
+    amounts = (read_money(one) for one in figures)
     return next((amount for amount in amounts if amount), None)

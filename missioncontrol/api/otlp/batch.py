@@ -10,6 +10,7 @@ from typing import Any
 from missioncontrol.api.otlp.record import Record, Signal, whole
 from missioncontrol.runs.cleaning import storable, storable_text
 
+# Far above what exporters send at once (512 spans, by the specification's default).
 MOST_RECORDS = 20_000
 DEEPEST = 24
 """Of a value within a value."""
@@ -38,13 +39,13 @@ class Batch:
     @property
     def message(self) -> str:
         """Say what was refused, the first few by name; empty where nothing was."""
-        told = [f"record {place}: {why}" for place, why in sorted(self.refused.items())[:5]]
-        more = len(self.refused) - len(told)
-        return "; ".join(told) + (f"; and {more} more" if more else "")
+        reasons = [f"record {place}: {why}" for place, why in sorted(self.refused.items())[:5]]
+        more = len(self.refused) - len(reasons)
+        return "; ".join(reasons) + (f"; and {more} more" if more else "")
 
 
 def read_each(
-    signal: Signal, told: Iterable[tuple[Any, ...]], read_one: Callable[..., Record | int]
+    signal: Signal, given: Iterable[tuple[Any, ...]], read_one: Callable[..., Record | int]
 ) -> Batch:
     """Read the records of a request; one that cannot be read is refused and spoils no other.
 
@@ -52,7 +53,7 @@ def read_each(
     many data points a metric has.
     """
     batch = Batch(signal)
-    for place, parts in enumerate(told):
+    for place, parts in enumerate(given):
         if place >= MOST_RECORDS:
             # Each for itself: the answer says how many were rejected.
             batch.refuse(place, f"at most {MOST_RECORDS} records a request")
@@ -78,6 +79,7 @@ def moment(nanoseconds: int) -> datetime | None:
 
 def began(when_ns: int, attributes: dict[str, Any]) -> datetime | None:
     """Return when a log record's deed began: it is told at its end, with its duration."""
+    # A negative duration, of a clock that was set back, must not put it after its end.
     took = whole(attributes.get("duration_ms")) or 0
     return moment(when_ns - max(took, 0) * 1_000_000) or moment(when_ns)
 
@@ -104,5 +106,6 @@ def named(attributes: Iterator[tuple[str, Any]]) -> dict[str, Any]:
 
 def event_name(attributes: dict[str, Any], own: str, body: Any) -> str:
     """Name a log record: by its attribute, its own field, or its text."""
-    told = attributes.get("event.name") or own or body
-    return storable_text(told)[:200] if isinstance(told, str) else ""
+    # The attribute is the older place, the record's own field the newer; some use neither.
+    name = attributes.get("event.name") or own or body
+    return storable_text(name)[:200] if isinstance(name, str) else ""

@@ -39,6 +39,7 @@ def unpacked(body: bytes, encoding: str) -> bytes:
     encoding = encoding.strip().lower()
     if encoding in {"", "identity"}:
         return body
+    # The one encoding that the OTLP specification names.
     if encoding != "gzip":
         raise WrongMediaType(f"Content-Encoding gzip or none, not {encoding[:40]}.")
     parts: list[bytes] = []

@@ -47,7 +47,7 @@ def read(body: bytes, signal: Signal) -> Batch:
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.")
     resources, scopes, records = GROUPS[signal]
-    told = (
+    rows = (
         (given, group, within)
         for group in _list(value, resources)
         for within in _list(_dict(group, "a group"), scopes)
@@ -58,6 +58,7 @@ def read(body: bytes, signal: Signal) -> Batch:
         if not isinstance(given, dict):
             raise Unreadable("a record is an object")
         if signal == "metrics":
+            # One of these, as a oneof of protobuf is written in JSON.
             kinds = [given[kind] for kind in POINTS if isinstance(given.get(kind), dict)]
             if not _text(given.get("name")) or not kinds:
                 raise Unreadable("a metric has a name and data points")
@@ -67,7 +68,7 @@ def read(body: bytes, signal: Signal) -> Batch:
         scope = _text(_maybe(within.get("scope")).get("name"))
         return (_span if signal == "traces" else _log)(given, place, resource, scope)
 
-    return read_each(signal, told, read_one)
+    return read_each(signal, rows, read_one)
 
 
 def _span(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str) -> Record:
@@ -101,6 +102,7 @@ def _span(given: dict[str, Any], place: int, resource: dict[str, Any], scope: st
 def _log(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str) -> Record:
     attributes = _attributes(given)
     body = _value(given.get("body"), 0)
+    # When it was observed, where it has no time of its own (OpenTelemetry's data model of logs).
     when = _nanos(given, "timeUnixNano") or _nanos(given, "observedTimeUnixNano")
     return Record(
         signal="logs",
@@ -109,6 +111,7 @@ def _log(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str
         scope=scope,
         time_ns=when,
         name=event_name(attributes, _text(given.get("eventName")), body),
+        # Some clients send an event's fields as its body.
         attributes=attributes | (body if isinstance(body, dict) else {}),
         trace=_id(given, "traceId", 32),
         span=_id(given, "spanId", 16),
@@ -129,7 +132,9 @@ def _value(given: Any, depth: int) -> Any:
     """Read an AnyValue; one of an unknown kind is absent."""
     if not isinstance(given, dict) or depth > DEEPEST:
         return None
+    # Bytes stay in base64, as OTLP writes them in JSON.
     for kind in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
+        # Whatever its kind should be: a number as a text is no reason to lose a record.
         if isinstance(given.get(kind), str | bool | int | float):
             return given[kind]
     if "intValue" in given:
@@ -143,26 +148,26 @@ def _value(given: Any, depth: int) -> Any:
 
 
 def _nanos(given: dict[str, Any], name: str) -> int:
-    told = whole(given.get(name, 0))
-    if told is None or told < 0:
+    number = whole(given.get(name, 0))
+    if number is None or number < 0:
         raise Unreadable(f"{name} must be nanoseconds since 1970")
-    return told
+    return number
 
 
 def _id(given: dict[str, Any], name: str, length: int) -> str:
-    told = given.get(name) or ""
-    if not isinstance(told, str):
+    text = given.get(name) or ""
+    if not isinstance(text, str):
         raise Unreadable(f"{name} must be a text")
-    return hex_id(told, length, name)
+    return hex_id(text, length, name)
 
 
 def _list(given: dict[str, Any], name: str) -> list[Any]:
-    told = given.get(name)
-    if told is None:
+    found = given.get(name)
+    if found is None:
         return []
-    if not isinstance(told, list):
+    if not isinstance(found, list):
         raise Unlistable(name)
-    return told
+    return found
 
 
 def _dict(given: Any, what: str) -> dict[str, Any]:

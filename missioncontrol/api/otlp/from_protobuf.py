@@ -53,18 +53,20 @@ def read(body: bytes, signal: Signal) -> Batch:
     except DecodeError:
         raise InvalidRequest("The body is no OTLP request in protobuf.") from None
     resources, scopes, records = GROUPS[signal]
-    told = (
+    rows = (
         (given, resource, within.scope.name)
         for group in getattr(message, resources)
+        # Read once a group: all of its records share it.
         for resource in [_attributes(group.resource.attributes)]
         for within in getattr(group, scopes)
         for given in getattr(within, records)
     )
-    return read_each(signal, told, READERS[signal])
+    return read_each(signal, rows, READERS[signal])
 
 
 def _span(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record:
     since, until = given.start_time_unix_nano, given.end_time_unix_nano
+    # Bytes here and hexadecimal in JSON: kept in one form.
     trace = hex_id(given.trace_id.hex(), 32, "trace_id")
     span = hex_id(given.span_id.hex(), 16, "span_id")
     if not trace or not span:
@@ -93,6 +95,7 @@ def _span(place: int, given: Any, resource: dict[str, Any], scope: str) -> Recor
 def _log(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record:
     attributes = _attributes(given.attributes)
     body = _value(given.body, 0)
+    # When it was observed, where it has no time of its own (OpenTelemetry's data model of logs).
     when = given.time_unix_nano or given.observed_time_unix_nano
     return Record(
         signal="logs",

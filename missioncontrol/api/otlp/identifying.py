@@ -14,33 +14,36 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from missioncontrol.api.otlp.told import Answered, Asked, Said
+from missioncontrol.api.otlp.facts import ChatMessage, ToolAnswer, ToolRequest
 
 MOST_OPEN = 64
-Conversation = tuple[tuple[Said, ...], tuple[Said, ...]]
+Conversation = tuple[tuple[ChatMessage, ...], tuple[ChatMessage, ...]]
 
 
-def told_apart(given: Sequence[Said], said: Sequence[Said]) -> Conversation:
+def with_own_ids(given: Sequence[ChatMessage], output: Sequence[ChatMessage]) -> Conversation:
     """Give each call of a conversation an id of its own, and each answer its call's."""
     naming = _Naming()
-    return tuple(map(naming.read, given)), tuple(map(naming.read, said))
+    return tuple(map(naming.read, given)), tuple(map(naming.read, output))
 
 
 class _Naming:
     def __init__(self) -> None:
         self._seen: Counter[str] = Counter()
-        self._open: list[tuple[str, Asked]] = []
+        self._open: list[tuple[str, ToolRequest]] = []
 
-    def read(self, message: Said) -> Said:
+    def read(self, message: ChatMessage) -> ChatMessage:
         """Read the next message."""
         if not message.calls and not message.answers:
             return message
-        answers = tuple(map(self._answered, message.answers))
-        return replace(message, calls=tuple(map(self._asked, message.calls)), answers=answers)
+        answers = tuple(map(self._matched_answer, message.answers))
+        return replace(
+            message, calls=tuple(map(self._named_request, message.calls)), answers=answers
+        )
 
-    def _asked(self, call: Asked) -> Asked:
+    def _named_request(self, call: ToolRequest) -> ToolRequest:
         if not call.name:
             return call
+        # Parentheses: one without an id is not counted with one whose id is its tool's name.
         self._seen[call.id or f"{call.name}()"] += 1
         count = self._seen[call.id or f"{call.name}()"]
         own = call
@@ -52,8 +55,10 @@ class _Naming:
         self._open = [*self._open[1 - MOST_OPEN :], (call.id, own)]
         return own
 
-    def _answered(self, answer: Answered) -> Answered:
-        place = next((at for at, (told, _) in enumerate(self._open) if told == answer.id), None)
+    def _matched_answer(self, answer: ToolAnswer) -> ToolAnswer:
+        place = next(
+            (at for at, (known_id, _) in enumerate(self._open) if known_id == answer.id), None
+        )
         if place is None and answer.id not in self._seen:
             # The number in `name_0` is the part's place in its message, so it may differ
             # between call and answer: the oldest open call of that name is meant.

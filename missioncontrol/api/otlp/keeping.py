@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from missioncontrol.api.otlp.reading import Telling
+from missioncontrol.api.otlp.reading import Reading
 from missioncontrol.redaction import Redaction
 from missioncontrol.runs.cleaning import masked_json, masked_name, storable_moment
 from missioncontrol.runs.models import TelemetryRecord
@@ -31,16 +31,16 @@ NOT_KEPT = (
 """Conversations are turns, and instructions are long: with every model call again."""
 
 
-def kept_record(run: UUID, telling: Telling, *, at: datetime, own: Redaction) -> TelemetryRecord:
+def kept_record(run: UUID, reading: Reading, *, at: datetime, own: Redaction) -> TelemetryRecord:
     """Return the row that keeps a record."""
-    record, told = telling.record, telling.told
+    record, facts = reading.record, reading.facts
     return TelemetryRecord(
         run_id=run,
         key=record.key,
         name=masked_name(record.name, 200, own),
-        agent=told.agent,
+        agent=facts.agent,
         attributes=kept(record.attributes, own),
-        turn_key=told.tool_key,
+        turn_key=facts.tool_key,
         began_at=storable_moment(record.began_at),
         at=at,
     )
@@ -48,9 +48,9 @@ def kept_record(run: UUID, telling: Telling, *, at: datetime, own: Redaction) ->
 
 def kept(attributes: Mapping[str, Any], own: Redaction) -> dict[str, Any]:
     """Return attributes as they are stored: no conversations, no secrets, not too long."""
-    told = ((name, value) for name, value in attributes.items() if not name.startswith(NOT_KEPT))
+    named = ((name, value) for name, value in attributes.items() if not name.startswith(NOT_KEPT))
     chosen: dict[str, Any] = {}
-    for name, value in itertools.islice(told, MOST_ATTRIBUTES):
+    for name, value in itertools.islice(named, MOST_ATTRIBUTES):
         # Cut what is far too long before masking reads it.
         is_nested = isinstance(value, list | dict)
         text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else value

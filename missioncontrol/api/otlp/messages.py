@@ -8,16 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from guard.formats.fields import read_answer, read_args
-from missioncontrol.api.otlp.told import Answered, Asked, Said
+from missioncontrol.api.otlp.facts import ChatMessage, ToolAnswer, ToolRequest
 
 MOST_MESSAGES = 2000
 _NUMBERED = re.compile(r"(\d{1,4})\.(.+)")
 
 
-def read_messages(value: Any) -> tuple[Said, ...]:
+def read_messages(value: Any) -> tuple[ChatMessage, ...]:
     """Read messages from a list, or from the JSON text of one; else none."""
     if isinstance(value, str):
         value = parsed(value)
+    # One message alone, or all of them under a name.
     if isinstance(value, dict):
         value = value.get("messages", [value])
     if not isinstance(value, list):
@@ -50,10 +51,11 @@ def arguments(value: Any) -> dict[str, object]:
     return {} if value in (None, "", "null") else {"input": value}
 
 
-def _message(given: dict[str, Any]) -> Said:
+def _message(given: dict[str, Any]) -> ChatMessage:
     """Read a message with `parts` (GenAI conventions), or `content` as vendors have it."""
     role = str(given.get("role") or "assistant").lower()
     blocks = given.get("parts", given.get("content"))
+    # A text is one block, so that both are read in one way below.
     blocks = [{"type": "text", "content": blocks}] if isinstance(blocks, str) else blocks
     known = [block for block in _listed(blocks) if isinstance(block, dict)]
     answers = []
@@ -62,15 +64,15 @@ def _message(given: dict[str, Any]) -> Said:
             continue
         # GenAI conventions say `id`, Anthropic `tool_use_id`, OpenAI's responses `call_id`.
         call_id = block.get("id") or block.get("tool_use_id") or block.get("call_id")
-        told = next(
+        answer = next(
             (block[n] for n in ("response", "result", "content", "output") if n in block), ""
         )
-        parts = [part for part in _listed(told) if isinstance(part, dict)]
-        answers.append(Answered(id=_id(call_id), text=_texts(parts) or read_answer(told) or ""))
+        parts = [part for part in _listed(answer) if isinstance(part, dict)]
+        answers.append(ToolAnswer(id=_id(call_id), text=_texts(parts) or read_answer(answer) or ""))
     # OpenAI's chats have no block for an answer: the whole message is one.
     if role == "tool" and not answers:
-        answers.append(Answered(id=_id(given.get("tool_call_id")), text=_texts(known)))
-    return Said(
+        answers.append(ToolAnswer(id=_id(given.get("tool_call_id")), text=_texts(known)))
+    return ChatMessage(
         role=role,
         text="" if role == "tool" else _texts(known),
         calls=(*_calls(known), *_calls(given.get("tool_calls"))),
@@ -79,15 +81,15 @@ def _message(given: dict[str, Any]) -> Said:
 
 
 def _texts(blocks: Iterable[dict[str, Any]]) -> str:
-    told = (
+    texts = (
         block.get("content", block.get("text"))
         for block in blocks
         if block.get("type", "text") in {"text", "output_text", "input_text"}
     )
-    return "\n".join(text for text in told if isinstance(text, str) and text)
+    return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
-def _calls(blocks: Any) -> Iterator[Asked]:
+def _calls(blocks: Any) -> Iterator[ToolRequest]:
     for block in _listed(blocks):
         if not isinstance(block, dict):
             continue
@@ -97,12 +99,12 @@ def _calls(blocks: Any) -> Iterator[Asked]:
         function = block.get("function")
         inner = function if isinstance(function, dict) else block
         given = inner.get("arguments", inner.get("input", inner.get("args")))
-        yield asked(block.get("id") or block.get("call_id"), inner.get("name"), given)
+        yield tool_request(block.get("id") or block.get("call_id"), inner.get("name"), given)
 
 
-def asked(call_id: Any, name: Any, given: Any) -> Asked:
+def tool_request(call_id: Any, name: Any, given: Any) -> ToolRequest:
     """Put a proposed call together."""
-    return Asked(
+    return ToolRequest(
         id=_id(call_id),
         name=name if isinstance(name, str) else "",
         args=arguments(given),

@@ -14,8 +14,8 @@ from uuid import UUID
 from guard.turn import Role, Turn
 from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.dialects import claude_code, codex, gemini, genai, openinference
+from missioncontrol.api.otlp.facts import CLIENTS, RecordFacts
 from missioncontrol.api.otlp.record import Record
-from missioncontrol.api.otlp.told import CLIENTS, Told
 from missioncontrol.api.reading import fault_of
 from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs.cleaning import masked_text
@@ -25,22 +25,23 @@ logger = logging.getLogger(__name__)
 DIALECTS: tuple[ModuleType, ...] = (claude_code, codex, gemini, openinference, genai)
 """The first that recognises a record reads it: agents' own words come first."""
 LONGEST_SESSION = 130
+# The newest are those whose spans still come.
 TRACES_KEPT = 10_000
 KNOWN = frozenset(CLIENTS.values())
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
+class Reading:
     """A record and what it tells; both halves of its run's key are there."""
 
     record: Record
-    told: Told
+    facts: RecordFacts
 
     @property
     def run_key(self) -> str:
         """The key of the session's run."""
-        return f"{self.told.client}:{self.told.session}"
+        return f"{self.facts.client}:{self.facts.session}"
 
 
 class Sessions:
@@ -54,40 +55,42 @@ class Sessions:
         self._known: OrderedDict[tuple[UUID, str], str] = OrderedDict()
         self._lock = threading.Lock()
 
-    def learn(self, project: UUID, tellings: Iterable[tuple[Record, Told]]) -> None:
+    def learn(self, project: UUID, readings: Iterable[tuple[Record, RecordFacts]]) -> None:
         """Note what these records say."""
         with self._lock:
-            for record, told in tellings:
-                if record.trace and told.session:
-                    self._known.setdefault((project, record.trace), told.session)
+            for record, facts in readings:
+                if record.trace and facts.session:
+                    # By the project too: two of them may use one trace's id.
+                    self._known.setdefault((project, record.trace), facts.session)
             while len(self._known) > TRACES_KEPT:
                 self._known.popitem(last=False)
 
-    def of(self, project: UUID, record: Record, told: Told) -> str:
+    def of(self, project: UUID, record: Record, facts: RecordFacts) -> str:
         """Return a record's session: its own, else its trace's; empty: nobody said."""
         with self._lock:
-            return told.session or self._known.get((project, record.trace), "")
+            return facts.session or self._known.get((project, record.trace), "")
 
 
 def understood(
     batch: Batch, *, project: UUID, sessions: Sessions, own: Redaction = NOTHING
-) -> list[Telling]:
+) -> list[Reading]:
     """Return what the records tell, oldest first; a fault refuses its record alone.
 
     `own` is what the project masks besides secrets.
     """
-    read = [(record, told) for record in batch.records if (told := _read(batch, record))]
+    read = [(record, facts) for record in batch.records if (facts := _read(batch, record))]
     # All of them first: the span that names the session may come after others of its trace.
     sessions.learn(project, read)
     agents = _agents(read)
     found = []
-    for record, told in sorted(read, key=lambda one: (one[0].ended_at or EARLIEST, one[0].place)):
-        session = sessions.of(project, record, told)
-        if not session and told.client not in KNOWN:
+    for record, facts in sorted(read, key=lambda one: (one[0].ended_at or EARLIEST, one[0].place)):
+        session = sessions.of(project, record, facts)
+        if not session and facts.client not in KNOWN:
+            # Of an unknown client nothing else holds its spans together.
             session = record.trace
         elif not session:
             # Our own clients name theirs in most records: the only one of the request it is.
-            named = {other.session for _, other in read if other.client == told.client} - {""}
+            named = {other.session for _, other in read if other.client == facts.client} - {""}
             session = named.pop() if len(named) == 1 else ""
         if not session:
             continue  # an event of no session, such as a program's start
@@ -95,36 +98,36 @@ def understood(
         if len(session) > LONGEST_SESSION:
             batch.refuse(record.place, f"a session's id has at most {LONGEST_SESSION} characters")
             continue
-        agent = masked_text(told.agent or agents.get(record.span, ""), own) or ""
-        turns = tuple(replace(turn, agent=turn.agent or agent or None) for turn in told.turns)
-        whole = replace(told, session=session, agent=agent, turns=turns)
-        if record.signal == "traces" and not record.parent and told.client not in KNOWN:
+        agent = masked_text(facts.agent or agents.get(record.span, ""), own) or ""
+        turns = tuple(replace(turn, agent=turn.agent or agent or None) for turn in facts.turns)
+        whole = replace(facts, session=session, agent=agent, turns=turns)
+        if record.signal == "traces" and not record.parent and facts.client not in KNOWN:
             # Where a trace is the session, its outermost span is the last of it.
             whole = replace(whole, ends=True, failed=record.failure is not None)
-        found.append(Telling(record=record, told=whole))
+        found.append(Reading(record=record, facts=whole))
     return found
 
 
-def _read(batch: Batch, record: Record) -> Told | None:
+def _read(batch: Batch, record: Record) -> RecordFacts | None:
     dialect = next((one for one in DIALECTS if one.recognises(record)), None)
     try:
-        told: Told | None = dialect.read(record) if dialect else None
+        facts: RecordFacts | None = dialect.read(record) if dialect else None
     except Exception:  # a fault of ours: the request would be sent again for ever
         logger.exception("a record named %r could not be understood", record.name)
         batch.refuse(record.place, "it could not be understood; the server's log says why")
         return None
-    if told is None:
+    if facts is None:
         return None
-    turns = [*told.turns]
-    if told.use is not None:
+    turns = [*facts.turns]
+    if facts.use is not None:
         # A use has no turn of its own: as one it is held against the same limits.
-        use = told.use
+        use = facts.use
         turns.append(
             Turn(
                 role=Role.ASSISTANT,
                 content="",
                 call_id=use.call_id,
-                agent=told.agent,
+                agent=facts.agent,
                 model=use.model,
                 provider=use.provider,
                 usage=use.usage,
@@ -135,12 +138,12 @@ def _read(batch: Batch, record: Record) -> Told | None:
     if fault:
         batch.refuse(record.place, fault)
         return None
-    return told
+    return facts
 
 
-def _agents(read: Iterable[tuple[Record, Told]]) -> dict[str, str]:
+def _agents(read: Iterable[tuple[Record, RecordFacts]]) -> dict[str, str]:
     """Name who acts in each span: as itself says, else as the span around it says."""
-    spans = {record.span: (record.parent, told.agent) for record, told in read if record.span}
+    spans = {record.span: (record.parent, facts.agent) for record, facts in read if record.span}
     named: dict[str, str] = {}
     for span in spans:
         path, at = {span: None}, span

@@ -50,6 +50,7 @@ class Record:
     def service(self) -> str:
         """The instrumented program's name; empty where nobody named it."""
         name = self.text("service.name", resource=True)
+        # What SDKs call a program that nobody named.
         return "" if name.startswith("unknown_service") else name
 
     @property
@@ -62,6 +63,7 @@ class Record:
         sequence = self.attributes.get("event.sequence")
         if sequence is not None and self.text("session.id"):
             return fitted(f"{self.text('session.id')}:{sequence}:{self.text('prompt.id')}")
+        # With its moment and name: a log record has no id of its own.
         return fitted(f"{self.trace}:{self.span}:{self.time_ns}:{self.name}")
 
     def text(self, *names: str, resource: bool = False) -> str:
@@ -88,6 +90,7 @@ class Record:
 
 def whole(value: Any) -> int | None:
     """Read a whole number; agents send them as texts and as decimals too."""
+    # Python's `True` is an integer, and no amount.
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -108,5 +111,6 @@ def fitted(name: str) -> str:
     """Return a name that fits a column; a longer one ends in its digest."""
     if len(name) <= LONGEST_KEY:
         return name
+    # Two long names that begin alike stay two.
     digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
     return f"{name[: LONGEST_KEY - 33]}~{digest}"

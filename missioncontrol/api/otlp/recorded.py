@@ -11,13 +11,14 @@ from guard.formats.recording import Recording
 from guard.turn import Turn
 from missioncontrol.api.otlp import from_json, storing
 from missioncontrol.api.otlp.batch import MOST_RECORDS
-from missioncontrol.api.otlp.reading import Sessions, Telling, understood
+from missioncontrol.api.otlp.reading import Reading, Sessions, understood
 from missioncontrol.api.otlp.record import Signal
 from missioncontrol.costs.ledger import SOURCES, Call
 from missioncontrol.costs.telemetry import Began, led_to
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.redaction import NOTHING
 
+# No metrics: they tell of no turn.
 HOLDS: dict[bytes, Signal] = {b'"resourceSpans"': "traces", b'"resourceLogs"': "logs"}
 
 
@@ -32,32 +33,32 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
     Raises:
         InvalidRequest: a line is no request, or the file tells of no session, or of several.
     """
-    sessions, tellings, refused = Sessions(), list[Telling](), 0
+    sessions, readings, refused = Sessions(), list[Reading](), 0
     for body, signal in _requests(text):
         batch = from_json.read(body, signal)
-        tellings += understood(batch, project=project, sessions=sessions)
+        readings += understood(batch, project=project, sessions=sessions)
         refused += len(batch.refused)
-        if len(tellings) > MOST_RECORDS:
+        if len(readings) > MOST_RECORDS:
             raise InvalidRequest(f"At most {MOST_RECORDS} records a recording.", field="file")
-    runs = {one.run_key for one in tellings if one.told.turns}
+    runs = {one.run_key for one in readings if one.facts.turns}
     if len(runs) != 1:
         what = f"{len(runs)} sessions" if runs else "no turn of an agent"
         raise InvalidRequest(f"The file tells of {what}; a recording is one session.", field="file")
     (run,) = runs
     # Exporters send logs and spans each in their own batches: only the clock orders them.
-    told = sorted(
-        (one for one in tellings if one.run_key == run),
+    ordered = sorted(
+        (one for one in readings if one.run_key == run),
         key=lambda one: one.record.time_ns,
     )
-    prompt = next((one.told.prompt for one in told if one.told.prompt), "")
-    agent = next((one.told.agent for one in told if one.told.agent), told[0].told.client)
+    prompt = next((one.facts.prompt for one in ordered if one.facts.prompt), "")
+    agent = next((one.facts.agent for one in ordered if one.facts.agent), ordered[0].facts.client)
     turns: list[Turn] = []
     waiting: list[storing.Proposal] = []
-    for one in told:
-        for turn in one.told.turns:
+    for one in ordered:
+        for turn in one.facts.turns:
             if turn.is_proposed:
                 waiting.append((turn.key, turn.tool, turn.args))
-            elif one.told.unpaired:
+            elif one.facts.unpaired:
                 turn = storing.completing(waiting, turn, NOTHING)  # noqa: PLW2901 - as it was told
             moment = turn.ts or one.record.began_at or one.record.ended_at
             turns.append(replace(turn, ts=moment, agent=turn.agent or agent))
@@ -68,10 +69,11 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
         goal=prompt or None,
         form="otlp",
     )
-    return recording, _calls(told, agent)
+    return recording, _calls(ordered, agent)
 
 
 def _requests(text: bytes) -> Iterator[tuple[bytes, Signal]]:
+    # First as one document: indented JSON has lines too, and none of them is a request.
     if (signal := _signal(text)) and _is_json(text):
         yield text, signal
         return
@@ -99,21 +101,21 @@ def _is_json(text: bytes) -> bool:
         return False
 
 
-def _calls(told: Sequence[Telling], agent: str) -> list[Call]:
+def _calls(readings: Sequence[Reading], agent: str) -> list[Call]:
     """Return each model call once, as the best source tells it, with the tool it asked for."""
-    calls = storing.calls_of(told, agent=agent)
+    calls = storing.calls_of(readings, agent=agent)
     best = max((call.source for call in calls), key=SOURCES.index, default="")
     # Of a call told of twice, the first.
-    heard = {call.call_id: call for call in reversed(calls) if call.source == best}
+    by_id = {call.call_id: call for call in reversed(calls) if call.source == best}
     begun = [
         Began(name=call.call_id, agent=call.agent, at=call.began_at)
-        for call in heard.values()
+        for call in by_id.values()
         if call.began_at is not None
     ]
     tools = [
-        Began(name=one.told.tool_key, agent=one.told.agent or agent, at=one.record.began_at)
-        for one in told
-        if one.told.tool_key and one.record.began_at is not None
+        Began(name=one.facts.tool_key, agent=one.facts.agent or agent, at=one.record.began_at)
+        for one in readings
+        if one.facts.tool_key and one.record.began_at is not None
     ]
     keys = led_to(begun, tools)
-    return [replace(call, turn_key=keys.get(name)) for name, call in reversed(heard.items())]
+    return [replace(call, turn_key=keys.get(name)) for name, call in reversed(by_id.items())]

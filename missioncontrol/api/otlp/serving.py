@@ -29,6 +29,7 @@ from missioncontrol.errors import MissionControlError, Unavailable
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
+# A field's name in protobuf, and in OTLP's JSON, which has lower camel case.
 REJECTED: dict[Signal, tuple[Any, str, str]] = {
     "traces": (ExportTraceServiceResponse, "rejected_spans", "rejectedSpans"),
     "logs": (ExportLogsServiceResponse, "rejected_log_records", "rejectedLogRecords"),
@@ -78,16 +79,17 @@ async def _take(request: Request, signal: Signal) -> Response:
             200, response(**partial).SerializeToString(), content_type=PROTOBUF.encode()
         )
     # A 64-bit number is a text in OTLP's JSON.
-    told = {"partialSuccess": {camel: str(count), "errorMessage": message}} if count else {}
-    return Response(200, json.dumps(told).encode())
+    body = {"partialSuccess": {camel: str(count), "errorMessage": message}} if count else {}
+    return Response(200, json.dumps(body).encode())
 
 
-async def _aside(deed: Callable[[], T]) -> T:
+async def _aside(work: Callable[[], T]) -> T:
     """Do work in a thread of our own, whose database connection is kept."""
 
     def with_connection() -> T:
+        # The thread is kept: one that broke must not meet the next request.
         close_old_connections()
-        return deed()
+        return work()
 
     return await asyncio.get_running_loop().run_in_executor(_pool, with_connection)
 
@@ -104,8 +106,8 @@ async def _store(batch: Batch, request: Request) -> None:
     key = request.key
 
     def find() -> list[storing.Visit]:
-        told = understood(batch, project=key.project, sessions=sessions, own=key.redaction)
-        return storing.visits(batch, told, project=key.project, key=key, at=now())
+        readings = understood(batch, project=key.project, sessions=sessions, own=key.redaction)
+        return storing.visits(batch, readings, project=key.project, key=key, at=now())
 
     found = await _aside(find)
     for visit in found:

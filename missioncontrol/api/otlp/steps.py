@@ -11,10 +11,10 @@ from typing import Any
 
 from guard.formats.fields import read_answer
 from guard.turn import Phase, Role, Turn
-from missioncontrol.api.otlp.identifying import told_apart
+from missioncontrol.api.otlp.facts import ChatMessage, RecordFacts, ToolAnswer
+from missioncontrol.api.otlp.identifying import with_own_ids
 from missioncontrol.api.otlp.messages import arguments
 from missioncontrol.api.otlp.record import Record
-from missioncontrol.api.otlp.told import Answered, Said, Told
 
 NAME_LENGTH, TOOL_LENGTH = 100, 200
 
@@ -26,27 +26,29 @@ class ModelStep:
     key: str
     agent: str
     at: datetime | None
-    given: Sequence[Said] = ()
-    said: Sequence[Said] = ()
+    given: Sequence[ChatMessage] = ()
+    output: Sequence[ChatMessage] = ()
     model: str = ""
     provider: str = ""
     call_id: str = ""
 
 
-def prompt_of(given: Sequence[Said]) -> str:
+def prompt_of(given: Sequence[ChatMessage]) -> str:
     """Return what a person asked last, of messages a model was given."""
+    # `human` is LangChain's.
     asked = [message.text for message in given if message.role in {"user", "human"}]
     return next((text for text in reversed(asked) if text), "")
 
 
 def model_turns(step: ModelStep) -> tuple[Turn, ...]:
     """Tell what came back from tools, what a person said, and what the model did."""
-    given, said = told_apart(step.given, step.said)
-    step = replace(step, given=given, said=said)
+    given, output = with_own_ids(step.given, step.output)
+    step = replace(step, given=given, output=output)
     # The news begins after what the model itself said last.
+    # As OpenAI, Google and LangChain call the model.
     spoken = [i for i, message in enumerate(given) if message.role in {"assistant", "model", "ai"}]
     fresh = given[(spoken[-1] + 1 if spoken else 0) :]
-    return *_given(step, fresh), *_said(step)
+    return *_input_turns(step, fresh), *_output_turns(step)
 
 
 def tool_turn(
@@ -74,7 +76,7 @@ def tool_turn(
     )
 
 
-def told_prompt(record: Record, *, client: str, session: str, key: str, text: str) -> Told:
+def prompt_facts(record: Record, *, client: str, session: str, key: str, text: str) -> RecordFacts:
     """Tell of a person's prompt; its text is empty where the agent was told to keep it back."""
     turn = Turn(
         role=Role.USER,
@@ -82,13 +84,13 @@ def told_prompt(record: Record, *, client: str, session: str, key: str, text: st
         ts=record.began_at,
         content=text or "(a prompt that was not told)",
     )
-    return Told(client=client, session=session, turns=(turn,), prompt=text)
+    return RecordFacts(client=client, session=session, turns=(turn,), prompt=text)
 
 
-def _given(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
+def _input_turns(step: ModelStep, fresh: Sequence[ChatMessage]) -> Iterator[Turn]:
     """Tell what tools and people said; the same words again are another turn only if they are."""
     names = {call.id: call for message in step.given for call in message.calls}
-    told = Counter(answer.text for answer in _answers(step.given))
+    answer_counts = Counter(answer.text for answer in _answers(step.given))
     for answer in _answers(fresh):
         call = names.get(answer.id)
         if call is not None and answer.id:
@@ -103,18 +105,18 @@ def _given(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
             )
         elif not answer.id and answer.text:
             # The call stood in the model's words.
-            key = f"told:{_digest(answer.text)}:{told[answer.text]}"
+            key = f"told:{_digest(answer.text)}:{answer_counts[answer.text]}"
             yield Turn(role=Role.TOOL, key=key, content=answer.text, ts=step.at)
 
     # The whole conversation comes with each call: how often a text stands in it tells a repeat.
-    said = Counter(message.text for message in step.given if message.role == "user")
+    text_counts = Counter(message.text for message in step.given if message.role == "user")
     for message in fresh:
         if message.role == "user" and message.text:
-            key = f"user:{_digest(message.text)}:{said[message.text]}"
+            key = f"user:{_digest(message.text)}:{text_counts[message.text]}"
             yield Turn(role=Role.USER, key=key, content=message.text, ts=step.at)
 
 
-def _answers(fresh: Sequence[Said]) -> Iterator[Answered]:
+def _answers(fresh: Sequence[ChatMessage]) -> Iterator[ToolAnswer]:
     for message in fresh:
         yield from message.answers
 
@@ -123,9 +125,9 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _said(step: ModelStep) -> Iterator[Turn]:
+def _output_turns(step: ModelStep) -> Iterator[Turn]:
     """Tell what the model said, then the calls it proposed."""
-    text = "\n".join(message.text for message in step.said if message.text)
+    text = "\n".join(message.text for message in step.output if message.text)
     if text:
         yield Turn(
             role=Role.ASSISTANT,
@@ -138,8 +140,9 @@ def _said(step: ModelStep) -> Iterator[Turn]:
             provider=step.provider or None,
         )
 
-    for message in step.said:
+    for message in step.output:
         for call in message.calls:
+            # Without an id its outcome would never find it: it would be proposed for ever.
             if call.id and call.name:
                 yield Turn(
                     role=Role.ASSISTANT,

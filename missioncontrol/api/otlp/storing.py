@@ -20,7 +20,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.keeping import kept, kept_record
-from missioncontrol.api.otlp.reading import Telling
+from missioncontrol.api.otlp.reading import Reading
 from missioncontrol.api.otlp.record import Record
 from missioncontrol.compiled import CompiledQuery
 from missioncontrol.costs import telemetry
@@ -41,6 +41,7 @@ PROMPT_LENGTH = 60
 Proposal = tuple[str | None, str | None, Any]
 """A proposed turn that waits for its tool: its key, the tool, the masked arguments."""
 SOURCE = {"traces": "spans", "logs": "logs"}
+# A run that only telemetry tells of is watched: nothing of ours is asked before a call.
 CAPABILITIES = {
     "hold": False,
     "inject": [],
@@ -59,7 +60,7 @@ class Visit:
     """What one request tells of one run."""
 
     run: Run
-    tellings: Sequence[Telling]
+    readings: Sequence[Reading]
     arrival: Arrival | None
     """Its turns; with them the records, if nothing is left to do once these are stored."""
     records: Sequence[TelemetryRecord]
@@ -70,7 +71,7 @@ class Visit:
 
 def visits(
     batch: Batch,
-    tellings: Sequence[Telling],
+    readings: Sequence[Reading],
     *,
     project: UUID,
     at: datetime,
@@ -80,29 +81,30 @@ def visits(
 
     What is told of a run that `key` does not reach is refused, and the rest is taken.
     """
-    by_key: dict[str, list[Telling]] = defaultdict(list)
-    for one in tellings:
+    # One look-up and one write a run, however many records tell of it.
+    by_key: dict[str, list[Reading]] = defaultdict(list)
+    for one in readings:
         by_key[one.run_key].append(one)
     own = key.redaction if key else NOTHING
     found = []
-    for number, (run_key, told) in enumerate(by_key.items()):
+    for number, (run_key, of_run) in enumerate(by_key.items()):
         if number >= MOST_RUNS:
-            _refuse(batch, told, f"at most {MOST_RUNS} sessions a request")
+            _refuse(batch, of_run, f"at most {MOST_RUNS} sessions a request")
             continue
         try:
-            run = _run_of(project, run_key, told, at=at, opener=key)
+            run = _open_run(project, run_key, of_run, at=at, opener=key)
         except Forbidden as refused:
-            _refuse(batch, told, str(refused))
+            _refuse(batch, of_run, str(refused))
             continue
         # Of a record that came twice in one request, the first is new.
-        unknown = {one.record.key: one for one in reversed(told)}
+        unknown = {one.record.key: one for one in reversed(of_run)}
         for record in _KEPT.rows([run.id], unknown.keys()):
             del unknown[record.key]
-        new = [one for one in told if unknown.get(one.record.key) is one]
+        new = [one for one in of_run if unknown.get(one.record.key) is one]
         # Hooks and SDK tell of the turns themselves, and tell more.
-        turns = _paired(run, new, own) if run.observed_only else []
+        turns = _pair_turns(run, new, own) if run.observed_only else []
         records = [kept_record(run.id, one, at=at, own=own) for one in new]
-        is_only_turns = turns and not any(one.told.use or one.told.ends for one in new)
+        is_only_turns = turns and not any(one.facts.use or one.facts.ends for one in new)
         arrival = Arrival(
             run=run.id,
             project=project,
@@ -122,10 +124,11 @@ def settle(found: Iterable[Visit], *, at: datetime) -> None:
     Turns are matched with calls last, for that reads the records.
     """
     found = list(found)
-    calls = {visit.run.id: calls_of(visit.tellings, agent=visit.run.agent) for visit in found}
-    telemetry.count_calls({run: told for run, told in calls.items() if told}, at=at)
+    calls = {visit.run.id: calls_of(visit.readings, agent=visit.run.agent) for visit in found}
+    telemetry.count_calls({run: made for run, made in calls.items() if made}, at=at)
     for visit in found:
-        last = next((one.told for one in visit.tellings if one.told.ends), None)
+        # Only a run that nobody else reports: a hook knows better when its session ends.
+        last = next((one.facts for one in visit.readings if one.facts.ends), None)
         if last is not None and visit.run.observed_only:
             sessions.end_session(visit.run.id, at=at, failed=last.failed)
     if records := [row for visit in found for row in visit.records]:
@@ -139,22 +142,22 @@ _KEPT = CompiledQuery(
 )
 
 
-def _refuse(batch: Batch, tellings: Iterable[Telling], why: str) -> None:
-    for one in tellings:
+def _refuse(batch: Batch, readings: Iterable[Reading], why: str) -> None:
+    for one in readings:
         batch.refuse(one.record.place, why)
 
 
-def _run_of(
-    project: UUID, key: str, told: list[Telling], *, at: datetime, opener: KeyHolder | None
+def _open_run(
+    project: UUID, key: str, readings: list[Reading], *, at: datetime, opener: KeyHolder | None
 ) -> Run:
     run = runs.join_run(project, key, opener=opener, at=at)
     if run is not None and (run.goal or not run.observed_only):
         return run  # most requests: nothing is said anew of a run that has its name
-    first, own = told[0], opener.redaction if opener else NOTHING
-    prompt = next((one.told.prompt for one in told if one.told.prompt), "")
+    first, own = readings[0], opener.redaction if opener else NOTHING
+    prompt = next((one.facts.prompt for one in readings if one.facts.prompt), "")
     prompt = masked_text(prompt, own) or ""  # before the name is cut from it
-    name = f"{first.told.client}: {prompt[:PROMPT_LENGTH]}" if prompt else first.told.client
-    agent = next((one.told.agent for one in told if one.told.agent), first.told.client)
+    name = f"{first.facts.client}: {prompt[:PROMPT_LENGTH]}" if prompt else first.facts.client
+    agent = next((one.facts.agent for one in readings if one.facts.agent), first.facts.client)
     if run is None:
         run, is_new = runs.open_run(
             Project.objects.get(pk=project),
@@ -179,20 +182,20 @@ def _run_of(
     return run
 
 
-def _paired(run: Run, told: list[Telling], own: Redaction) -> list[Turn]:
+def _pair_turns(run: Run, readings: list[Reading], own: Redaction) -> list[Turn]:
     """Give a tool call that came without its id the proposal it completes."""
     # A call is completed by the request that proposed it, or by a later one.
     waiting: list[Proposal] = []
-    if any(one.told.unpaired for one in told):
+    if any(one.facts.unpaired for one in readings):
         open_ = TurnModel.objects.filter(run=run, phase="proposed", key__isnull=False)
         waiting.extend(open_.order_by("seq").values_list("key", "tool", "args"))
     turns: list[Turn] = []
-    for one in told:
-        for turn in one.told.turns:
+    for one in readings:
+        for turn in one.facts.turns:
             if turn.is_proposed:
                 args = masked_json(turn.args, own)
                 waiting.append((turn.key, masked_text(turn.tool, own), args))
-            turns.append(completing(waiting, turn, own) if one.told.unpaired else turn)
+            turns.append(completing(waiting, turn, own) if one.facts.unpaired else turn)
     return turns
 
 
@@ -208,22 +211,22 @@ def completing(waiting: list[Proposal], turn: Turn, own: Redaction) -> Turn:
     return turn
 
 
-def calls_of(tellings: Sequence[Telling], *, agent: str) -> list[Call]:
+def calls_of(readings: Sequence[Reading], *, agent: str) -> list[Call]:
     """Return the model calls told of, `agent`'s unless another is named.
 
     One within another is the same call.
     """
-    spans = {one.record.span for one in tellings if one.told.use and _is_span(one.record)}
+    spans = {one.record.span for one in readings if one.facts.use and _is_span(one.record)}
     calls: list[Call] = []
-    for one in tellings:
-        use, record = one.told.use, one.record
+    for one in readings:
+        use, record = one.facts.use, one.record
         if use is None or (_is_span(record) and record.parent in spans):
             continue
         calls.append(
             Call(
                 call_id=use.call_id,
                 source=SOURCE[record.signal],
-                agent=one.told.agent or agent,
+                agent=one.facts.agent or agent,
                 model=use.model or None,
                 provider=use.provider or None,
                 usage=use.usage,

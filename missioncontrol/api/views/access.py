@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -34,6 +33,7 @@ from missioncontrol.wire.access import (
 
 MOST_RUNS = 200
 
+# By name: a column that is added to the table is not shown by itself.
 KEY_FIELDS = (
     "id",
     "name",
@@ -133,12 +133,14 @@ class OneAgentKey(APIView):
     @described("keys_revoke", status=204)
     def delete(self, request: Request, key_id: UUID) -> HttpResponse:
         """Revoke an agent key; owners only."""
+        # Without a fresh proof: who sees that a key has leaked ends it at once.
         key = access.revoke_agent_key(
             key_id,
             projects=auth.owned_with_keys(request),
             by=auth.name_of(request),
             at=now(),
         )
+        # At once in this process; the others know it for some seconds.
         keys.forget(key.digest)
         return HttpResponse(status=204)
 
@@ -179,7 +181,7 @@ class AgentKeyUses(APIView):
         # Of its own project, and of those that are still there.
         ours = Run.objects.filter(project=key.project_id).select_related("meters")
         runs = ours.in_bulk([use["run"] for use in used])
-        told = tuple(
+        used_on = tuple(
             UsedOn(
                 **use,
                 name=run.name,
@@ -190,7 +192,7 @@ class AgentKeyUses(APIView):
             for use in used
             if (run := runs.get(use["run"]))
         )
-        return json_response(SecretUses(places=_places(key), runs=told))
+        return json_response(SecretUses(places=_places(key), runs=used_on))
 
 
 class TokenUses(APIView):
@@ -199,7 +201,7 @@ class TokenUses(APIView):
     @described("tokens_uses", returns=SecretUses)
     def get(self, request: Request, token_id: UUID) -> HttpResponse:
         """Tell from where one of your tokens was used."""
-        token = selectors.personal_tokens(_person(request)).filter(pk=token_id).first()
+        token = selectors.personal_tokens(auth.person_of(request)).filter(pk=token_id).first()
         if token is None:
             raise NotFound("The token")
         return json_response(SecretUses(places=_places(token), runs=()))
@@ -211,7 +213,7 @@ class Tokens(APIView):
     @described("tokens_list", returns=TokenRow, many=True)
     def get(self, request: Request) -> HttpResponse:
         """List your personal tokens, newest first."""
-        mine = selectors.personal_tokens(_person(request))
+        mine = selectors.personal_tokens(auth.person_of(request))
         return page_response(request, mine, lambda token: TokenRow(**_token(token)))
 
     @described("tokens_make", takes=NewToken, returns=MadeToken, status=201)
@@ -221,7 +223,7 @@ class Tokens(APIView):
         auth.check_recent(request)
         asked = read_body(request, NewToken)
         made = access.make_token(
-            _person(request),
+            auth.person_of(request),
             name=asked.name,
             scope=asked.scope,
             project=asked.project and auth.check_belongs(request, asked.project),
@@ -238,7 +240,9 @@ class OneToken(APIView):
     @described("tokens_revoke", status=204)
     def delete(self, request: Request, token_id: UUID) -> HttpResponse:
         """Revoke one of your tokens; the sockets it opened are closed."""
-        access.revoke_token(token_id, user=_person(request), by=auth.name_of(request), at=now())
+        access.revoke_token(
+            token_id, user=auth.person_of(request), by=auth.name_of(request), at=now()
+        )
         return HttpResponse(status=204)
 
 
@@ -250,7 +254,7 @@ class Sessions(APIView):
         """Sign out everywhere but here."""
         auth.check_by_hand(request)
         access.end_other_sessions(
-            user=_person(request),
+            user=auth.person_of(request),
             kept=request.session.session_key,
             by=auth.name_of(request),
             at=now(),
@@ -285,14 +289,10 @@ def _token(token: PersonalToken) -> dict[str, Any]:
 
 def _row(secret: AgentKey | PersonalToken, fields: tuple[str, ...]) -> dict[str, Any]:
     """Show a secret's row; `last_used_from` is read with those that are listed."""
-    told = {name: getattr(secret, name) for name in fields}
+    values = {name: getattr(secret, name) for name in fields}
     last = getattr(secret, "last_used_from", None)
-    return {"project": secret.project_id, "last_used_from": last, **told}
+    return {"project": secret.project_id, "last_used_from": last, **values}
 
 
 def _places(secret: AgentKey | PersonalToken) -> tuple[UsedFrom, ...]:
     return tuple(UsedFrom(**place) for place in uses.places(secret))
-
-
-def _person(request: Request) -> User:
-    return cast(User, request.user)

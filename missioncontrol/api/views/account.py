@@ -11,7 +11,6 @@ from typing import Any, cast
 import segno
 from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -71,6 +70,7 @@ class ByHand(APIView):
     needs_proof = True
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        # Here, before any of its views: one that is added later cannot forget it.
         super().initial(request, *args, **kwargs)
         auth.check_by_hand(request)
         if not settings.SIGN_IN:
@@ -86,7 +86,7 @@ class Account(APIView):
     @described("account_read", returns=AccountRow)
     def get(self, request: Request) -> HttpResponse:
         """Show your ways in."""
-        user = _person(request)
+        user = auth.person_of(request)
         rows = factors.of(user) if settings.SIGN_IN else []
         identity = ways.identity_of(user)
         return json_response(
@@ -120,15 +120,16 @@ class Password(ByHand):
         """Give yourself a password, or another; your other sessions end."""
         if "password" not in settings.SIGN_IN:
             raise NotFound("That way of signing in")
-        user = _person(request)
+        user = auth.person_of(request)
         signing_in.set_password(user, read_body(request, NewPassword).password, at=now())
+        # Else this session would end with the others: it carries the former password's hash.
         update_session_auth_hash(cast(Any, request), user)
         return HttpResponse(status=204)
 
     @described("account_password_remove", status=204)
     def delete(self, request: Request) -> HttpResponse:
         """Take your password away; your other sessions end."""
-        user = _person(request)
+        user = auth.person_of(request)
         signing_in.drop_password(user, at=now())
         update_session_auth_hash(cast(Any, request), user)
         return HttpResponse(status=204)
@@ -138,7 +139,8 @@ class BeginApp(ByHand):
     @described("account_app_begin", returns=BegunApp)
     def post(self, request: Request) -> HttpResponse:
         """Get what an authenticator app needs; it counts once its first code is sent."""
-        secret, url = factors.begin_app(request.session, _person(request))
+        secret, url = factors.begin_app(request.session, auth.person_of(request))
+        # As an address of data: no second request carries the secret.
         picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
         return json_response(BegunApp(secret=secret, url=url, qr=picture))
 
@@ -148,14 +150,15 @@ class App(ByHand):
     def post(self, request: Request) -> HttpResponse:
         """Set an authenticator app up by its first code; it takes the place of another."""
         code = read_body(request, AppCode).code.strip()
-        made = signing_in.confirm_app(request.session, _person(request), code, at=now())
+        made = signing_in.confirm_app(request.session, auth.person_of(request), code, at=now())
+        # Another key wherever a way in changes: a copy of the former cookie is worth nothing then.
         request.session.cycle_key()
         return _codes(made)
 
     @described("account_app_remove", status=204)
     def delete(self, request: Request) -> HttpResponse:
         """Remove your authenticator app; with the last second factor the codes go too."""
-        signing_in.remove_factor(_person(request), kind=factors.Kind.APP, at=now())
+        signing_in.remove_factor(auth.person_of(request), kind=factors.Kind.APP, at=now())
         request.session.cycle_key()
         return HttpResponse(status=204)
 
@@ -164,7 +167,7 @@ class BeginPasskey(ByHand):
     @described("account_passkeys_begin", returns=PasskeyOptions)
     def post(self, request: Request) -> HttpResponse:
         """Get what a browser needs to make a passkey."""
-        return json_response(PasskeyOptions(options=factors.begin_passkey(_person(request))))
+        return json_response(PasskeyOptions(options=factors.begin_passkey(auth.person_of(request))))
 
 
 class Passkeys(ByHand):
@@ -172,7 +175,9 @@ class Passkeys(ByHand):
     def post(self, request: Request) -> HttpResponse:
         """Keep a passkey that your browser made."""
         asked = read_body(request, NewPasskey)
-        made = signing_in.add_passkey(_person(request), asked.name, asked.credential, at=now())
+        made = signing_in.add_passkey(
+            auth.person_of(request), asked.name, asked.credential, at=now()
+        )
         request.session.cycle_key()
         return _codes(made)
 
@@ -182,7 +187,7 @@ class OnePasskey(ByHand):
     def delete(self, request: Request, passkey_id: int) -> HttpResponse:
         """Remove one of your passkeys."""
         kind = factors.Kind.PASSKEY
-        signing_in.remove_factor(_person(request), kind=kind, pk=passkey_id, at=now())
+        signing_in.remove_factor(auth.person_of(request), kind=kind, pk=passkey_id, at=now())
         request.session.cycle_key()
         return HttpResponse(status=204)
 
@@ -191,7 +196,7 @@ class Recovery(ByHand):
     @described("account_recovery_codes_make", returns=RecoveryCodes, status=201)
     def post(self, request: Request) -> HttpResponse:
         """Make new recovery codes; the old ones are void."""
-        made = signing_in.renew_recovery_codes(_person(request), at=now())
+        made = signing_in.renew_recovery_codes(auth.person_of(request), at=now())
         request.session.cycle_key()
         return _codes(made)
 
@@ -200,18 +205,21 @@ class IdentityElsewhere(ByHand):
     @described("account_identity_disconnect", status=204)
     def delete(self, request: Request) -> HttpResponse:
         """Sign in by the identity provider no more."""
-        signing_in.disconnect(_person(request), at=now())
+        signing_in.disconnect(auth.person_of(request), at=now())
         request.session.cycle_key()
         return HttpResponse(status=204)
 
 
 class BeginAgain(ByHand):
+    # A proof is what it gives.
     needs_proof = False
 
     @described("account_again_begin", returns=PasskeyOptions)
     def post(self, request: Request) -> HttpResponse:
         """Get what a passkey of yours is to answer, to prove that it is you."""
-        return json_response(PasskeyOptions(options=factors.ask_for_passkey(_person(request))))
+        return json_response(
+            PasskeyOptions(options=factors.ask_for_passkey(auth.person_of(request)))
+        )
 
 
 class Again(ByHand):
@@ -221,7 +229,7 @@ class Again(ByHand):
     def post(self, request: Request) -> HttpResponse:
         """Prove that it is still you; for some minutes keys and members may be changed."""
         # Counted apart from what somebody types as a name at the door: no name holds a NUL.
-        user, proof = _person(request), read_body(request, Proof)
+        user, proof = auth.person_of(request), read_body(request, Proof)
         account, here = f"\0proof {user.pk}", peers.asked_from(request)
         # Counted before it is looked at, so that tries at once are all counted.
         lockout.begin(account, here, at=now())
@@ -242,7 +250,3 @@ class Again(ByHand):
 
 def _codes(codes: list[str]) -> HttpResponse:
     return json_response(RecoveryCodes(codes=tuple(codes)), status=201)
-
-
-def _person(request: Request) -> User:
-    return cast(User, request.user)

@@ -11,7 +11,14 @@ from rest_framework.views import APIView
 
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
-from missioncontrol.api.rest import identity, json_response, list_response, page_response, read_body
+from missioncontrol.api.rest import (
+    identity,
+    json_response,
+    list_response,
+    page_response,
+    read_body,
+    words,
+)
 from missioncontrol.api.schema import described
 from missioncontrol.api.views.decisions import named_project
 from missioncontrol.clock import now
@@ -148,8 +155,8 @@ class Deliveries(APIView):
         """List what people were told or are to be, newest first; `?status=failed,waiting`."""
         found = selectors.deliveries(
             projects=auth.projects_of(request),
-            statuses=_words(request, "status"),
-            kinds=_words(request, "kind"),
+            statuses=words(request, "status"),
+            kinds=words(request, "kind"),
             channel=identity(request, "channel"),
             decision=identity(request, "decision"),
             run=identity(request, "run"),
@@ -179,7 +186,9 @@ class DeliveryRetry(APIView):
         RETRIES.check(str(request.user.pk), at=now())
         channels.try_again(delivery, at=now())
         return json_response(
-            delivery_row(selectors.delivery(delivery_id, projects=mine)), status=202
+            # Read anew: it is another now.
+            delivery_row(selectors.delivery(delivery_id, projects=mine)),
+            status=202,
         )
 
 
@@ -192,8 +201,3 @@ def _owned(request: Request, channel_id: UUID) -> Channel:
 def _check_owns(request: Request, project: UUID) -> None:
     auth.check_owns(request, project, "Only an owner changes how people are reached.")
     auth.check_recent(request)
-
-
-def _words(request: Request, name: str) -> list[str]:
-    # Several at once, as the page of deliveries asks.
-    return [word for word in request.query_params.get(name, "").split(",") if word]

@@ -27,6 +27,7 @@ from missioncontrol.wire.costs import CostAccount, CostRow, TodayRow, UsualRow
 from missioncontrol.wire.reports import Report, ReportRow
 
 COST_GROUPS = ("day", "agent", "model", "project", "run")
+# A month, however long it is.
 DAYS_A_PAGE = 31
 ACCOUNT = ("range", "day", "group_by", "agent", "model", "project")
 
@@ -83,9 +84,9 @@ class Export(APIView):
     @described("costs_export", files=("text/csv",), query=ACCOUNT)
     def get(self, request: Request) -> HttpResponse:
         """Export an account's groups as CSV."""
-        told = _account(request)
-        name = f"costs-{told.first_day}-by-{told.group_by}.csv"
-        return csv_file(account_csv(told), name=name)
+        account = _account(request)
+        name = f"costs-{account.first_day}-by-{account.group_by}.csv"
+        return csv_file(account_csv(account), name=name)
 
 
 class Reports(APIView):
@@ -133,10 +134,10 @@ def _account(request: Request) -> CostAccount:
     # An account is of a time zone and a day, and without a project there is neither.
     if not projects:
         raise NotFound("The project")
-    said = request.query_params
+    query = request.query_params
     asked = Asked(
         kind=cast(Any, _choice(request, "range", PERIOD_KINDS)),
-        day=read_day(said.get("day")),
+        day=read_day(query.get("day")),
         group_by=cast(Any, _choice(request, "group_by", GROUPS)),
         agent=word(request, "agent"),
         model=word(request, "model"),

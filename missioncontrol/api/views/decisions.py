@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 
 from guard.deciding import AllowPattern
 from missioncontrol.api import auth
-from missioncontrol.api.rest import json_response, moment, page_response, read_body
+from missioncontrol.api.rest import json_response, moment, page_response, read_body, words
 from missioncontrol.api.schema import described
 from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.audit import anchors
@@ -161,6 +161,7 @@ class AuditExport(APIView):
     @described("audit_export", files=("application/jsonl",), query=AUDIT_FILTERS)
     def get(self, request: Request) -> StreamingHttpResponse:
         """Export the journal as JSON Lines, oldest first; `missioncontrol/proof.py` verifies it."""
+        # Oldest first: a chain is verified from its beginning.
         pages = pages_of(_journal(request, oldest_first=True))
         lines = (to_json(audit_row(row)) + b"\n" for page in pages for row in page)
         return stream(request, lines, kind="jsonl", name="audit")
@@ -183,11 +184,10 @@ def _journal(request: Request, *, oldest_first: bool = False) -> QuerySet[Journa
         run_id = UUID(run) if run else None
     except ValueError:
         raise InvalidRequest(f"run: expected an id, got {run!r}.", field="run") from None
-    types = [word for word in request.query_params.get("type", "").split(",") if word]
     return list_journal(
         projects=auth.projects_of(request),
         run=run_id,
-        types=types,
+        types=words(request, "type"),
         # No name that was stored is longer, and PostgreSQL takes no NUL.
         by=request.query_params.get("by", "").replace("\0", "")[:150],
         since=moment(request, "since"),

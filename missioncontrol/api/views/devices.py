@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Literal, cast
+from typing import Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
 import segno
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -84,7 +83,7 @@ class Devices(APIView):
     def get(self, request: Request) -> HttpResponse:
         """List the browsers in which you are signed in, the latest seen first."""
         this = _this(request)
-        mine = list(browsers.browsers_of(_person(request)).select_related("device"))
+        mine = list(browsers.browsers_of(auth.person_of(request)).select_related("device"))
         # One query for all of them.
         tried = devices.last_tried([push for browser in mine if (push := _push_of(browser))])
         return list_response(request, [_row(browser, this, tried) for browser in mine])
@@ -107,12 +106,15 @@ class ReachView(APIView):
             raise Forbidden("Only who owns a project opens this machine to its network.")
         if not _has_door():
             raise Unavailable("How phones reach this installation was decided when it was started.")
+        # Closing takes a way in away: it needs no proof.
         if asked.is_open:
             auth.check_recent(request)
         # Opening and closing restarts a listener: not as often as somebody can tap.
         DOORS.check(str(request.user.pk), at=now())
         extras.ask_for_phone(settings.DATA_DIR, on=asked.is_open)
-        access.record_phones(_person(request), on=asked.is_open, by=auth.name_of(request), at=now())
+        access.record_phones(
+            auth.person_of(request), on=asked.is_open, by=auth.name_of(request), at=now()
+        )
         return json_response(_reach(request))
 
 
@@ -140,6 +142,7 @@ class OneDevice(APIView):
         asked = asdict(read_body(request, DevicePatch))
         changes = {name: value for name, value in asked.items() if value is not None}
         access.change_device(browser, changes, by=auth.name_of(request), at=now())
+        # Read anew: its push may have changed with it.
         return json_response(_row(_find(request, device_id), _this(request)))
 
     @described("devices_sign_out", status=204)
@@ -166,6 +169,7 @@ class ThisPush(APIView):
             browsers.rename(browser, asked.name)
         if not settings.VAPID_PRIVATE_KEY:
             raise Unavailable(str(vapid.NoKey()))
+        # A browser renews its subscription by itself: that is nothing for the record.
         is_first = _push_of(browser) is None
         devices.subscribe(
             browser,
@@ -197,7 +201,8 @@ class TryDevice(APIView):
     def post(self, request: Request, device_id: UUID) -> HttpResponse:
         """Send a browser a test notification, quiet hours or not."""
         device = _push_of(_find(request, device_id))
-        project = ways.open_memberships_of(_person(request)).first()
+        # A notice is of a project, a test too: any of theirs will do.
+        project = ways.open_memberships_of(auth.person_of(request)).first()
         if device is None or project is None:
             raise NotFound("A browser that takes pushes")
         TESTS.check(str(request.user.pk), at=now())
@@ -219,9 +224,10 @@ class Pairings(APIView):
             raise Unavailable(
                 "Only who is at this machine reaches it: start with --https or --lan."
             )
-        made = pairing.offer(user=_person(request), at=now())
+        made = pairing.offer(user=auth.person_of(request), at=now())
         url = f"{base}/login/{made.secret}/"
         picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
+        # Here alone: of what is kept, neither link nor code can be shown again.
         row = PairingRow(
             id=made.id,
             status="waiting",
@@ -240,7 +246,7 @@ class OnePairing(APIView):
     @described("pairings_read", returns=PairingRow)
     def get(self, request: Request, pairing_id: UUID) -> HttpResponse:
         """Say whether the phone has come."""
-        link = pairing.find(pairing=pairing_id, user=_person(request))
+        link = pairing.find(pairing=pairing_id, user=auth.person_of(request))
         if link is None:
             raise NotFound("The pairing")
         if link.used_at is not None:
@@ -252,24 +258,20 @@ class OnePairing(APIView):
         return json_response(PairingRow(id=link.id, status=status, expires_at=link.expires_at))
 
 
-def _person(request: Request) -> User:
-    return cast(User, request.user)
-
-
 def _this(request: Request) -> Browser | None:
     """Return the browser that asks; None: it is a script with a token."""
     if request.auth is not None:
         return None
     return browsers.present(
         request.session,
-        user=_person(request),
+        user=auth.person_of(request),
         agent=request.headers.get("User-Agent", ""),
         at=now(),
     )
 
 
 def _find(request: Request, device_id: UUID) -> Browser:
-    mine = browsers.browsers_of(_person(request)).select_related("device")
+    mine = browsers.browsers_of(auth.person_of(request)).select_related("device")
     found = mine.filter(pk=device_id).first()
     if found is None:
         raise NotFound("The device")

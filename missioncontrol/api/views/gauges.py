@@ -26,6 +26,7 @@ class Gauges(Collector):
         """Count once for one scrape."""
         found = count_everything()
         runs = GaugeMetricFamily("missioncontrol_runs", "Runs by status.", labels=["status"])
+        # Each of them, also at 0: a series that comes and goes breaks rates and alarms.
         for status in Status:
             runs.add_metric([status], found.runs.get(status, 0))
         yield runs

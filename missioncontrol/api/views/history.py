@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from typing import cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpResponse, StreamingHttpResponse
 from rest_framework.request import Request
@@ -25,6 +23,7 @@ from missioncontrol.api.rest import (
     read_body,
     rows_response,
     word,
+    words,
 )
 from missioncontrol.api.schema import described
 from missioncontrol.api.streaming import pages_of, stream
@@ -105,6 +104,7 @@ class Export(APIView):
         at = now()
         found, _ = _found(request, at=at)
         # Page by page: the whys of a page are read together, and of all runs nothing is held.
+        # With no line of search: a file shows no matches, which would be looked for run by run.
         rows = (row for page in pages_of(found) for row in finding.show(page, Query(), at=at))
         return stream(request, FORMATS[kind](rows), kind=kind, name="runs")
 
@@ -115,7 +115,7 @@ class SavedViews(APIView):
     @described("views_list", returns=SavedViewRow, many=True, query=("project",))
     def get(self, request: Request) -> HttpResponse:
         """List your own views."""
-        mine = saved_views.views_of(_person(request), projects=auth.projects_of(request))
+        mine = saved_views.views_of(auth.person_of(request), projects=auth.projects_of(request))
         return page_response(request, mine, saved_views.view_row)
 
     @described("views_save", takes=NewView, returns=SavedViewRow, status=201)
@@ -123,7 +123,7 @@ class SavedViews(APIView):
         """Keep a line of search; the same name again replaces it."""
         asked = read_body(request, NewView)
         kept = saved_views.save_view(
-            user=_person(request),
+            user=auth.person_of(request),
             project=auth.the_project(request, asked.project),
             name=asked.name,
             q=asked.q,
@@ -139,7 +139,7 @@ class OneSavedView(APIView):
     @described("views_remove", status=204)
     def delete(self, request: Request, view_id: UUID) -> HttpResponse:
         """Forget one of your views."""
-        person, by = _person(request), auth.name_of(request)
+        person, by = auth.person_of(request), auth.name_of(request)
         saved_views.remove_view(view_id, user=person, by=by, at=now())
         return HttpResponse(status=204)
 
@@ -153,6 +153,7 @@ def runs_response(request: Request) -> HttpResponse:
         return rows_response(request, found, lambda runs: finding.show(runs, query, at=at))
     limit = page_size(request)
     ordered = sorting.sort_runs(found, sort, cursor=word(request, "cursor"))
+    # One more than is shown tells whether there is another page.
     runs = list(ordered[: limit + 1])
     end = sorting.cursor_of(runs[limit - 1]) if len(runs) > limit else None
     return list_response(request, finding.show(runs[:limit], query, at=at), cursor=end)
@@ -171,15 +172,12 @@ def _found(request: Request, *, at: datetime) -> tuple[QuerySet[Run], Query]:
     query = read_query(given.get("q", ""), at=at, zone=zone)
     found = list_runs(
         projects=auth.projects_of(request),
+        # PostgreSQL refuses to be asked for a NUL.
         agent=given.get("agent", "").replace("\0", ""),
-        status=[word for word in given.get("status", "").split(",") if word],
+        status=words(request, "status"),
         since=moment(request, "since"),
         until=moment(request, "until"),
         parent=identity(request, "parent"),
         tree=identity(request, "tree"),
     )
     return finding.narrow(found, query), query
-
-
-def _person(request: Request) -> User:
-    return cast(User, request.user)

@@ -46,6 +46,7 @@ class Instance(APIView):
         if not owned:
             raise Forbidden("Only an owner sees where the data is.")
         contact, keep = vapid.contact(), settings.KEEP_DELIVERIES
+        # The file system of the data, which may be another than the program's.
         counted, disk = count_everything(), shutil.disk_usage(settings.DATA_DIR)
         return json_response(
             InstanceRow(
@@ -66,6 +67,7 @@ class Instance(APIView):
                 waiting=counted.waiting,
                 unindexed=lag(),
                 keep_deliveries_days=keep.days if keep else None,
+                # Of other people's projects the keys are none of their business.
                 limits=limits_row(projects=owned),
                 budget=organisation.day_budget(at=now()),
             )
@@ -95,12 +97,12 @@ class InstanceBudget(APIView):
 
 
 def _parts() -> tuple[PartRow, ...]:
-    told = connection.settings_dict
+    database = connection.settings_dict
     if connection.vendor == "sqlite":
-        kept_in, place = f"SQLite {sqlite_version}", str(told["NAME"])
+        kept_in, place = f"SQLite {sqlite_version}", str(database["NAME"])
     else:
         # Without the user and the password: people read this.
-        place = f"{told['HOST'] or 'localhost'}:{told['PORT'] or 5432}/{told['NAME']}"
+        place = f"{database['HOST'] or 'localhost'}:{database['PORT'] or 5432}/{database['NAME']}"
         with connection.cursor() as cursor:
             cursor.execute("SHOW server_version")
             kept_in = f"PostgreSQL {cursor.fetchone()[0]}"
@@ -108,9 +110,9 @@ def _parts() -> tuple[PartRow, ...]:
     with app.connection_for_read() as link:
         channel: Any = link.default_channel
         with suppress(Exception):  # it is away: `ok` says so
-            said = channel.client.info("server")
-            name = "Valkey" if "valkey_version" in said else "Redis"
-            broker = f"{name} {said.get('valkey_version') or said.get('redis_version', '')}"
+            info = channel.client.info("server")
+            name = "Valkey" if "valkey_version" in info else "Redis"
+            broker = f"{name} {info.get('valkey_version') or info.get('redis_version', '')}"
     return (
         PartRow(
             name="database",

@@ -37,10 +37,9 @@ def join(request: HttpRequest) -> HttpResponse:
     try:
         TRIES.check(peers.asked_from(request), at=clock.now())
     except TooManyRequests as error:
-        told = {"problem": _texts(request).too_many}
-        refused = _page(request, told, status=HTTPStatus.TOO_MANY_REQUESTS)
-        refused["Retry-After"] = str(error.wait_s)
-        return refused
+        context = {"problem": _texts(request).too_many}
+        return _page(request, context, wait=error)
+    # The whole link may be pasted: the secret stands behind its `#`.
     secret = request.POST.get("invitation", "").strip().rpartition("#")[2]
     offered = invitations.find(secret, at=clock.now())
     if offered is None:
@@ -64,6 +63,7 @@ def _let_in(request: HttpRequest, offered: Invitation, secret: str) -> HttpRespo
     except Forbidden:
         return _refuse(request)
     response = HttpResponseRedirect(signing_in.HOME)
+    # Who was signed in stays who they are, in the session they have.
     if joined.is_new:
         signing_in.keep_browser(response, signing_in.begin_session(request, joined.user))
     return response
@@ -73,6 +73,7 @@ def _offer(
     request: HttpRequest, offered: Invitation, secret: str, *, problem: str = "", name: str = ""
 ) -> HttpResponse:
     t, user = _texts(request), request.user
+    # Whoever invited may be gone: the invitation outlives them.
     by = people.name_of(offered.invited_by) if offered.invited_by else ""
     by = "" if by == LOCAL_OWNER else by  # who never said what they are called
     says = t.invites if by else t.invites_nameless
@@ -97,16 +98,21 @@ def _refuse(request: HttpRequest, *, is_member: bool = False) -> HttpResponse:
     t = _texts(request)
     over = {"title": t.over_title, "text": t.over}
     already = {"title": t.already_title, "text": t.already}
-    told = {"refused": already if is_member else over}
-    return _page(request, told, status=HTTPStatus.CONFLICT if is_member else HTTPStatus.GONE)
+    context = {"refused": already if is_member else over}
+    return _page(request, context, status=HTTPStatus.CONFLICT if is_member else HTTPStatus.GONE)
 
 
 def _page(
-    request: HttpRequest, told: dict[str, Any] | None = None, *, status: HTTPStatus = HTTPStatus.OK
+    request: HttpRequest,
+    context: dict[str, Any] | None = None,
+    *,
+    status: HTTPStatus = HTTPStatus.OK,
+    wait: TooManyRequests | None = None,
 ) -> HttpResponse:
     language = signing_in.preferred_language(request)
-    said = {"t": JOINING_TEXTS[language], "language": language, **signing_in.PAIR}
-    return signing_in.page(request, "accounts/join.html", said | (told or {}), status=status)
+    shared = {"t": JOINING_TEXTS[language], "language": language, **signing_in.PAIR}
+    whole = shared | (context or {})
+    return signing_in.page(request, "accounts/join.html", whole, status=status, wait=wait)
 
 
 def _texts(request: HttpRequest) -> JoiningTexts:

@@ -7,7 +7,6 @@ from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -58,7 +57,7 @@ class JoiningRules(APIView):
             by=asked.by,
             value=asked.value,
             role=asked.role,
-            owner=cast(User, request.user),
+            owner=auth.person_of(request),
             at=now(),
         )
         return json_response(_row(rule), status=201)

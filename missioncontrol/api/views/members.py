@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
 from django.http import HttpResponse
@@ -66,7 +65,8 @@ class OneMember(APIView):
         auth.check_owns(request, project_id, OWNERS_ONLY)
         auth.check_recent(request)
         role = read_body(request, MemberPatch).role
-        by, at = cast(User, request.user), now()
+        by, at = auth.person_of(request), now()
+        # Together: nobody who lost a role goes on sharing by it.
         with transaction.atomic():
             members.change_role(project_id, user_id, role, by=by, at=at)
             # A link shows as much as its maker may share, from now on too.
@@ -85,7 +85,8 @@ class OneMember(APIView):
         else:
             auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
             auth.check_recent(request)
-        by, at = cast(User, request.user), now()
+        by, at = auth.person_of(request), now()
+        # Together: nobody who was removed goes on sharing.
         with transaction.atomic():
             members.remove(project_id, user_id, by=by, at=at)
             sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
@@ -104,7 +105,7 @@ class Invitations(APIView):
         return page_response(
             request,
             found.select_related("invited_by", "used_by"),
-            lambda row: InvitationRow(**_told(row, at=at)),
+            lambda row: InvitationRow(**_fields(row, at=at)),
         )
 
     @described("invitations_make", takes=NewInvitation, returns=MadeInvitation, status=201)
@@ -120,14 +121,14 @@ class Invitations(APIView):
             project_id,
             role=asked.role,
             note=asked.note,
-            by=cast(User, request.user),
+            by=auth.person_of(request),
             at=at,
             expires_at=asked.expires_at or at + invitations.LIFE,
         )
         base, is_local = base_of_links(request)
         return json_response(
             MadeInvitation(
-                **_told(made.row, at=at), url=f"{base}/join#{made.secret}", is_local=is_local
+                **_fields(made.row, at=at), url=f"{base}/join#{made.secret}", is_local=is_local
             ),
             status=201,
         )
@@ -160,10 +161,11 @@ def _members(request: Request, project_id: UUID) -> list[MemberRow]:
         )
         for member in found.annotate(seen_at=Max("user__browsers__seen_at"))
     ]
+    # Here, not in the database: what somebody is called is made of two columns.
     return sorted(rows, key=lambda row: row.name.casefold())
 
 
-def _told(invitation: Invitation, *, at: datetime) -> dict[str, Any]:
+def _fields(invitation: Invitation, *, at: datetime) -> dict[str, Any]:
     names = ("id", "role", "note", "created_at", "expires_at", "used_at")
     status = "expired" if invitation.expires_at <= at else "open"
     if invitation.revoked_at is not None:

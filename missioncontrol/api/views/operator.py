@@ -19,6 +19,7 @@ from missioncontrol.celery import app
 
 def healthz(request: HttpRequest) -> JsonResponse:
     """Answer that this process serves."""
+    # Nothing else is asked: a restart of this process mends no database.
     return JsonResponse({"ok": True})
 
 
@@ -56,6 +57,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     # 404, not 401: who has no token learns nothing of the address.
     if not token or not constant_time_compare(sent, token):
         raise Http404
+    # Its own: the default one would add figures of this process alone.
     registry = CollectorRegistry()
     registry.register(Gauges())
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
@@ -85,6 +87,7 @@ def broker() -> bool:
 
 def worker() -> bool:
     """One that detects: a process that only asks a model does not count."""
+    # Of two kinds of workers the first to answer may be the one that only asks a model.
     answers = app.control.ping(timeout=1.0, limit=1 if settings.JUDGE is None else 2) or []
     return any(not name.startswith("judge@") for answer in answers for name in answer)
 

@@ -56,6 +56,7 @@ class Prices(APIView):
     @described("prices_set", takes=NewPrice, returns=PriceSet)
     def post(self, request: Request, project_id: UUID) -> HttpResponse:
         """Set the price of a model and count its unpriced calls with it; owners only."""
+        # Calls without a price are counted with it at once, against budgets too.
         auth.check_owns(request, project_id, "Only an owner sets prices.")
         asked = read_body(request, NewPrice)
         model, table = read_price(asked.model, asdict(asked))

@@ -9,7 +9,6 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
-from django.contrib.auth.models import User as Person
 from django.http import HttpResponse
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import ensure_csrf_cookie
@@ -108,7 +107,7 @@ class Projects(APIView):
         MADE.check(str(request.user.pk), at=now())
         asked = read_body(request, NewProject)
         made = rules.make_project(
-            name=asked.name, owner=cast(Person, request.user), mode=asked.mode, at=now()
+            name=asked.name, owner=auth.person_of(request), mode=asked.mode, at=now()
         )
         return json_response(find_project(request, made.id), status=201)
 
@@ -129,16 +128,18 @@ class OneProject(APIView):
         # An archived project can be brought back, and nothing else of it changes.
         auth.check_owns(request, project_id, NOT_AN_OWNER, even_archived=even_archived)
         changes = _checked(asked)
+        # Switching it off too: it lets those in who have none.
         if changes.get("second_factor") is not None:
             auth.check_by_hand(request)
             auth.check_recent(request)
-        if changes.get("second_factor") and not factors.has_one(cast(Person, request.user)):
+        if changes.get("second_factor") and not factors.has_one(auth.person_of(request)):
             raise Forbidden("Set up a second factor of your own first: it would shut you out.")
         # Read and checked before, so that nobody waits for
         # the project's row while a policy is parsed.
         with auth.owning(request, project_id, NOT_AN_OWNER, even_archived=even_archived):
             rules.change_project(project_id, changes, by=auth.name_of(request), at=now())
         if "redact_rules" in changes:
+            # What is masked goes with the holder of a key, who is remembered for some seconds.
             keys.forget_all()
         return json_response(find_project(request, project_id))
 
@@ -170,11 +171,12 @@ class ControllerSecret(APIView):
 class WhoAmI(APIView):
     permission_classes = [auth.IsPerson]
 
+    # The screens ask this first: with its answer they can write.
     @method_decorator(ensure_csrf_cookie)
     @described("me", returns=Me)
     def get(self, request: Request) -> HttpResponse:
         """Show who is signed in, and what they may see."""
-        closed = ways.closed_memberships(cast(Person, request.user)).order_by("project_id")
+        closed = ways.closed_memberships(auth.person_of(request)).order_by("project_id")
         # Agents report there too, and names under `localhost` are known to browsers alone.
         here = urlsplit(request.build_absolute_uri("/"))
         if (here.hostname or "").endswith(".localhost"):
@@ -194,14 +196,14 @@ class WhoAmI(APIView):
     def patch(self, request: Request) -> HttpResponse:
         """Say what you are called; what stands in the audit log keeps the old name."""
         auth.check_by_hand(request)
-        person = cast(Person, request.user)
+        person = auth.person_of(request)
         members.rename_person(person, read_body(request, MePatch).name, at=now())
         return json_response(User(id=str(person.pk), name=auth.name_of(request)))
 
 
 def project_rows(request: Request) -> list[ProjectRow]:
     """Return the caller's projects, oldest first."""
-    mine = ways.open_memberships_of(cast(Person, request.user), token=request.auth)
+    mine = ways.open_memberships_of(auth.person_of(request), token=request.auth)
     return [
         ProjectRow(
             id=project.id,

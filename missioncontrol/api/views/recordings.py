@@ -74,6 +74,7 @@ class Recordings(APIView):
         project_id = auth.the_project(request, identity(request, "project"))
         auth.check_may_act(request, project_id)
         IMPORTS.check(str(request.user.pk), at=now())
+        # The file's name alone: a browser may send the folders it lay in.
         name = Path(word(request, "name") or "recording").name
         hashed = hashlib.sha256()
         with tempfile.TemporaryFile() as file:
@@ -83,6 +84,7 @@ class Recordings(APIView):
                 file.write(piece)
             file.seek(0)
             sha256 = hashed.hexdigest()
+            # Before it is read: the same file again costs no more than its hash.
             if (known := recordings.known(project_id, sha256)) is not None:
                 return json_response(recordings.recording_row(known))
             recorded, calls = _read(file, name, project_id)

@@ -72,6 +72,7 @@ class Runs(APIView):
     @described("runs_open", takes=OpenRun, returns=RunRow, status=201, or_known=True)
     def post(self, request: Request) -> HttpResponse:
         """Open a run; the same key again answers 200 with the same run."""
+        # A person has no agent that would report to it.
         if not isinstance(request.user, auth.AgentCaller):
             raise Forbidden("Agents open runs; send the project's agent key.")
         asked, at = read_body(request, OpenRun), now()
@@ -86,9 +87,10 @@ class Runs(APIView):
         )
         auth.note_run(request, run.id)
         key = request.user.key
+        # Telemetry may have opened it before its agent did, or an agent says more the second time.
         if run.observed_only or (asked.capabilities and not is_new and not key.reports_only):
-            told = REPORTS_ONLY.as_mapping() if key.reports_only else asked.capabilities
-            run = sessions.learn_capabilities(run.id, told, at=at)
+            capabilities = REPORTS_ONLY.as_mapping() if key.reports_only else asked.capabilities
+            run = sessions.learn_capabilities(run.id, capabilities, at=at)
         return json_response(run_row(run, at=at), status=201 if is_new else 200)
 
 
@@ -180,6 +182,7 @@ class Interventions(APIView):
             projects=auth.acting_in(request),
             by=auth.name_of(request),
             at=now(),
+            # Looked up only if it matters: for a tap that raises everybody's ceiling.
             owns_one=lambda: bool(auth.owned_projects(request)),
         )
         return json_response(made, status=201 if is_new else 200)

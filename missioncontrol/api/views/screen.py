@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 NOT_BUILT = "The screens are not built. Run `npm ci && npm run build` in frontend/, or `up`."
 SCREENS = {"": "now", "runs": "run"}
 """By the first part of an address; every other screen's name is that part itself."""
+# Where the screens themselves change over (`760px`): the other layout's files are not asked for.
 LAYOUTS = (("", "(min-width: 760px)"), ("Phone", "(max-width: 759.98px)"))
 
 Preloads = dict[str, dict[str, list[str]]]
@@ -29,6 +30,7 @@ def screen(request: HttpRequest) -> HttpResponse:
     # As bytes: the page is UTF-8, whatever the machine's locale reads files as.
     page = index.read_bytes().replace(b"</head>", f"{links}</head>".encode(), 1)
     response = HttpResponse(page, content_type="text/html; charset=utf-8")
+    # It names files of this build: a page of the last one would ask for some that are gone.
     response.headers["Cache-Control"] = "no-cache"
     return response
 
@@ -54,4 +56,5 @@ def preload_links(request: HttpRequest, table: Preloads) -> Iterator[str]:
     for suffix, media in layouts:
         for address in screens.get(name + suffix, ()):
             kind = 'preload" as="style' if address.endswith(".css") else "modulepreload"
+            # `crossorigin`, as modules are asked for: else a browser would fetch each twice.
             yield f'<link rel="{kind}" media="{media}" crossorigin href="{address}">'

@@ -61,8 +61,9 @@ class SetupCodes(APIView):
             Project.objects.get(pk=project), by=auth.name_of(request), at=now()
         )
         row = MadeSetupCode(
-            **_told(made.row),
+            **_fields(made.row),
             code=made.secret,
+            # As this machine would call it: agents beside the server are offered first.
             guard=shlex.join(forwarder()),
             agents=tuple(FoundAgentRow(**asdict(one)) for one in found_agents(Path.home())),
             install=shlex.join(("pip", "install", source())),
@@ -80,7 +81,7 @@ class OneSetupCode(APIView):
         found = mine.first()
         if found is None:
             raise NotFound("The set-up code")
-        return json_response(SetupCodeRow(**_told(found)))
+        return json_response(SetupCodeRow(**_fields(found)))
 
 
 class ExchangeCode(APIView):
@@ -97,6 +98,6 @@ class ExchangeCode(APIView):
         return json_response(ExchangedKey(key=made.secret, project=made.row.project_id), status=201)
 
 
-def _told(row: SetupCode) -> dict[str, Any]:
+def _fields(row: SetupCode) -> dict[str, Any]:
     names = ("id", "expires_at", "used_at", "used_on")
     return {"project": row.project_id, **{name: getattr(row, name) for name in names}}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from datetime import date
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 from rest_framework.request import Request
@@ -85,14 +84,15 @@ class Shares(APIView):
             week=asked.week,
             days=asked.days,
             language=language_of(asked.language),
-            by=cast(User, request.user),
+            by=auth.person_of(request),
             at=now(),
         )
         base, is_local = base_of_links(request)
         row = sharing.share_row(made.row)
-        told = {field.name: getattr(row, field.name) for field in fields(ShareRow)}
+        fields_of_row = {field.name: getattr(row, field.name) for field in fields(ShareRow)}
         return json_response(
-            MadeShare(**told, url=f"{base}/shared/{made.secret}/", is_local=is_local), status=201
+            MadeShare(**fields_of_row, url=f"{base}/shared/{made.secret}/", is_local=is_local),
+            status=201,
         )
 
 
@@ -106,7 +106,7 @@ class OneShare(APIView):
         if found is None:
             raise NotFound("The link")
         auth.check_may_act(request, found.project_id)
-        sharing.revoke(share_id, projects=[found.project_id], by=cast(User, request.user), at=now())
+        sharing.revoke(share_id, projects=[found.project_id], by=auth.person_of(request), at=now())
         return HttpResponse(status=204)
 
 
@@ -118,14 +118,15 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
     if row is None:
         return refused
     t, story = SHARED_TEXTS[row.language], sharing.tell(row, at=now())
-    told = {
+    context = {
         "language": row.language,
         "t": t,
         "story": story,
+        # A whole address: whoever draws a preview reads the page from elsewhere.
         "image": f"{address_of(request)}image.png",
         "until": t.until.format(by=people.name_of(row.made_by), day=row.expires_at.strftime(t.day)),
     }
-    response = signing_in.page(request, "history/shared.html", told)
+    response = signing_in.page(request, "history/shared.html", context)
     # The page shows the picture that previews show.
     response["Content-Security-Policy"] += "; img-src 'self'"
     return response
@@ -146,6 +147,7 @@ def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpRespons
     try:
         VISITS.check(peers.asked_from(request), at=now())
     except TooManyRequests as error:
+        # Plain: drawing a page is what this holds back.
         refused = HttpResponse(status=HTTPStatus.TOO_MANY_REQUESTS, content_type="text/plain")
         refused["Retry-After"] = str(error.wait_s)
         return None, refused
@@ -153,6 +155,6 @@ def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpRespons
     if row is not None:
         return row, HttpResponse()
     language = signing_in.preferred_language(request)
-    told: dict[str, Any] = {"language": language, "t": SHARED_TEXTS[language], "story": None}
-    page = signing_in.page(request, "history/shared.html", told, status=HTTPStatus.NOT_FOUND)
+    context: dict[str, Any] = {"language": language, "t": SHARED_TEXTS[language], "story": None}
+    page = signing_in.page(request, "history/shared.html", context, status=HTTPStatus.NOT_FOUND)
     return None, page

@@ -52,6 +52,7 @@ def leave_no_trace(view: View) -> View:
         response = view(request, *args, **kwargs)
         response["Referrer-Policy"] = "no-referrer"
         response["Cache-Control"] = "no-store"
+        # A link that stands somewhere public must not be found by a search.
         response["X-Robots-Tag"] = "noindex"
         return response
 
@@ -76,8 +77,8 @@ def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
         return _enter(request, link) if link else _refuse(request)
     if offered is None:
         return _refuse(request)
-    told = {"is_pairing": offered.code_digest is not None}
-    return page(request, "accounts/sign_in.html", told)
+    context = {"is_pairing": offered.code_digest is not None}
+    return page(request, "accounts/sign_in.html", context)
 
 
 @leave_no_trace
@@ -98,23 +99,26 @@ def pair(request: HttpRequest) -> HttpResponse:
     try:
         CODES.check(peers.asked_from(request), at=clock.now())
     except TooManyRequests as error:
-        told = {**PAIR, "problem": "Too many tries. Wait a moment, then type it again."}
-        refused = page(request, "accounts/pair.html", told, status=HTTPStatus.TOO_MANY_REQUESTS)
-        refused["Retry-After"] = str(error.wait_s)
-        return refused
+        context = {**PAIR, "problem": "Too many tries. Wait a moment, then type it again."}
+        return page(request, "accounts/pair.html", context, wait=error)
     link = pairing.redeem_code(code=request.POST.get("code", ""), at=clock.now())
     if link:
         return _enter(request, link)
-    told = {**PAIR, "problem": "No phone is waiting for this code. It works once, for ten minutes."}
-    return page(request, "accounts/pair.html", told, status=HTTPStatus.GONE)
+    context = {
+        **PAIR,
+        "problem": "No phone is waiting for this code. It works once, for ten minutes.",
+    }
+    return page(request, "accounts/pair.html", context, status=HTTPStatus.GONE)
 
 
+# By POST alone: a link or a picture elsewhere must sign nobody out.
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End this session; its browser is forgotten, and no push reaches it."""
     here = request.session.get(browsers.IN_SESSION)
     if here and (browser := Browser.objects.select_related("user").filter(pk=here).first()):
         access.sign_out(browser, by=auth.name_of(request), at=clock.now(), is_here=True)
+    # After it is on record: then nobody is signed in who could be named.
     logout(request)
     return HttpResponseRedirect("/login/")
 
@@ -198,21 +202,25 @@ def preferred_language(request: HttpRequest) -> str:
 def page(
     request: HttpRequest,
     template: str,
-    told: Mapping[str, object] = MappingProxyType({}),
+    context: Mapping[str, object] = MappingProxyType({}),
     *,
     status: HTTPStatus = HTTPStatus.OK,
+    wait: TooManyRequests | None = None,
     calls: bool = False,
 ) -> HttpResponse:
     """Draw a page for who may not be signed in: it runs and loads what bears its nonce alone.
 
-    `calls`: its script may call us.
+    `wait`: it is refused with 429, and says for how long; `calls`: its script may call us.
     """
     nonce = secrets.token_urlsafe(16)
     # A checkout's commands are typed otherwise than an installed wheel's.
     is_checkout = (settings.BASE_DIR / "manage.py").is_file()
     manage = "uv run --no-dev manage.py" if is_checkout else "missioncontrol"
-    said = {"nonce": nonce, "manage": manage, "referrer": "no-referrer", **told}
-    response = render(request, template, said, status=status)
+    whole = {"nonce": nonce, "manage": manage, "referrer": "no-referrer", **context}
+    response = render(request, template, whole, status=status)
+    if wait:
+        response.status_code = HTTPStatus.TOO_MANY_REQUESTS
+        response["Retry-After"] = str(wait.wait_s)
     response["Content-Security-Policy"] = (
         f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "
         f"form-action 'self'; {CALLS if calls else ''}"

@@ -26,6 +26,7 @@ FILTERS = ("agent", "tool", "signal", "role", "flagged", "q")
 POINTS = 300
 MOST_PICKED = 500
 MOST_MOMENTS = 100
+# Nine digits: a column of a turn's number holds no more.
 _SEQS = re.compile(r"\d{1,9}(,\d{1,9})*")
 
 
@@ -88,6 +89,7 @@ class Found(APIView):
         if len(given["q"]) > timeline.LONGEST_NEEDLE:
             longest = timeline.LONGEST_NEEDLE
             raise InvalidRequest(f"q: at most {longest} characters.", field="q")
+        # Absent, or switched off in the address.
         flagged = given.pop("flagged") not in {"", "0", "false"}
         found = timeline.find_turns(
             run,

@@ -31,7 +31,7 @@ from missioncontrol.api.views import signing_in
 from missioncontrol.env import IdentityProvider
 from missioncontrol.errors import Forbidden, MissionControlError, TooManyRequests
 from missioncontrol.projects import access
-from missioncontrol.projects import signing_in as deeds
+from missioncontrol.projects import signing_in as project_signing_in
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +71,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     """Show the ways that are on to who is not signed in."""
     if request.user.is_authenticated:
         return HttpResponseRedirect(signing_in.HOME)
+    # Who comes back to the first page begins again.
     request.session.pop(HALF_WAY, None)
     return _page(request)
 
@@ -163,6 +164,7 @@ def by_passkey(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET"])
 def to_provider(request: HttpRequest) -> HttpResponse:
     """Send a browser to the identity provider: to sign in, to connect, or to prove it is them."""
+    # Signed in alone: to a stranger's browser an account is neither connected nor proved.
     purpose = request.GET.get("for", "") if request.user.is_authenticated else ""
     if request.user.is_authenticated and purpose not in {"connect", "again"}:
         return HttpResponseRedirect(signing_in.HOME)
@@ -212,32 +214,33 @@ def from_provider(request: HttpRequest) -> HttpResponse:
     if purpose:
         return _known_again(request, known, purpose, kept["to"])
     try:
-        user = deeds.enter_by_identity(known, at=clock.now())
+        user = project_signing_in.enter_by_identity(known, at=clock.now())
     except Forbidden as error:
         logger.warning("a sign-in by OpenID Connect was refused: %s", error)
-        said = _texts(request).not_let_in.format(provider=_provider().name)
-        return _page(request, said, status=HTTPStatus.FORBIDDEN)
+        problem = _texts(request).not_let_in.format(provider=_provider().name)
+        return _page(request, problem, status=HTTPStatus.FORBIDDEN)
     return _go_on(request, user, "the identity provider")
 
 
 def _known_again(request: HttpRequest, known: oidc.Known, purpose: str, to: str) -> HttpResponse:
     """Connect an account to who is signed in, or have them proved to be who they are."""
-    said = _texts(request).not_yours.format(provider=_provider().name)
+    problem = _texts(request).not_yours.format(provider=_provider().name)
     if not request.user.is_authenticated:
         return HttpResponseRedirect("/login/")
     if purpose == "again":
         mine = ways.identity_of(request.user)
         if mine is None or mine.subject != known.subject:
-            return _page(request, said, status=HTTPStatus.FORBIDDEN)
+            return _page(request, problem, status=HTTPStatus.FORBIDDEN)
         request.session.cycle_key()
         ways.note_proof(request.session, at=clock.now())
         return HttpResponseRedirect(to)
+    # Asked here too: the page that offers it may have been open since yesterday.
     if ways.to_prove(request.user, request.session, at=clock.now()):
         return HttpResponseRedirect(to)
     try:
-        deeds.connect(request.user, known, at=clock.now())
+        project_signing_in.connect(request.user, known, at=clock.now())
     except Forbidden:
-        return _page(request, said, status=HTTPStatus.FORBIDDEN)
+        return _page(request, problem, status=HTTPStatus.FORBIDDEN)
     request.session.cycle_key()
     return HttpResponseRedirect(to)
 
@@ -295,12 +298,12 @@ def _second_page(
     status = HTTPStatus.FORBIDDEN if problem else HTTPStatus.OK
     asks_code = bool(kinds - {factors.Kind.PASSKEY})
     asks_passkey = factors.Kind.PASSKEY in kinds
-    told = {"is_second": True, "asks_code": asks_code, "asks_passkey": asks_passkey}
-    return _page(request, problem, status=status, wait=wait, **told)
+    context = {"is_second": True, "asks_code": asks_code, "asks_passkey": asks_passkey}
+    return _page(request, problem, status=status, wait=wait, **context)
 
 
-def _too_many(request: HttpRequest, error: TooManyRequests, **told: Any) -> HttpResponse:
-    return _page(request, _waits(request, error), wait=error, **told)
+def _too_many(request: HttpRequest, error: TooManyRequests, **context: Any) -> HttpResponse:
+    return _page(request, _waits(request, error), wait=error, **context)
 
 
 def _waits(request: HttpRequest, error: TooManyRequests) -> str:
@@ -312,8 +315,8 @@ def _waits(request: HttpRequest, error: TooManyRequests) -> str:
 
 def _provider_failed(request: HttpRequest, why: str) -> HttpResponse:
     logger.warning("the identity provider's answer was refused: %s", why)
-    said = _texts(request).provider_failed.format(provider=_provider().name)
-    return _page(request, said, status=HTTPStatus.FORBIDDEN)
+    problem = _texts(request).provider_failed.format(provider=_provider().name)
+    return _page(request, problem, status=HTTPStatus.FORBIDDEN)
 
 
 def _refused(code: str, *, status: HTTPStatus = HTTPStatus.FORBIDDEN) -> HttpResponse:
@@ -326,10 +329,10 @@ def _page(
     *,
     status: HTTPStatus = HTTPStatus.OK,
     wait: TooManyRequests | None = None,
-    **told: Any,
+    **more: Any,
 ) -> HttpResponse:
     t = _texts(request)
-    said = {
+    context = {
         "t": t,
         "language": signing_in.preferred_language(request),
         "problem": problem,
@@ -337,13 +340,11 @@ def _page(
         "asks_passkey": "passkey" in settings.SIGN_IN,
         "provider": t.with_provider.format(provider=settings.OIDC.name) if settings.OIDC else "",
         **signing_in.PAIR,
-        **told,
+        **more,
     }
-    status = HTTPStatus.TOO_MANY_REQUESTS if wait else status
-    response = signing_in.page(request, "accounts/ways.html", said, status=status, calls=True)
-    if wait:
-        response["Retry-After"] = str(wait.wait_s)
-    return response
+    return signing_in.page(
+        request, "accounts/ways.html", context, status=status, wait=wait, calls=True
+    )
 
 
 def _provider() -> IdentityProvider:

@@ -66,7 +66,7 @@ class Migration(migrations.Migration):
                 ('decision', models.UUIDField(null=True)),
                 ('what', models.CharField(max_length=8)),
                 ('subject', models.CharField(max_length=200)),
-                ('content', models.JSONField(help_text='a notify.content.Card or Told')),
+                ('content', models.JSONField(help_text='a notify.content.Card or Announcement')),
                 ('at', models.DateTimeField()),
                 ('settled_at', models.DateTimeField(null=True)),
                 ('outcome', models.CharField(default='', help_text='how it was answered', max_length=12)),

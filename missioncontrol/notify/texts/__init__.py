@@ -20,6 +20,7 @@ def language_of(tag: str) -> str:
     >>> [language_of(tag) for tag in ("de-AT", "DE", "fr", "")]
     ['de', 'de', 'en', 'en']
     """
+    # By its first part: browsers send `de-AT`, and some systems `de_DE`.
     asked = tag.strip().lower().replace("_", "-").partition("-")[0]
     return asked if asked in CATALOGUES else SOURCE
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
+# In one go: two replacements, one after the other, would undo each other.
 _SWAPPED = str.maketrans(",.", ".,")
 
 
@@ -26,6 +27,7 @@ class Figures:
         >>> [money(Decimal(text)) for text in ("2.31", "0.004", "1204.4", "0.0001")]
         ['$2.31', '$0.004', '$1,204', '<$0.001']
         """
+        # Rounded it would read $0.000, as if it were free.
         if Decimal(0) < amount < Decimal("0.0005"):
             return f"<{self._dollars(f'{0.001:.3f}')}"
         if Decimal(0) < amount < Decimal("0.01"):
@@ -53,6 +55,7 @@ class Figures:
         >>> [ENGLISH.figures.minutes(length) for length in (30, 60, 299, 3600, 5400)]
         ['under a minute', '1 min', '4 min', '1 h', '1 h 30 min']
         """
+        # Rounded down: nobody is told of more time than there is.
         hours, rest = divmod(int(seconds // 60), 60)
         parts = (f"{hours} h" * bool(hours), f"{rest} min" * bool(rest))
         return " ".join(part for part in parts if part) or self.under_a_minute
@@ -139,7 +142,7 @@ class Texts:
     stop: str
     stop_now: str
     answered: str
-    deeds: Mapping[str, str]
+    by_person: Mapping[str, str]
     by_itself: Mapping[str, str]
 
     def amount(self, text: str, unit: str) -> str:

@@ -151,7 +151,7 @@ ENGLISH = Texts(
     stop="Stop…",
     stop_now="Stop now",
     answered="{name}: answered",
-    deeds={
+    by_person={
         "continue": "{by} continued it.",
         "inject": "{by} injected the fix.",
         "terminate": "{by} ended it.",

@@ -170,7 +170,7 @@ GERMAN = Texts(
     stop="Stoppen…",
     stop_now="Jetzt stoppen",
     answered="{name}: beantwortet",
-    deeds={
+    by_person={
         "continue": "{by} ließ ihn weiterlaufen.",
         "inject": "{by} gab die Korrektur.",
         "terminate": "{by} hat ihn beendet.",

@@ -107,12 +107,12 @@ def test_what_did_not_arrive_is_said_until_something_does(me, owner, project):
 def test_the_daily_report_is_pushed_to_who_asked_for_it_only(me, project):
     subscribe(me)
     (device,) = devices_of(me)
-    told = content.Told(title="Saturday cost $4.75", body="")
+    told = content.Announcement(title="Saturday cost $4.75", body="")
 
-    services.tell(project.id, "report", subject="a day", told=told, at=NOON)
+    services.tell(project.id, "report", subject="a day", message=told, at=NOON)
     assert not Delivery.objects.exists()
     patch(me, device["id"], hears_reports=True)
-    services.tell(project.id, "report", subject="another", told=told, at=NOON)
+    services.tell(project.id, "report", subject="another", message=told, at=NOON)
 
     assert [one.what for one in Delivery.objects.all()] == ["report"]
     assert devices_of(me)[0]["push"]["hears_reports"]

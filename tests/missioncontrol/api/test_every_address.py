@@ -186,7 +186,9 @@ def a_house(project, owner):
         subject="s",
         at=NOON,
         content=content.kept(
-            content.in_every_language(lambda _: content.Told(title="t", body="the-secret-words"))
+            content.in_every_language(
+                lambda _: content.Announcement(title="t", body="the-secret-words")
+            )
         ),
     )
     made = {

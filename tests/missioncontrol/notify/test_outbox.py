@@ -329,10 +329,12 @@ def test_an_address_sealed_with_another_key_fails_and_says_what_to_do(hooked, pr
 def test_a_report_is_told_once_a_subject(server, hooked, project):
     hooked.hears_reports = True
     hooked.save(update_fields=["hears_reports"])
-    said = services.content.Told(title="Saturday cost $2.31", body="46% of the daily budget.")
+    said = services.content.Announcement(
+        title="Saturday cost $2.31", body="46% of the daily budget."
+    )
 
     for _ in range(2):
-        services.tell(project.id, "report", subject="2026-11-21", told=said, at=NOON)
+        services.tell(project.id, "report", subject="2026-11-21", message=said, at=NOON)
     deliver_due()
 
     ((_, _, body),) = server.heard

@@ -91,12 +91,12 @@ def test_what_a_device_shows_of_an_open_card_stays_until_it_is_answered(owner, p
 
 
 def test_a_warning_of_a_budget_is_not_given_again(project, channel):
-    told = content.Told(title="Today is at 80 %", body="")
-    services.tell(project.id, "budget", subject="the day", told=told, at=NOON)
+    told = content.Announcement(title="Today is at 80 %", body="")
+    services.tell(project.id, "budget", subject="the day", message=told, at=NOON)
     Delivery.objects.update(status="sent")
 
     assert forget() == 1
-    assert services.tell(project.id, "budget", subject="the day", told=told, at=LATER) is None
+    assert services.tell(project.id, "budget", subject="the day", message=told, at=LATER) is None
 
 
 def test_the_audit_log_is_not_touched(project, channel):

@@ -11,10 +11,10 @@ from decimal import Decimal
 
 from guard.turn import Role, Turn, Usage
 from missioncontrol.api.otlp.amounts import dollars
+from missioncontrol.api.otlp.facts import ModelUse, RecordFacts
 from missioncontrol.api.otlp.messages import parsed
 from missioncontrol.api.otlp.record import Record
-from missioncontrol.api.otlp.steps import told_prompt, tool_turn
-from missioncontrol.api.otlp.told import ModelUse, Told
+from missioncontrol.api.otlp.steps import prompt_facts, tool_turn
 
 CLIENT = "claude-code"
 EVENTS = "claude_code."
@@ -27,14 +27,15 @@ def recognises(record: Record) -> bool:
     return record.name.startswith(EVENTS) or record.service == CLIENT
 
 
-def read(record: Record) -> Told | None:
+def read(record: Record) -> RecordFacts | None:
     """Read one event or span."""
     session = record.text("session.id")
+    # A program's own events, such as its start, are of no session.
     if not session:
         return None
     name = record.name.removeprefix(EVENTS)
     if name in {"api_request", "llm_request"}:
-        return Told(client=CLIENT, session=session, agent=_agent(record), use=_use(record))
+        return RecordFacts(client=CLIENT, session=session, agent=_agent(record), use=_use(record))
     if name in {"tool_result", "tool"} and record.text("tool_name"):
         failed = record.attributes.get("success") in ("false", False)
         # Only a span has what a tool put out, as an event inside it.
@@ -45,6 +46,7 @@ def read(record: Record) -> Told | None:
         )
         output = next(outputs, None)
         turn = tool_turn(
+            # The call's own id: hooks tell of the same call by it.
             key=record.text("tool_use_id", "gen_ai.tool.call.id") or record.key,
             agent=_agent(record),
             at=record.began_at,
@@ -53,12 +55,12 @@ def read(record: Record) -> Told | None:
             result=output if isinstance(output, str) else None,
             failure=(record.text("error", "error_type") or "failed") if failed else None,
         )
-        return Told(
+        return RecordFacts(
             client=CLIENT, session=session, agent=_agent(record), turns=(turn,), tool_key=turn.key
         )
     if name == "user_prompt":
         known, asked = record.text("prompt.id"), record.text("prompt")
-        return told_prompt(
+        return prompt_facts(
             record,
             client=CLIENT,
             session=session,
@@ -66,22 +68,24 @@ def read(record: Record) -> Told | None:
             text="" if asked == REDACTED else asked,
         )
     if name == "assistant_response":
-        said, turns = record.text("response"), list[Turn]()
-        if said not in {"", REDACTED}:
+        text, turns = record.text("response"), list[Turn]()
+        if text not in {"", REDACTED}:
             key = f"said:{record.text('message.uuid') or record.key}"
             agent = _agent(record) or None
             turns.append(
-                Turn(role=Role.ASSISTANT, key=key, agent=agent, content=said, ts=record.began_at)
+                Turn(role=Role.ASSISTANT, key=key, agent=agent, content=text, ts=record.began_at)
             )
-        return Told(client=CLIENT, session=session, agent=_agent(record), turns=tuple(turns))
-    return Told(client=CLIENT, session=session)
+        return RecordFacts(client=CLIENT, session=session, agent=_agent(record), turns=tuple(turns))
+    return RecordFacts(client=CLIENT, session=session)
 
 
 def _use(record: Record) -> ModelUse:
+    # Whole numbers first: the dollars beside them are a float.
     micros = record.count("cost_usd_micros")
     own = Decimal(micros) / MICROS if micros > 0 else dollars(record.attributes.get("cost_usd"))
     hour = record.count("cache_creation_1h_tokens")
     stated = hour + record.count("cache_creation_5m_tokens")
+    # Where the tiers are not told, their sum is.
     written = max(stated, record.count("cache_creation_tokens"))
     return ModelUse(
         call_id=record.key,
@@ -101,9 +105,9 @@ def _use(record: Record) -> ModelUse:
 
 def _args(record: Record) -> object:
     for name in ("tool_input", "tool_parameters"):
-        told = parsed(record.text(name))
-        if isinstance(told, dict):
-            return told
+        given = parsed(record.text(name))
+        if isinstance(given, dict):
+            return given
     named = {"command": record.text("full_command"), "file_path": record.text("file_path")}
     return {name: value for name, value in named.items() if value}
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from guard.formats.codex import output_of
 from missioncontrol.api.otlp.amounts import inclusive
+from missioncontrol.api.otlp.facts import ModelUse, RecordFacts, client_of
 from missioncontrol.api.otlp.messages import parsed
 from missioncontrol.api.otlp.record import Record
-from missioncontrol.api.otlp.steps import told_prompt, tool_turn
-from missioncontrol.api.otlp.told import ModelUse, Told, client_of
+from missioncontrol.api.otlp.steps import prompt_facts, tool_turn
 
 CLIENT = "codex"
 EVENTS = "codex."
@@ -25,7 +25,7 @@ def recognises(record: Record) -> bool:
     return record.name.startswith(EVENTS) or client_of(record.service) == CLIENT
 
 
-def read(record: Record) -> Told | None:
+def read(record: Record) -> RecordFacts | None:
     """Read one event; a span tells nothing."""
     if record.signal != "logs":
         return None
@@ -43,7 +43,7 @@ def read(record: Record) -> Told | None:
             return None
         model = record.text("model", "slug")
         use = ModelUse(call_id=record.key, usage=usage, model=model, provider="openai")
-        return Told(client=CLIENT, session=session, use=use)
+        return RecordFacts(client=CLIENT, session=session, use=use)
     if name == "tool_result" and record.text("tool_name"):
         # Its exit code stands in the output, beside a `success` that may say true.
         output, code = output_of(record.text("output"))
@@ -53,18 +53,19 @@ def read(record: Record) -> Told | None:
             agent="",
             at=record.began_at,
             tool=record.text("tool_name"),
+            # Not every tool is called with JSON: a patch is a text.
             given=parsed(record.text("arguments")) or record.text("arguments"),
             result=output or None,
             failure=(output or record.text("error.message") or "failed") if failed else None,
         )
-        return Told(client=CLIENT, session=session, turns=(turn,), tool_key=turn.key)
+        return RecordFacts(client=CLIENT, session=session, turns=(turn,), tool_key=turn.key)
     if name == "user_prompt":
         asked = record.text("prompt")
-        return told_prompt(
+        return prompt_facts(
             record,
             client=CLIENT,
             session=session,
             key=record.key,
             text="" if asked == REDACTED else asked,
         )
-    return Told(client=CLIENT, session=session)
+    return RecordFacts(client=CLIENT, session=session)

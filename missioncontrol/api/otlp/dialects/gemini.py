@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from guard.turn import Usage
 from missioncontrol.api.otlp.dialects import genai
+from missioncontrol.api.otlp.facts import ModelUse, RecordFacts, client_of
 from missioncontrol.api.otlp.messages import parsed
 from missioncontrol.api.otlp.record import Record
-from missioncontrol.api.otlp.steps import told_prompt, tool_turn
-from missioncontrol.api.otlp.told import ModelUse, Told, client_of
+from missioncontrol.api.otlp.steps import prompt_facts, tool_turn
 
 CLIENT = "gemini"
 EVENTS = "gemini_cli."
@@ -23,22 +23,25 @@ def recognises(record: Record) -> bool:
     return record.name.startswith(EVENTS) or client_of(record.service) == CLIENT
 
 
-def read(record: Record) -> Told | None:
+def read(record: Record) -> RecordFacts | None:
     """Read one event or span."""
     if record.signal == "traces":
-        told = genai.read(record) if genai.recognises(record) else None
-        return Told(client=CLIENT, session=_session(record), use=told.use) if told else None
+        facts = genai.read(record) if genai.recognises(record) else None
+        return (
+            RecordFacts(client=CLIENT, session=_session(record), use=facts.use) if facts else None
+        )
     session, name = _session(record), record.name.removeprefix(EVENTS)
     if name == "api_response":
         cached = record.count("cached_content_token_count")
         thought, given = record.count("thoughts_token_count"), record.count("input_token_count")
         usage = Usage(
+            # Prompts of tools are counted apart, and paid for as input.
             input=max(0, given - cached) + record.count("tool_token_count"),
             cache_read=cached,
             output=record.count("output_token_count") + thought,
             reasoning=thought,
         )
-        return Told(
+        return RecordFacts(
             client=CLIENT,
             session=session,
             use=ModelUse(
@@ -48,6 +51,7 @@ def read(record: Record) -> Told | None:
     if name == "tool_call" and record.text("function_name"):
         details = parsed(record.text("metadata"))
         code = details.get("exitCode") if isinstance(details, dict) else None
+        # A command that ended badly is told as a success of the tool that ran it.
         failed = code or record.attributes.get("success") in ("false", False)
         why = record.text("error", "error.message", "error_type")
         turn = tool_turn(
@@ -56,20 +60,21 @@ def read(record: Record) -> Told | None:
             at=record.began_at,
             tool=record.text("function_name"),
             given=parsed(record.text("function_args")) or record.attributes.get("function_args"),
+            # Its events leave out what a tool gave back.
             result=None,
             failure=(why or (f"exit code {code}" if code else "failed")) if failed else None,
         )
-        return Told(client=CLIENT, session=session, turns=(turn,), tool_key=turn.key)
+        return RecordFacts(client=CLIENT, session=session, turns=(turn,), tool_key=turn.key)
     if name == "user_prompt":
         known = record.text("prompt_id")
-        return told_prompt(
+        return prompt_facts(
             record,
             client=CLIENT,
             session=session,
             key=f"prompt:{known}" if known else record.key,
             text=record.text("prompt"),
         )
-    return Told(client=CLIENT, session=session)
+    return RecordFacts(client=CLIENT, session=session)
 
 
 def _session(record: Record) -> str:

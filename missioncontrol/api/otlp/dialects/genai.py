@@ -9,10 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from missioncontrol.api.otlp.amounts import dollars, inclusive
-from missioncontrol.api.otlp.messages import arguments, asked, numbered, parsed, read_messages
+from missioncontrol.api.otlp.facts import ChatMessage, ModelUse, RecordFacts, client_of
+from missioncontrol.api.otlp.messages import (
+    arguments,
+    numbered,
+    parsed,
+    read_messages,
+    tool_request,
+)
 from missioncontrol.api.otlp.record import Record, fitted
 from missioncontrol.api.otlp.steps import ModelStep, model_turns, prompt_of, tool_turn
-from missioncontrol.api.otlp.told import ModelUse, Said, Told, client_of
 
 MODEL_CALLS = frozenset(
     {"chat", "generate_content", "text_completion", "completion", "embeddings", "llm_call"}
@@ -26,6 +32,7 @@ SESSION = (
     "traceloop.association.properties.conversation_id",
     "traceloop.association.properties.thread_id",
 )
+# Today's name first, then those that it replaced.
 INPUT = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens")
 OUTPUT = (
     "gen_ai.usage.output_tokens",
@@ -44,15 +51,16 @@ def recognises(record: Record) -> bool:
     return any(name.startswith(("gen_ai.", "traceloop.")) for name in record.attributes)
 
 
-def read(record: Record) -> Told:
+def read(record: Record) -> RecordFacts:
     """Read a span, or the event that tells of one model call in detail."""
     operation = operation_of(record)
     own = record.text("gen_ai.agent.name", "traceloop.association.properties.agent")
     if not own and record.text("traceloop.span.kind") == "agent":
         own = record.text("traceloop.entity.name")
-    common = Told(
+    common = RecordFacts(
         client=client_of(record.service),
         agent=own[:100],
+        # Of its program where its records name none: some say it once for all that they send.
         session=record.text(*SESSION) or record.text("session.id", resource=True),
     )
     if operation in TOOL_CALLS:
@@ -64,13 +72,13 @@ def read(record: Record) -> Told:
 
 def operation_of(record: Record) -> str:
     """Name what was done; older instrumentations only let it be guessed."""
-    told = record.text("gen_ai.operation.name", "traceloop.span.kind", "llm.request.type").lower()
-    if told:
-        return told
+    name = record.text("gen_ai.operation.name", "traceloop.span.kind", "llm.request.type").lower()
+    if name:
+        return name
     return "chat" if record.has(*INPUT, *OUTPUT) else ""
 
 
-def _tool_call(record: Record, common: Told) -> Told:
+def _tool_call(record: Record, common: RecordFacts) -> RecordFacts:
     given = record.attributes.get("gen_ai.tool.call.arguments")
     if given is None:
         # OpenLLMetry has what the framework's function got: the arguments are one of its own.
@@ -82,6 +90,7 @@ def _tool_call(record: Record, common: Told) -> Told:
     if result is None:
         result = record.attributes.get("traceloop.entity.output")
         inner = parsed(result) if isinstance(result, str) else result
+        # OpenLLMetry wraps what a tool returned into an object.
         result = inner.get("output", result) if isinstance(inner, dict) else result
 
     failure = record.failure
@@ -108,16 +117,17 @@ def _tool_call(record: Record, common: Told) -> Told:
     return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
 
 
-def _model_call(record: Record, common: Told) -> Told:
+def _model_call(record: Record, common: RecordFacts) -> RecordFacts:
     given = _messages(record, "input", "gen_ai.prompt")
-    said = _messages(record, "output", "gen_ai.completion")
+    output = _messages(record, "output", "gen_ai.completion")
+    # The provider's own: a span and an event that tell of one call have it in common.
     call_id = fitted(record.text("gen_ai.response.id") or record.key)
     step = ModelStep(
         key=record.key,
         agent=common.agent,
         at=record.ended_at,
         given=given,
-        said=said,
+        output=output,
         model=record.text(*MODEL)[:100],
         provider=record.text(*PROVIDER)[:50],
         call_id=call_id,
@@ -143,13 +153,13 @@ def _model_call(record: Record, common: Told) -> Told:
     )
 
 
-def _messages(record: Record, way: str, older: str) -> tuple[Said, ...]:
+def _messages(record: Record, way: str, older: str) -> tuple[ChatMessage, ...]:
     """Read the messages of one way, wherever they were written down."""
-    told = record.attributes.get(f"gen_ai.{way}.messages")
+    written = record.attributes.get(f"gen_ai.{way}.messages")
     for event in record.events:
-        told = told or event.attributes.get(f"gen_ai.{way}.messages")
-    if told:
-        return read_messages(told)
+        written = written or event.attributes.get(f"gen_ai.{way}.messages")
+    if written:
+        return read_messages(written)
     rows = numbered(record.attributes, f"{older}.")
     messages = []
     for row in rows:
@@ -163,7 +173,7 @@ def _messages(record: Record, way: str, older: str) -> tuple[Said, ...]:
         }
         (read,) = read_messages([message])
         calls = (
-            asked(call.get("id"), call.get("name"), call.get("arguments"))
+            tool_request(call.get("id"), call.get("name"), call.get("arguments"))
             for call in numbered(row, "tool_calls.")
         )
         messages.append(replace(read, calls=(*read.calls, *calls)))

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from missioncontrol.api.otlp.amounts import dollars, inclusive
-from missioncontrol.api.otlp.messages import asked, numbered, parsed
+from missioncontrol.api.otlp.facts import ChatMessage, ModelUse, RecordFacts, ToolAnswer, client_of
+from missioncontrol.api.otlp.messages import numbered, parsed, tool_request
 from missioncontrol.api.otlp.record import Record, fitted
 from missioncontrol.api.otlp.steps import ModelStep, model_turns, prompt_of, tool_turn
-from missioncontrol.api.otlp.told import Answered, ModelUse, Said, Told, client_of
 
 KIND = "openinference.span.kind"
 CACHE = "llm.token_count.prompt_details."
@@ -23,11 +23,14 @@ def recognises(record: Record) -> bool:
     return record.has(KIND)
 
 
-def read(record: Record) -> Told:
+def read(record: Record) -> RecordFacts:
     """Read a span."""
     kind = record.text(KIND).upper()
+    # Where no agent is named, a graph's node is who acts in it.
     agent = record.text("agent.name", "graph.node.id")[:100]
-    common = Told(client=client_of(record.service), session=record.text("session.id"), agent=agent)
+    common = RecordFacts(
+        client=client_of(record.service), session=record.text("session.id"), agent=agent
+    )
     if kind == "LLM":
         return _model_call(record, common)
     if kind == "TOOL":
@@ -46,8 +49,9 @@ def read(record: Record) -> Told:
     return common
 
 
-def _model_call(record: Record, common: Told) -> Told:
+def _model_call(record: Record, common: RecordFacts) -> RecordFacts:
     given = _messages(record, "llm.input_messages.")
+    # Its id stands nowhere but in the whole response, which is kept as JSON.
     response = parsed(record.text("output.value"))
     response_id = response.get("id") if isinstance(response, dict) else None
     call_id = fitted(response_id if isinstance(response_id, str) and response_id else record.key)
@@ -56,7 +60,7 @@ def _model_call(record: Record, common: Told) -> Told:
         agent=common.agent,
         at=record.ended_at,
         given=given,
-        said=_messages(record, "llm.output_messages."),
+        output=_messages(record, "llm.output_messages."),
         call_id=call_id,
         model=record.text("llm.model_name")[:100],
         provider=record.text("llm.provider", "llm.system")[:50],
@@ -82,25 +86,26 @@ def _model_call(record: Record, common: Told) -> Told:
     )
 
 
-def _messages(record: Record, prefix: str) -> tuple[Said, ...]:
+def _messages(record: Record, prefix: str) -> tuple[ChatMessage, ...]:
     messages = []
     for row in numbered(record.attributes, prefix):
         role = str(row.get("message.role") or "assistant").lower()
         text, call_id = row.get("message.content"), row.get("message.tool_call_id")
+        # A message of several parts is told part by part.
         if not isinstance(text, str):
             blocks = numbered(row, "message.contents.")
             texts = (block.get("message_content.text") for block in blocks)
             text = "\n".join(one for one in texts if isinstance(one, str) and one)
         if role == "tool" and isinstance(call_id, str):
-            messages.append(Said(role=role, answers=(Answered(id=call_id, text=text),)))
+            messages.append(ChatMessage(role=role, answers=(ToolAnswer(id=call_id, text=text),)))
             continue
         calls = tuple(
-            asked(
+            tool_request(
                 call.get("tool_call.id"),
                 call.get("tool_call.function.name"),
                 call.get("tool_call.function.arguments"),
             )
             for call in numbered(row, "message.tool_calls.")
         )
-        messages.append(Said(role=role, text=text, calls=calls))
+        messages.append(ChatMessage(role=role, text=text, calls=calls))
     return tuple(messages)

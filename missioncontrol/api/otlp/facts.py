@@ -10,6 +10,7 @@ from guard.turn import Turn, Usage
 CLIENTS = {
     "claude-code": "claude-code",
     "codex": "codex",
+    # One program under the names its releases and its modes give themselves.
     "codex_cli_rs": "codex",
     "codex_exec": "codex",
     "gemini-cli": "gemini",
@@ -32,7 +33,7 @@ class ModelUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class RecordFacts:
     """What one record tells.
 
     Attributes:
@@ -62,17 +63,17 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ChatMessage:
     """One message of a model's conversation, whichever way it was written down."""
 
     role: str
     text: str = ""
-    calls: tuple[Asked, ...] = ()
-    answers: tuple[Answered, ...] = ()
+    calls: tuple[ToolRequest, ...] = ()
+    answers: tuple[ToolAnswer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ToolRequest:
     """A tool call that the model proposed."""
 
     id: str
@@ -81,7 +82,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class ToolAnswer:
     """What a tool call came back with."""
 
     id: str
@@ -90,4 +91,5 @@ class Answered:
 
 def client_of(service: str) -> str:
     """Name who speaks, by the service that was instrumented."""
+    # Cut: it is the first half of the run's key.
     return CLIENTS.get(service, service)[:60] or NAMELESS

@@ -16,7 +16,7 @@ from tests.missioncontrol.notify.build import a_channel
 pytestmark = pytest.mark.django_db
 
 
-def told() -> list[content.Card | content.Told]:
+def told() -> list[content.Card | content.Announcement]:
     return [content.read(notice.content) for notice in Notice.objects.order_by("id")]
 
 
@@ -35,7 +35,7 @@ def test_a_run_that_only_warns_tells_people_once_an_hour():
     (said,) = told()
     repeat(run, 4, at=after(3600))
 
-    assert isinstance(said, content.Told)
+    assert isinstance(said, content.Announcement)
     assert said.title == "fix-auth-tests is repeating"
     assert said.body.startswith("It keeps running: this run only warns. ")
     assert said.path == f"/runs/{run.id}"
@@ -52,7 +52,7 @@ def test_a_ceiling_that_nears_its_end_is_told_to_who_hears_of_budgets():
     report(run, a_call("pwd", cost_usd="0.01"))
 
     (said,) = told()
-    assert isinstance(said, content.Told)
+    assert isinstance(said, content.Announcement)
     assert said.title == "fix-auth-tests is at 85%"
     assert said.body.startswith("$0.85 of $1.00")
     assert [delivery.target for delivery in Delivery.objects.all()] == ["finance"]
@@ -66,7 +66,7 @@ def test_a_shared_ceiling_is_told_once_whoever_comes_near():
     report(a_run(project, name="two"), a_call("ls", cost_usd="0.02"))
 
     (said,) = told()
-    assert isinstance(said, content.Told)
+    assert isinstance(said, content.Announcement)
     assert (said.title, said.path) == ("Day is at 85%", "/costs")
 
 
@@ -78,7 +78,7 @@ def test_that_the_organisations_nears_its_end_is_told_without_the_sum():
     report(a_run(project), a_call("ls", cost_usd="8.70"))
 
     (said,) = told()
-    assert isinstance(said, content.Told)
+    assert isinstance(said, content.Announcement)
     assert said.title == "The organisation is at 80%"
     assert said.body == "$10.00 a day for all projects."
 
