@@ -117,8 +117,10 @@ def allow_budget(
     scope = scope_of(made.decision)
     whose = made.decision.evidence.get("whose") if made.decision else None
     owner = tx.run(UUID(whose)) if scope == TREE else run
+    # Kept with the tap, before and after: undoing refuses what somebody else moved since.
     before = undoing.ceilings_at(owner, scope)
     if scope in {"run", TREE}:
+        # A card on one agent's ceiling in the run names that agent; a tree's names the run.
         named = whose if scope == "run" else None
         raised = budgets.raise_own(owner, more, whose=named, at=tx.at)
         budgets.own_moved(tx, owner, by=made.by)
@@ -147,12 +149,14 @@ def answer_question(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) 
     """The agent's request is open, and carries it; it works again, or asks the next."""
     if made.decision is None or made.decision.kind != PERMISSION:
         raise InvalidRequest(f"{tap.action} needs the card that asks for it.", field="decision")
+    # An agent may ask for several permissions at once: it works again after the last answer.
     if not run.meters.open_permissions and run.meters.presence == "waiting":
         run.meters.presence = "working"
 
 
 def _check_can_end(run: Run) -> None:
     """Refuse what would end nothing: a button must not lie."""
+    # An ended run may be terminated all the same: it is then never let on again.
     refusal = rows.unavailable(run).get("terminate")
     if refusal and run.status not in ENDED:
         raise ActionUnavailable(refusal)
@@ -163,6 +167,7 @@ def restart(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     if not (tap.message or "").strip():
         raise InvalidRequest("restart needs a message for the fresh run.", field="message")
     _check_can_end(run)
+    # One that is stopping is not stopped twice: its reason stays the first.
     if run.status not in FORBIDDEN:
         endings.stop(tx, run, by=made.by, reason=f"Restarted by {made.by}.")
     fresh = open_successor(tx, run, key=f"restart:{made.id}", by=made.by)

@@ -68,6 +68,7 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
     seen = _look(scope, pattern, since=since)
     runs = scope.runs(since=since).order_by()
     asked = Decision.objects.filter(run__in=runs, opened_at__gt=since)
+    # Loops alone: a pattern says nothing of a sum, and a permission takes more (`grant_of`).
     about_calls = asked.exclude(kind__in=[PERMISSION, Kind.BUDGET]).select_related("run")
     cards = [
         (card, card.evidence.get("calls") or ())
@@ -123,6 +124,7 @@ def _calls(scope: Scope, *, since: datetime) -> Iterator[tuple[UUID, str]]:
     """Give the canonical text of each recorded call, the newest runs first."""
     for run_id in scope.runs(since=since).values_list("pk", flat=True)[:MOST_RUNS]:
         turns = Turn.objects.filter(run_id=run_id, tool__isnull=False).order_by("-seq")
+        # One more than are looked at: it tells that there are others.
         rows = turns.values_list("tool", "args")[: MOST_CALLS + 1]
         for tool, args in rows.iterator(chunk_size=500):
             yield run_id, write_call(tool or "", meant_args(args))

@@ -81,6 +81,7 @@ def ceilings_in(project: Project, scope: str, name: str, *, at: datetime) -> Bud
     """
     if scope == "agent":
         agents = project.budgets.get("agents") or {}
+        # The ceilings for any agent hold for one that has none by its name.
         found = agents.get(name) or agents.get(ANY_AGENT) if name else None
     elif scope == ORGANISATION:
         found = project.organisation_budget
@@ -142,6 +143,7 @@ def untold(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
     fresh: dict[tuple[Any, ...], Signal] = {}
     for signal in signals:
         if signal.kind is Kind.BUDGET:
+            # Of two that would be told in the same words, the first.
             fresh.setdefault(_told_as(_state_of(signal)), signal)
     told = {_told_as(state) for state in run.meters.budget_told} if fresh else set()
     return tuple(signal for state, signal in fresh.items() if state not in told)
@@ -231,6 +233,7 @@ def own_moved(tx: RunTransaction, owner: Run, *, by: str) -> None:
     runs = tx.runs.values()
     spending, ancestors = Spending(runs, agents=_held_agents(runs), at=tx.at), Ancestors(runs)
     for run in runs:
+        # Those that were told of this ceiling: what they were told is past.
         if any(told["whose"] == str(owner.id) for told in run.meters.budget_told):
             tx.bump(run)
             tell_moved(tx, run)
@@ -259,6 +262,7 @@ def begin_day(*, at: datetime) -> None:
             run = tx.run(decision.run_id)
             if run.open_decision != decision.id:
                 continue
+            # A person's pause outlives what the budget held.
             paused = cards.is_paused(run, decision)
             cards.close_card(tx, run, resolution="proceed", by="policy")
             if not paused:
@@ -302,6 +306,7 @@ def _is_still_reached(
         budget = Budget.from_mapping(ceilings_of(run))
         spent = spent_by_tree(run, spending, at=at)
         if whose:
+            # The card was about one agent's ceiling within the run.
             budget, spent = budget.of_agent(whose), spent.agents.get(whose, Spent())
     else:
         budget = ceilings_in(run.project, scope, whose, at=at)
@@ -338,6 +343,7 @@ def _raised(now: Ceilings, spent: Spent, more: Ceilings) -> dict[str, Any]:
     for unit, value in more.items():
         used, step = Decimal(str(getattr(spent, unit))), Decimal(str(value))
         ceiling = Decimal(str(now.get(unit) or used)) + step
+        # Spent may be far above the old ceiling: raised to less than that, it would hold at once.
         ceiling = ceiling if ceiling > used else used + step
         raised[unit] = str(ceiling) if unit == "usd" else int(ceiling)
     return raised

@@ -38,6 +38,7 @@ def open_card(
     `from_seq` is the first turn that waits, unless it is the newest of the signal.
     A card that is not `judged` waits for no verdict: it may have one.
     """
+    # The version first: the card carries the one that a tap on it must name.
     tx.bump(run)
     turns = list(Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq"))
     shown = evidence.evidence_of(run, signal, turns, at=tx.at)

@@ -38,6 +38,7 @@ def tell_runs(*, at: datetime, of: Collection[UUID] | None = None) -> None:
             mine = ControllerNote.objects.filter(pk=note.pk, due_at__isnull=False)
             if mine.update(due_at=None):  # else it was told meanwhile
                 told = tx.run(note.run.controller_id)
+                # Its next directive is new: a controller that waits is woken by it.
                 tx.bump(told)
                 messages.say(tx, told, note.text, by="guard")
 

@@ -67,6 +67,7 @@ def _rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
         project=run.project_id, at__in=moments, run=run, type="message.delivered"
     )
     left = dict(told.order_by("seq").values_list("at", "seq"))
+    # The judge's calls are not the agent's: they tell nothing of what it has read.
     counted = ModelCall.objects.filter(run=run).exclude(source=JUDGE).aggregate(at=Max("at"))
     for message in messages:
         read = None
@@ -110,6 +111,7 @@ def _first_after(run: Run, message: Message, left: int, counted_at: datetime | N
     later = Turn.objects.filter(
         run=run, seq__gte=json.loads(recorded)["turn_seq"], role=Role.ASSISTANT
     )
+    # A text for one agent of the run is read by that one alone.
     if message.agent:
         later = later.filter(agent=message.agent)
     turn = later.order_by("seq").only("seq", "ts", "tool").first()

@@ -75,6 +75,7 @@ def lose_silent(*, at: datetime) -> None:
     quiet = Q(meters__last_turn_at__lt=at - SILENCE) | Q(
         meters__last_turn_at__isnull=True, started_at__lt=at - SILENCE
     )
+    # Who waits for a person, or is parked until one answers, is silent by right.
     awaited = Q(hold__waiting_at__gte=at - STILL_WAITING) | Q(status=Status.HOLDING, parked=True)
     for run_id in _ids(Q(status__in=EXPECTED, meters__expected_by__isnull=True) & quiet & ~awaited):
         with journal.writing([run_id], at=at) as tx:
@@ -92,10 +93,12 @@ def unruled_decisions(*, at: datetime) -> list[UUID]:
     """Return cards whose judge is late."""
     patience = JUDGE_LATE
     if settings.JUDGE is not None:
+        # Without a model the local judge rules at once: what is late then was lost.
         patience += timedelta(seconds=settings.JUDGE.timeout_s)
     late = Decision.objects.filter(status="judging", opened_at__lt=at - patience)
     return list(late.values_list("id", flat=True))
 
 
 def _ids(which: Q) -> list[UUID]:
+    # Read without a lock, then locked one by one: a sweep never holds many runs.
     return list(Run.objects.filter(which).order_by("id").values_list("id", flat=True))

@@ -75,6 +75,7 @@ def directive(
 ) -> Directive:
     """Return the directive. `asked_seq` is the proposed turn it answers, if any."""
     action, call = DirectiveAction.PROCEED, CallAction.RUN
+    # A stop wins over a hold: who may never go on has nothing to wait for.
     if control.forbidden:
         action, call = DirectiveAction.STOP, CallAction.SKIP
     elif control.on_hold:

@@ -33,6 +33,7 @@ def stop(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
     tx.bump(run)
     run.reason = reason
     permission_cards.close_all(tx, run, resolution="terminate", by=by)
+    # Asked before the move: a stop that is repeated is told to the controller once.
     before = run.status
     moved = tx.move(run, Move.STOP, by=by, reason=reason)
     if before not in FORBIDDEN:
@@ -53,9 +54,12 @@ def stop_by_policy(tx: RunTransaction, run: Run, *, reason: str) -> None:
 
 def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> None:
     """Take a run to its end and settle what was open about it."""
+    # Read before the move, after which the run is no longer stopping.
     was_stopping, why = run.status == Status.STOPPING, run.reason
+    # A second goodbye settles nothing again.
     if not tx.move(run, move, by=by, reason=reason):
         return
+    # An ended session has no process that could miss its word.
     run.meters.expected_by = None
     if move is Move.FALL_SILENT:
         run.meters.presence = "gone"

@@ -44,6 +44,7 @@ def evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetime
                 call=headline(guard_turn(turn)),
                 result=_cut(turn.result),
                 error=_cut(turn.error),
+                # A proposal that was held has not run, and the card must not say so.
                 ran=turn.phase == "done",
                 at=turn.ts,
             )

@@ -79,6 +79,7 @@ def intervene(
         if run.project_id not in projects:
             raise NotFound("The run")
         _check_is_live(run)
+        # Under the run's lock: of two equal taps at once, the second finds the first.
         known = Intervention.objects.filter(run=run, key=tap.key).first()
         if known is not None:
             if known.body != _body(tap):
@@ -101,6 +102,7 @@ def _locked(
     Tells with the transaction for whose ceiling it is locked.
     """
     moves_ceiling, ends = tap.action in MOVES_CEILINGS, tap.action == "terminate"
+    # Read without a lock, for it says what to lock; `intervene` looks again under the locks.
     card = _card_before_locks(run_id, tap) if moves_ceiling else None
     scope = scope_of(card)
     run = Run.objects.only("project_id", "root").filter(pk=run_id).first()
@@ -173,6 +175,7 @@ def _offering(decision: Decision, run: Run, tap: Tap) -> Decision:
     """Return an open card, if it offers what was tapped on it."""
     offered = rows.offered(decision.kind, decision.holds, run)
     if decision.kind != PERMISSION:
+        # Both work with any card open; a permission's card is answered and nothing else.
         offered = (*offered, "pause", "restart")
     if tap.decision and tap.action not in offered:
         refusal = f"This card does not offer {tap.action}."
@@ -221,6 +224,7 @@ def _perform(
     is_heard = hold is None or hold.gave_up_at is None or run.parked
     if decision is not None and decision.kind == PERMISSION:
         permission_cards.close_card(tx, run, decision, resolution=tap.action, by=by)
+    # A pause keeps the card that it holds by; an undo opens one again.
     elif tap.action not in {"pause", "undo"}:
         cards.close_card(tx, run, resolution=tap.action, by=by)
     raised = ACTS[tap.action](tx, run, tap, made)
@@ -246,7 +250,9 @@ def _follow(run: Run, made: Intervention, *, is_heard: bool, lifts: bool) -> Non
         made.save(update_fields=["status", "acknowledged_at"])
     elif made.action in {"terminate", "restart"} or run.status not in FORBIDDEN:
         if made.action not in receipts.ON_THEIR_OWN_REQUEST or run.meters.unconfirmed is None:
+            # One is followed at a time: an answer to a permission has a request of its own.
             run.meters.unconfirmed = made.id
+        # A pause is for the next turn: nobody need be there to take it now.
         if not is_heard and made.action != "pause":
             made.status = "unreachable"
             made.save(update_fields=["status"])

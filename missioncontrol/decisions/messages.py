@@ -45,6 +45,7 @@ def queue_message(
     escalation: Escalation | None = None,
 ) -> Message:
     """Queue a text for the model."""
+    # Counted on the run: a directive then looks for texts only where there are some.
     run.meters.queued_messages += 1
     return Message.objects.create(
         id=new_id(),
@@ -64,6 +65,7 @@ def withdraw(tx: RunTransaction, run: Run, made: Intervention) -> None:
         ActionUnavailable: it is on its way to the model, or there.
     """
     waiting = unsent_texts(run.id).filter(intervention=made)
+    # An answer that has left may be read at this moment, whatever the text's row says.
     is_under_way = made.status not in {"asked", "unreachable"}
     if is_under_way or not waiting.update(withdrawn_at=tx.at):
         raise ActionUnavailable("The agent has the text by now; it cannot be taken back.")
@@ -85,6 +87,7 @@ def tell_controller(
         decision=decision,
         at=tx.at,
         due_at=tx.at,
+        # Quoted: a name is an agent's text, and must not read to the other one as our words.
         text=f"The run {quoted(run.name)} ({run.id}), which you control, {deed}: {said}",
         payload={
             "event": event,

@@ -126,6 +126,8 @@ class ControllerNote(models.Model):
     class Meta:
         db_table = "oversight_controllernote"
         indexes = [
+            # Notes that were settled are due no more: the sweeper's index holds the open ones
+            # alone.
             models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="note_due")
         ]
 
@@ -182,4 +184,5 @@ class LetGo(models.Model):
 
     class Meta:
         db_table = "oversight_letgo"
+        # By digest: a pattern may be longer than an index takes.
         indexes = [models.Index(fields=["project", "digest", "at"], name="let_go_again")]

@@ -59,6 +59,7 @@ def open_card(
         detector="",
         holds=False,
         agent=call.agent or run.agent,
+        # No detector raised it; `permissions.follow` finds its card by the turn.
         signal={"turns": list(shown.turns)},
         evidence=rows.evidences.dump_python(shown, mode="json"),
         version=run.version,

@@ -80,10 +80,12 @@ def outcome_of(card_id: UUID) -> Outcome | None:
     """Return how a question was settled; None: it is open."""
     card = Decision.objects.only("status", "resolution").filter(pk=card_id).first()
     if card is None:
+        # Deleted with its run: whoever waits for it need not wait on.
         return Outcome(resolution="ended")
     if card.resolution is None:
         return None
     said = Intervention.objects.filter(decision=card_id, action=card.resolution)
+    # Only an answer of people has words; a closing by time or at the terminal has none.
     message = said.values_list("message", flat=True).first()
     return Outcome(resolution=card.resolution, message=message or "")
 

@@ -66,6 +66,7 @@ def lose_process(run_id: UUID, *, witness: str, at: datetime) -> None:
 
 def lose_unheard(*, at: datetime, listening_since: datetime) -> None:
     """Lose contact with the clients that did not keep their promise to be heard of."""
+    # While we were away nobody could be heard: each client gets its time first.
     if at - listening_since < TO_BE_HEARD:
         return
     for run_id in _ids(Q(meters__expected_by__lt=at)):
@@ -118,6 +119,7 @@ def end_finished(*, at: datetime) -> None:
             # A call that it may make to finish has not come back yet: it is at work.
             is_at_work = calls.filter(seq__gt=last_turns).exists()
             if not is_at_work and Run.objects.filter(which, pk=run_id).exists():
+                # What it says after this is beyond its last turn, and is answered with a stop.
                 run.meters.finish_seq = run.meters.last_seq
                 endings.end(tx, run, Move.COMPLETE, by="policy", reason="it was asked to finish")
 

@@ -26,6 +26,7 @@ def deliver(tx: RunTransaction, run: Run) -> None:
 
 def deliver_one(tx: RunTransaction, run: Run, made: Intervention) -> None:
     """Note that this answer left."""
+    # Only forward: an answer that was acted on is not `delivered` again.
     if made.status in {"asked", "unreachable"}:
         made.status, made.delivered_at = "delivered", tx.at
         made.save(update_fields=["status", "delivered_at"])

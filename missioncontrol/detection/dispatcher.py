@@ -250,6 +250,7 @@ class Dispatcher:
         channel = broadcast.channel("reply", uuid4().hex)
         for name in (broadcast.wake_channel(), channel):
             await subscriber.add(name, self._hear)
+        # Only now is anything sent: a reply that comes before we listen would be lost.
         self._channel = channel
         for queue in self._queues:
             self._pump(queue)
@@ -262,6 +263,7 @@ class Dispatcher:
             self._settle(UUID(hex=run_hex), control_state_from(values))
         # None: it was overdue, and is being recovered.
         if dispatch := self._in_flight.pop(message["ring"], None):
+            # One dispatch a detector is in flight: its answer makes room for the next.
             self._go_on(dispatch.queue)
 
     def _go_on(self, queue: WorkerQueue) -> None:
@@ -304,6 +306,7 @@ class Dispatcher:
         if not unheard:
             return
         if dispatch.tries == 1:
+            # Its other runs must not each wait out a time-out of their own.
             dispatch.queue.silent_until = _now() + SILENT_S
             self._send(
                 number, replace(dispatch, runs=unheard, due=_now() + DISPATCH_AGAIN_S, tries=2)
@@ -327,6 +330,7 @@ class _Watching:
     def __exit__(self, *_: object) -> None:
         self._moved[self._run_id].discard(self._event)
         if not self._moved[self._run_id]:
+            # Else an entry would stay of every run that was ever waited for.
             del self._moved[self._run_id]
 
 

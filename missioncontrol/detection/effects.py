@@ -63,6 +63,7 @@ def _follow_up(
     match what:
         case FollowUp.COUNT_CORRECTED:
             watched = Autofix.objects.filter(run=run, pk=cast(UUID, run.meters.recovering))
+            # Set and never taken back: one new thing since the correction is enough.
             news = {"news": True} if seen.row.changed else {}
             watched.update(turns_after=F("turns_after") + 1, **news)
         case FollowUp.SETTLE_CORRECTION:
@@ -101,6 +102,7 @@ def _answer(
     seen.row.detector = signal.detector  # written with the turn's score, once for the batch
     outcome = OUTCOMES.get(action, "card")
     nudges.write_down(tx, run, signal, seq=seen.row.seq, outcome=outcome)
+    # Written down all the same: the journal then tells why no card opened.
     if action is Action.ALLOW:
         return
     cards.judge_autofix(tx, run, tripped=True)

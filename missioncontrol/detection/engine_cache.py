@@ -88,6 +88,7 @@ def forget(run_ids: Iterable[UUID]) -> None:
 def start_afresh(cached: CachedEngine, run: Run, *, upto: int) -> None:
     """Reset the engine when it passes the point where a person stepped in."""
     if cached.streak_obs < run.meters.streak_obs < upto:
+        # Passed once: the mark moves along, or every later turn would reset it again.
         cached.engine.reset(corrected=corrections_of(run))
         cached.streak_obs = run.meters.streak_obs
 

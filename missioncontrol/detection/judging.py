@@ -110,6 +110,7 @@ def rule_on(
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
         decision = Decision.objects.get(pk=decision_id)
+        # While the model thought a person may have answered, or the sweeper let another judge rule.
         if decision.status == "judging":
             _rule(tx, run, decision, _shown(verdict, stand_in=stand_in))
         _charge(tx, run, decision, calls)
@@ -153,6 +154,7 @@ def _ask(model: LLMJudge, case: Case, *, at: datetime) -> tuple[Ruling, datetime
     """Ask, and tell when the answer came; no lock is held."""
     began = time.monotonic()
     ruling = model.ask(case)
+    # The clock is read once, at the edge; how long the answer took is added to it.
     return ruling, at + timedelta(seconds=time.monotonic() - began)
 
 
@@ -202,6 +204,7 @@ def _charge(
         counting.charge_judge(
             tx,
             run,
+            # Named after what was asked: the ledger counts a name once, so no repeat is charged.
             call_id=f"judge-{asked.pk.hex}-{number}",
             usage=call.usage,
             cost=call.cost_usd,
@@ -221,7 +224,9 @@ def _card_on(
     if not is_sure or not is_free or is_past:
         _tell(tx, run, verdict)
         return None
+    # A suspicion trips nothing by itself: the judge's certainty makes it a trip.
     signal = replace(rows.signals.validate_python(question.signal), score=1.0)
+    # Read before the autofix is settled, which forgets that one was watched.
     state = RunState(mode=Mode(run.mode), fix_failed=run.meters.recovering is not None)
     cards.judge_autofix(tx, run, tripped=True)
     sure = Assessment(seq=max(signal.turns), score=0.0, changed=False, signals=(signal,))

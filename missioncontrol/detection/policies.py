@@ -48,6 +48,7 @@ def read_policy(asked: object) -> tuple[dict[str, Any], str]:
     if not isinstance(mapping, Mapping):
         raise PolicyInvalid("policy", "a table of fields, or its text", mapping)
     Policy.from_mapping(mapping)
+    # Here, not when it judges: who saves a policy is there to read what it lacks.
     check_installed(mapping)
     return dict(mapping), text
 
@@ -154,6 +155,7 @@ def set_policy(project: Project, asked: object, *, note: str, by: str, at: datet
     """
     mapping, text = read_policy(asked)
     newest = versions(project.id).first()
+    # One that came as JSON has no text, and so none that could differ.
     if mapping == project.policy and (newest is None or text in {"", newest.text}):
         return False
     PolicyVersion.objects.create(
@@ -222,8 +224,10 @@ def _toml_blocks(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
     tables = {name: value for name, value in table.items() if isinstance(value, Mapping)}
     values = {name: table[name] for name in table if name not in tables}
     lines = [
+        # JSON's strings, numbers, booleans and lists of them are TOML as they stand.
         f"{_toml_key(name)} = {json.dumps(one)}" for name, one in values.items() if one is not None
     ]
+    # Values before tables: below a table's header they would belong to it.
     yield "\n".join([f"[{path}]", *lines] if path and lines else lines)
     for name, inner in tables.items():
         yield from _toml_blocks(inner, f"{path}.{_toml_key(name)}" if path else _toml_key(name))

@@ -88,6 +88,7 @@ def import_recording(
     """
     turns = _readable(recorded, project, at=at)
     run = _run_of(project, recorded, turns)
+    # Outside `journal.writing`: no lock is held while a long recording is judged.
     tx = RunTransaction({}, at=at)
     tx.is_silent = True
     tx.adopt(run)
@@ -124,6 +125,7 @@ def import_recording(
             run.save(force_insert=True)
             run.meters.save(force_insert=True)
             recording.save(force_insert=True)
+            # By id: a proposal and its outcome share a row, which is inserted once.
             insert_rows(Turn, {row.id: row for _, row in numbered}.values())
             tx.close()
     except IntegrityError:  # the same file was sent twice at once

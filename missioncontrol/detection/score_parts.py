@@ -96,6 +96,7 @@ def _parts(
     limit: float,
 ) -> Iterator[ScorePart]:
     """Split a move into what the turn brought, what it repeated, and what a rule counts."""
+    # Each part begins where the one before it ended, so that they add up to the move.
     before, start = evidence
     history = engine.history
     place = next((i for i, step in enumerate(history.steps) if step.seq == seq), None)

@@ -147,6 +147,7 @@ def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:
 def _enqueue(task: Any, asked_id: UUID) -> None:
     """Queue it for the judge; a card the broker loses is swept up, and no verdict waits."""
     try:
+        # Without retries: while the broker is away each would keep other runs from being judged.
         task.apply_async((str(asked_id),), retry=False)
     except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
         logger.warning("queueing %s failed: %s", task.name, fault)
@@ -270,6 +271,7 @@ def _rule_late(*, at: datetime) -> None:
 def ask_backtest(backtest_id: UUID) -> None:
     """Ask for a backtest; what the broker loses is swept up."""
     try:
+        # The same: who asked for it waits for an answer.
         backtest.apply_async((str(backtest_id),), retry=False)
     except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
         logger.warning("asking for a backtest failed: %s", fault)

@@ -135,6 +135,7 @@ def forget(run_ids: Collection[UUID]) -> None:
     """Drop the engines that saw these runs: what they saw may not have been committed."""
     for root, tree in list(_kept.items()):
         if not tree.members.keys().isdisjoint(run_ids):
+            # Rebuilt from the database at the next look; what was rolled back is not in it.
             del _kept[root]
 
 
@@ -177,6 +178,7 @@ def _caught_up(root: UUID, policy: Policy) -> TreeEngine:
     _feed(tree, _news_of(tree, root), members)
     _kept[root] = tree
     _kept.move_to_end(root)
+    # Those used longest ago go first; one that is asked for again is rebuilt.
     while len(_kept) > TREES_KEPT:
         _kept.popitem(last=False)
     return tree
@@ -231,6 +233,7 @@ def _feed(
 
 
 def _start(tree: TreeEngine, member: Member) -> None:
+    # False: its start was shown, and its end is still to come.
     tree.started[member.id] = False
     if member.relation == "child" and member.parent in tree.members:
         _observe(tree, _handing_over(tree, member, Phase.PROPOSED))
@@ -293,6 +296,7 @@ def _as_seen(tree: TreeEngine, member: Member, row: TurnModel, turn: Turn) -> Tu
 
 def _in_own_words(tree: TreeEngine, signal: Signal, run: UUID) -> Signal | None:
     """Give a signal in the turns of the run that moved last; None: it is one run's own."""
+    # The oldest numbers are dropped in time (`number`), with their places.
     places = [tree.places[number] for number in signal.turns if number in tree.places]
     others = tuple((str(one), seq) for one, seq in places if one != run)
     own = tuple(seq for one, seq in places if one == run)

@@ -48,6 +48,7 @@ def masked_text(text: str | None, own: Redaction = NOTHING) -> str | None:
 
 def masked_name(text: str | None, most: int, own: Redaction = NOTHING) -> str:
     """Return a storable name without secrets, at most so many characters long."""
+    # Masked before it is cut: half of a secret would not be recognized.
     return (masked_text(text, own) or "")[:most]
 
 

@@ -59,6 +59,7 @@ class News:
             if groups := groups.intersection(listened):
                 # Of the tape, the points from the first that is new or redrawn to the last.
                 tape = run.meters.tape
+                # The tape moves on by a point a turn, and the oldest points fall off its other end.
                 kept = len(tape) - (run.meters.judged_turns - before["judged_turns"])
                 known = before["tape"][-kept:] if kept > 0 else []
                 pairs = zip(known, tape, strict=False)

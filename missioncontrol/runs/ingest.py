@@ -148,6 +148,7 @@ class _Batch:
             asked_seq = row.seq
         if arrival.turns:
             self._hear(run, is_news=run.meters.last_obs > before, first_seq=first_seq)
+        # After its turns, which say that it works: the client knows better whether it rests.
         if arrival.presence is not None and run.status not in ENDED:
             run.meters.presence = arrival.presence
         self._telemetry += arrival.telemetry
@@ -162,6 +163,7 @@ class _Batch:
 
     def add(self, run: Run, turn: GuardTurn) -> tuple[Turn, bool]:
         """Record a turn, or complete the one it completes; False: it is a repeat."""
+        # Without a key nothing tells a repeat from a second turn alike: it counts as new.
         row = self._known.get((run.id, turn.key)) if turn.key else None
         if row is None:
             return self._record(run, turn), True
@@ -220,6 +222,7 @@ class _Batch:
             self._known[run.id, turn.key] = row
         run.meters.doing = headline(rows.guard_turn(row))[:200]
         run.meters.model = row.model or run.meters.model
+        # A run that was opened without a name is its first speaker's.
         run.agent = run.agent or row.agent
         self._announce(run, row, TurnRecorded)
         return row
@@ -291,6 +294,7 @@ class Writer:
             NotFound: the run does not exist in the arrival's project.
         """
         if self._thread is None or not self._thread.is_alive():
+            # A daemon: it waits for arrivals for ever, and must not keep the process from ending.
             self._thread = threading.Thread(target=self._work, name="ingest", daemon=True)
             self._thread.start()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()

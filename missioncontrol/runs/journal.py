@@ -294,6 +294,7 @@ def writing(
 
 _LOCKED = CompiledQuery(
     lambda ids: (
+        # The key is left alone: rows that refer to a run are inserted while it is locked.
         Run.objects.select_for_update(of=("self", "meters"), no_key=True)
         .select_related("meters")
         .defer(*LONG_COLUMNS)
@@ -371,6 +372,7 @@ def _row_of(event: EventHead, *, previous: str) -> JournalRow:
     dumped = adapter_of(cast(Any, type(event))).dump_python(event, mode="json")
     kind = dumped.pop("type")
     payload = canonical({name: dumped[name] for name in dumped.keys() - HEAD_FIELDS})
+    # With a salt, an erased payload cannot be guessed from the digest that stays.
     salt = secrets.token_hex(16)
     row = new_row(
         JournalRow,

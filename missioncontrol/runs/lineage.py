@@ -35,6 +35,7 @@ def named_parent(project: Project, key: str | None) -> Run | None:
     if not key:
         return None
     runs = Run.objects.filter(project=project, imported=False)
+    # Its key first: a key may look like an id.
     found = runs.filter(key=key).first()
     if found is None:
         with suppress(ValueError):  # most keys are no ids

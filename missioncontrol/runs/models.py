@@ -74,14 +74,17 @@ class Run(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
+                # An agent that reconnects names its run by key: two openings must find one run.
                 fields=["project", "key"], condition=Q(key__isnull=False), name="one_run_a_key"
             )
         ]
         indexes = [
             models.Index(fields=["project", "-started_at"], name="run_history"),
             models.Index(fields=["status"], name="run_status"),
+            # Retention and the sweeper ask for runs that ended before or after a moment.
             models.Index(fields=["ended_at"], name="run_ended"),
             models.Index(
+                # Partial: the sweeper asks for these few every two seconds.
                 fields=["started_at"],
                 condition=Q(parent__isnull=True) & ~Q(parent_key=""),
                 name="run_awaits_parent",
@@ -255,9 +258,11 @@ class Turn(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["run", "seq"], name="turn_seq"),
             models.UniqueConstraint(
+                # A completion finds its proposal, and a repeat its first, by this key.
                 fields=["run", "key"], condition=Q(key__isnull=False), name="turn_key"
             ),
         ]
+        # Detection reads what lies above a run's watermark.
         indexes = [models.Index(fields=["run", "obs"], name="turn_obs")]
 
 
@@ -288,6 +293,7 @@ class ModelCall(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "call_id"], name="one_model_call")]
+        # Costs are asked for by project and span of time.
         indexes = [models.Index(fields=["project", "at"], name="model_call_time")]
 
 
@@ -333,10 +339,13 @@ class JournalRow(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
+                # Two chains share the table: a run's, and the project's own, whose rows have no
+                # run.
                 fields=["run", "seq"], condition=Q(run__isnull=False), name="journal_run_seq"
             ),
             models.UniqueConstraint(
                 fields=["project", "seq"], condition=Q(run__isnull=True), name="journal_project_seq"
             ),
         ]
+        # No other index tells what happened since a moment: checkpoints look by it.
         indexes = [models.Index(fields=["project", "-at"], name="journal_time")]

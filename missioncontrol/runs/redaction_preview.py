@@ -76,6 +76,7 @@ def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
 
 def _turns(runs: list[UUID], *, since: datetime) -> Iterator[Turn]:
     """Give the turns of the newest runs first, with the beginnings of what was said in them."""
+    # One character more than is read: it tells that the text goes on.
     said = {f"begin_of_{name}": Left(name, LONGEST_TEXT + 1) for name in SAID}
     for run in runs:
         found = Turn.objects.filter(run_id=run, ts__gt=since).only("run_id", "seq", "args", "files")
@@ -89,6 +90,7 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
     elif isinstance(value, dict):
         for name, part in value.items():
+            # A rule masks the names of fields as well (`Redaction.json`).
             yield name
             yield from _texts(part)
     elif isinstance(value, list):

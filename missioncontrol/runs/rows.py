@@ -82,6 +82,7 @@ def _preset_ceilings(name: str | None) -> Mapping[str, Any]:
         return {}
     told = {unit: getattr(preset.budget, unit) for unit in UNITS}
     return {
+        # Dollars as text, as every ceiling is kept: a float would not hold them exactly.
         unit: str(ceiling) if unit == "usd" else ceiling
         for unit, ceiling in told.items()
         if ceiling is not None
@@ -96,6 +97,7 @@ def burn_of(run: Run, at: datetime) -> Decimal:
         for minute, cost in run.meters.recent_costs
         if this_minute - minute < BURN_MINUTES
     )
+    # A run younger than that is not measured by minutes in which it did not exist.
     age = max(1, min(BURN_MINUTES, this_minute - int(run.started_at.timestamp()) // 60 + 1))
     return (Decimal(spent) * 60 / age).quantize(Decimal("0.01"))
 
@@ -244,6 +246,8 @@ def unfold(turn: Turn) -> Iterator[tuple[int, GuardTurn]]:
         yield (
             turn.first_obs,
             replace(
+                # The proposal came before its outcome, and without what only the outcome could
+                # tell.
                 whole, phase=Phase.PROPOSED, result=None, error=None, usage=None, cost_usd=None
             ),
         )

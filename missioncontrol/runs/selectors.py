@@ -98,6 +98,7 @@ def list_runs(
 ) -> QuerySet[Run]:
     """Find runs, newest first; `tree` names any run of a tree's."""
     found = Run.objects.select_related("project", "meters", "hold").filter(project_id__in=projects)
+    # Ids are UUIDv7, in order of time: no other index is needed for newest first.
     found = found.order_by("-id")
     if status:
         found = found.filter(status__in=status)

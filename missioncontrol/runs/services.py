@@ -181,6 +181,7 @@ def describe_run(
         run = tx.run(run_id)
         run.name = masked_name(name, 200, own) or "run"
         run.goal = masked_text(goal, own) or ""
+        # By hand: a run's description is not among the columns that its transaction writes.
         Run.objects.filter(pk=run_id).update(name=run.name, goal=run.goal)
         tx.moved(run, by="agent", reason="named", name=run.name, goal=run.goal)
 
@@ -246,6 +247,7 @@ def _create(
         if parent is not None:
             lineage.make_root(tx.run(parent.id))
             lineage.place_under(run, tx.run(parent.id), relation=request.relation)
+        # What the agent chose for itself is on record: a project may allow it to.
         chosen = tuple(name for name in ("mode", "policy", "budget") if getattr(request, name))
         _begin(tx, run, by=by, chosen=chosen)
         if parent is not None and request.relation == "resumed":

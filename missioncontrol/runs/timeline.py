@@ -134,6 +134,7 @@ def show_turn(run: Run, seq: int) -> TurnRow:
 
 def _at_a_glance(turns: QuerySet[Turn]) -> QuerySet[Turn]:
     """Read only the beginning of long texts: a hundred rows may hold a gigabyte."""
+    # One character more than is shown: it tells that the text was cut.
     heads = {f"{name}_head": Left(name, LONGEST_TEXT + 1) for name in _TEXTS}
     return turns.defer(*_TEXTS).annotate(**heads)
 
@@ -232,6 +233,7 @@ def show_series(
     """
     first = max(0, from_seq or 0)
     last = run.meters.last_seq if to_seq is None else min(to_seq, run.meters.last_seq)
+    # Rounded up: there are never more points than asked for.
     per = max(1, -(-(last - first + 1) // max(1, min(points, MOST_POINTS))))
     turns = Turn.objects.filter(run=run)
     cost_before = turns.filter(seq__lt=first).aggregate(n=Sum("cost_usd"))["n"] if first else None
@@ -344,8 +346,10 @@ def list_hand_offs(run: Run, *, limit: int = MOST_HAND_OFFS) -> HandOffs:
         giver=Window(Lag("agent"), order_by="seq"), asked_at=Window(Lag("seq"), order_by="seq")
     )
     changes = told.exclude(giver=None).exclude(agent=F("giver")).order_by("-seq")
+    # One more than is shown: it tells whether there are others.
     found = list(changes.values_list("seq", "giver", "agent", "asked_at")[: limit + 1])[::-1]
     shown = found[-limit:]
+    # All of them in one statement, instead of one a hand-off.
     asked = {row.seq: row for row in list_picked(run, seqs=[one[3] for one in shown])}
     changed = list(speaking.filter(changed=True).order_by("seq").values_list("seq", flat=True))
     # What each giver brought: the changes since the hand-off before.

@@ -84,6 +84,7 @@ def _commit(turn: Turn) -> CommitRow:
     if told := _COMMITTED.search(turn.result or ""):
         return CommitRow(seq=_seq(turn), text=told[2][:LONGEST_COMMIT], hash=told[1][:7])
     asked = _MESSAGE.search(command_of(turn))
+    # One group a kind of quotes: a message stands in either.
     text = (asked[1] or asked[2]) if asked else ""
     return CommitRow(seq=_seq(turn), text=text[:LONGEST_COMMIT], hash="")
 
