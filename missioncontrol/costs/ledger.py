@@ -81,6 +81,7 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
     The run's row lock is held, and the call was not entered before.
     """
     usage, (cost, pricer) = call.usage or Usage(), cost_of(call, run.project.prices)
+    # Callers have asked `is_heard`: it is the best source that has spoken so far.
     run.meters.usage_source = call.source
     for name, column in USAGE_COLUMNS.items():
         setattr(run.meters, column, getattr(run.meters, column) + getattr(usage, name))
@@ -142,6 +143,7 @@ def take_back(
     for name, column in USAGE_COLUMNS.items():
         setattr(run.meters, column, getattr(run.meters, column) + total[name])
     run.meters.unpriced_calls -= sum(call.cost_usd is None for call in calls)
+    # A sum that was capped would fall below zero.
     run.meters.cost_usd = max(run.meters.cost_usd - cost, UNSPENT)
     recent = {entry[0]: Decimal(entry[1]) for entry in run.meters.recent_costs}
     for call in calls:

@@ -28,6 +28,7 @@ def own_price(prices: Mapping[str, Any], model: str | None, usage: Usage | None)
     table = prices.get(model or "")
     if table is None or usage is None or not usage.total:
         return None
+    # A cache that has no price of its own costs what fresh input does.
     fresh = Decimal(table["input"])
     read, written = (Decimal(table.get(name) or fresh) for name in ("cache_read", "cache_write"))
     total = (

@@ -59,6 +59,7 @@ def counted_elsewhere(run: Run, names: Collection[str]) -> set[str]:
 def _enter_new(
     tx: RunTransaction, run: Run, calls: Sequence[Call], spending: Spending
 ) -> Iterator[ModelCall]:
+    # An export may hold spans and logs of the same calls: the better source alone counts.
     best = max((call.source for call in calls), key=SOURCES.index)
     if is_heard(run, best):
         told = [call for call in calls if call.source == best]
@@ -73,6 +74,7 @@ def _enter_new(
     for call in calls:
         if not is_heard(run, call.source) or call.call_id in known:
             continue
+        # One export may tell of a call twice.
         known.add(call.call_id)
         row, use = enter(tx, run, call)
         run.meters.model = row.model or run.meters.model
@@ -183,11 +185,13 @@ def led_to(calls: Iterable[Began], tools: Iterable[Began]) -> dict[str, str]:
     """
     begun: dict[str, list[Began]] = defaultdict(list)
     for call in sorted(calls, key=_when):
+        # By agent: several of one run call models at the same time.
         begun[call.agent].append(call)
     found: dict[str, str] = {}
     for tool in sorted(tools, key=_when):
         before = bisect_right(begun[tool.agent], tool.at, key=lambda call: call.at)
         if before:
+            # An answer may ask for several tools: the call is shown at the first one's turn.
             found.setdefault(begun[tool.agent][before - 1].name, tool.name)
     return found
 

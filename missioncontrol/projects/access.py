@@ -245,6 +245,7 @@ def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: dat
     elif changes.keys() - {"name"}:
         raise InvalidRequest("This browser takes no pushes.")
     after = _chosen(browser, device)
+    # Nothing is put on record where nothing changed.
     moved = [name for name in after if after[name] != before[name]]
     for project_id in _projects_of(browser.user) if moved else ():
         was, now = ({name: said[name] for name in moved} for said in (before, after))
@@ -293,6 +294,7 @@ def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -
     others = sessions.other_browsers(user, kept=kept)
     sign_out_notices.send_to(Device.objects.filter(browser__in=others), at=at)
     ended = sessions.end_others(user, kept=kept, at=at)
+    # Nobody was signed out: there is nothing to put on record.
     if ended:
         _record(_projects_of(user), "signed out everywhere else", by=by, at=at)
         _close_sockets(user)
@@ -340,6 +342,7 @@ def _check_to_come(expires_at: datetime | None, *, at: datetime) -> None:
 
 
 def _checked(name: str, *, field: str = "name") -> str:
+    # One line, whatever was pasted: names stand in sentences of the audit log.
     name = " ".join(name.replace("\0", "").split())
     if not 0 < len(name) <= LONGEST_NAME:
         raise InvalidRequest(f"{field}: expected 1 to {LONGEST_NAME} characters.", field=field)
@@ -351,6 +354,7 @@ def _named(row: AgentKey | PersonalToken) -> str:
 
 
 def _projects_of(user: User) -> list[UUID]:
+    # In the order of ids: each project's row is locked for its chain.
     mine = Membership.objects.filter(user=user).order_by("project_id")
     return list(mine.values_list("project_id", flat=True))
 

@@ -100,6 +100,7 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
         joining = user or people.make_person(name)
         if Membership.objects.filter(project_id=offered.project_id, user=joining).exists():
             raise Forbidden("You belong to this project already.")
+        # Conditional: of two who bring one link at once, one alone comes in.
         if not invitations.redeem(offered, user=joining, at=at):
             raise invitation_over()
         membership = Membership.objects.create(
@@ -169,6 +170,7 @@ def remove(project_id: UUID, user_id: int, *, by: User, at: datetime) -> None:
         _record(project_id, what, by=people.name_of(by), at=at)
         _drop(member, at=at)
         if not leaves:
+            # Else the provider's rules would let them in again at their next sign-in.
             project.kept_out.add(user_id)
 
 
@@ -197,6 +199,7 @@ def rename_person(user: User, name: str, *, at: datetime) -> None:
     Raises:
         InvalidRequest: the name cannot be had.
     """
+    # The record names who did it as they were called until then.
     before = people.name_of(user)
     with transaction.atomic():
         people.rename(user, name)

@@ -59,6 +59,7 @@ def checked_name(name: str) -> str:
     Raises:
         InvalidRequest: it is empty, too long, or hides signs.
     """
+    # One line, whatever was pasted: names stand in sentences of the audit log.
     name = " ".join(name.split())
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise InvalidRequest(
@@ -81,6 +82,7 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
             before: Any = getattr(project, name, None)
             after = value
             if name == "archived":
+                # Archived twice is archived once, and on record once.
                 if value == (project.archived_at is not None):
                     continue
                 # Nobody looks into an archived project: its agent would wait for ever.
@@ -109,6 +111,7 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
                 journal.record_change(project_id, name, before, after, by=by, at=at)
         # A policy may hold budgets by task, so both may move what live runs are told.
         if _ceilings(project) != ceilings:
+            # After the project's row, which is held: the order of locks of `budgets`.
             with journal.writing(budgets.live_runs(project_id), at=at) as tx:
                 budgets.ceilings_moved(tx, by=by)
 
@@ -116,4 +119,5 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
 def _ceilings(project: Project) -> tuple[Any, ...]:
     told = {"": project.policy, **(project.policy.get("task_type") or {})}
     by_task = {name: table.get("budget") for name, table in told.items()}
+    # The time zone too: it says when a day's ceiling begins anew.
     return project.budget, project.budgets, by_task, project.time_zone

@@ -42,6 +42,7 @@ def set_password(user: User, password: str, *, at: datetime) -> None:
     if len(password) > LONGEST_PASSWORD or "\0" in password:
         raise InvalidRequest("password: too long.", field="password", why=["password_too_long"])
     try:
+        # With the person: a password like their own name is easy to guess.
         validate_password(password, user)
     except ValidationError as error:
         why = [str(one.code) for one in error.error_list]
@@ -128,6 +129,7 @@ def enter_by_identity(known: Known, *, at: datetime) -> User:
         Forbidden: nobody here knows them, or they have left.
     """
     domain = known.email.rpartition("@")[2]
+    # No address, no domain: an empty one must match no rule.
     by_domain = Q(by=JoiningBy.DOMAIN, value=domain) if domain else Q(pk=None)
     by_group = Q(by=JoiningBy.GROUP, value__in=known.groups)
     rules = JoiningRule.objects.filter(by_domain | by_group, project__archived_at=None)
@@ -194,6 +196,7 @@ def add_rule(
     """
     value = value.strip()
     if by == JoiningBy.DOMAIN:
+        # Domains are compared in lower case; people write them with and without the sign.
         value = value.lower().removeprefix("@")
     is_domain = "." in value.strip(".") and not set(value) & set("@/ :")
     if not 0 < len(value) <= LONGEST_VALUE or not value.isprintable():
