@@ -148,8 +148,8 @@ def _row(statement: _Statement, read: list[Any], database: Any) -> Any:
         own = read[one.first : one.first + len(one.columns)]
         one.attach(made, _made(one.model, one.columns, own))
     if statement.annotated:
-        told = read[-len(statement.annotated) :]
-        made.__dict__.update(zip(statement.annotated, told, strict=True))
+        values = read[-len(statement.annotated) :]
+        made.__dict__.update(zip(statement.annotated, values, strict=True))
     return made
 
 

@@ -125,13 +125,13 @@ def kept_lines(path: Path) -> list[str]:
 
 def counts(name: str, defaults: Mapping[str, int]) -> dict[str, int]:
     """Read `word=number,…`, laid over the defaults; a word they do not have is refused."""
-    told = dict(defaults)
+    values = dict(defaults)
     for part in words(name):
         word, _, value = part.partition("=")
         if word not in defaults or not value.isdecimal():
             raise SettingInvalid(name, part, f"one of {', '.join(defaults)}, =, a whole number")
-        told[word] = int(value)
-    return told
+        values[word] = int(value)
+    return values
 
 
 def networks(name: str) -> list[IPv4Network | IPv6Network]:

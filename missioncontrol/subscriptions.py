@@ -133,14 +133,14 @@ class Subscriber:
             subscription.confirmed.set()
         elif message["type"] == "message":
             try:
-                said = json.loads(message["data"])
+                payload = json.loads(message["data"])
             except ValueError:
                 logger.warning("what came on %s is no JSON", message["channel"])
                 return
             # A copy: whoever hears it may leave by it.
             for listener in tuple(subscription.listeners):
                 try:
-                    listener(said)
+                    listener(payload)
                 except Exception:
                     logger.exception("hearing %s failed", message["channel"])
 

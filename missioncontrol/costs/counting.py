@@ -101,8 +101,8 @@ def count(
     is_paid = turn.usage is not None or turn.cost_usd is not None
     if is_paid and cost_totals.claims(run, turn):
         # A call needs a name in the ledger: of a turn without one, its row's id.
-        told = Call.of_turn(turn, row, call_id=_name(turn) or str(row.id), source="turns")
-        call, spent = enter(tx, run, told)
+        paid = Call.of_turn(turn, row, call_id=_name(turn) or str(row.id), source="turns")
+        call, spent = enter(tx, run, paid)
         row.cost_usd = call.cost_usd
         use.add(spent)
         cost_totals.keep(call)
@@ -134,8 +134,8 @@ def charge_judge(
     spending.add(run, agent, Use(usd=cost or Decimal(0), tokens=usage.total))
     run.meters.judge_cost_usd = min(run.meters.judge_cost_usd + (cost or 0), HIGHEST_SUM)
     run.meters.unpriced_calls += cost is None
-    told = Call(call_id=call_id, source=JUDGE, agent=agent, model=model, usage=usage)
-    row_of(tx, run, told, cost).save(force_insert=True)
+    call = Call(call_id=call_id, source=JUDGE, agent=agent, model=model, usage=usage)
+    row_of(tx, run, call, cost).save(force_insert=True)
     tx.record(
         run,
         CostAttributed,

@@ -40,7 +40,7 @@ def own_price(prices: Mapping[str, Any], model: str | None, usage: Usage | None)
     return (total / MILLION).normalize() + Decimal(0)
 
 
-def read_price(model: str, told: Mapping[str, str | None]) -> tuple[str, dict[str, str]]:
+def read_price(model: str, entered: Mapping[str, str | None]) -> tuple[str, dict[str, str]]:
     """Read what a person entered: the model's name, and its price as it is kept.
 
     Raises:
@@ -51,7 +51,7 @@ def read_price(model: str, told: Mapping[str, str | None]) -> tuple[str, dict[st
         raise InvalidRequest(f"model: expected 1 to {LONGEST_NAME} signs.", field="model")
     table: dict[str, str] = {}
     for field in FIELDS:
-        if not (text := told.get(field)):
+        if not (text := entered.get(field)):
             continue
         try:
             amount = Decimal(text)

@@ -26,18 +26,18 @@ NEWEST = 200
 """Calls and tools of a run that are looked at together."""
 
 
-def count_calls(told: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int:
+def count_calls(calls_of: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int:
     """Count each of these calls once; return how many were new.
 
     What a better source tells replaces what worse ones told since its first call; what
     a worse one tells is left out. It revives no ended run. Takes the runs' row locks.
     """
-    if not told:
+    if not calls_of:
         return 0
-    with journal.writing(told, at=at) as tx:
+    with journal.writing(calls_of, at=at) as tx:
         spending = Spending((), at=at)
         new = [
-            row for run in tx.runs.values() for row in _enter_new(tx, run, told[run.id], spending)
+            row for run in tx.runs.values() for row in _enter_new(tx, run, calls_of[run.id], spending)
         ]
         ModelCall.objects.bulk_create(new)
         tx.write_last(spending.write)
@@ -62,11 +62,11 @@ def _enter_new(
     # An export may hold spans and logs of the same calls: the better source alone counts.
     best = max((call.source for call in calls), key=SOURCES.index)
     if is_heard(run, best):
-        told = [call for call in calls if call.source == best]
-        made = [call.made_at for call in told if call.made_at is not None]
-        began = [call.began_at for call in told if call.began_at is not None]
+        from_best = [call for call in calls if call.source == best]
+        made = [call.made_at for call in from_best if call.made_at is not None]
+        began = [call.began_at for call in from_best if call.began_at is not None]
         since = None  # a call without a moment may be of any time
-        if len(made) == len(told):
+        if len(made) == len(from_best):
             # By our clock: one that tells of the future is ahead of it by so much at least.
             since = min(made + began) - max(max(made) - tx.at, timedelta(0)) - SLACK
         take_over(tx, run, source=best, since=since, spending=spending)
@@ -139,8 +139,8 @@ def _turns_of(
     keys: dict[str, str] = {}
     if begun:
         # What does not say which tool it asked for is found by when both began.
-        told = TelemetryRecord.objects.filter(run=run, turn_key__isnull=False)
-        began = told.filter(began_at__isnull=False).order_by("-id")
+        records = TelemetryRecord.objects.filter(run=run, turn_key__isnull=False)
+        began = records.filter(began_at__isnull=False).order_by("-id")
         rows = began.values_list("turn_key", "agent", "began_at")[:NEWEST]
         keys = led_to(
             begun,
@@ -162,8 +162,8 @@ def _turns_of(
 
 def mark_turn(turn: Turn, call: ModelCall) -> Turn:
     """Show a call at the turn it led to; nothing is written."""
-    told = {name: getattr(call, column) for name, column in USAGE_COLUMNS.items()}
-    turn.usage, turn.cost_usd = asdict(Usage(**told)), call.cost_usd
+    usage = {name: getattr(call, column) for name, column in USAGE_COLUMNS.items()}
+    turn.usage, turn.cost_usd = asdict(Usage(**usage)), call.cost_usd
     turn.call_id, turn.model = call.call_id, call.model or turn.model
     return turn
 

@@ -71,8 +71,8 @@ def find_acting(
     # A long message is taken up by a share of it, or two common words would do.
     enough = max(FEWEST_WORDS, len(asked.words) * _SHARE)
     for number, text in after:
-        told = text.lower()
-        if any(name in told for name in names) or len(words & _words_of(told)) >= enough:
+        lowered = text.lower()
+        if any(name in lowered for name in names) or len(words & _words_of(lowered)) >= enough:
             return number
     return None
 

@@ -130,8 +130,8 @@ def weigh_shared(
             state = "is reached" if signal.trips else "is nearly used up"
             total = signal.evidence.ceiling
             summary = f"The organisation's budget of ${total} for today {state}."
-            said = replace(signal.evidence, summary=summary, spent=None)
-            signal = replace(signal, score=1.0 if signal.trips else WARN_AT, evidence=said)
+            evidence = replace(signal.evidence, summary=summary, spent=None)
+            signal = replace(signal, score=1.0 if signal.trips else WARN_AT, evidence=evidence)
         shared += [signal] if signal else []
     own = [signal for signal in assessment.signals if signal.kind is Kind.BUDGET]
     rest = [signal for signal in assessment.signals if signal.kind is not Kind.BUDGET]
@@ -144,9 +144,9 @@ def untold(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
     for signal in signals:
         if signal.kind is Kind.BUDGET:
             # Of two that would be told in the same words, the first.
-            fresh.setdefault(_told_as(_state_of(signal)), signal)
-    told = {_told_as(state) for state in run.meters.budget_told} if fresh else set()
-    return tuple(signal for state, signal in fresh.items() if state not in told)
+            fresh.setdefault(_state_key(_state_of(signal)), signal)
+    known = {_state_key(state) for state in run.meters.budget_told} if fresh else set()
+    return tuple(signal for state, signal in fresh.items() if state not in known)
 
 
 def tell(tx: RunTransaction, run: Run, signal: Signal) -> None:
@@ -234,7 +234,7 @@ def own_moved(tx: RunTransaction, owner: Run, *, by: str) -> None:
     spending, ancestors = Spending(runs, agents=_held_agents(runs), at=tx.at), Ancestors(runs)
     for run in runs:
         # Those that were told of this ceiling: what they were told is past.
-        if any(told["whose"] == str(owner.id) for told in run.meters.budget_told):
+        if any(state["whose"] == str(owner.id) for state in run.meters.budget_told):
             tx.bump(run)
             tell_moved(tx, run)
         if run.open_decision is not None:
@@ -255,8 +255,8 @@ def begin_day(*, at: datetime) -> None:
     of_days = Decision.objects.filter(evidence__scope__in=["day", ORGANISATION])
     held = of_days.filter(status__in=OPEN, kind=Kind.BUDGET)
     for decision in held.select_related("run__project"):
-        said = decision.evidence
-        if said["whose"] == name_in(said["scope"], decision.run.project, "", at=at):
+        evidence = decision.evidence
+        if evidence["whose"] == name_in(evidence["scope"], decision.run.project, "", at=at):
             continue
         with journal.writing([decision.run_id], at=at) as tx:
             run = tx.run(decision.run_id)
@@ -272,8 +272,8 @@ def begin_day(*, at: datetime) -> None:
 def _held_agents(runs: Iterable[Run]) -> set[str]:
     """Name the agents whose shared ceilings hold these runs."""
     shown = Decision.objects.filter(pk__in=[run.open_decision for run in runs], kind=Kind.BUDGET)
-    said = shown.values_list("evidence", flat=True)
-    return {one.get("whose") or "" for one in said if one.get("scope") == "agent"}
+    evidences = shown.values_list("evidence", flat=True)
+    return {one.get("whose") or "" for one in evidences if one.get("scope") == "agent"}
 
 
 def _let_go(
@@ -296,8 +296,8 @@ def _let_go(
 def _is_still_reached(
     run: Run, decision: Decision, spending: Spending, ancestors: Ancestors, *, at: datetime
 ) -> bool:
-    said = decision.evidence
-    scope, whose, unit = said.get("scope") or "run", said.get("whose") or "", said["unit"]
+    evidence = decision.evidence
+    scope, whose, unit = evidence.get("scope") or "run", evidence.get("whose") or "", evidence["unit"]
     if scope == TREE:
         owner = ancestors.named(UUID(whose))
         budget = ceilings_over_tree(owner) if owner else None
@@ -316,21 +316,21 @@ def _is_still_reached(
 
 
 def _state_of(signal: Signal) -> dict[str, Any]:
-    said = signal.evidence
+    evidence = signal.evidence
     return asdict(
         BudgetState(
-            scope=cast(Any, said.scope or "run"),
-            whose=said.whose,
-            unit=said.unit or "usd",
+            scope=cast(Any, evidence.scope or "run"),
+            whose=evidence.whose,
+            unit=evidence.unit or "usd",
             level="reached" if signal.score >= 1.0 else "warning",
-            spent=said.spent or "",
-            ceiling=said.ceiling or "",
+            spent=evidence.spent or "",
+            ceiling=evidence.ceiling or "",
             share=round(signal.score, 3),
         )
     )
 
 
-def _told_as(state: Mapping[str, Any]) -> tuple[Any, ...]:
+def _state_key(state: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(state[name] for name in ("scope", "whose", "unit", "level", "ceiling"))
 
 

@@ -59,11 +59,11 @@ def miss_unheard(*, at: datetime) -> None:
         with journal.writing([made.run_id], at=at) as tx:
             run = tx.run(made.run_id)
             made.refresh_from_db()  # it may have been delivered while we waited for the lock
-            heard = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
+            is_heard = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
             awaited = (
                 run.meters.unconfirmed == made.id or made.action in receipts.ON_THEIR_OWN_REQUEST
             )
-            if made.status == "asked" and awaited and not heard:
+            if made.status == "asked" and awaited and not is_heard:
                 receipts.miss(tx, run, made)
 
 

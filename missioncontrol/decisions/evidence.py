@@ -23,7 +23,7 @@ SHOWN_TURNS = 8
 
 def evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetime) -> CardEvidence:
     """Put together what a card shows: the run's own turns and those of linked runs."""
-    said: dict[str, Any] = {
+    shown: dict[str, Any] = {
         name: getattr(signal.evidence, name) for name in type(signal.evidence).__slots__
     }
     # Ids are UUIDv7: turns of several runs have no other order in common.
@@ -34,7 +34,7 @@ def evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetime
         calls = signal.evidence.calls
         offer = suggestions.offer(calls, project=run.project_id, at=at)
     return CardEvidence(
-        **said,
+        **shown,
         turns=signal.turns,
         items=tuple(
             EvidenceTurn(

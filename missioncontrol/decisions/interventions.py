@@ -192,8 +192,8 @@ def _stale(run: Run, tap: Tap, *, at: datetime) -> StaleRun:
     if seen is not None and seen.resolution in SETTLED_THERE:
         changed = SETTLED_THERE[seen.resolution]
     elif seen is not None and seen.resolved_at is not None:
-        deed = (seen.resolution or "answered").replace("_", " ")
-        changed = f"This card has moved on: {seen.resolved_by} answered it with {deed}."
+        answer = (seen.resolution or "answered").replace("_", " ")
+        changed = f"This card has moved on: {seen.resolved_by} answered it with {answer}."
     return StaleRun(changed, run=row, decision=shown)
 
 

@@ -73,12 +73,12 @@ def withdraw(tx: RunTransaction, run: Run, made: Intervention) -> None:
 
 
 def tell_controller(
-    tx: RunTransaction, run: Run, event: str, said: str, *, decision: UUID | None = None
+    tx: RunTransaction, run: Run, event: str, reason: str, *, decision: UUID | None = None
 ) -> None:
     """Write down what the run's controller, if it has one, is to be told."""
     if run.controller_id is None and not run.controller_url:
         return
-    deed = "was stopped" if event == "session.terminated" else "has been warned"
+    what = "was stopped" if event == "session.terminated" else "has been warned"
     # A row and no call: a web server that takes its time must not keep the lock.
     ControllerNote.objects.create(
         id=new_id(),
@@ -88,7 +88,7 @@ def tell_controller(
         at=tx.at,
         due_at=tx.at,
         # Quoted: a name is an agent's text, and must not read to the other one as our words.
-        text=f"The run {quoted(run.name)} ({run.id}), which you control, {deed}: {said}",
+        text=f"The run {quoted(run.name)} ({run.id}), which you control, {what}: {reason}",
         payload={
             "event": event,
             "run": str(run.id),
@@ -96,7 +96,7 @@ def tell_controller(
             "agent": run.agent,
             "project": str(run.project_id),
             "status": run.status,
-            "reason": said,
+            "reason": reason,
             "decision": str(decision) if decision else None,
             "at": tx.at.isoformat(),
         },

@@ -84,9 +84,9 @@ def outcome_of(card_id: UUID) -> Outcome | None:
         return Outcome(resolution="ended")
     if card.resolution is None:
         return None
-    said = Intervention.objects.filter(decision=card_id, action=card.resolution)
+    answers = Intervention.objects.filter(decision=card_id, action=card.resolution)
     # Only an answer of people has words; a closing by time or at the terminal has none.
-    message = said.values_list("message", flat=True).first()
+    message = answers.values_list("message", flat=True).first()
     return Outcome(resolution=card.resolution, message=message or "")
 
 

@@ -93,9 +93,9 @@ def end_stopped(*, at: datetime) -> None:
 
     Their process may live on at its prompt; whatever it asks next is answered *stop*.
     """
-    told = Q(status=Status.STOPPING, meters__presence="idle")
+    must_stop = Q(status=Status.STOPPING, meters__presence="idle")
     quiet = Q(meters__last_turn_at__lt=at - QUIET) | Q(meters__last_turn_at__isnull=True)
-    for run_id in _ids(told & quiet):
+    for run_id in _ids(must_stop & quiet):
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
             if run.status == Status.STOPPING and run.meters.presence == "idle":

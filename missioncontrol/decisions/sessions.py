@@ -76,14 +76,14 @@ def _deliver(tx: journal.RunTransaction, run: Run, message_ids: Collection[UUID]
         receipts.deliver(tx, run)
 
 
-def learn_capabilities(run_id: UUID, told: Mapping[str, Any], *, at: datetime) -> Run:
+def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) -> Run:
     """Take in what an adapter found out its agent can do; what it leaves out stays.
 
     A run that only telemetry told of is in hand from now on.
     """
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
-        known = dict(told) if run.observed_only else {**run.capabilities, **told}
+        known = dict(found) if run.observed_only else {**run.capabilities, **found}
         run.observed_only = False
         if known != run.capabilities:
             run.capabilities = known

@@ -88,9 +88,9 @@ def _place(flag: BacktestFlag | None) -> tuple[Any, ...] | None:
     return None if flag is None else (flag.alarm_turn, flag.stop_turn, flag.detector)
 
 
-def _side(told: Sequence[tuple[BacktestFlag | None, Label | None]]) -> BacktestSide:
-    labels = [label for flag, label in told if flag is not None]
-    raised = [flag for flag, _ in told if flag is not None]
+def _side(judged: Sequence[tuple[BacktestFlag | None, Label | None]]) -> BacktestSide:
+    labels = [label for flag, label in judged if flag is not None]
+    raised = [flag for flag, _ in judged if flag is not None]
     costs = [flag.cost_after_usd for flag in raised if flag.cost_after_usd is not None]
     detectors: dict[str, int] = {}
     for flag in raised:

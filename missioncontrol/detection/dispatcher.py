@@ -99,18 +99,18 @@ class Dispatcher:
         self._tasks: list[asyncio.Task[None]] = []
         self._channel: str | None = None
 
-    async def run(self, deed: Callable[[], T]) -> T:
+    async def run(self, work: Callable[[], T]) -> T:
         """Do database work in a thread whose connection is kept."""
-        return await self._do(self._writers, deed)
+        return await self._do(self._writers, work)
 
-    async def read(self, deed: Callable[[], T]) -> T:
+    async def read(self, work: Callable[[], T]) -> T:
         """The same for what only reads: it does not stand behind those who wait to write."""
-        return await self._do(self._readers, deed)
+        return await self._do(self._readers, work)
 
-    async def _do(self, pool: ThreadPoolExecutor, deed: Callable[[], T]) -> T:
+    async def _do(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         def with_connection() -> T:
             close_old_connections()
-            return deed()
+            return work()
 
         return await asyncio.get_running_loop().run_in_executor(pool, with_connection)
 
@@ -218,7 +218,7 @@ class Dispatcher:
 
     def _send(self, number: int, dispatch: Dispatch) -> None:
         self._in_flight[number] = dispatch
-        told = {
+        arguments = {
             "runs": [str(run_id) for run_id in dispatch.runs],
             "reply_to": self._channel,
             "number": number,
@@ -227,7 +227,7 @@ class Dispatcher:
 
             def send_to_any() -> None:
                 try:
-                    tasks.detect.apply_async(kwargs=told, retry=False)
+                    tasks.detect.apply_async(kwargs=arguments, retry=False)
                 except Exception as fault:  # noqa: BLE001 - sent again, and swept
                     logger.warning("dispatcher: sending failed: %s", fault)
 
@@ -237,7 +237,7 @@ class Dispatcher:
 
         async def push() -> None:
             try:
-                await self._broker.lpush(dispatch.queue.name, tasks.detect_message(told))
+                await self._broker.lpush(dispatch.queue.name, tasks.detect_message(arguments))
             except (RedisError, OSError) as fault:  # sent again, and swept
                 logger.warning("dispatcher: sending failed: %s", fault)
 
@@ -249,13 +249,13 @@ class Dispatcher:
         """Hear replies and moves."""
         channel = broadcast.channel("reply", uuid4().hex)
         for name in (broadcast.wake_channel(), channel):
-            await subscriber.add(name, self._hear)
+            await subscriber.add(name, self._receive)
         # Only now is anything sent: a reply that comes before we listen would be lost.
         self._channel = channel
         for queue in self._queues:
             self._pump(queue)
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _receive(self, message: dict[str, Any]) -> None:
         if message["type"] == "wake":
             self._wake(UUID(hex=text) for text in message["runs"])
             return

@@ -125,7 +125,7 @@ def _case(run: Run, signal: Signal) -> Case:
     turns = Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq")
     before = Turn.objects.filter(run=run, seq__lte=max(signal.turns, default=run.meters.last_seq))
     history = reversed(before.order_by("-seq")[:HISTORY_TURNS])
-    said = before.filter(role="user").order_by("-seq").values_list("content", flat=True)
+    requests = before.filter(role="user").order_by("-seq").values_list("content", flat=True)
     rests_on = sorted([*evidence.turns_of_relatives(signal), *turns], key=lambda turn: turn.id)
     return Case(
         signal=signal,
@@ -133,7 +133,7 @@ def _case(run: Run, signal: Signal) -> Case:
         history=tuple(guard_turn(turn) for turn in history),
         workspace=tuple(run.workspace),
         goal=run.goal or None,
-        order=said.first(),
+        order=requests.first(),
     )
 
 

@@ -84,7 +84,7 @@ def rules(today: Mapping[str, Any], draft: Mapping[str, Any]) -> tuple[PolicyRul
     """Return every threshold of the draft beside today's, in order of the policy."""
     old, new = _in_force(today), _in_force(draft)
     resting = set(DETECTOR_NAMES) - set(new.get("detectors", ()))
-    places = [(section, field) for section in RULES for field in new.get(section, {})]
+    fields = [(section, field) for section in RULES for field in new.get(section, {})]
     return tuple(
         PolicyRule(
             section=section,
@@ -93,7 +93,7 @@ def rules(today: Mapping[str, Any], draft: Mapping[str, Any]) -> tuple[PolicyRul
             today=(old.get(section) or {}).get(field),
             on=section not in resting,
         )
-        for section, field in [*places, ("budget", "usd")]
+        for section, field in [*fields, ("budget", "usd")]
     )
 
 

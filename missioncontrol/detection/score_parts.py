@@ -101,11 +101,11 @@ def _parts(
     history = engine.history
     place = next((i for i, step in enumerate(history.steps) if step.seq == seq), None)
     weight = history.weights[place] if place is not None else Weight(0.0, 1.0)
-    told = stuck_score(start)
+    reached = stuck_score(start)
     if start != before:
-        yield _part("reset", stuck_score(before), told)
+        yield _part("reset", stuck_score(before), reached)
     if weight.brings and start:
-        yield _part(cast(PartKind, weight.brings), told, told := stuck_score(start * weight.keep))
+        yield _part(cast(PartKind, weight.brings), reached, reached := stuck_score(start * weight.keep))
     if weight.repeats and place is not None:
         step, before_it = history.steps[place], history.steps[:place]
         # The turns that asked for the same; else the one most alike.
@@ -113,18 +113,18 @@ def _parts(
         alike = [old for old in before_it if old.is_call == step.is_call]
         if alike and not turns:
             turns = [max(alike, key=lambda old: (step.nearness(old), old.seq)).seq]
-        earlier, told = told, stuck_score(start * weight.keep + weight.gain)
-        yield _part(cast(PartKind, weight.repeats), earlier, told, turns=turns)
-    if abs(stuck_score(_evidence(engine)) - told) >= _NEAR:
+        earlier, reached = reached, stuck_score(start * weight.keep + weight.gain)
+        yield _part(cast(PartKind, weight.repeats), earlier, reached, turns=turns)
+    if abs(stuck_score(_evidence(engine)) - reached) >= _NEAR:
         why: PartKind = "other" if history.steps else "reset"
-        yield _part(why, told, told := stuck_score(_evidence(engine)))
+        yield _part(why, reached, reached := stuck_score(_evidence(engine)))
     height = _height(assessment.score, limit)
     own = [signal for signal in assessment.signals if signal.kind is not Kind.BUDGET]
     rule = max(own, key=lambda signal: signal.score, default=None)
-    if rule is not None and height - told >= _NEAR:
+    if rule is not None and height - reached >= _NEAR:
         yield ScorePart(
             kind="rule",
-            amount=round(height - told, 3),
+            amount=round(height - reached, 3),
             turns=tuple(one for one in rule.turns if one != seq)[-SHOWN_TURNS:],
             rule=rule.kind,
             repeats=rule.evidence.repeats,

@@ -84,8 +84,8 @@ def take_dispatches(task: Any, _app: Any, consumer: Any) -> Callable[..., None]:
 
     def take(message: Any, _body: Any, acknowledge: Callable[..., object], *_: Any) -> None:
         try:
-            _, told, _ = message.payload
-            task.run(**told)
+            _, arguments, _ = message.payload
+            task.run(**arguments)
         except Exception:  # asked for again, and swept
             logger.exception("a dispatch failed")
         finally:
@@ -95,7 +95,7 @@ def take_dispatches(task: Any, _app: Any, consumer: Any) -> Callable[..., None]:
     return take
 
 
-def detect_message(told: Mapping[str, Any]) -> str:
+def detect_message(arguments: Mapping[str, Any]) -> str:
     """Write the arguments of `detect` as an entry of a queue at the broker.
 
     What Celery's protocol needs and no more, in the envelope that kombu reads from Redis:
@@ -103,7 +103,7 @@ def detect_message(told: Mapping[str, Any]) -> str:
     """
     return json.dumps(
         {
-            "body": json.dumps(((), told, {})),
+            "body": json.dumps(((), arguments, {})),
             "content-type": "application/json",
             "content-encoding": "utf-8",
             "headers": {"task": detect.name, "id": (task_id := uuid4().hex), "lang": "py"},
@@ -172,7 +172,7 @@ def sweep() -> None:
     """Do what a lost message or a passed moment left undone; every 2 s."""
     connection.close_if_unusable_or_obsolete()
     at = now()
-    for deed in (
+    for step in (
         _judge_left,
         deadlines.give_up_abandoned,
         deadlines.expire_unanswered,
@@ -188,9 +188,9 @@ def sweep() -> None:
         linking.link_awaited,
     ):
         try:
-            deed(at=at)
+            step(at=at)
         except Exception:  # the others are swept all the same
-            logger.exception("sweeping: %s failed", deed.__name__)
+            logger.exception("sweeping: %s failed", step.__name__)
 
 
 @shared_task(ignore_result=True)

@@ -248,7 +248,7 @@ def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: dat
     # Nothing is put on record where nothing changed.
     moved = [name for name in after if after[name] != before[name]]
     for project_id in _projects_of(browser.user) if moved else ():
-        was, now = ({name: said[name] for name in moved} for said in (before, after))
+        was, now = ({name: choices[name] for name in moved} for choices in (before, after))
         journal.record_change(project_id, f"the device “{before['name']}”", was, now, by=by, at=at)
 
 

@@ -117,7 +117,7 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
 
 
 def _ceilings(project: Project) -> tuple[Any, ...]:
-    told = {"": project.policy, **(project.policy.get("task_type") or {})}
-    by_task = {name: table.get("budget") for name, table in told.items()}
+    policies_by_task = {"": project.policy, **(project.policy.get("task_type") or {})}
+    by_task = {name: table.get("budget") for name, table in policies_by_task.items()}
     # The time zone too: it says when a day's ceiling begins anew.
     return project.budget, project.budgets, by_task, project.time_zone

@@ -158,7 +158,7 @@ def enter_by_identity(known: Known, *, at: datetime) -> User:
             members.create(project=project, user=identity.user, role=rule.role, joined_at=at)
             sessions.rekey_soon(identity.user, at=at)
             name = people.name_of(identity.user)
-            _record(project.id, f"joined as {rule.role} by {_told(rule)}", by=name, at=at)
+            _record(project.id, f"joined as {rule.role} by {_described(rule)}", by=name, at=at)
     return identity.user
 
 
@@ -219,7 +219,7 @@ def add_rule(
             created_at=at,
             created_by=people.name_of(owner),
         )
-        _record(project_id, f"lets in {_told(rule)}", by=people.name_of(owner), at=at)
+        _record(project_id, f"lets in {_described(rule)}", by=people.name_of(owner), at=at)
     return rule
 
 
@@ -234,10 +234,10 @@ def remove_rule(project_id: UUID, rule_id: UUID, *, by: str, at: datetime) -> No
     if rule is None:
         raise NotFound("The rule")
     rule.delete()
-    _record(project_id, f"no longer lets in {_told(rule)}", by=by, at=at)
+    _record(project_id, f"no longer lets in {_described(rule)}", by=by, at=at)
 
 
-def _told(rule: JoiningRule) -> str:
+def _described(rule: JoiningRule) -> str:
     whom = "e-mail addresses at" if rule.by == JoiningBy.DOMAIN else "the group"
     return f"{whom} “{rule.value}” as {rule.role}"
 

@@ -48,8 +48,8 @@ def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
             break
         looked_at += 1
         found = 0
-        said = [getattr(turn, f"begin_of_{name}") for name in SAID]
-        for text in _texts([*said, turn.args, turn.files]):
+        texts = [getattr(turn, f"begin_of_{name}") for name in SAID]
+        for text in _texts([*texts, turn.args, turn.files]):
             # Between texts too: one turn may have many.
             if monotonic() > ends:
                 is_whole = False
@@ -77,10 +77,10 @@ def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
 def _turns(runs: list[UUID], *, since: datetime) -> Iterator[Turn]:
     """Give the turns of the newest runs first, with the beginnings of what was said in them."""
     # One character more than is read: it tells that the text goes on.
-    said = {f"begin_of_{name}": Left(name, LONGEST_TEXT + 1) for name in SAID}
+    beginnings = {f"begin_of_{name}": Left(name, LONGEST_TEXT + 1) for name in SAID}
     for run in runs:
         found = Turn.objects.filter(run_id=run, ts__gt=since).only("run_id", "seq", "args", "files")
-        newest = found.annotate(**said).order_by("-seq")[: MOST_TURNS + 1]
+        newest = found.annotate(**beginnings).order_by("-seq")[: MOST_TURNS + 1]
         yield from newest.iterator(chunk_size=50)
 
 

@@ -68,10 +68,10 @@ def ceilings_of(run: Run) -> dict[str, Any]:
 def shared_ceilings(run: Run) -> dict[str, Any]:
     """Return the ceilings that a run has by its policy and its project, as they are now."""
     rules = rules_of(run)
-    told = rules.get("budget") or _preset_ceilings(rules.get("preset") or rules.get("extends"))
+    ceilings = rules.get("budget") or _preset_ceilings(rules.get("preset") or rules.get("extends"))
     for table in matching(rules.get("task_type") or {}, run.task_type):
-        told = table.get("budget") or told
-    return {**told, **run.project.budget}
+        ceilings = table.get("budget") or ceilings
+    return {**ceilings, **run.project.budget}
 
 
 @functools.cache
@@ -80,11 +80,11 @@ def _preset_ceilings(name: str | None) -> Mapping[str, Any]:
     preset = find_preset(name) if name else None
     if preset is None or preset.budget is None:
         return {}
-    told = {unit: getattr(preset.budget, unit) for unit in UNITS}
+    ceilings = {unit: getattr(preset.budget, unit) for unit in UNITS}
     return {
         # Dollars as text, as every ceiling is kept: a float would not hold them exactly.
         unit: str(ceiling) if unit == "usd" else ceiling
-        for unit, ceiling in told.items()
+        for unit, ceiling in ceilings.items()
         if ceiling is not None
     }
 

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from django.db import connection
@@ -40,6 +39,7 @@ from missioncontrol.errors import NotFound
 from missioncontrol.runs import rows
 from missioncontrol.runs.brief import LONGEST_TEXT
 from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.selectors import dollars
 from missioncontrol.wire.turns import (
     FoundTurns,
     HandOffRow,
@@ -247,7 +247,7 @@ def show_series(
             changed=bool(one["moved"]),
             signals=one["signals"],
             failures=one["failures"],
-            cost_usd=_dollars(one["cost"]),
+            cost_usd=dollars(one["cost"]),
             fresh=one["most_fresh"],
             cached=one["most_cached"],
             output=one["most_output"],
@@ -261,7 +261,7 @@ def show_series(
         to_seq=last,
         turns=run.meters.last_seq + 1,
         turns_a_point=per,
-        cost_before_usd=_dollars(cost_before),
+        cost_before_usd=dollars(cost_before),
         points=tuple(found),
     )
 
@@ -308,12 +308,8 @@ def _tokens(name: str) -> Any:
     return _Tokens("usage", name=name)
 
 
-def _one_if(**said: Any) -> Case:
-    return Case(When(**said, then=1), default=0, output_field=IntegerField())
-
-
-def _dollars(amount: Decimal | None) -> Decimal:
-    return Decimal(amount or 0).quantize(Decimal("0.000001")).normalize() + Decimal(0)
+def _one_if(**conditions: Any) -> Case:
+    return Case(When(**conditions, then=1), default=0, output_field=IntegerField())
 
 
 def place_moments(run: Run, moments: Sequence[datetime]) -> tuple[MomentRow, ...]:
@@ -342,10 +338,10 @@ class _Times(Sequence[datetime]):
 def list_hand_offs(run: Run, *, limit: int = MOST_HAND_OFFS) -> HandOffs:
     """List where another agent took over, oldest first, the newest `limit` of them."""
     speaking = Turn.objects.filter(run=run).exclude(role="user")
-    told = speaking.annotate(
+    turns = speaking.annotate(
         giver=Window(Lag("agent"), order_by="seq"), asked_at=Window(Lag("seq"), order_by="seq")
     )
-    changes = told.exclude(giver=None).exclude(agent=F("giver")).order_by("-seq")
+    changes = turns.exclude(giver=None).exclude(agent=F("giver")).order_by("-seq")
     # One more than is shown: it tells whether there are others.
     found = list(changes.values_list("seq", "giver", "agent", "asked_at")[: limit + 1])[::-1]
     shown = found[-limit:]
@@ -353,8 +349,8 @@ def list_hand_offs(run: Run, *, limit: int = MOST_HAND_OFFS) -> HandOffs:
     asked = {row.seq: row for row in list_picked(run, seqs=[one[3] for one in shown])}
     changed = list(speaking.filter(changed=True).order_by("seq").values_list("seq", flat=True))
     # What each giver brought: the changes since the hand-off before.
-    places = [bisect_left(changed, seq) for seq, *_ in shown]
-    news = [place - before for place, before in zip(places, [0, *places], strict=False)]
+    before_each = [bisect_left(changed, seq) for seq, *_ in shown]
+    news = [place - before for place, before in zip(before_each, [0, *before_each], strict=False)]
     handed = tuple(
         HandOffRow(seq=seq, giver=giver, taker=taker, asked=asked[asked_at], new_facts=facts)
         for (seq, giver, taker, asked_at), facts in zip(shown, news, strict=True)

@@ -81,8 +81,8 @@ def _has_failed(turn: Turn) -> bool:
 
 def _commit(turn: Turn) -> CommitRow:
     """Read what git answered, else what it was told."""
-    if told := _COMMITTED.search(turn.result or ""):
-        return CommitRow(seq=_seq(turn), text=told[2][:LONGEST_COMMIT], hash=told[1][:7])
+    if answered := _COMMITTED.search(turn.result or ""):
+        return CommitRow(seq=_seq(turn), text=answered[2][:LONGEST_COMMIT], hash=answered[1][:7])
     asked = _MESSAGE.search(command_of(turn))
     # One group a kind of quotes: a message stands in either.
     text = (asked[1] or asked[2]) if asked else ""

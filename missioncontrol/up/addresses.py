@@ -109,7 +109,14 @@ def own_names() -> list[str]:
 
 def own_addresses() -> list[str]:
     """Return this machine's own IP addresses, the one of the default route first."""
-    found = [*_routed(), *_of_interfaces()]
+    found: list[str] = []
+    # The kernel says which address it would send from; no packet leaves. Addresses kept for
+    # documentation (RFC 5737, RFC 3849) take the default route.
+    for family, target in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((target, 9))
+            found.append(str(probe.getsockname()[0]))
+    found += _of_interfaces()
     # Where interfaces cannot be asked (macOS) the machine's own name knows most of them.
     with contextlib.suppress(OSError):
         listed = socket.getaddrinfo(socket.gethostname(), None)
@@ -125,15 +132,6 @@ def lan_address() -> str | None:
         if address.version == 4 and not address.is_loopback and not address.is_link_local:  # noqa: PLR2004
             return text
     return None
-
-
-def _routed() -> Iterator[str]:
-    """Ask the kernel which address it would send from; no packet leaves."""
-    # Addresses kept for documentation (RFC 5737, RFC 3849) take the default route.
-    for family, target in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
-        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect((target, 9))
-            yield str(probe.getsockname()[0])
 
 
 def _of_interfaces() -> Iterator[str]:

@@ -191,10 +191,10 @@ def _read_whole(path: Path) -> Backup:
 
 
 def _read_manifest(archive: zipfile.ZipFile) -> Backup:
-    told: dict[str, Any] = json.loads(archive.read(MANIFEST))
-    if told.pop("format", None) != FORMAT:
+    manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
+    if manifest.pop("format", None) != FORMAT:
         raise RestoreRefused("The backup is of a kind that this version does not read.")
-    backup = Backup(**told)
+    backup = Backup(**manifest)
     known = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
     unknown = [name for name in backup.migrations if tuple(name) not in known]
     if unknown:

@@ -150,8 +150,8 @@ class ChildFailed(CannotStart):
     code = "child_failed"
 
     def __init__(self, name: str, log: Path, last_line: str) -> None:
-        said = f" It said last: {last_line}" if last_line else ""
-        super().__init__(f"The {name} process does not stay up.{said} Its log is {log}.")
+        last_words = f" It said last: {last_line}" if last_line else ""
+        super().__init__(f"The {name} process does not stay up.{last_words} Its log is {log}.")
 
 
 class BackupError(MissionControlError):

@@ -132,11 +132,11 @@ class Supervisor:
         child = self._children[name]
         if child.is_running:
             return
-        said = ""
+        last_line = ""
         with contextlib.suppress(OSError):
             lines = child.command.log.read_text(errors="replace").splitlines()
-            said = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        raise ChildFailed(name, child.command.log, said)
+            last_line = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        raise ChildFailed(name, child.command.log, last_line)
 
     # --- the loop ---------------------------------------------------------------
 
