@@ -178,6 +178,7 @@ def wake(run_ids: Collection[UUID]) -> None:
     """Wake the requests that wait for these runs, in every web process; in this one at once."""
     for waker in list(_wakers):
         try:
+            # Its loop was closed meanwhile, and says so by raising.
             waker(run_ids)
         except RuntimeError:
             _wakers.remove(waker)

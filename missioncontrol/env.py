@@ -93,6 +93,7 @@ def words(name: str) -> list[str]:
 def choices(name: str, offered: Collection[str]) -> frozenset[str]:
     """Read a comma-separated list of words; one that is not offered is refused."""
     chosen = frozenset(words(name))
+    # The first one is enough: it is named, and the start ends.
     for word in sorted(chosen - set(offered)):
         raise SettingInvalid(name, word, f"any of {', '.join(offered)}")
     return chosen
@@ -160,11 +161,13 @@ def database(name: str, *, sqlite: Path, pooled: bool, durable: bool) -> dict[st
         return sqlite_database(Path(unquote(url.path)), durable=durable)
     if url.scheme not in {"postgres", "postgresql"}:
         raise SettingInvalid(name, url.scheme, "postgres://… or sqlite:///…")
+    # What libpq knows, such as `sslmode`, is handed on to it.
     options: dict[str, Any] = dict(parse_qsl(url.query))
     if pooled:
         options["pool"] = {"min_size": 2, "max_size": 24}
     return {
         "ENGINE": "django.db.backends.postgresql",
+        # Quoted in the address, where `/`, `@` and `:` mean something else.
         "NAME": unquote(url.path.lstrip("/")),
         "USER": unquote(url.username or ""),
         "PASSWORD": unquote(url.password or ""),

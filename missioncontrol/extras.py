@@ -79,6 +79,7 @@ def _read(data: Path, name: str) -> dict[str, Any] | None:
 def _write(data: Path, name: str, content: dict[str, Any] | None) -> None:
     file = data / FOLDER / name
     if content is None:
+        # No file is what `up` reads as not asked for.
         file.unlink(missing_ok=True)
         return
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

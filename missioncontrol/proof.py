@@ -439,6 +439,7 @@ class Witness:
 
     def _is_ours(self, line: Mapping[str, Any]) -> bool:
         signed = {name: value for name, value in line.items() if name != "line"}
+        # A line may hold anything: it is a file that somebody could have written.
         key = str(signed.get("key"))
         if self._trusted is not None and key not in self._trusted:
             return False
@@ -523,6 +524,7 @@ def _in_order(links: Iterable[Link]) -> Iterator[Link]:
     early: dict[tuple[str, str | None], dict[int, Link]] = defaultdict(dict)
     for link in links:
         chain = (link.project, link.run)
+        # Kept until its turn: only rows that came too soon are in memory.
         early[chain][link.seq] = link
         while due[chain] in early[chain]:
             yield early[chain].pop(due[chain])

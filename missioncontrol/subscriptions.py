@@ -123,6 +123,8 @@ class Subscriber:
                 if self._pubsub is pubsub:
                     self._pubsub = None
                 for subscription in self._subscriptions.values():
+                    # Nothing is subscribed any more: who adds a channel now waits for the next
+                    # connection.
                     subscription.confirmed.clear()
 
     def _pass_on(self, message: dict[str, Any] | None) -> None:

@@ -87,6 +87,7 @@ def count(
     tx: RunTransaction, run: Run, row: TurnModel, turn: Turn, cost_totals: CostTotals
 ) -> None:
     """Add a turn's call, failure, tokens and dollars to its run and what runs share."""
+    # A person who speaks to the agent may have mended what failed.
     if turn.role is Role.USER:
         forgive_failures(run)
     use = Use()
@@ -127,6 +128,7 @@ def charge_judge(
     if ModelCall.objects.filter(run=run, call_id=call_id).exists():
         return
     pricer: Pricer | None = None if cost is None else "price list"
+    # A judge that tells its own figure is believed, as an agent is.
     if cost is None and (mine := own_price(run.project.prices, model, usage)) is not None:
         cost, pricer = to_the_micro(mine), "project"
     # Nothing is read of what these runs share: it is only added to.

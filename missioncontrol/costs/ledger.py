@@ -137,6 +137,7 @@ def take_back(
         source=calls[-1].source,
         # A sum that reached the highest holds less than its parts.
         cost_usd=-min(cost, run.meters.cost_usd),
+        # Negative: whoever adds up the events comes to what is left.
         usage=Usage(**total),
         taken_back=len(calls),
     )
@@ -184,6 +185,7 @@ def cost_of(
         return to_the_micro(call.cost_usd), "agent"
     if call.usage is None:
         return None, None
+    # Before the public list: a project may pay less, or run the model itself.
     if (mine := own_price(own or {}, call.model, call.usage)) is not None:
         return to_the_micro(mine), "project"
     found = price(call.usage, model=call.model, provider=call.provider, at=call.made_at)

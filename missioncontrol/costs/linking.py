@@ -71,6 +71,7 @@ def link_run(
 
 def link_awaited(*, at: datetime) -> None:
     """Link the runs whose parent has become known since they named it."""
+    # Unlocked: most of them still wait, and `link_run` looks again under the locks.
     for run_id, project_id, key in lineage.awaited_parents(since=at - PATIENCE):
         parent = lineage.named_parent(Project(pk=project_id), key)
         if parent is None:

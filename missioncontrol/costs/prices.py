@@ -31,6 +31,7 @@ def own_price(prices: Mapping[str, Any], model: str | None, usage: Usage | None)
     # A cache that has no price of its own costs what fresh input does.
     fresh = Decimal(table["input"])
     read, written = (Decimal(table.get(name) or fresh) for name in ("cache_read", "cache_write"))
+    # Reasoning is inside the output, and priced with it.
     total = (
         usage.input * fresh
         + usage.cache_read * read

@@ -89,6 +89,7 @@ class Spending:
         wanted = Q()
         for project in (one for one in concerned.values() if one.budgets):
             today = Q(scope="day", name=day_of(project, at))
+            # A project without ceilings of its own is not asked about: nothing is compared.
             wanted |= Q(project=project) & (always | today)
         if linked := [run for run in runs if run.root is not None]:
             # What was used below these runs, and below those above them.

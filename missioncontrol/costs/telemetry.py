@@ -72,6 +72,7 @@ def _enter_new(
         take_over(tx, run, source=best, since=since, spending=spending)
     known = counted(run.id, {call.call_id for call in calls})  # once what is taken back is gone
     for call in calls:
+        # A worse source is passed over from now on: both tell of the same calls.
         if not is_heard(run, call.source) or call.call_id in known:
             continue
         # One export may tell of a call twice.

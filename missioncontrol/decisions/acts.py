@@ -67,6 +67,7 @@ def terminate(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> Non
     endings.stop(tx, run, by=made.by, reason=reason)
     # Whoever it started ends with it, however far below.
     below = f'Ended with "{run.name}", which started it: {reason}'
+    # They are locked with it: `interventions` chose them by `lineage.started_by`.
     for other in [one for one in tx.runs.values() if one is not run]:
         if other.status in ENDED | FORBIDDEN or "terminate" in rows.unavailable(other):
             continue

@@ -169,6 +169,7 @@ def raise_own(run: Run, more: Ceilings, *, whose: str | None, at: datetime) -> R
     else:
         before, raised = now, _raised(now, spent, more)
         own = raised
+    # Before anything is kept: it raises where the new ceiling is out of bounds.
     Budget.from_mapping(own)
     run.budget = {**run.budget, **own}
     return {
@@ -260,6 +261,7 @@ def begin_day(*, at: datetime) -> None:
             continue
         with journal.writing([decision.run_id], at=at) as tx:
             run = tx.run(decision.run_id)
+            # Answered while we waited for the run's lock.
             if run.open_decision != decision.id:
                 continue
             # A person's pause outlives what the budget held.

@@ -98,6 +98,7 @@ def resume_hold(tx: RunTransaction, run: Run) -> None:
 def is_paused(run: Run, decision: Decision) -> bool:
     """Tell whether a person has paused the run since its card opened."""
     since = run.interventions.filter(at__gte=decision.opened_at)
+    # What was chosen at the agent's terminal is its word, and pauses nobody here.
     newest = since.exclude(by__in=SPOKE.values()).order_by("-id").first()
     return newest is not None and newest.action == "pause"
 
@@ -138,6 +139,7 @@ def judge_autofix(tx: RunTransaction, run: Run, *, tripped: bool = False) -> Non
     if run.meters.recovering is None:
         return
     fix = Autofix.objects.get(pk=run.meters.recovering)
+    # Both are asked for: silence after a correction is no cure.
     fix.recovered, fix.judged_at = fix.news and not tripped, tx.at
     fix.save(update_fields=["recovered", "judged_at"])
     run.meters.recovering = None

@@ -83,6 +83,7 @@ def call_webhook(note_id: UUID, *, at: datetime) -> None:
 def _settle(note: ControllerNote, failure: str | None, *, at: datetime) -> None:
     again = failure is not None and note.tries < MOST_TRIES
     with journal.writing([note.run_id], at=at) as tx:
+        # The newest try alone: a worker that was slow may come back after its lease.
         mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at__isnull=False)
         if not mine.update(due_at=next_try(note.tries, at) if again else None) or again:
             return

@@ -38,6 +38,7 @@ def stop(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
     moved = tx.move(run, Move.STOP, by=by, reason=reason)
     if before not in FORBIDDEN:
         messages.tell_controller(tx, run, "session.terminated", reason)
+    # A run that had ended is terminated by the tap; any other once its agent has stopped.
     if moved and run.status == Status.TERMINATED:
         tx.record(run, SessionTerminated, by=by, reason=reason)
     elif run.parked:  # no process is left that could hear of it

@@ -54,6 +54,7 @@ def release(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
         return
     stood = outlives_session(run)
     run.reason, run.meters.finish_seq = "", None
+    # An ended run's status does not change, so the move would lift nothing.
     tx.lift(run)
     tx.move(run, Move.RELEASE, by=by, reason=reason)
     # An ended run stays ended: the move tells nothing of the hold that is gone.

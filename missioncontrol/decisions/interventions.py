@@ -147,6 +147,7 @@ def _card_before_locks(run_id: UUID, tap: Tap) -> Decision | None:
 
 
 def _body(tap: Tap) -> str:
+    # One text a tap: a repeat must say the very same.
     return canonical(taps.dump_python(tap, mode="json"))
 
 

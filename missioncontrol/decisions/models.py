@@ -49,10 +49,12 @@ class Decision(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["run"],
+                # Permissions stand beside the one card: an agent may ask for several.
                 condition=Q(status__in=["judging", "open"]) & ~Q(kind=PERMISSION),
                 name="one_open_card",
             )
         ]
+        # The inbox lists open cards, and the sweeper those whose judge is late.
         indexes = [models.Index(fields=["status", "opened_at"], name="decision_inbox")]
 
 
@@ -82,6 +84,7 @@ class Intervention(models.Model):
 
     class Meta:
         db_table = "oversight_intervention"
+        # A phone sends a tap again when it got no answer: it must not be done twice.
         constraints = [models.UniqueConstraint(fields=["run", "key"], name="one_intervention")]
 
 

@@ -36,6 +36,7 @@ def deliver_one(tx: RunTransaction, run: Run, made: Intervention) -> None:
 def confirm(tx: RunTransaction, run: Run, *, reached: bool = True) -> None:
     """Note that the agent acted on a person's answer, or never will."""
     made = _unconfirmed(run)
+    # Forgotten at once: one answer is followed, and it is settled here.
     run.meters.unconfirmed = None
     if made is None:
         return

@@ -105,6 +105,7 @@ def work(backtest_id: UUID, *, at: datetime) -> bool:
             backtest.save(update_fields=["runs"])
             continue
         rows = list(Turn.objects.filter(run=run, seq__lt=MOST_TURNS).order_by("seq"))
+        # Both by the same recording: what differs is the policies' doing.
         proposed, today = (_flag(run, rows, rules) for rules in (backtest.policy, backtest.today))
         # Not created twice: two workers may have taken the same slice.
         BacktestRun.objects.get_or_create(

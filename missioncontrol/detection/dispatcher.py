@@ -121,6 +121,7 @@ class Dispatcher:
 
     def _add(self, run_id: UUID, root: UUID | None) -> WorkerQueue:
         self._ensure_listening()
+        # By the id: every web process sends a run to the worker that has its engine.
         queue = self._queues[(root or run_id).int % len(self._queues)]
         queue.pending[run_id] = None
         return queue
@@ -131,6 +132,7 @@ class Dispatcher:
         """Wait until detection has seen observation `obs`; None: not in time."""
         loop = asyncio.get_running_loop()
         waiter = Waiter(loop.create_future(), obs)
+        # Before it is sent: the answer may be there at once.
         self._judged[run_id].append(waiter)
         self._pump_now(self._add(run_id, root))
         out_of_time = loop.call_later(timeout_s, waiter.settle, None)

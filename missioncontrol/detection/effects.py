@@ -71,6 +71,7 @@ def _follow_up(
         case FollowUp.STOP_FINISHED:
             endings.stop_finished(tx, run)
         case FollowUp.STOP_WITH_PARENT:
+            # Before the run is stopped, which leaves its card as it stands.
             cards.close_card(tx, run, resolution="ended", by="guard")
             parent = run.parent.name if run.parent else ""
             reason = f'The run that started it, "{parent}", was stopped.'

@@ -113,6 +113,7 @@ def unseen(runs: list[Run]) -> dict[UUID, list[Observation]]:
         is_ahead = cached is not None and cached.seen_obs > run.meters.detected_obs
         if cached is None or is_ahead or cached.rules != rules:
             cached = KEPT[run.id] = _fresh_engine(run, rules)
+        # Those used longest ago are let go first (`make_room`).
         KEPT.move_to_end(run.id)
         floors[run.id] = cached.seen_obs
     found: dict[UUID, list[Observation]] = {run.id: [] for run in runs}

@@ -46,6 +46,7 @@ def judge(decision_id: UUID, *, at: datetime) -> None:
         return
     model: LLMJudge | None = settings.JUDGE
     case = case_of(decision)
+    # The local judge answers at once and costs nothing: nobody need claim the case.
     if model is None:
         rule_on(decision_id, rule(case), at=at)
         return

@@ -29,6 +29,7 @@ from missioncontrol.wire.policies import (
 )
 
 LONGEST_TEXT = 100_000
+# Any other key must be quoted in TOML, which a JSON text does.
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -83,6 +84,7 @@ def check_policy(asked: object, *, project: Project) -> PolicyCheck:
 def rules(today: Mapping[str, Any], draft: Mapping[str, Any]) -> tuple[PolicyRule, ...]:
     """Return every threshold of the draft beside today's, in order of the policy."""
     old, new = _in_force(today), _in_force(draft)
+    # A threshold of a detector that is switched off is shown, and marked so.
     resting = set(DETECTOR_NAMES) - set(new.get("detectors", ()))
     fields = [(section, field) for section in RULES for field in new.get(section, {})]
     return tuple(

@@ -98,6 +98,7 @@ def import_recording(
         run, RunImported, by=by, file=file, form=recorded.form, sha256=sha256, turns=len(turns)
     )
     numbered = number_recording(tx, run, turns)
+    # As `counting.count` does: a proposal counts once, with its outcome.
     done = [turn for turn, _ in numbered if not turn.is_proposed]
     run.meters.done_turns += len(done)
     run.meters.tool_calls += sum(bool(turn.tool) for turn in done)

@@ -65,6 +65,7 @@ def warm_up(**_: Any) -> None:
 )
 def detect(runs: Sequence[str], reply_to: str, number: int) -> None:
     """Judge what is new of these runs, and tell the process that asked."""
+    # No request ends in a worker, at whose end Django would look after the connection.
     connection.close_if_unusable_or_obsolete()
     control_states = detect_now([UUID(run_id) for run_id in runs])
     reply = json.dumps(judged_reply(number, control_states))
@@ -140,6 +141,7 @@ def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:
     if detected.controlled:
         _tell_controllers(at=now(), of=detected.controlled)
     if detected.left:
+        # A person was let go first; the others follow in a transaction of their own.
         return detected.control_states | detect_now(list(detected.left))
     return detected.control_states
 

@@ -147,6 +147,7 @@ def across_runs(policy: Policy) -> Policy:
     """
     named = tuple(name for name in ACROSS if name in policy.detectors)
     rounds, cycles = policy.repeat.rounds + ROUNDS_MORE, policy.repeat.cycles + ROUNDS_MORE
+    # Ten is as many as a policy may name.
     repeat = replace(policy.repeat, rounds=min(10, rounds), cycles=min(10, cycles))
     return replace(policy, detectors=named, budget=None, repeat=repeat)
 
@@ -286,6 +287,7 @@ def _as_seen(tree: TreeEngine, member: Member, row: TurnModel, turn: Turn) -> Tu
         turn,
         role=role,
         agent=agent,
+        # A key is a run's own: two runs may use the same.
         key=f"{member.id}:{turn.key}" if turn.key else None,
         seq=tree.number(row),
         # Money is counted by the run itself: a tree's rules have no budget.

@@ -290,6 +290,7 @@ def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) 
 @transaction.atomic
 def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -> int:
     """Sign a person out everywhere else; return how many browsers that were."""
+    # Else a link that was offered before would let that browser in again.
     pairing.withdraw(user)
     others = sessions.other_browsers(user, kept=kept)
     sign_out_notices.send_to(Device.objects.filter(browser__in=others), at=at)
@@ -309,6 +310,7 @@ def set_active(user: User, is_active: bool, *, by: str, at: datetime) -> None:
         InvalidRequest: the account is the machine's own.
     """
     if user.username == services.LOCAL_OWNER:
+        # Every start signs its person in by this account.
         raise InvalidRequest("This account starts Mission Control: it stays active.")
     if user.is_active == is_active:
         return

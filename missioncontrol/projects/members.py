@@ -117,6 +117,7 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
 
 def invitation_over() -> Forbidden:
     """Return the refusal of an invitation that lets nobody in any more."""
+    # One sentence for all of them: a guess learns nothing of what was once valid.
     return Forbidden("This invitation was used, was revoked, or is over. Ask for another.")
 
 

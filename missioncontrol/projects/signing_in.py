@@ -254,6 +254,7 @@ def _keep(user: User, known: Known, *, at: datetime) -> Identity:
 
 
 def _label(known: Known) -> str:
+    # As long as the column, which holds any e-mail address.
     return (known.email or known.name)[:254]
 
 

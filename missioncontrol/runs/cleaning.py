@@ -62,6 +62,7 @@ def storable_moment(moment: datetime | None) -> datetime | None:
     if moment is None:
         return None
     try:
+        # One that names no zone is taken for UTC: nothing says more of it.
         known = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     except OverflowError:
         return None

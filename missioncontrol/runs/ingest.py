@@ -91,6 +91,7 @@ def store(arrivals: Sequence[Arrival], *, at: datetime) -> list[Stored | Mission
     arrivals = [clean(arrival) for arrival in arrivals]
     with journal.writing({arrival.run for arrival in arrivals}, at=at, with_projects=False) as tx:
         keys = {turn.key for arrival in arrivals for turn in arrival.turns if turn.key}
+        # Under the locks: a repeat finds what another request has stored a moment ago.
         known = _KNOWN.rows({arrival.run for arrival in arrivals}, keys)
         batch = _Batch(tx, {(turn.run_id, turn.key or ""): turn for turn in known})
         outcomes = [batch.take(arrivals[0])]
@@ -273,6 +274,7 @@ def _fill_outcome(row: Turn, turn: GuardTurn, *, at: datetime) -> None:
     row.usage = asdict(turn.usage) if turn.usage else row.usage
     row.cost_usd = turn.cost_usd if turn.cost_usd is not None else row.cost_usd
     row.done_at = None if turn.is_proposed else at
+    # Last: it is over all that the turn says by now.
     row.digest = turn_digest({name: getattr(row, name) for name in TURN_SIGNS})
 
 
@@ -308,6 +310,7 @@ class Writer:
     def _work(self) -> None:
         while True:
             waiting = [self._queue.get()]
+            # What waits by now is stored together: one commit serves them all.
             while len(waiting) < BATCH_LIMIT and not self._queue.empty():
                 waiting.append(self._queue.get())
             self._serve(waiting)
@@ -327,6 +330,7 @@ class Writer:
 
         def resolve() -> None:
             for (_, future), outcome in zip(stored, outcomes, strict=True):
+                # Who asked may have hung up meanwhile.
                 if not future.cancelled():
                     future.set_result(outcome)
 

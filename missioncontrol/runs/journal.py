@@ -95,6 +95,7 @@ LIST_NAMES = tuple(
     if isinstance(field.get_default(), list)
 )
 HOLD_NAMES = tuple(field.attname for field in Hold._meta.concrete_fields)
+# Not read with a locked run: no verdict needs them, and they are long.
 LONG_COLUMNS = ("goal", "metadata", "workspace")
 
 
@@ -148,6 +149,7 @@ class RunTransaction:
             self.lift(run)
         run.status = now
         if now in ENDED and run.hold is not None:
+            # It outlives the session: nobody waits in it, and its limit counts from the return.
             run.hold.stands = True
             run.hold.waiting_since = run.hold.waiting_at = None
             run.hold.gave_up_at = run.hold.expires_at = None
@@ -237,6 +239,7 @@ class RunTransaction:
                 batches[Run, changed].append(run)
             if moved := _changed(run.meters, METER_NAMES, self._meters[run.id]):
                 batches[RunMeters, moved].append(run.meters)
+            # Whoever waits for a run waits for a version above the one it knows.
             if "version" in changed:
                 woken.append(run.id)
             if not SHOWN_METERS.isdisjoint(moved):
@@ -403,5 +406,6 @@ def _copied(meters: RunMeters) -> dict[str, Any]:
 def _changed(row: Any, names: tuple[str, ...], before: dict[str, Any]) -> tuple[str, ...]:
     now = row.__dict__
     return tuple(
+        # By identity first: what nobody touched is the same object, and is not compared.
         [name for name in names if now[name] is not before[name] and now[name] != before[name]]
     )

@@ -34,6 +34,7 @@ def named_parent(project: Project, key: str | None) -> Run | None:
     """Find the run that a key, or an id as text, names; None: not known (yet)."""
     if not key:
         return None
+    # A recording is over, and starts nothing.
     runs = Run.objects.filter(project=project, imported=False)
     # Its key first: a key may look like an id.
     found = runs.filter(key=key).first()

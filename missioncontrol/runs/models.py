@@ -12,7 +12,9 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.ids import new_id
 from missioncontrol.runs.lifecycle import NEVER_HELD, Status
 
+# What the first row of a chain follows.
 GENESIS = "0" * 64
+# As many as a row of the board draws.
 TAPE_POINTS = 44
 
 
@@ -99,10 +101,12 @@ class Run(models.Model):
     @property
     def hold(self) -> Hold | None:
         """Its hold, while and because it is held."""
+        # Where there is no row Django raises an AttributeError, for which the default stands in.
         return None if self.status in NEVER_HELD else getattr(self, "hold_row", None)
 
     @hold.setter
     def hold(self, hold: Hold | None) -> None:
+        # Where Django keeps the other end of a one-to-one: reading it asks the database nothing.
         self._state.fields_cache["hold_row"] = hold
 
 
@@ -292,6 +296,7 @@ class ModelCall(models.Model):
     turn_seq = models.IntegerField(null=True, help_text="the turn it led to, once found")
 
     class Meta:
+        # A turn's completion repeats its proposal's usage, and exporters send again.
         constraints = [models.UniqueConstraint(fields=["run", "call_id"], name="one_model_call")]
         # Costs are asked for by project and span of time.
         indexes = [models.Index(fields=["project", "at"], name="model_call_time")]
@@ -313,6 +318,7 @@ class TelemetryRecord(models.Model):
     at = models.DateTimeField(help_text="when it arrived")
 
     class Meta:
+        # Exporters send again what got no answer.
         constraints = [models.UniqueConstraint(fields=["run", "key"], name="one_telemetry_record")]
 
 
@@ -330,6 +336,7 @@ class JournalRow(models.Model):
     by = models.CharField(max_length=150)
     version = models.IntegerField()
     status = models.CharField(max_length=10, null=True)
+    # Text and no JSON column: a database gives JSON back in another form than was hashed.
     payload = models.TextField(null=True, help_text="canonical JSON, as hashed")
     salt = models.CharField(max_length=32, null=True)
     digest = models.CharField(max_length=64)

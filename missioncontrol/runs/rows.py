@@ -128,6 +128,7 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
         usage_source=cast(Any, meters.usage_source or None),
         calls=meters.tool_calls,
         burn_usd_per_hour=burn_of(run, at),
+        # One card on the run, and one for each permission that its agent asks for.
         open_decisions=int(run.open_decision is not None) + meters.open_permissions,
         budget=ceilings_of(run),
         budget_state=BudgetState(**meters.budget_told[-1]) if meters.budget_told else None,

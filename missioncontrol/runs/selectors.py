@@ -32,6 +32,7 @@ def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
     Raises:
         NotFound: no such run in these projects.
     """
+    # Filtered, not refused: a stranger is not told that there is such a run.
     run = (
         Run.objects.select_related("project", "meters", "hold")
         .filter(pk=run_id, project_id__in=projects)
@@ -103,6 +104,7 @@ def list_runs(
     if status:
         found = found.filter(status__in=status)
     if agent:
+        # An agent may have spoken in a run that another one opened.
         spoke = Exists(Turn.objects.filter(run=OuterRef("pk"), agent=agent))
         found = found.filter(Q(agent=agent) | spoke)
     if since:
@@ -124,7 +126,9 @@ def show_tree(run: Run, *, at: datetime) -> TreeRow:
         "project", "meters", "hold"
     )
     summed = {name: Sum(f"meters__{name}") for name in SUMMED}
+    # Of all of them, those that are not shown too.
     sums = relatives.aggregate(**summed, runs=Count("id"))
+    # The newest where there are too many, and then in the order in which they began.
     shown = sorted(relatives.order_by("-id")[:TREE_SHOWN], key=lambda one: one.id)
     rows_ = tuple(rows.run_row(one, at=at) for one in shown)
     return TreeRow(
@@ -208,6 +212,7 @@ def list_journal(
     if types:
         found = found.filter(type__in=types)
     if run:
+        # By `seq`: ids of rows that were written in the same millisecond may be swapped.
         return found.filter(run_id=run).order_by("seq")
     return found.order_by("id" if oldest_first else "-id")
 

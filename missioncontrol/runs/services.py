@@ -93,6 +93,7 @@ def open_run(
         NotFound: `parent` or `controller` is not a run of this project.
         InvalidRequest: `controller` is an address that may not be called.
     """
+    # Without a lock first: hooks open their run again and again.
     known = join_run(project.pk, request.key, opener=opener, at=at)
     if known is not None:
         named = request.parent_key or (str(request.parent) if request.parent else "")
@@ -327,6 +328,7 @@ def _controller_url(request: OpenRun) -> str:
 def _run_of_project(project: Project, run_id: UUID | None) -> Run | None:
     if run_id is None:
         return None
+    # A recording is over: it starts nothing and controls nobody.
     found = Run.objects.filter(project=project, pk=run_id, imported=False).first()
     if found is None:
         raise NotFound(f"The run {run_id}")

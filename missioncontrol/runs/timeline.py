@@ -106,6 +106,7 @@ def list_window(
         after_seq, before_seq = around - limit // 2 - 1, None
     turns = _at_a_glance(Turn.objects.filter(run=run))
     if before_seq is not None and after_seq is None:
+        # Those right before it: read backwards, shown forwards.
         page = list(turns.filter(seq__lt=before_seq).order_by("-seq")[:limit])[::-1]
     else:
         between = Q(seq__gt=after_seq if after_seq is not None else -1)
@@ -167,6 +168,7 @@ def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -
         texts = texts.filter(holds)
         # No index finds a text within texts: stride by stride, so that it can end in time.
         until, strides, searched_from = time.monotonic() + SEARCH_SECONDS, list[list[int]](), end
+        # One stride at least, or a slow machine would find nothing at all.
         while searched_from > 0 and (searched_from == end or time.monotonic() < until):
             start = max(0, searched_from - SEARCH_STRIDE)
             stride = texts.filter(seq__gte=start, seq__lt=searched_from).order_by("seq")
@@ -206,6 +208,7 @@ def count_facets(run: Run) -> RunFacets:
     for group in groups:
         for kind in kinds:
             counted[kind][group[kind]] += group["n"]
+    # A tool that happens to be called so is found with them (`TurnFilter.condition`).
     counted["tool"][TEXT_TURNS] += counted["tool"].pop(None, 0)
     return RunFacets(
         run=run.id,
@@ -297,6 +300,7 @@ class _Tokens(Func):
     """A number of a turn's usage; a key transform's type check costs SQLite a second."""
 
     output_field = BigIntegerField()
+    # Absent is none: a turn without usage adds nothing, and a sum with NULL would be NULL.
     template = "COALESCE((%(expressions)s ->> '%(name)s')::bigint, 0)"
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
@@ -337,6 +341,7 @@ class _Times(Sequence[datetime]):
 
 def list_hand_offs(run: Run, *, limit: int = MOST_HAND_OFFS) -> HandOffs:
     """List where another agent took over, oldest first, the newest `limit` of them."""
+    # What a person says in between is no hand-off.
     speaking = Turn.objects.filter(run=run).exclude(role="user")
     turns = speaking.annotate(
         giver=Window(Lag("agent"), order_by="seq"), asked_at=Window(Lag("seq"), order_by="seq")

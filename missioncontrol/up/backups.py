@@ -162,6 +162,7 @@ def keep_before_migrating(*, at: datetime, most: int) -> Path | None:
     Raises:
         NotBackedUp: it could not be.
     """
+    # A database without projects is nobody's data.
     if not most or not dumps.has_projects():
         return None
     folder = settings.DATA_DIR / FOLDER
@@ -181,6 +182,7 @@ def _read_whole(path: Path) -> Backup:
     try:
         with zipfile.ZipFile(path) as archive:
             backup = _read_manifest(archive)
+            # A file without a database is no backup, however whole it is.
             archive.getinfo(dumps.NAMES[backup.vendor])
             damaged = archive.testzip()
     except UNREADABLE as fault:
@@ -223,6 +225,7 @@ def _check_free(archive: zipfile.ZipFile) -> None:
 def _load(archive: zipfile.ZipFile, *, at: datetime) -> Path | None:
     name = dumps.NAMES[connection.vendor]
     saved = None
+    # Beside the database: on one file system a move is one step.
     with tempfile.TemporaryDirectory(dir=settings.DATA_DIR, prefix=".restore-") as place:
         copy = Path(place, name)
         with archive.open(name) as packed, copy.open("wb") as out:

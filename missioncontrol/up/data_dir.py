@@ -50,6 +50,7 @@ class DataDir:
     @property
     def fingerprint(self) -> str:
         """Eight hex digits that name this directory on this machine."""
+        # Resolved: one directory has one name, by whatever link it is reached.
         return hashlib.sha256(str(self.path.resolve()).encode()).hexdigest()[:8]
 
     def hold(self) -> None:

@@ -29,6 +29,7 @@ def make_ready(say: Callable[[str], None]) -> None:
         executor = MigrationExecutor(connection)
     except DatabaseError as error:
         raise DatabaseUnreachable(_first_line(error)) from None
+    # Older code could write rows that the newer one does not expect.
     if unknown := newest_unknown(executor.loader):
         raise DatabaseNewer(unknown)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):

@@ -90,6 +90,7 @@ def has_projects() -> bool:
         return False
     try:
         is_migrated = Project._meta.db_table in connection.introspection.table_names()
+        # A database that was never migrated has no table to ask.
         return is_migrated and Project.objects.exists()
     except DatabaseError:
         return True

@@ -158,6 +158,7 @@ def demo(data: DataDir, *, url: str, keys: dict[str, str], model_url: str | None
         name="demo",
         argv=[sys.executable, "-m", "missioncontrol.demo"],
         log=data.logs / "demo.log",
+        # By the environment: a command line, where the keys would stand, is everybody's to read.
         env={"MISSIONCONTROL_DEMO": json.dumps(settings)},
     )
 
