@@ -190,7 +190,7 @@ def zone_of(name: str) -> tzinfo:
 
 
 def name_in(scope: str, project: Project, agent: str, *, at: datetime) -> str:
-    """Name the counter of a scope that an agent's deed counts in."""
+    """Name the counter of a scope that an agent's use counts in."""
     if scope == "day":
         return day_of(project, at)
     if scope == ORGANISATION:

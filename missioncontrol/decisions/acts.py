@@ -1,6 +1,6 @@
 """What each tap does to a run, under the locks of `interventions`.
 
-The card is closed and the version moved before the deed, and the receipt is followed after it.
+The card is closed and the version moved before the act, and the receipt is followed after it.
 """
 
 from __future__ import annotations
@@ -99,6 +99,7 @@ def finish(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     if "finish" in rows.unavailable(run):
         raise ActionUnavailable(rows.unavailable(run)["finish"])
     _say(tx, run, (tap.message or "").strip() or SUM_UP, made)
+    # Before the release, which ends the hold that says which calls wait.
     holding.skip_held_calls(run)
     holding.finish(tx, run, by=made.by)
 
@@ -190,4 +191,4 @@ ACTS: dict[str, Callable[[RunTransaction, Run, Tap, Intervention], budgets.Raise
     "allow_once": answer_question,
     "deny": answer_question,
 }
-"""Tap -> deed, which returns the run's ceilings it raised."""
+"""Tap -> act, which returns the run's ceilings it raised."""

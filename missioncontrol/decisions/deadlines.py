@@ -12,7 +12,7 @@ from missioncontrol.decisions import endings, holding, receipts
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.runs import journal
 from missioncontrol.runs.lifecycle import ON_HOLD, Move, Status
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.selectors import ids_of
 from missioncontrol.wire.decisions import PERMISSION
 
 STILL_WAITING = timedelta(seconds=10)
@@ -27,7 +27,7 @@ JUDGE_LATE = timedelta(seconds=5)
 def give_up_abandoned(*, at: datetime) -> None:
     """Tell of holds whose agent has had no request open for ten seconds."""
     gone = Q(hold__waiting_at__lt=at - STILL_WAITING) | Q(hold__waiting_at__isnull=True)
-    for run_id in _ids(Q(status=Status.HELD) & gone):
+    for run_id in ids_of(Q(status=Status.HELD) & gone):
         with journal.writing([run_id], at=at) as tx:
             # Looked at again: it may have spoken while we waited for its lock.
             hold = tx.run(run_id).hold
@@ -37,7 +37,7 @@ def give_up_abandoned(*, at: datetime) -> None:
 
 def expire_unanswered(*, at: datetime) -> None:
     """Do what each project says of the holds nobody answered in time."""
-    for run_id in _ids(Q(status__in=ON_HOLD, hold__expires_at__lte=at)):
+    for run_id in ids_of(Q(status__in=ON_HOLD, hold__expires_at__lte=at)):
         with journal.writing([run_id], at=at) as tx:
             hold = tx.run(run_id).hold
             if hold and hold.expires_at and hold.expires_at <= at:
@@ -77,7 +77,7 @@ def lose_silent(*, at: datetime) -> None:
     )
     # Who waits for a person, or is parked until one answers, is silent by right.
     awaited = Q(hold__waiting_at__gte=at - STILL_WAITING) | Q(status=Status.HOLDING, parked=True)
-    for run_id in _ids(Q(status__in=EXPECTED, meters__expected_by__isnull=True) & quiet & ~awaited):
+    for run_id in ids_of(Q(status__in=EXPECTED, meters__expected_by__isnull=True) & quiet & ~awaited):
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
             spoke_at = run.meters.last_turn_at or run.started_at
@@ -97,8 +97,3 @@ def unruled_decisions(*, at: datetime) -> list[UUID]:
         patience += timedelta(seconds=settings.JUDGE.timeout_s)
     late = Decision.objects.filter(status="judging", opened_at__lt=at - patience)
     return list(late.values_list("id", flat=True))
-
-
-def _ids(which: Q) -> list[UUID]:
-    # Read without a lock, then locked one by one: a sweep never holds many runs.
-    return list(Run.objects.filter(which).order_by("id").values_list("id", flat=True))

@@ -32,6 +32,7 @@ def stop(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
     """Ask the agent to end; a run that had ended is never let on."""
     tx.bump(run)
     run.reason = reason
+    # A run that stops is permitted nothing more.
     permission_cards.close_all(tx, run, resolution="terminate", by=by)
     # Asked before the move: a stop that is repeated is told to the controller once.
     before = run.status

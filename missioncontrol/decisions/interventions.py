@@ -205,6 +205,7 @@ def _perform(
     lifts = hold is not None and hold.stands and tap.action == "continue"
     if run.status in ENDED and not lifts and tap.action not in AFTER_THE_END:
         raise NoSuchMove(run.status, tap.action)
+    # Before the tap is entered and the card closed: both carry the new version.
     tx.bump(run)
     made = Intervention(
         id=new_id(),
@@ -221,7 +222,7 @@ def _perform(
         held_from=hold.from_seq if hold and (lifts or run.status in ON_HOLD) else None,
     )
     made.save(force_insert=True)
-    # Before the deed, which may end the hold that tells so.
+    # Before the act, which may end the hold that tells so.
     is_heard = hold is None or hold.gave_up_at is None or run.parked
     if decision is not None and decision.kind == PERMISSION:
         permission_cards.close_card(tx, run, decision, resolution=tap.action, by=by)
@@ -238,7 +239,7 @@ def _perform(
 
 
 def _follow(run: Run, made: Intervention, *, is_heard: bool, lifts: bool) -> None:
-    """Have the agent's next deed confirm this answer; a stop stays the one followed.
+    """Have what the agent does next confirm this answer; a stop stays the one followed.
 
     To an agent that gave up waiting it is unreachable until it is heard of again.
     `lifts`: it lifts a hold before the session comes back, and waits for that.

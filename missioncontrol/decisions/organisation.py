@@ -40,6 +40,7 @@ def holding(*, ahead: bool = False) -> Iterator[Installation]:
 
 def day_budget(*, at: datetime) -> OrganisationBudget:
     """Return the ceiling and what all projects used of it today; for owners."""
+    # Looking at it makes no row.
     known = Installation.objects.filter(pk=Installation.ONLY).first() or Installation()
     day = utc_day(at)
     more = known.day_extra["more"]["usd"] if known.day_extra.get("day") == day else 0

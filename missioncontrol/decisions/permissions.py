@@ -57,6 +57,7 @@ def ask(
     `keeps`: the agent has no dialog, and waits for us alone. Once nobody answered it, its
     run is not kept waiting again. `own`: what the project masks besides secrets.
     """
+    # Before any lock: masking a long call takes its time.
     call = storable_turn(call, own)
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)

@@ -59,6 +59,7 @@ def _replay(
 
     Gives the evidence before it, less what somebody who stepped in forgave, and what was said.
     """
+    # Of a call that ended later, the engine had seen the proposal.
     remembered = Turn.objects.filter(run=run, first_obs__lte=turn.obs).order_by("-obs")
     seen = [
         (obs, one)

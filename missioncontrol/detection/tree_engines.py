@@ -256,12 +256,33 @@ def _handing_over(tree: TreeEngine, member: Member, phase: Phase) -> Turn:
 
 
 def _show(tree: TreeEngine, row: TurnModel, turn: Turn) -> Signal | None:
-    """Show one turn; keep of what is said what concerns several runs."""
+    """Show one turn under its run's name; keep of what is said what concerns several runs."""
     member = tree.members.get(row.run_id)
     if member is None:
         return None
-    signals = _observe(tree, _as_seen(tree, member, row, turn))
-    found = (_in_own_words(tree, signal, row.run_id) for signal in signals if signal.trips)
+    role, agent = turn.role, member.label
+    if turn.agent and turn.agent != member.agent:
+        agent = f"{member.label} {turn.agent}"
+    # What a child is asked, its parent says.
+    if role is Role.USER and member.relation == "child":
+        parent = tree.members.get(member.parent) if member.parent else None
+        role, agent = Role.ASSISTANT, parent.label if parent else "parent"
+    seen = replace(
+        turn,
+        role=role,
+        agent=agent,
+        # A key is a run's own: two runs may use the same.
+        key=f"{member.id}:{turn.key}" if turn.key else None,
+        seq=tree.number(row),
+        # Money is counted by the run itself: a tree's rules have no budget.
+        usage=None,
+        cost_usd=None,
+    )
+    found = (
+        _in_own_words(tree, signal, row.run_id)
+        for signal in _observe(tree, seen)
+        if signal.trips
+    )
     return next(filter(None, found), None)
 
 
@@ -273,27 +294,6 @@ def _observe(tree: TreeEngine, turn: Turn) -> tuple[Signal, ...]:
         logger.exception("the engine of a tree failed")
         tree.engine = Engine(tree.policy, span=SPAN)
         return ()
-
-
-def _as_seen(tree: TreeEngine, member: Member, row: TurnModel, turn: Turn) -> Turn:
-    """Show a turn under its run's name; what a child is asked, its parent says."""
-    role, agent = turn.role, member.label
-    if turn.agent and turn.agent != member.agent:
-        agent = f"{member.label} {turn.agent}"
-    parent = tree.members.get(member.parent) if member.parent else None
-    if role is Role.USER and member.relation == "child":
-        role, agent = Role.ASSISTANT, parent.label if parent else "parent"
-    return replace(
-        turn,
-        role=role,
-        agent=agent,
-        # A key is a run's own: two runs may use the same.
-        key=f"{member.id}:{turn.key}" if turn.key else None,
-        seq=tree.number(row),
-        # Money is counted by the run itself: a tree's rules have no budget.
-        usage=None,
-        cost_usd=None,
-    )
 
 
 def _in_own_words(tree: TreeEngine, signal: Signal, run: UUID) -> Signal | None:

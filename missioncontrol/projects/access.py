@@ -31,7 +31,6 @@ from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectAr
 from missioncontrol.notify import devices, sign_out_notices
 from missioncontrol.notify.models import Device
 from missioncontrol.runs import journal
-from missioncontrol.wire.events import AccessChanged
 
 LONGEST_NAME = 100
 MOST_LIVE = 50
@@ -363,7 +362,7 @@ def _projects_of(user: User) -> list[UUID]:
 
 def _record(projects: Collection[UUID], what: str, *, by: str, at: datetime) -> None:
     for project_id in projects:
-        journal.record_for_project(project_id, AccessChanged, by=by, at=at, what=what)
+        journal.record_access(project_id, what, by=by, at=at)
 
 
 def _close_sockets(user: User) -> None:

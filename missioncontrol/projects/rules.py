@@ -19,7 +19,6 @@ from missioncontrol.errors import AgentsWaiting, InvalidRequest
 from missioncontrol.runs import journal
 from missioncontrol.runs.lifecycle import ON_HOLD
 from missioncontrol.runs.models import Run
-from missioncontrol.wire.events import AccessChanged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +48,7 @@ def make_project(*, name: str, owner: User, mode: Mode, at: datetime) -> Project
     project = services.create_project(name=name, owner=owner, mode=mode, at=at)
     by = people.name_of(owner)
     what = f"made the project “{name}”"
-    journal.record_for_project(project.id, AccessChanged, by=by, at=at, what=what)
+    journal.record_access(project.id, what, by=by, at=at)
     return project
 
 
@@ -92,7 +91,7 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
                 project.archived_at = at if value else None
                 project.save(update_fields=["archived_at"])
                 what = "archived the project" if value else "brought the project back"
-                journal.record_for_project(project_id, AccessChanged, by=by, at=at, what=what)
+                journal.record_access(project_id, what, by=by, at=at)
                 continue
             if name == "policy":
                 policies.check_seen(project, value.seen)

@@ -23,7 +23,6 @@ from missioncontrol.accounts.oidc import Known
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
 from missioncontrol.projects.access import record_of_person
 from missioncontrol.runs import journal
-from missioncontrol.wire.events import AccessChanged
 
 LONGEST_PASSWORD = 200
 MOST_RULES = 50
@@ -74,6 +73,7 @@ def confirm_app(session: Any, user: User, code: str, *, at: datetime) -> list[st
     if not factors.confirm_app(session, user, code):
         raise InvalidRequest("code: it is not the one that the app shows now.", field="code")
     _changed(user, "set up an authenticator app", at=at)
+    # Codes that are written down already stay valid.
     return [] if had_one else factors.renew_recovery_codes(user)
 
 
@@ -158,7 +158,7 @@ def enter_by_identity(known: Known, *, at: datetime) -> User:
             members.create(project=project, user=identity.user, role=rule.role, joined_at=at)
             sessions.rekey_soon(identity.user, at=at)
             name = people.name_of(identity.user)
-            _record(project.id, f"joined as {rule.role} by {_described(rule)}", by=name, at=at)
+            journal.record_access(project.id, f"joined as {rule.role} by {_described(rule)}", by=name, at=at)
     return identity.user
 
 
@@ -219,7 +219,7 @@ def add_rule(
             created_at=at,
             created_by=people.name_of(owner),
         )
-        _record(project_id, f"lets in {_described(rule)}", by=people.name_of(owner), at=at)
+        journal.record_access(project_id, f"lets in {_described(rule)}", by=people.name_of(owner), at=at)
     return rule
 
 
@@ -234,7 +234,7 @@ def remove_rule(project_id: UUID, rule_id: UUID, *, by: str, at: datetime) -> No
     if rule is None:
         raise NotFound("The rule")
     rule.delete()
-    _record(project_id, f"no longer lets in {_described(rule)}", by=by, at=at)
+    journal.record_access(project_id, f"no longer lets in {_described(rule)}", by=by, at=at)
 
 
 def _described(rule: JoiningRule) -> str:
@@ -262,7 +262,3 @@ def _changed(user: User, what: str, *, at: datetime) -> None:
     """Put it on record, and have this person's sockets look again."""
     record_of_person(user, what, at=at)
     transaction.on_commit(lambda: broadcast.check_access(user.pk))
-
-
-def _record(project_id: UUID, what: str, *, by: str, at: datetime) -> None:
-    journal.record_for_project(project_id, AccessChanged, by=by, at=at, what=what)

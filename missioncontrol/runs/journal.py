@@ -34,6 +34,7 @@ from missioncontrol.runs.models import Hold, JournalRow, Run, RunMeters
 from missioncontrol.runs.statements import insert_rows, update_columns
 from missioncontrol.sqlite.write_lock import going_ahead
 from missioncontrol.wire.events import (
+    AccessChanged,
     EventHead,
     PolicyChanged,
     RunMoved,
@@ -360,6 +361,11 @@ def record_for_project(
         groups = {broadcast.board_group(project.id)}
         transaction.on_commit(lambda: broadcast.to_groups(groups, news.frames))
     return event
+
+
+def record_access(project_id: UUID, what: str, *, by: str, at: datetime) -> None:
+    """Append to the project's chain who may reach it from now on, in words."""
+    record_for_project(project_id, AccessChanged, by=by, at=at, what=what)
 
 
 def record_change(

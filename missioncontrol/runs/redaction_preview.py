@@ -28,7 +28,7 @@ SHOWN = 6
 EXAMPLES_OF_A_RULE = 2
 AROUND = 40
 """Characters shown on each side of what is masked."""
-SAID = ("content", "result", "error")
+TEXT_COLUMNS = ("content", "result", "error")
 
 
 def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
@@ -48,7 +48,7 @@ def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
             break
         looked_at += 1
         found = 0
-        texts = [getattr(turn, f"begin_of_{name}") for name in SAID]
+        texts = [getattr(turn, f"begin_of_{name}") for name in TEXT_COLUMNS]
         for text in _texts([*texts, turn.args, turn.files]):
             # Between texts too: one turn may have many.
             if monotonic() > ends:
@@ -77,7 +77,7 @@ def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
 def _turns(runs: list[UUID], *, since: datetime) -> Iterator[Turn]:
     """Give the turns of the newest runs first, with the beginnings of what was said in them."""
     # One character more than is read: it tells that the text goes on.
-    beginnings = {f"begin_of_{name}": Left(name, LONGEST_TEXT + 1) for name in SAID}
+    beginnings = {f"begin_of_{name}": Left(name, LONGEST_TEXT + 1) for name in TEXT_COLUMNS}
     for run in runs:
         found = Turn.objects.filter(run_id=run, ts__gt=since).only("run_id", "seq", "args", "files")
         newest = found.annotate(**beginnings).order_by("-seq")[: MOST_TURNS + 1]

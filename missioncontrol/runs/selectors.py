@@ -70,6 +70,14 @@ def project_of(run_id: UUID, *, projects: Collection[UUID]) -> UUID:
     return project
 
 
+def ids_of(which: Q) -> list[UUID]:
+    """Find runs by their state, in the order of locks.
+
+    Nothing is locked: who locks them one by one then looks again, and holds never many.
+    """
+    return list(Run.objects.filter(which).order_by("id").values_list("id", flat=True))
+
+
 def show_run(run_id: UUID, *, projects: Collection[UUID], at: datetime) -> RunRow:
     """Show one run."""
     return rows.run_row(find_run(run_id, projects=projects), at=at)

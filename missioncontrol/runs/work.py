@@ -50,6 +50,7 @@ def tell_details(turns: Iterable[Turn]) -> Details:
                 # Taken out and put in again, so that the one edited last stands last.
                 times = files.pop(path).times + 1 if path in files else 1
                 files[path] = FileChange(path=path, times=times, last_seq=_seq(turn))
+        # Beside the others: one command may run the tests and commit.
         if _COMMITS.search(command_of(turn)) and not _has_failed(turn):
             commits.append(_commit(turn))
     return Details(

@@ -108,7 +108,7 @@ def make(path: Path, *, at: datetime, with_secrets: bool = True) -> Backup:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup-") as place:
             copy, made = Path(place, "copy"), Path(place, "made")
             dumps.dump(copy)
-            # Made private before anything is in it, and beside its place, where a move is one deed.
+            # Made private before anything is in it, and beside its place, where a move is one step.
             made.touch(PRIVATE_FILE)
             with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
                 archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
