@@ -22,7 +22,7 @@ from guard.policy import Action, JudgeRule, RunState, decide
 from guard.signals import Assessment, Signal
 from guard.wire import Mode
 from missioncontrol.costs import counting
-from missioncontrol.decisions import cards, evidence, holding, messages, rows
+from missioncontrol.decisions import cards, deadlines, evidence, holding, messages, rows
 from missioncontrol.decisions.models import Autofix, Decision
 from missioncontrol.detection import nudges
 from missioncontrol.detection.models import Question
@@ -60,6 +60,12 @@ def judge(decision_id: UUID, *, at: datetime) -> None:
         stand_in=ruling.verdict is None,
         calls=ruling.calls,
     )
+
+
+def rule_late(*, at: datetime) -> None:
+    """Let the local judge rule on every card whose judge is late."""
+    for decision_id in deadlines.unruled_decisions(at=at):
+        stand_in(decision_id, at=at)
 
 
 def stand_in(decision_id: UUID, *, at: datetime) -> None:

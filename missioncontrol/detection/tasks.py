@@ -184,7 +184,7 @@ def sweep() -> None:
         presence.end_stopped,
         presence.end_finished,
         permissions.time_out_unheard,
-        _rule_late,
+        judging.rule_late,
         _take_up_backtests,
         _tell_controllers,
         linking.link_awaited,
@@ -263,11 +263,6 @@ class _Ears:
 
 
 _ears = _Ears()
-
-
-def _rule_late(*, at: datetime) -> None:
-    for decision_id in deadlines.unruled_decisions(at=at):
-        judging.stand_in(decision_id, at=at)
 
 
 def ask_backtest(backtest_id: UUID) -> None:

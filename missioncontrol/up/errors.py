@@ -167,3 +167,8 @@ class BackupFailed(BackupError):
 
 class RestoreRefused(BackupError):
     code = "restore_refused"
+
+
+def first_line(text: str, otherwise: str = "it said nothing") -> str:
+    """Return the first line of what a database or a program says; the rest is for its author."""
+    return (text.strip().splitlines() or [otherwise])[0]
