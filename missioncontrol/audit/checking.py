@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
@@ -161,7 +161,10 @@ def _run_faults(run: Run, project: ProjectChain) -> tuple[int, list[Fault]]:
 
 
 class Replayed:
-    """What a run's events tell of its row and its turns, heard in order."""
+    """What a run's events tell of its row and its turns, taken in in order."""
+
+    TELLING = frozenset({"run.opened", "run.moved", MONEY, "turn.recorded", "turn.completed"})
+    """Events whose payload says more than their header; no other is parsed."""
 
     def __init__(self) -> None:
         self.row: dict[str, Any] = {}
@@ -174,36 +177,25 @@ class Replayed:
         """Take in one event."""
         self.row |= {"status": link.status, "version": link.version}
         self.turn_count += link.type == "turn.recorded"
-        if link.payload is None:  # erased: what it told, a later event tells again
+        # Of an erased one, a later event tells again what it told; others tell nothing more.
+        if link.payload is None or link.type not in self.TELLING:
             return
-        if handle := self.HANDLERS.get(link.type):
-            handle(self, json.loads(link.payload))
-
-    def _opened(self, payload: Mapping[str, Any]) -> None:
-        self.row |= {name: payload["row"][name] for name in ("mode", "name", "goal", "ended_at")}
-
-    def _moved(self, payload: Mapping[str, Any]) -> None:
-        self.row |= {"mode": payload["mode"], "ended_at": payload["ended_at"]}
-        self.row |= {name: payload[name] for name in ("name", "goal") if payload.get(name) is not None}
-
-    def _turn(self, payload: Mapping[str, Any]) -> None:
-        self.turns[payload["turn_seq"]] = (payload["turn_id"], payload["digest"])
-
-    def _cost(self, payload: Mapping[str, Any]) -> None:
-        cost = Decimal(payload["cost_usd"] or 0)
-        if payload["source"] == JUDGE:
-            self.judge_cost += cost
-            return
-        self.cost += cost
-        self.usage.update(payload.get("usage") or {})
-
-    HANDLERS = {
-        "run.opened": _opened,
-        "run.moved": _moved,
-        MONEY: _cost,
-        "turn.recorded": _turn,
-        "turn.completed": _turn,
-    }
+        payload = json.loads(link.payload)
+        if link.type == "run.opened":
+            opened = payload["row"]
+            self.row |= {name: opened[name] for name in ("mode", "name", "goal", "ended_at")}
+        elif link.type == "run.moved":
+            self.row |= {"mode": payload["mode"], "ended_at": payload["ended_at"]}
+            # Named only where the run was renamed.
+            renamed = {name: payload.get(name) for name in ("name", "goal")}
+            self.row |= {name: text for name, text in renamed.items() if text is not None}
+        elif link.type != MONEY:
+            self.turns[payload["turn_seq"]] = (payload["turn_id"], payload["digest"])
+        elif payload["source"] == JUDGE:
+            self.judge_cost += Decimal(payload["cost_usd"] or 0)
+        else:
+            self.cost += Decimal(payload["cost_usd"] or 0)
+            self.usage.update(payload.get("usage") or {})
 
 
 def _row_faults(run: Run, replayed: Replayed, last: Link) -> Iterator[Fault]:

@@ -188,6 +188,7 @@ def remove_entry(entry_id: UUID, *, projects: Collection[UUID], by: str, at: dat
     entry = AllowlistEntry.objects.filter(pk=entry_id, project_id__in=projects).first()
     if entry is None:
         raise NotFound("The allowlist entry")
+    # Told first: once deleted it has no id.
     _tell(entry, "removed", by=by, at=at)
     entry.delete()
 

@@ -60,6 +60,7 @@ def turns_of_relatives(signal: Signal) -> list[Turn]:
     wanted = Q()
     for run_id, seq in signal.linked_turns:
         wanted |= Q(run_id=run_id, seq=seq)
+    # An empty condition would match every turn there is.
     return list(Turn.objects.filter(wanted).order_by("id")) if wanted else []
 
 

@@ -75,9 +75,7 @@ def intervene(
         Forbidden: it would move the organisation's ceiling, and they own no project.
     """
     with _locked(run_id, tap, projects=projects, at=at) as (tx, scope):
-        run = tx.run(run_id)
-        if run.project_id not in projects:
-            raise NotFound("The run")
+        run = _own(tx, run_id, projects)
         _check_is_live(run)
         # Under the run's lock: of two equal taps at once, the second finds the first.
         known = Intervention.objects.filter(run=run, key=tap.key).first()

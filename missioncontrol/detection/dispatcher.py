@@ -77,6 +77,7 @@ class Waiter:
 
     def settle(self, control: ControlState | None) -> None:
         """Wake who waits, once."""
+        # A verdict and the end of its time may come together.
         if not self.future.done():
             self.future.set_result(control)
 
@@ -160,6 +161,7 @@ class Dispatcher:
         until = asyncio.get_running_loop().time() + timeout_s
         with self._watching(run_id) as woken:
             while True:
+                # Among those that are woken before it looks: a move in between is not missed.
                 control = await self.control_state(run_id)
                 waits = as_agent and control is not None and control.on_hold
                 if control is not None and waits and run_id not in self._noting:

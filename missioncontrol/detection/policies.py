@@ -74,6 +74,7 @@ def check_policy(asked: object, *, project: Project) -> PolicyCheck:
         problems=(),
         changes=changes(project.policy, mapping),
         policy=mapping,
+        # What was typed, where it was: it may have comments.
         text=text or write_toml(mapping),
         rules=rules(project.policy, mapping),
         line=line(project.policy, mapping),

@@ -197,6 +197,7 @@ def _readable(recorded: Recorded, project: Project, *, at: datetime) -> list[Gua
 def _run_of(project: Project, recorded: Recorded, turns: Sequence[GuardTurn]) -> Run:
     """Make the run: over, and of nobody who could be answered."""
     asked = next((turn.content for turn in turns if turn.role is Role.USER and turn.content), "")
+    # Where no goal is named, the first request stands in for it.
     goal = masked_text(recorded.goal, project.redaction) or asked or ""
     speaks = next((turn.agent for turn in turns if turn.agent), "")
     # A transcript is named after its session, which is a number.

@@ -70,6 +70,7 @@ def _replay(
     engine, assessment = start_engine(policy), None
     before = start = 0.0
     is_reset = run.meters.streak_obs >= turn.obs
+    # As they were observed: between a call and its outcome there may be others.
     for obs, one in sorted(seen, key=lambda pair: pair[0]):
         before = _evidence(engine)
         if not is_reset and obs > run.meters.streak_obs > 0:

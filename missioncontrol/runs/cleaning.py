@@ -43,6 +43,7 @@ def storable(value: Any) -> Any:
 
 def masked_text(text: str | None, own: Redaction = NOTHING) -> str | None:
     """Return a storable text without secrets, nor what a project's `own` rules match."""
+    # Secrets first: the project's rules leave alone what is masked already.
     return own.text(redact(storable_text(text))) if text else text
 
 
@@ -89,6 +90,7 @@ def storable_turn(turn: Turn, own: Redaction = NOTHING) -> Turn:
         "args": masked_json(turn.args, own),
         "files": tuple(masked_text(path, own) or "" for path in turn.files),
     }
+    # Its texts come from the agent as well.
     if turn.nature is not None:
         changes["nature"] = ToolNature.from_mapping(storable(asdict(turn.nature)))
     for name in SHORT_FIELDS:

@@ -94,6 +94,7 @@ def store(arrivals: Sequence[Arrival], *, at: datetime) -> list[Stored | Mission
         # Under the locks: a repeat finds what another request has stored a moment ago.
         known = _KNOWN.rows({arrival.run for arrival in arrivals}, keys)
         batch = _Batch(tx, {(turn.run_id, turn.key or ""): turn for turn in known})
+        # The first one in any case: people who tap on and on must not keep every turn out.
         outcomes = [batch.take(arrivals[0])]
         for arrival in arrivals[1:]:
             if journal.should_yield():

@@ -205,6 +205,7 @@ class RunTransaction:
         `live` adds fields to the frame that the run's own sockets receive, such as
         a whole turn; the journal keeps the event without them.
         """
+        # Under the run's lock: the chain has no gap, and no number twice.
         run.meters.event_seq += 1
         event = event_type(
             run=run.id,
@@ -380,6 +381,7 @@ def record_change(
 def _row_of(event: EventHead, *, previous: str) -> JournalRow:
     dumped = adapter_of(cast(Any, type(event))).dump_python(event, mode="json")
     kind = dumped.pop("type")
+    # Without the header, which is hashed from columns of its own (`rows.header`).
     payload = canonical({name: dumped[name] for name in dumped.keys() - HEAD_FIELDS})
     # With a salt, an erased payload cannot be guessed from the digest that stays.
     salt = secrets.token_hex(16)

@@ -81,6 +81,7 @@ def move_tree(members: Iterable[Run], child: Run, parent: Run, *, relation: str)
         run.root, run.lineage = parent.root, [*above, *run.lineage][:LONGEST_LINEAGE]
     child.root, child.lineage = parent.root, above
     child.parent, child.relation = parent, relation
+    # By hand: a run's description is not among the columns that its transaction writes.
     Run.objects.bulk_update([child, *members], ["parent", "relation", "root", "lineage"])
 
 

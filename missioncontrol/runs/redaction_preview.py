@@ -23,6 +23,7 @@ LOOKED_BACK = timedelta(days=30)
 MOST_RUNS = 500
 MOST_TURNS = 5_000
 LONGEST_TEXT = 20_000
+# The web process has agents to answer beside the person who types.
 LONGEST_S = 0.4
 SHOWN = 6
 EXAMPLES_OF_A_RULE = 2
@@ -81,6 +82,7 @@ def _turns(runs: list[UUID], *, since: datetime) -> Iterator[Turn]:
     for run in runs:
         found = Turn.objects.filter(run_id=run, ts__gt=since).only("run_id", "seq", "args", "files")
         newest = found.annotate(**beginnings).order_by("-seq")[: MOST_TURNS + 1]
+        # Few at a time: a turn may hold much, and the time may be over after the first.
         yield from newest.iterator(chunk_size=50)
 
 

@@ -50,6 +50,7 @@ def check_reach(run_id: UUID, key: KeyHolder) -> Run:
         NotFound: it is another key's, or there is none.
     """
     found = Run.objects.filter(pk=run_id, project_id=key.project)
+    # A recording is over: no agent reaches it.
     live = found.filter(imported=False).select_related("meters")
     run = live.only("meters__last_seq", "opened_by", "agent").first()
     if run is None or not key.reaches(opened_by=run.opened_by, agent=run.agent):
@@ -164,6 +165,7 @@ def _of_tree(member: UUID, projects: Collection[UUID]) -> Q:
 
 def list_telemetry(run: Run, *, limit: int, after: int | None = None) -> list[TelemetryRow]:
     """Return a page of what telemetry told of a run, in order of arrival."""
+    # By ids, which count up: clocks of several exporters give no order.
     found = TelemetryRecord.objects.filter(run=run, id__gt=after or 0).order_by("id")
     return [
         TelemetryRow(
