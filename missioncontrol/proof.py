@@ -355,7 +355,9 @@ class RunChain(Chain):
 
 def fault_at(link: Link, kind: str, **details: str) -> Fault:
     """Name a fault of a row."""
-    return Fault(kind=kind, project=link.project, run=link.run, seq=link.seq, row=link.id, **details)
+    return Fault(
+        kind=kind, project=link.project, run=link.run, seq=link.seq, row=link.id, **details
+    )
 
 
 def missing_runs(project: str, chain: ProjectChain, seen: Collection[str]) -> Iterator[Fault]:
@@ -560,9 +562,13 @@ def main(arguments: list[str] | None = None) -> int:
     lines = [fault.words for fault in verdict.faults]
     for name, chain in verdict.projects.items():
         signed = chain.anchors - chain.old_anchors
-        lines.append(f"project {name}: {signed} signed checkpoints, the last of {chain.anchored_at}")
+        lines.append(
+            f"project {name}: {signed} signed checkpoints, the last of {chain.anchored_at}"
+        )
         if chain.old_anchors:
-            lines.append(f"  {chain.old_anchors} older ones are signed as only the server can check")
+            lines.append(
+                f"  {chain.old_anchors} older ones are signed as only the server can check"
+            )
         if asked.key is None and signed:
             # Whoever rewrote the log could sign it anew, with a key of their own.
             key = ", ".join(chain.trusted or ())

@@ -28,7 +28,11 @@ def amend(
     key = signing.public_key_of(secret or settings.SECRET_KEY)
     fields = {"change": change, "reason": reason, "key": key, **what}
     # As the event's JSON will hold it, for that is what is verified.
-    plain = {name: str(value) if isinstance(value, UUID) else value for name, value in fields.items()}
+    plain = {
+        name: str(value) if isinstance(value, UUID) else value for name, value in fields.items()
+    }
     statement = amendment_statement(str(project_id), at.isoformat(), by, plain)
     signature = signing.sign(statement, secret=secret)
-    journal.record_for_project(project_id, AuditAmended, by=by, at=at, signature=signature, **fields)
+    journal.record_for_project(
+        project_id, AuditAmended, by=by, at=at, signature=signature, **fields
+    )

@@ -21,7 +21,7 @@ from django.db.models import QuerySet
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.audit import heads, signing
-from missioncontrol.costs.ledger import HIGHEST_SUM, JUDGE, MICRO
+from missioncontrol.costs.ledger import HIGHEST_SUM, JUDGE
 from missioncontrol.proof import (
     MONEY,
     TURN_SIGNS,
@@ -36,7 +36,7 @@ from missioncontrol.proof import (
 )
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, Run, RunMeters, Turn
-from missioncontrol.runs.rows import USAGE_COLUMNS, usage_of
+from missioncontrol.runs.rows import MICRO, USAGE_COLUMNS, usage_of
 
 M = TypeVar("M", bound=models.Model)
 

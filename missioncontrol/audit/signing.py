@@ -63,7 +63,9 @@ def is_signed_as_before(project_id: str, checkpoint: dict[str, Any]) -> bool:
     heads = canonical([project_id, checkpoint["heads"]])
     secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     signers = [Signer(key=secret, salt="audit.anchor") for secret in secrets]
-    return any(constant_time_compare(checkpoint["signature"], one.signature(heads)) for one in signers)
+    return any(
+        constant_time_compare(checkpoint["signature"], one.signature(heads)) for one in signers
+    )
 
 
 @cache

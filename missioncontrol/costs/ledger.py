@@ -18,7 +18,7 @@ from missioncontrol.costs.prices import own_price
 from missioncontrol.costs.spending import Use
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import ModelCall, Run, Turn
-from missioncontrol.runs.rows import BURN_MINUTES, USAGE_COLUMNS
+from missioncontrol.runs.rows import BURN_MINUTES, MICRO, USAGE_COLUMNS
 from missioncontrol.wire.events import CostAttributed
 
 Pricer = Literal["agent", "price list", "project"]
@@ -29,8 +29,6 @@ events; one of them is counted, never two, for both tell of the same calls."""
 JUDGE = "judge"
 HIGHEST_SUM = Decimal(9999999999)
 """What the column holds; nobody reaches it honestly."""
-MICRO = Decimal("0.000001")
-"""Of a dollar, as the columns have them: what is added can be taken back exactly."""
 UNSPENT = Decimal(0).quantize(MICRO)
 
 

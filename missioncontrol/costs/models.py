@@ -35,6 +35,8 @@ class Spend(models.Model):
         indexes = [
             models.Index(
                 # One row a project and day: they are added up by day, over all projects.
-                fields=["name"], condition=Q(scope="organisation"), name="spend_of_organisation"
+                fields=["name"],
+                condition=Q(scope="organisation"),
+                name="spend_of_organisation",
             )
         ]

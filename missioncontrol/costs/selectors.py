@@ -15,8 +15,7 @@ from guard.turn import Usage
 from missioncontrol.accounts.models import Project
 from missioncontrol.costs.spending import zone_of
 from missioncontrol.runs.models import ModelCall, Run
-from missioncontrol.runs.rows import USAGE_COLUMNS
-from missioncontrol.runs.selectors import dollars
+from missioncontrol.runs.rows import USAGE_COLUMNS, dollars
 from missioncontrol.wire.costs import CostRow
 
 

@@ -37,7 +37,9 @@ def count_calls(calls_of: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int
     with journal.writing(calls_of, at=at) as tx:
         spending = Spending((), at=at)
         new = [
-            row for run in tx.runs.values() for row in _enter_new(tx, run, calls_of[run.id], spending)
+            row
+            for run in tx.runs.values()
+            for row in _enter_new(tx, run, calls_of[run.id], spending)
         ]
         ModelCall.objects.bulk_create(new)
         tx.write_last(spending.write)

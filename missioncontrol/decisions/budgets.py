@@ -299,7 +299,11 @@ def _is_still_reached(
     run: Run, decision: Decision, spending: Spending, ancestors: Ancestors, *, at: datetime
 ) -> bool:
     evidence = decision.evidence
-    scope, whose, unit = evidence.get("scope") or "run", evidence.get("whose") or "", evidence["unit"]
+    scope, whose, unit = (
+        evidence.get("scope") or "run",
+        evidence.get("whose") or "",
+        evidence["unit"],
+    )
     if scope == TREE:
         owner = ancestors.named(UUID(whose))
         budget = ceilings_over_tree(owner) if owner else None

@@ -94,7 +94,12 @@ def _take(tx: RunTransaction, run: Run, choice: LateChoice, *, body: str) -> Int
         if choice.action == "allowlist":
             shown, own = card.evidence.get("calls") or (), run.project.redaction
             # Only calls that the card shows: an agent may not allow others by this way.
-            stored = [call for call_text in choice.calls for call in _stored(call_text, own) if call in shown]
+            stored = [
+                call
+                for call_text in choice.calls
+                for call in _stored(call_text, own)
+                if call in shown
+            ]
             allowlist.allow_in_run(tx, run, dict.fromkeys(stored), reason=choice.reason, by=by)
         if choice.action == "inject":
             # The correction stood in for this call at the terminal: it did not run.

@@ -77,7 +77,9 @@ def lose_silent(*, at: datetime) -> None:
     )
     # Who waits for a person, or is parked until one answers, is silent by right.
     awaited = Q(hold__waiting_at__gte=at - STILL_WAITING) | Q(status=Status.HOLDING, parked=True)
-    for run_id in ids_of(Q(status__in=EXPECTED, meters__expected_by__isnull=True) & quiet & ~awaited):
+    for run_id in ids_of(
+        Q(status__in=EXPECTED, meters__expected_by__isnull=True) & quiet & ~awaited
+    ):
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
             spoke_at = run.meters.last_turn_at or run.started_at

@@ -61,7 +61,7 @@ def control_state_of(run: Run) -> ControlState:
 def control_state_from(values: dict[str, Any]) -> ControlState:
     """Return a run's control state, from column values or from a message."""
     # As text, so that a control state can travel by message.
-    plain = {
+    plain: dict[str, Any] = {
         name: str(value) if isinstance(value, AS_TEXT) else value for name, value in values.items()
     }
     return ControlState(**plain)

@@ -101,7 +101,9 @@ class Recording(models.Model):
         constraints = [
             models.UniqueConstraint(
                 # Erased ones have no hash left: any number of them may stand in a project.
-                fields=["project", "sha256"], condition=~Q(sha256=""), name="one_recording_a_file"
+                fields=["project", "sha256"],
+                condition=~Q(sha256=""),
+                name="one_recording_a_file",
             )
         ]
 

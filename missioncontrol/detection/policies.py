@@ -228,7 +228,9 @@ def _toml_blocks(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
     values = {name: table[name] for name in table if name not in tables}
     lines = [
         # JSON's strings, numbers, booleans and lists of them are TOML as they stand.
-        f"{_toml_key(name)} = {json.dumps(one)}" for name, one in values.items() if one is not None
+        f"{_toml_key(name)} = {json.dumps(one)}"
+        for name, one in values.items()
+        if one is not None
     ]
     # Values before tables: below a table's header they would belong to it.
     yield "\n".join([f"[{path}]", *lines] if path and lines else lines)

@@ -107,7 +107,9 @@ def _parts(
     if start != before:
         yield _part("reset", stuck_score(before), reached)
     if weight.brings and start:
-        yield _part(cast(PartKind, weight.brings), reached, reached := stuck_score(start * weight.keep))
+        yield _part(
+            cast(PartKind, weight.brings), reached, reached := stuck_score(start * weight.keep)
+        )
     if weight.repeats and place is not None:
         step, before_it = history.steps[place], history.steps[:place]
         # The turns that asked for the same; else the one most alike.

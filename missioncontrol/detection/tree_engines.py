@@ -279,9 +279,7 @@ def _show(tree: TreeEngine, row: TurnModel, turn: Turn) -> Signal | None:
         cost_usd=None,
     )
     found = (
-        _in_own_words(tree, signal, row.run_id)
-        for signal in _observe(tree, seen)
-        if signal.trips
+        _in_own_words(tree, signal, row.run_id) for signal in _observe(tree, seen) if signal.trips
     )
     return next(filter(None, found), None)
 

@@ -158,7 +158,9 @@ def enter_by_identity(known: Known, *, at: datetime) -> User:
             members.create(project=project, user=identity.user, role=rule.role, joined_at=at)
             sessions.rekey_soon(identity.user, at=at)
             name = people.name_of(identity.user)
-            journal.record_access(project.id, f"joined as {rule.role} by {_described(rule)}", by=name, at=at)
+            journal.record_access(
+                project.id, f"joined as {rule.role} by {_described(rule)}", by=name, at=at
+            )
     return identity.user
 
 
@@ -219,7 +221,9 @@ def add_rule(
             created_at=at,
             created_by=people.name_of(owner),
         )
-        journal.record_access(project_id, f"lets in {_described(rule)}", by=people.name_of(owner), at=at)
+        journal.record_access(
+            project_id, f"lets in {_described(rule)}", by=people.name_of(owner), at=at
+        )
     return rule
 
 

@@ -46,14 +46,18 @@ class News:
         events_of: dict[str, Iterable[EventHead]] = {
             broadcast.board_group(project): events for project, events in self.of_projects.items()
         }
-        events_of |= {broadcast.run_group(run_id): events for run_id, events in self.of_runs.items()}
+        events_of |= {
+            broadcast.run_group(run_id): events for run_id, events in self.of_runs.items()
+        }
         frames: dict[str, broadcast.Frame] = defaultdict(broadcast.new_frame)
         for group in events_of.keys() & set(listened):
             frames[group]["events"] = [
                 adapter_of(cast(Any, type(event))).dump_json(event).decode()
                 for event in events_of[group]
             ]
-            frames[group]["at_once"] = not all(isinstance(one, OF_TURNS) for one in events_of[group])
+            frames[group]["at_once"] = not all(
+                isinstance(one, OF_TURNS) for one in events_of[group]
+            )
         for run, before in self.metered:
             groups = {broadcast.board_group(run.project_id), broadcast.run_group(run.id)}
             if groups := groups.intersection(listened):

@@ -77,7 +77,9 @@ class Run(models.Model):
         constraints = [
             models.UniqueConstraint(
                 # An agent that reconnects names its run by key: two openings must find one run.
-                fields=["project", "key"], condition=Q(key__isnull=False), name="one_run_a_key"
+                fields=["project", "key"],
+                condition=Q(key__isnull=False),
+                name="one_run_a_key",
             )
         ]
         indexes = [
@@ -263,7 +265,9 @@ class Turn(models.Model):
             models.UniqueConstraint(fields=["run", "seq"], name="turn_seq"),
             models.UniqueConstraint(
                 # A completion finds its proposal, and a repeat its first, by this key.
-                fields=["run", "key"], condition=Q(key__isnull=False), name="turn_key"
+                fields=["run", "key"],
+                condition=Q(key__isnull=False),
+                name="turn_key",
             ),
         ]
         # Detection reads what lies above a run's watermark.
@@ -348,7 +352,9 @@ class JournalRow(models.Model):
             models.UniqueConstraint(
                 # Two chains share the table: a run's, and the project's own, whose rows have no
                 # run.
-                fields=["run", "seq"], condition=Q(run__isnull=False), name="journal_run_seq"
+                fields=["run", "seq"],
+                condition=Q(run__isnull=False),
+                name="journal_run_seq",
             ),
             models.UniqueConstraint(
                 fields=["project", "seq"], condition=Q(run__isnull=True), name="journal_project_seq"

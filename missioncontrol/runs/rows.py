@@ -25,6 +25,8 @@ from missioncontrol.wire.runs import Meters, Presence, RunRow, RunStatus, TapePo
 from missioncontrol.wire.turns import TurnRow
 
 BURN_MINUTES = 5
+MICRO = Decimal("0.000001")
+"""Of a dollar, as the columns have them: what is added can be taken back exactly."""
 USAGE_COLUMNS = {
     "input": "input_tokens",
     "cache_read": "cache_read_tokens",
@@ -100,6 +102,11 @@ def burn_of(run: Run, at: datetime) -> Decimal:
     # A run younger than that is not measured by minutes in which it did not exist.
     age = max(1, min(BURN_MINUTES, this_minute - int(run.started_at.timestamp()) // 60 + 1))
     return (Decimal(spent) * 60 / age).quantize(Decimal("0.01"))
+
+
+def dollars(amount: Decimal | None) -> Decimal:
+    """Round a sum to what the columns hold: SQLite adds in binary fractions."""
+    return Decimal(amount or 0).quantize(MICRO).normalize() + Decimal(0)
 
 
 def tape_of(points: list[Any]) -> tuple[TapePoint, ...]:
@@ -249,7 +256,12 @@ def unfold(turn: Turn) -> Iterator[tuple[int, GuardTurn]]:
             replace(
                 # The proposal came before its outcome, and without what only the outcome could
                 # tell.
-                whole, phase=Phase.PROPOSED, result=None, error=None, usage=None, cost_usd=None
+                whole,
+                phase=Phase.PROPOSED,
+                result=None,
+                error=None,
+                usage=None,
+                cost_usd=None,
             ),
         )
     yield turn.obs, whole

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
-from decimal import Decimal
 from uuid import UUID
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
@@ -23,7 +22,6 @@ from missioncontrol.wire.turns import TelemetryRow
 TREE_SHOWN = 200
 SUMMED = ("cost_usd", "judge_cost_usd", "unpriced_calls", "done_turns", "tool_calls")
 JUST_ENDED = timedelta(hours=1)
-PLACES = Decimal("0.000001")
 
 
 def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
@@ -146,15 +144,10 @@ def show_tree(run: Run, *, at: datetime) -> TreeRow:
         count=sums["runs"],
         turns=sums["done_turns"],
         calls=sums["tool_calls"],
-        cost_usd=dollars(sums["cost_usd"]),
-        judge_cost_usd=dollars(sums["judge_cost_usd"]),
+        cost_usd=rows.dollars(sums["cost_usd"]),
+        judge_cost_usd=rows.dollars(sums["judge_cost_usd"]),
         unpriced_calls=sums["unpriced_calls"],
     )
-
-
-def dollars(amount: Decimal | None) -> Decimal:
-    """Round a sum to what the columns hold: SQLite adds in binary fractions."""
-    return Decimal(amount or 0).quantize(PLACES).normalize() + Decimal(0)
 
 
 def _of_tree(member: UUID, projects: Collection[UUID]) -> Q:

@@ -39,7 +39,6 @@ from missioncontrol.errors import NotFound
 from missioncontrol.runs import rows
 from missioncontrol.runs.brief import LONGEST_TEXT
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.runs.selectors import dollars
 from missioncontrol.wire.turns import (
     FoundTurns,
     HandOffRow,
@@ -250,7 +249,7 @@ def show_series(
             changed=bool(one["moved"]),
             signals=one["signals"],
             failures=one["failures"],
-            cost_usd=dollars(one["cost"]),
+            cost_usd=rows.dollars(one["cost"]),
             fresh=one["most_fresh"],
             cached=one["most_cached"],
             output=one["most_output"],
@@ -264,7 +263,7 @@ def show_series(
         to_seq=last,
         turns=run.meters.last_seq + 1,
         turns_a_point=per,
-        cost_before_usd=dollars(cost_before),
+        cost_before_usd=rows.dollars(cost_before),
         points=tuple(found),
     )
 

@@ -215,7 +215,9 @@ def check_broker(url: str) -> None:
     try:
         client = redis.Redis.from_url(
             # Celery's name for a socket, which redis-py does not know.
-            url.replace("redis+socket://", "unix://"), socket_timeout=3, socket_connect_timeout=3
+            url.replace("redis+socket://", "unix://"),
+            socket_timeout=3,
+            socket_connect_timeout=3,
         )
         client.ping()
         client.close()

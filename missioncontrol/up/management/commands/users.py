@@ -32,7 +32,9 @@ class Command(BaseCommand):
             ("activate", ""),
         ):
             actions.add_parser(action, help=what).add_argument("person", help="a name")
-        erase = actions.add_parser("erase", help="their account and what the audit log says of them")
+        erase = actions.add_parser(
+            "erase", help="their account and what the audit log says of them"
+        )
         erase.add_argument("person", help="a name")
         erase.add_argument("--by", required=True, help="who allows it")
         erase.add_argument("--reason", required=True, help="why; it stands in the audit log")
