@@ -132,11 +132,11 @@ async def _tell_screens(broker: Redis, news: Sequence[tuple[Collection[str], Bui
     listeners = await broker.pubsub_numsub(*named)
     listened = {group for group, (_, count) in zip(named, listeners, strict=True) if count}
     for groups, build in news:
-        if heard := listened.intersection(groups):
+        if wanted := listened.intersection(groups):
             try:
-                frames = build(heard)
+                frames = build(wanted)
             except Exception:  # one that cannot be made keeps no other from its screens
-                logger.exception("a frame could not be made for %s", sorted(heard))
+                logger.exception("a frame could not be made for %s", sorted(wanted))
                 continue
             for group, frame in frames.items():
                 await broker.publish(group, json.dumps(frame))
@@ -178,6 +178,7 @@ def wake(run_ids: Collection[UUID]) -> None:
     """Wake the requests that wait for these runs, in every web process; in this one at once."""
     for waker in list(_wakers):
         try:
+            # Its loop was closed meanwhile, and says so by raising.
             waker(run_ids)
         except RuntimeError:
             _wakers.remove(waker)

@@ -42,10 +42,12 @@ def writer(field: Any, database: Any) -> Convert | None:
     if kind in PLAIN_TYPES:
         return None
     if database.vendor == "sqlite":
+        # With an encoder of its own, Django knows how to write it.
         is_plain_json = isinstance(target, JSONField) and target.encoder is None
         known = _write_json if is_plain_json else _SQLITE_WRITERS.get(kind)
         if known is not None:
             return known
+    # PostgreSQL's driver takes both as they are.
     elif kind in {"DateTimeField", "UUIDField"}:
         return None
     return lambda value: field.get_db_prep_save(value, database)

@@ -70,6 +70,7 @@ class CompiledQuery(Generic[M]):
         """Read the rows; none where a list is empty."""
         if not all(lists):
             return []
+        # A statement of thousands of places would be kept for a list that comes once.
         if any(len(values) > LONGEST for values in lists):
             return list(self._build(*lists))
         # The last value repeated up to a power of two: few statements serve all lengths.
@@ -77,6 +78,7 @@ class CompiledQuery(Generic[M]):
         for values in lists:
             known = list(values)
             given.append(known + known[-1:] * ((1 << (len(known) - 1).bit_length()) - len(known)))
+        # By type too: ids and texts become different parameters.
         shape = tuple((type(values[0]), len(values)) for values in given)
         if shape not in self._statements:
             self._statements[shape] = self._compile(shape)
@@ -143,13 +145,14 @@ def _row(statement: _Statement, read: list[Any], database: Any) -> Any:
     for place, converters, column in statement.converters:
         for convert in converters:
             read[place] = convert(read[place], column, database)
+    # Zipped with its own columns only: what is selected with it comes behind them.
     made = _made(statement.model, statement.columns, read)
     for one in statement.related:
         own = read[one.first : one.first + len(one.columns)]
         one.attach(made, _made(one.model, one.columns, own))
     if statement.annotated:
-        told = read[-len(statement.annotated) :]
-        made.__dict__.update(zip(statement.annotated, told, strict=True))
+        values = read[-len(statement.annotated) :]
+        made.__dict__.update(zip(statement.annotated, values, strict=True))
     return made
 
 

@@ -93,6 +93,7 @@ def words(name: str) -> list[str]:
 def choices(name: str, offered: Collection[str]) -> frozenset[str]:
     """Read a comma-separated list of words; one that is not offered is refused."""
     chosen = frozenset(words(name))
+    # The first one is enough: it is named, and the start ends.
     for word in sorted(chosen - set(offered)):
         raise SettingInvalid(name, word, f"any of {', '.join(offered)}")
     return chosen
@@ -125,13 +126,13 @@ def kept_lines(path: Path) -> list[str]:
 
 def counts(name: str, defaults: Mapping[str, int]) -> dict[str, int]:
     """Read `word=number,…`, laid over the defaults; a word they do not have is refused."""
-    told = dict(defaults)
+    values = dict(defaults)
     for part in words(name):
         word, _, value = part.partition("=")
         if word not in defaults or not value.isdecimal():
             raise SettingInvalid(name, part, f"one of {', '.join(defaults)}, =, a whole number")
-        told[word] = int(value)
-    return told
+        values[word] = int(value)
+    return values
 
 
 def networks(name: str) -> list[IPv4Network | IPv6Network]:
@@ -160,11 +161,13 @@ def database(name: str, *, sqlite: Path, pooled: bool, durable: bool) -> dict[st
         return sqlite_database(Path(unquote(url.path)), durable=durable)
     if url.scheme not in {"postgres", "postgresql"}:
         raise SettingInvalid(name, url.scheme, "postgres://… or sqlite:///…")
+    # What libpq knows, such as `sslmode`, is handed on to it.
     options: dict[str, Any] = dict(parse_qsl(url.query))
     if pooled:
         options["pool"] = {"min_size": 2, "max_size": 24}
     return {
         "ENGINE": "django.db.backends.postgresql",
+        # Quoted in the address, where `/`, `@` and `:` mean something else.
         "NAME": unquote(url.path.lstrip("/")),
         "USER": unquote(url.username or ""),
         "PASSWORD": unquote(url.password or ""),

@@ -35,8 +35,8 @@ class PhoneStatus:
 
 def demo_asked(data: Path) -> DemoAsked | None:
     """Return the demo that is to run; None: none is."""
-    told = _read(data, "demo.json")
-    return DemoAsked(owner=told["owner"], keys=told["keys"]) if told else None
+    kept = _read(data, "demo.json")
+    return DemoAsked(owner=kept["owner"], keys=kept["keys"]) if kept else None
 
 
 def ask_for_demo(data: Path, asked: DemoAsked | None) -> None:
@@ -58,8 +58,8 @@ def ask_for_phone(data: Path, *, on: bool) -> None:
 
 def phone_status(data: Path) -> PhoneStatus:
     """Return what `up` noted last."""
-    told = _read(data, "phone-status.json") or {}
-    return PhoneStatus(url=told.get("url", ""), problem=told.get("problem", ""))
+    kept = _read(data, "phone-status.json") or {}
+    return PhoneStatus(url=kept.get("url", ""), problem=kept.get("problem", ""))
 
 
 def note_phone(data: Path, status: PhoneStatus) -> None:
@@ -70,17 +70,18 @@ def note_phone(data: Path, status: PhoneStatus) -> None:
 def _read(data: Path, name: str) -> dict[str, Any] | None:
     """Return what a file says; None: there is none, or nobody can read it."""
     try:
-        told = json.loads((data / FOLDER / name).read_text())
+        kept = json.loads((data / FOLDER / name).read_text())
     except (OSError, ValueError):
         return None
-    return told if isinstance(told, dict) else None
+    return kept if isinstance(kept, dict) else None
 
 
-def _write(data: Path, name: str, told: dict[str, Any] | None) -> None:
+def _write(data: Path, name: str, content: dict[str, Any] | None) -> None:
     file = data / FOLDER / name
-    if told is None:
+    if content is None:
+        # No file is what `up` reads as not asked for.
         file.unlink(missing_ok=True)
         return
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # For its owner alone: it holds agent keys.
-    write_private(file, json.dumps(told).encode())
+    write_private(file, json.dumps(content).encode())

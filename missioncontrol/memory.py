@@ -16,8 +16,8 @@ def of_machine() -> int:
     """Return what the machine has, or its container may have if that is less."""
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     # Without a limit it says `max`, or a number larger than any machine has.
-    told = [limit.read_text().strip() for limit in _LIMITS if limit.is_file()]
-    return min([whole, *(int(limit) for limit in told if limit.isdecimal())])
+    limits = [limit.read_text().strip() for limit in _LIMITS if limit.is_file()]
+    return min([whole, *(int(limit) for limit in limits if limit.isdecimal())])
 
 
 def of_process() -> int:

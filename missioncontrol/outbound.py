@@ -220,9 +220,9 @@ def _listen() -> None:
     sys.addaudithook(_hear)
 
 
-def _hear(event: str, said: tuple[object, ...]) -> None:
+def _hear(event: str, details: tuple[object, ...]) -> None:
     if event == "socket.connect" and (watch := _watch.get()) is not None:
-        watch.check(said[1])
+        watch.check(details[1])
 
 
 def _addresses_of(named: Collection[str]) -> Iterator[tuple[str, int | None]]:

@@ -79,10 +79,10 @@ class Fault:
     def words(self) -> str:
         """Say it in a sentence."""
         where = f"run {self.run}" if self.run else f"project {self.project}"
-        said = FAULTS[self.kind].format(
+        sentence = FAULTS[self.kind].format(
             seq=self.seq, what=self.what, found=self.found, expected=self.expected
         )
-        return f"{where}: {said}"
+        return f"{where}: {sentence}"
 
 
 class Link(NamedTuple):
@@ -123,9 +123,9 @@ def payload_digest(payload: str, salt: str) -> str:
     return sha256(salt + payload)
 
 
-def turn_digest(said: Mapping[str, Any]) -> str:
+def turn_digest(fields: Mapping[str, Any]) -> str:
     """Hash what a turn says, as its event names it."""
-    return payload_digest(canonical(said), "")
+    return payload_digest(canonical(fields), "")
 
 
 def row_hash(header: Mapping[str, Any], *, previous: str, digest: str) -> str:
@@ -133,18 +133,18 @@ def row_hash(header: Mapping[str, Any], *, previous: str, digest: str) -> str:
     return sha256(canonical({**header, "digest": digest, "previous": previous}))
 
 
-def anchor_statement(project: str, at: str, said: Mapping[str, Any]) -> str:
+def anchor_statement(project: str, at: str, fields: Mapping[str, Any]) -> str:
     """Return what a checkpoint's signature covers: runs' heads, the chain before it, its number."""
     place = {"type": ANCHORED, "project": project, "at": at}
-    return canonical({**place, **{name: said[name] for name in ANCHOR_SIGNS}})
+    return canonical({**place, **{name: fields[name] for name in ANCHOR_SIGNS}})
 
 
-def amendment_statement(project: str, at: str, by: str, said: Mapping[str, Any]) -> str:
+def amendment_statement(project: str, at: str, by: str, fields: Mapping[str, Any]) -> str:
     """Return what the signature of an erasure or a restoration covers: all that is known."""
     place = {"type": AMENDED, "project": project, "at": at, "by": by}
     # All that is known, not a list of names: a later
     # version's field is covered by its signature too.
-    known = {k: v for k, v in said.items() if k != "signature" and v is not None}
+    known = {k: v for k, v in fields.items() if k != "signature" and v is not None}
     return canonical({**place, **known})
 
 
@@ -265,59 +265,59 @@ class ProjectChain(Chain):
         self.anchors += 1
         if link.payload is None:
             return
-        said = json.loads(link.payload)
-        if said.get("key") is None:
+        payload = json.loads(link.payload)
+        if payload.get("key") is None:
             self.old_anchors += 1
             # From before there were keys: once one was signed by a key, none may follow.
-            if self.marked_at is not None or (self.old_rule and not self.old_rule(said)):
+            if self.marked_at is not None or (self.old_rule and not self.old_rule(payload)):
                 yield fault_at(link, "unsigned")
             else:
-                self._remember(link, said)
+                self._remember(link, payload)
             return
         self.marked_at = self.marked_at or link.at
-        if not self._is_signed(anchor_statement(link.project, link.at, said), said):
+        if not self._is_signed(anchor_statement(link.project, link.at, payload), payload):
             yield fault_at(link, "unsigned")
             return
-        told = (said["head_seq"], said["head"], said["predecessor"])
-        if said["number"] != self.anchors:
-            self.anchors = int(said["number"])
+        place = (payload["head_seq"], payload["head"], payload["predecessor"])
+        if payload["number"] != self.anchors:
+            self.anchors = int(payload["number"])
             yield fault_at(link, "dropped")
-        elif told != (link.seq - 1, before, predecessor) and not self._is_rewritten:
+        elif place != (link.seq - 1, before, predecessor) and not self._is_rewritten:
             self._is_rewritten = True  # every later one says the same
             yield fault_at(link, "rewritten")
-        self._remember(link, said)
+        self._remember(link, payload)
 
-    def _remember(self, link: Link, said: Mapping[str, Any]) -> None:
+    def _remember(self, link: Link, payload: Mapping[str, Any]) -> None:
         self.anchored_at = link.at
-        for run, (seq, hash_) in said["heads"].items():
+        for run, (seq, hash_) in payload["heads"].items():
             self.heads[run] = Head(seq, hash_, link.id)
 
-    def _take_amendment(self, link: Link, said: Mapping[str, Any]) -> Iterator[Fault]:
-        statement = amendment_statement(link.project, link.at, link.by, said)
-        if not self._is_signed(statement, said):
+    def _take_amendment(self, link: Link, payload: Mapping[str, Any]) -> Iterator[Fault]:
+        statement = amendment_statement(link.project, link.at, link.by, payload)
+        if not self._is_signed(statement, payload):
             yield fault_at(link, "erasure")
-        elif said["change"] == "erased":
-            before = self.erased.get(said["of_run"], Erased())
-            now = Erased(said["through_seq"], said["turns_through"])
-            self.erased[said["of_run"]] = Erased(*map(max, before, now))
-        elif said["change"] == "person_erased":
-            for seq in said["rows"]:
+        elif payload["change"] == "erased":
+            before = self.erased.get(payload["of_run"], Erased())
+            now = Erased(payload["through_seq"], payload["turns_through"])
+            self.erased[payload["of_run"]] = Erased(*map(max, before, now))
+        elif payload["change"] == "person_erased":
+            for seq in payload["rows"]:
                 self._blank.pop(seq, None)
-        elif said["change"] == "rotated":
+        elif payload["change"] == "rotated":
             # Take leave of a key: from here on its successor signs, and it may not.
-            self.retired.add(said["key"])
+            self.retired.add(payload["key"])
             if self._adopts:
-                self.trusted = {*(self.trusted or ()), said["successor"]}
-        elif said["change"] == "imported" and said.get("former"):
-            self.retired.add(said["former"])
+                self.trusted = {*(self.trusted or ()), payload["successor"]}
+        elif payload["change"] == "imported" and payload.get("former"):
+            self.retired.add(payload["former"])
 
-    def _is_signed(self, statement: str, said: Mapping[str, Any]) -> bool:
+    def _is_signed(self, statement: str, payload: Mapping[str, Any]) -> bool:
         # Without a key named, whichever signs first is held to: it is shown to be compared.
         if self.trusted is None:
-            self.trusted = {said["key"]}
-        if said["key"] not in self.trusted or said["key"] in self.retired:
+            self.trusted = {payload["key"]}
+        if payload["key"] not in self.trusted or payload["key"] in self.retired:
             return False
-        return is_signed(statement, said["signature"], said["key"])
+        return is_signed(statement, payload["signature"], payload["key"])
 
 
 class RunChain(Chain):
@@ -353,9 +353,11 @@ class RunChain(Chain):
             yield Fault(kind="cut", project=project, run=run, seq=self.length - 1, row=row)
 
 
-def fault_at(link: Link, kind: str, **said: str) -> Fault:
+def fault_at(link: Link, kind: str, **details: str) -> Fault:
     """Name a fault of a row."""
-    return Fault(kind=kind, project=link.project, run=link.run, seq=link.seq, row=link.id, **said)
+    return Fault(
+        kind=kind, project=link.project, run=link.run, seq=link.seq, row=link.id, **details
+    )
 
 
 def missing_runs(project: str, chain: ProjectChain, seen: Collection[str]) -> Iterator[Fault]:
@@ -438,12 +440,13 @@ class Witness:
         return seq if isinstance(seq, int) else -1
 
     def _is_ours(self, line: Mapping[str, Any]) -> bool:
-        said = {name: value for name, value in line.items() if name != "line"}
-        key = str(said.get("key"))
+        signed = {name: value for name, value in line.items() if name != "line"}
+        # A line may hold anything: it is a file that somebody could have written.
+        key = str(signed.get("key"))
         if self._trusted is not None and key not in self._trusted:
             return False
-        is_here = said.get("project") == self._project
-        return is_here and is_signed(head_statement(said), str(said.get("signature")), key)
+        is_here = signed.get("project") == self._project
+        return is_here and is_signed(head_statement(signed), str(signed.get("signature")), key)
 
     def _unsigned(self, line: Mapping[str, Any]) -> Fault:
         return Fault(kind="heads_file", project=self._project, what=str(line["line"]))
@@ -523,6 +526,7 @@ def _in_order(links: Iterable[Link]) -> Iterator[Link]:
     early: dict[tuple[str, str | None], dict[int, Link]] = defaultdict(dict)
     for link in links:
         chain = (link.project, link.run)
+        # Kept until its turn: only rows that came too soon are in memory.
         early[chain][link.seq] = link
         while due[chain] in early[chain]:
             yield early[chain].pop(due[chain])
@@ -555,18 +559,22 @@ def main(arguments: list[str] | None = None) -> int:
     except (OSError, ValueError, KeyError, TypeError) as error:
         sys.stderr.write(f"{asked.export} cannot be read: {type(error).__name__}: {error}\n")
         return 2
-    said = [fault.words for fault in verdict.faults]
+    lines = [fault.words for fault in verdict.faults]
     for name, chain in verdict.projects.items():
         signed = chain.anchors - chain.old_anchors
-        said.append(f"project {name}: {signed} signed checkpoints, the last of {chain.anchored_at}")
+        lines.append(
+            f"project {name}: {signed} signed checkpoints, the last of {chain.anchored_at}"
+        )
         if chain.old_anchors:
-            said.append(f"  {chain.old_anchors} older ones are signed as only the server can check")
+            lines.append(
+                f"  {chain.old_anchors} older ones are signed as only the server can check"
+            )
         if asked.key is None and signed:
             # Whoever rewrote the log could sign it anew, with a key of their own.
             key = ", ".join(chain.trusted or ())
-            said.append(f"  signed with {key}: compare it with your server's key")
-    said.append(f"{verdict.rows} rows: {'they do not hold' if verdict.faults else 'they hold'}")
-    sys.stdout.write("".join(f"{line}\n" for line in said))
+            lines.append(f"  signed with {key}: compare it with your server's key")
+    lines.append(f"{verdict.rows} rows: {'they do not hold' if verdict.faults else 'they hold'}")
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 1 if verdict.faults else 0
 
 

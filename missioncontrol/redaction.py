@@ -59,6 +59,7 @@ class Redaction:
             if not match.lastgroup:
                 mask = match[0]
             elif self.salt:
+                # With the project's salt: equal words of two projects leave different marks.
                 known = fingerprint(f"redaction {self.salt} {match[0].casefold()}")
                 mask = f"{MASK[:-1]} {known[:6].translate(_LETTERS)}]"
             parts += text[done : match.start()], mask
@@ -82,6 +83,7 @@ class Redaction:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, int | float):
+            # As it would be read: a customer's number is masked with or without quotes.
             written = str(value)
             masked = self.text(written)
             return value if masked == written else masked
@@ -102,6 +104,7 @@ def _pattern(rules: tuple[str, ...]) -> re.Pattern[str]:
         for at, rule in enumerate(rules)
         for n, form in enumerate(sorted({unicodedata.normalize(f, rule) for f in ("NFC", "NFD")}))
     ]
+    # A rule that begins in a word must not begin within another one.
     whole_words = [one for one in named if _is_of_a_word(one[0][0])]
     others = [one for one in named if not _is_of_a_word(one[0][0])]
     parts = [_MARKED]

@@ -29,6 +29,7 @@ def unseal(sealed: str) -> str:
     Raises:
         Unreadable: with an unknown key, or it was tampered with.
     """
+    # Today's first, then the former ones: after a change of secret, until all is resealed.
     boxes = [_box(secret) for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
     try:
         return MultiFernet(boxes).decrypt(sealed.encode()).decode()

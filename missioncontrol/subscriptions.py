@@ -47,7 +47,7 @@ class Subscriber:
         self._known: set[str] = set()
         self._pubsub: PubSub | None = None
         self._lock: asyncio.Lock
-        self._hearing: asyncio.Task[None] | None = None
+        self._listening: asyncio.Task[None] | None = None
 
     async def add(self, channel: str, listener: Listener, lost: Lost | None = None) -> None:
         """Listen to a channel; on return the broker has confirmed it: nothing is missed.
@@ -55,10 +55,10 @@ class Subscriber:
         `lost` is called when the connection was lost: messages may be missed from then on.
         """
         # Also where the last listener just left: that task is ending.
-        if self._hearing is None or self._hearing.done() or self._hearing.cancelling():
+        if self._listening is None or self._listening.done() or self._listening.cancelling():
             self._subscriptions = {}
             self._lock = asyncio.Lock()
-            self._hearing = asyncio.create_task(self._hear())
+            self._listening = asyncio.create_task(self._listen())
         subscription = self._subscriptions.setdefault(channel, _Subscription())
         subscription.listeners[listener] = lost
         await self._subscribe()
@@ -70,12 +70,12 @@ class Subscriber:
             subscription.listeners.pop(listener, None)
         if any(known.listeners for known in self._subscriptions.values()):
             await self._subscribe()
-        elif self._hearing is not None:
-            self._hearing.cancel()
-            await asyncio.wait({self._hearing})
+        elif self._listening is not None:
+            self._listening.cancel()
+            await asyncio.wait({self._listening})
 
     async def _subscribe(self) -> None:
-        """Tell the broker what is listened to, and what no more; `_hear` mends what fails."""
+        """Tell the broker what is listened to, and what no more; `_listen` mends what fails."""
         with suppress(*AWAY):
             async with self._lock:
                 await self._tell_broker()
@@ -94,11 +94,11 @@ class Subscriber:
         if new:
             await self._pubsub.subscribe(*new)
 
-    async def _hear(self) -> None:
+    async def _listen(self) -> None:
         """Hear what comes; start over when the broker goes away."""
         while True:
             try:
-                await self._connect_and_hear()
+                await self._connect_and_listen()
             except AWAY as fault:
                 logger.warning("the broker cannot be heard: %s", fault)
                 for subscription in self._subscriptions.values():
@@ -107,7 +107,7 @@ class Subscriber:
             # A broker that starts again would be asked thousands of times a second.
             await asyncio.sleep(LISTEN_AGAIN_S)
 
-    async def _connect_and_hear(self) -> None:
+    async def _connect_and_listen(self) -> None:
         # Its own trying again would race with ours.
         broker = Redis.from_url(
             settings.BROKER_URL, retry=Retry(NoBackoff(), 0), client_name=CLIENT_NAME
@@ -118,14 +118,16 @@ class Subscriber:
                 await self._tell_broker()
             try:
                 while True:
-                    self._pass_on(await pubsub.get_message(timeout=None))
+                    self._dispatch(await pubsub.get_message(timeout=None))
             finally:
                 if self._pubsub is pubsub:
                     self._pubsub = None
                 for subscription in self._subscriptions.values():
+                    # Nothing is subscribed any more: who adds a channel now waits for the next
+                    # connection.
                     subscription.confirmed.clear()
 
-    def _pass_on(self, message: dict[str, Any] | None) -> None:
+    def _dispatch(self, message: dict[str, Any] | None) -> None:
         subscription = self._subscriptions.get(message["channel"].decode()) if message else None
         if message is None or subscription is None:
             return
@@ -133,14 +135,14 @@ class Subscriber:
             subscription.confirmed.set()
         elif message["type"] == "message":
             try:
-                said = json.loads(message["data"])
+                payload = json.loads(message["data"])
             except ValueError:
                 logger.warning("what came on %s is no JSON", message["channel"])
                 return
             # A copy: whoever hears it may leave by it.
             for listener in tuple(subscription.listeners):
                 try:
-                    listener(said)
+                    listener(payload)
                 except Exception:
                     logger.exception("hearing %s failed", message["channel"])
 

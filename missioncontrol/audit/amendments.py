@@ -26,9 +26,13 @@ def amend(
 ) -> None:
     """Record an `audit.amended` event; signed with today's secret unless told."""
     key = signing.public_key_of(secret or settings.SECRET_KEY)
-    said = {"change": change, "reason": reason, "key": key, **what}
+    fields = {"change": change, "reason": reason, "key": key, **what}
     # As the event's JSON will hold it, for that is what is verified.
-    plain = {name: str(value) if isinstance(value, UUID) else value for name, value in said.items()}
+    plain = {
+        name: str(value) if isinstance(value, UUID) else value for name, value in fields.items()
+    }
     statement = amendment_statement(str(project_id), at.isoformat(), by, plain)
     signature = signing.sign(statement, secret=secret)
-    journal.record_for_project(project_id, AuditAmended, by=by, at=at, signature=signature, **said)
+    journal.record_for_project(
+        project_id, AuditAmended, by=by, at=at, signature=signature, **fields
+    )

@@ -112,34 +112,28 @@ def _anchor(project_id: UUID, runs: Collection[RunMeters], *, at: datetime) -> N
     tied: Heads = {str(run.pk): (run.event_seq, run.head) for run in runs}
     with journal.holding_project(project_id) as project:
         # Under the lock: two beats at once must not give one number twice.
-        number, predecessor = _last_anchor(project)
-        said = {
+        anchors = JournalRow.objects.filter(project=project, run=None, type=ANCHORED)
+        last = anchors.order_by("-seq").first()
+        known = json.loads(last.payload or "{}") if last else {}
+        # Older ones have no number: how many there are says it.
+        number = known.get("number") or anchors.count()
+        fields = {
             "heads": {run: list(head) for run, head in tied.items()},
             "key": signing.public_key(),
             "head": project.head,
             "head_seq": project.event_seq,
-            "predecessor": predecessor,
+            "predecessor": last.hash if last else "",
             "number": number + 1,
         }
-        signature = signing.sign(anchor_statement(str(project_id), at.isoformat(), said))
+        signature = signing.sign(anchor_statement(str(project_id), at.isoformat(), fields))
         journal.record_for_project(
             project_id,
             ChainAnchored,
             by="policy",
             at=at,
-            **{**said, "heads": tied},
+            **{**fields, "heads": tied},
             signature=signature,
         )
         for run in runs:
             run.anchored_seq = run.event_seq
         update_columns(RunMeters, ("anchored_seq",), runs)
-
-
-def _last_anchor(project: Project) -> tuple[int, str]:
-    """Return number and hash of a project's last checkpoint; of none: 0 and nothing."""
-    anchors = JournalRow.objects.filter(project=project, run=None, type=ANCHORED)
-    last = anchors.order_by("-seq").first()
-    if last is None:
-        return 0, ""
-    number = json.loads(last.payload or "{}").get("number")
-    return number or anchors.count(), last.hash  # older ones have no number

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
@@ -21,7 +21,7 @@ from django.db.models import QuerySet
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.audit import heads, signing
-from missioncontrol.costs.ledger import HIGHEST_SUM, JUDGE, MICRO
+from missioncontrol.costs.ledger import HIGHEST_SUM, JUDGE
 from missioncontrol.proof import (
     MONEY,
     TURN_SIGNS,
@@ -36,7 +36,7 @@ from missioncontrol.proof import (
 )
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, Run, RunMeters, Turn
-from missioncontrol.runs.rows import USAGE_COLUMNS, usage_of
+from missioncontrol.runs.rows import MICRO, USAGE_COLUMNS, usage_of
 
 M = TypeVar("M", bound=models.Model)
 
@@ -142,26 +142,29 @@ def _run_faults(run: Run, project: ProjectChain) -> tuple[int, list[Fault]]:
     name, of = str(run.id), str(run.project_id)
     # A chain alone cannot tell that its tail was cut or the
     # run is gone: the project's checkpoints can.
-    chain, told = RunChain(project, name), Told()
+    chain, replayed = RunChain(project, name), Replayed()
     faults: list[Fault] = []
     for row in pages(JournalRow.objects.filter(run=run, seq__lte=run.meters.event_seq), "seq"):
         link = link_of(row)
         faults += chain.take(link)
         if not faults:
-            told.hear(link)
+            replayed.apply(link)
     end = list(
         chain.end(head=run.meters.head, length=run.meters.event_seq + 1, project=of, run=name)
     )
     # A broken chain says nothing of rows beside it: their faults would only repeat its own.
     faults += end or chain.end_signed(project=of, run=name)
     if not faults and chain.last is not None:
-        faults += _row_faults(run, told, chain.last)
-        faults += _turn_faults(run, told, project.erased.get(name, Erased()), chain.last)
+        faults += _row_faults(run, replayed, chain.last)
+        faults += _turn_faults(run, replayed, project.erased.get(name, Erased()), chain.last)
     return chain.length, faults
 
 
-class Told:
-    """What a run's events tell of its row and its turns, heard in order."""
+class Replayed:
+    """What a run's events tell of its row and its turns, taken in in order."""
+
+    TELLING = frozenset({"run.opened", "run.moved", MONEY, "turn.recorded", "turn.completed"})
+    """Events whose payload says more than their header; no other is parsed."""
 
     def __init__(self) -> None:
         self.row: dict[str, Any] = {}
@@ -170,43 +173,32 @@ class Told:
         self.cost, self.judge_cost = Decimal(0), Decimal(0)
         self.usage: Counter[str] = Counter()
 
-    def hear(self, link: Link) -> None:
+    def apply(self, link: Link) -> None:
         """Take in one event."""
         self.row |= {"status": link.status, "version": link.version}
         self.turn_count += link.type == "turn.recorded"
-        if link.payload is None:  # erased: what it told, a later event tells again
+        # Of an erased one, a later event tells again what it told; others tell nothing more.
+        if link.payload is None or link.type not in self.TELLING:
             return
-        if hear := self.HEARS.get(link.type):
-            hear(self, json.loads(link.payload))
-
-    def _opened(self, said: Mapping[str, Any]) -> None:
-        self.row |= {name: said["row"][name] for name in ("mode", "name", "goal", "ended_at")}
-
-    def _moved(self, said: Mapping[str, Any]) -> None:
-        self.row |= {"mode": said["mode"], "ended_at": said["ended_at"]}
-        self.row |= {name: said[name] for name in ("name", "goal") if said.get(name) is not None}
-
-    def _turn(self, said: Mapping[str, Any]) -> None:
-        self.turns[said["turn_seq"]] = (said["turn_id"], said["digest"])
-
-    def _cost(self, said: Mapping[str, Any]) -> None:
-        cost = Decimal(said["cost_usd"] or 0)
-        if said["source"] == JUDGE:
-            self.judge_cost += cost
-            return
-        self.cost += cost
-        self.usage.update(said.get("usage") or {})
-
-    HEARS = {
-        "run.opened": _opened,
-        "run.moved": _moved,
-        MONEY: _cost,
-        "turn.recorded": _turn,
-        "turn.completed": _turn,
-    }
+        payload = json.loads(link.payload)
+        if link.type == "run.opened":
+            opened = payload["row"]
+            self.row |= {name: opened[name] for name in ("mode", "name", "goal", "ended_at")}
+        elif link.type == "run.moved":
+            self.row |= {"mode": payload["mode"], "ended_at": payload["ended_at"]}
+            # Named only where the run was renamed.
+            renamed = {name: payload.get(name) for name in ("name", "goal")}
+            self.row |= {name: text for name, text in renamed.items() if text is not None}
+        elif link.type != MONEY:
+            self.turns[payload["turn_seq"]] = (payload["turn_id"], payload["digest"])
+        elif payload["source"] == JUDGE:
+            self.judge_cost += Decimal(payload["cost_usd"] or 0)
+        else:
+            self.cost += Decimal(payload["cost_usd"] or 0)
+            self.usage.update(payload.get("usage") or {})
 
 
-def _row_faults(run: Run, told: Told, last: Link) -> Iterator[Fault]:
+def _row_faults(run: Run, replayed: Replayed, last: Link) -> Iterator[Fault]:
     found: dict[str, Any] = {
         "status": run.status,
         "version": run.version,
@@ -220,11 +212,11 @@ def _row_faults(run: Run, told: Told, last: Link) -> Iterator[Fault]:
         **asdict(usage_of(run)),
     }
     expected: dict[str, Any] = {
-        **told.row,
-        "turns": told.turn_count,
-        "cost_usd": _capped(told.cost),
-        "judge_cost_usd": _capped(told.judge_cost),
-        **{name: told.usage[name] for name in USAGE_COLUMNS},
+        **replayed.row,
+        "turns": replayed.turn_count,
+        "cost_usd": _capped(replayed.cost),
+        "judge_cost_usd": _capped(replayed.judge_cost),
+        **{name: replayed.usage[name] for name in USAGE_COLUMNS},
     }
     if expected.get("ended_at"):
         expected["ended_at"] = datetime.fromisoformat(expected["ended_at"])
@@ -247,8 +239,8 @@ def _capped(cost: Decimal) -> Decimal:
     return min(cost, HIGHEST_SUM).quantize(MICRO)
 
 
-def _turn_faults(run: Run, told: Told, erased: Erased, last: Link) -> Iterator[Fault]:
-    left = dict(told.turns)
+def _turn_faults(run: Run, replayed: Replayed, erased: Erased, last: Link) -> Iterator[Fault]:
+    left = dict(replayed.turns)
     for turn in pages(Turn.objects.filter(run=run, seq__lte=run.meters.last_seq), "seq"):
         event = left.pop(turn.seq, None)
         # Who erased the words said so, signed: what is left is right when nothing is.
@@ -258,12 +250,12 @@ def _turn_faults(run: Run, told: Told, erased: Erased, last: Link) -> Iterator[F
         elif event is None:
             kind = "turn_added"
         else:
-            said = {name: getattr(turn, name) for name in TURN_SIGNS}
+            signed = {name: getattr(turn, name) for name in TURN_SIGNS}
             # As it was stored, or as PostgreSQL gave it back:
             # a large float comes as a whole number.
             is_as_told = event == (str(turn.id), turn.digest) and (
-                turn_digest(said) == turn.digest
-                or turn_digest({**said, "args": _as_floats(said["args"])}) == turn.digest
+                turn_digest(signed) == turn.digest
+                or turn_digest({**signed, "args": _as_floats(signed["args"])}) == turn.digest
             )
             kind = None if is_as_told else "turn_changed"
         if kind is not None:

@@ -12,7 +12,7 @@ from typing import Any
 from missioncontrol.runs.lifecycle import NEVER_HELD, ON_HOLD
 from missioncontrol.runs.models import RunMeters
 
-Told = tuple[str, dict[str, Any]]
+ExportedRow = tuple[str, dict[str, Any]]
 """The kind of a row, and its columns."""
 
 HOLD = {
@@ -30,12 +30,12 @@ KEPT_BACK = 500
 """Rows cut out of their runs, before they follow them: neither all at once nor one by one."""
 
 
-def as_now(told: Iterable[Told]) -> Iterator[Told]:
+def as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
     """Yield what an earlier version told as this one's rows; its own come as they are."""
     began: dict[str, int] = {}
-    meters: list[Told] = []
-    holds: list[Told] = []
-    for kind, row in told:
+    meters: list[ExportedRow] = []
+    holds: list[ExportedRow] = []
+    for kind, row in rows:
         # Behind the rows of their runs, which they point at.
         if kind != "run" or len(meters) == KEPT_BACK:
             yield from (*meters, *holds)

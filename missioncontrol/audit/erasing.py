@@ -141,8 +141,8 @@ def _blank(run: Run) -> None:
         wordless: dict[str, Any] = {"summary": "", "calls": [], "changed": None}
         decision.evidence = {**decision.evidence, **wordless, "items": [], "offer_allowlist": None}
         # A signal holds its evidence once more, as the detector gave it.
-        said = {**(decision.signal.get("evidence") or {}), **wordless}
-        decision.signal = {**decision.signal, "evidence": said}
+        evidence = {**(decision.signal.get("evidence") or {}), **wordless}
+        decision.signal = {**decision.signal, "evidence": evidence}
         if asks := decision.evidence.get("asks"):
             decision.evidence["asks"] = {**asks, "text": "", "details": {}}
         if decision.verdict:

@@ -141,10 +141,10 @@ def send_heads(project_id: UUID) -> None:
 
 
 def _line(anchor: JournalRow) -> dict[str, Any]:
-    said = json.loads(anchor.payload or "{}")
+    payload = json.loads(anchor.payload or "{}")
     line = {
         "project": str(anchor.project_id),
-        "number": said.get("number"),
+        "number": payload.get("number"),
         "seq": anchor.seq,
         "hash": anchor.hash,
         "at": anchor.at.isoformat(),

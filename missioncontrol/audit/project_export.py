@@ -66,5 +66,5 @@ def _one_moment() -> Iterator[None]:
             yield
 
 
-def _line(said: dict[str, Any]) -> bytes:
-    return to_json(said) + b"\n"
+def _line(entry: dict[str, Any]) -> bytes:
+    return to_json(entry) + b"\n"

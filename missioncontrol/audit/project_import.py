@@ -132,7 +132,7 @@ def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
     batch: list[Any] = []
     counts: Counter[str] = Counter()
     kind = ""
-    for now, row in earlier_exports.as_now(_told(lines, project_id)):
+    for now, row in earlier_exports.as_now(_read_rows(lines, project_id)):
         # Lines of one kind come together, so that a batch is of one table.
         if now != kind or len(batch) == ROWS_AT_ONCE:
             _flush(batch, kind)
@@ -146,13 +146,13 @@ def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
         # Left out silently it would be lost, and nobody would know.
         if unknown := row.keys() - columns.keys():
             raise InvalidRequest(f"The export was made by newer code: {kind} has {min(unknown)!r}.")
-        batch.append(model(**{name: columns[name].to_python(told) for name, told in row.items()}))
+        batch.append(model(**{name: columns[name].to_python(value) for name, value in row.items()}))
         counts[kind] += 1
     _flush(batch, kind)
     return counts
 
 
-def _told(lines: Iterator[Any], project_id: UUID) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_rows(lines: Iterator[Any], project_id: UUID) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each row and its kind; raise unless they are all there."""
     count = 0
     for line in lines:

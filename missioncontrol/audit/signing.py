@@ -58,12 +58,14 @@ def trust(keys: Iterable[str]) -> None:
     fresh.replace(path)  # cut off half-way, those trusted before still are
 
 
-def is_signed_as_before(project_id: str, said: dict[str, Any]) -> bool:
+def is_signed_as_before(project_id: str, checkpoint: dict[str, Any]) -> bool:
     """Check a checkpoint of the time when the secret itself signed the runs' heads."""
-    heads = canonical([project_id, said["heads"]])
+    heads = canonical([project_id, checkpoint["heads"]])
     secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     signers = [Signer(key=secret, salt="audit.anchor") for secret in secrets]
-    return any(constant_time_compare(said["signature"], one.signature(heads)) for one in signers)
+    return any(
+        constant_time_compare(checkpoint["signature"], one.signature(heads)) for one in signers
+    )
 
 
 @cache

@@ -67,6 +67,7 @@ class CostTotals:
         name = _name(turn)
         if (run.id, name) in self._counted or not is_heard(run, "turns"):
             return False
+        # Without a name nothing tells it from another call: it is counted each time.
         if name:
             self._counted.add((run.id, name))
         return True
@@ -86,6 +87,7 @@ def count(
     tx: RunTransaction, run: Run, row: TurnModel, turn: Turn, cost_totals: CostTotals
 ) -> None:
     """Add a turn's call, failure, tokens and dollars to its run and what runs share."""
+    # A person who speaks to the agent may have mended what failed.
     if turn.role is Role.USER:
         forgive_failures(run)
     use = Use()
@@ -99,8 +101,9 @@ def count(
             run.meters.failures = run.meters.failures + 1 if turn.error else 0
     is_paid = turn.usage is not None or turn.cost_usd is not None
     if is_paid and cost_totals.claims(run, turn):
-        told = Call.of_turn(turn, row, call_id=_name(turn) or str(row.id), source="turns")
-        call, spent = enter(tx, run, told)
+        # A call needs a name in the ledger: of a turn without one, its row's id.
+        paid = Call.of_turn(turn, row, call_id=_name(turn) or str(row.id), source="turns")
+        call, spent = enter(tx, run, paid)
         row.cost_usd = call.cost_usd
         use.add(spent)
         cost_totals.keep(call)
@@ -125,6 +128,7 @@ def charge_judge(
     if ModelCall.objects.filter(run=run, call_id=call_id).exists():
         return
     pricer: Pricer | None = None if cost is None else "price list"
+    # A judge that tells its own figure is believed, as an agent is.
     if cost is None and (mine := own_price(run.project.prices, model, usage)) is not None:
         cost, pricer = to_the_micro(mine), "project"
     # Nothing is read of what these runs share: it is only added to.
@@ -132,8 +136,8 @@ def charge_judge(
     spending.add(run, agent, Use(usd=cost or Decimal(0), tokens=usage.total))
     run.meters.judge_cost_usd = min(run.meters.judge_cost_usd + (cost or 0), HIGHEST_SUM)
     run.meters.unpriced_calls += cost is None
-    told = Call(call_id=call_id, source=JUDGE, agent=agent, model=model, usage=usage)
-    row_of(tx, run, told, cost).save(force_insert=True)
+    call = Call(call_id=call_id, source=JUDGE, agent=agent, model=model, usage=usage)
+    row_of(tx, run, call, cost).save(force_insert=True)
     tx.record(
         run,
         CostAttributed,
@@ -156,6 +160,7 @@ def spent_by(run: Run, *, at: datetime, below: Spent = NOTHING) -> Spent:
     """
     held = run.meters.held_seconds
     if run.hold is not None:
+        # The hold that is on is in no sum yet: `journal` adds it when it ends.
         held += (at - run.hold.since).total_seconds()
     return Spent(
         usd=run.meters.cost_usd + run.meters.judge_cost_usd + below.usd,
@@ -185,6 +190,7 @@ def count_agent(run: Run, agent: str, use: Use, *, obs: int, failed: bool = Fals
         return
     usd, tokens, calls, turns, failures = run.meters.agents_spent.get(agent, ("0", 0, 0, 0, 0))[:5]
     if use.calls:
+        # Only a call succeeds or fails: words in between neither add to a row nor end one.
         failures = failures + 1 if failed else 0
     used = [
         str(Decimal(usd) + use.usd),
@@ -216,6 +222,7 @@ def take_over(
         tokens = sum(getattr(call, column) for column in TOTAL_COLUMNS)
         less = Use(usd=-(call.cost_usd or Decimal(0)), tokens=-tokens)
         spending.add(run, call.agent, less, at=call.at)
+        # An agent that is not counted apart has nothing to take back from.
         if call.agent in run.meters.agents_spent:
             count_agent(run, call.agent, less, obs=run.meters.last_obs)
     run.meters.usage_source = source

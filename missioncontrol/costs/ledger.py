@@ -18,7 +18,7 @@ from missioncontrol.costs.prices import own_price
 from missioncontrol.costs.spending import Use
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import ModelCall, Run, Turn
-from missioncontrol.runs.rows import BURN_MINUTES, USAGE_COLUMNS
+from missioncontrol.runs.rows import BURN_MINUTES, MICRO, USAGE_COLUMNS
 from missioncontrol.wire.events import CostAttributed
 
 Pricer = Literal["agent", "price list", "project"]
@@ -29,8 +29,6 @@ events; one of them is counted, never two, for both tell of the same calls."""
 JUDGE = "judge"
 HIGHEST_SUM = Decimal(9999999999)
 """What the column holds; nobody reaches it honestly."""
-MICRO = Decimal("0.000001")
-"""Of a dollar, as the columns have them: what is added can be taken back exactly."""
 UNSPENT = Decimal(0).quantize(MICRO)
 
 
@@ -81,6 +79,7 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
     The run's row lock is held, and the call was not entered before.
     """
     usage, (cost, pricer) = call.usage or Usage(), cost_of(call, run.project.prices)
+    # Callers have asked `is_heard`: it is the best source that has spoken so far.
     run.meters.usage_source = call.source
     for name, column in USAGE_COLUMNS.items():
         setattr(run.meters, column, getattr(run.meters, column) + getattr(usage, name))
@@ -136,12 +135,14 @@ def take_back(
         source=calls[-1].source,
         # A sum that reached the highest holds less than its parts.
         cost_usd=-min(cost, run.meters.cost_usd),
+        # Negative: whoever adds up the events comes to what is left.
         usage=Usage(**total),
         taken_back=len(calls),
     )
     for name, column in USAGE_COLUMNS.items():
         setattr(run.meters, column, getattr(run.meters, column) + total[name])
     run.meters.unpriced_calls -= sum(call.cost_usd is None for call in calls)
+    # A sum that was capped would fall below zero.
     run.meters.cost_usd = max(run.meters.cost_usd - cost, UNSPENT)
     recent = {entry[0]: Decimal(entry[1]) for entry in run.meters.recent_costs}
     for call in calls:
@@ -182,6 +183,7 @@ def cost_of(
         return to_the_micro(call.cost_usd), "agent"
     if call.usage is None:
         return None, None
+    # Before the public list: a project may pay less, or run the model itself.
     if (mine := own_price(own or {}, call.model, call.usage)) is not None:
         return to_the_micro(mine), "project"
     found = price(call.usage, model=call.model, provider=call.provider, at=call.made_at)

@@ -50,9 +50,11 @@ def link_run(
             child, parent = tx.run(run_id), tx.runs.get(parent_id)
             if parent is None or parent.project_id != project.id or parent.imported:
                 raise NotFound(f"The run {parent_id}")
+            # A client that tells it twice, or after the sweeper did, finds it done.
             if child.parent_id == parent.id:
                 return child
             members = [run for run in tx.runs.values() if run.root == child.id and run is not child]
+            # A parent that is below its child is refused by `move_tree`, and moved by nothing.
             others = [run for run in members if run is not parent]
             lineage.move_tree(others, child, parent, relation=relation)
             # Above it counts what it and its tree used before they were linked.
@@ -69,6 +71,7 @@ def link_run(
 
 def link_awaited(*, at: datetime) -> None:
     """Link the runs whose parent has become known since they named it."""
+    # Unlocked: most of them still wait, and `link_run` looks again under the locks.
     for run_id, project_id, key in lineage.awaited_parents(since=at - PATIENCE):
         parent = lineage.named_parent(Project(pk=project_id), key)
         if parent is None:

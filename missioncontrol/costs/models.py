@@ -29,10 +29,14 @@ class Spend(models.Model):
     class Meta:
         db_table = "oversight_spend"
         constraints = [
+            # A counter is added to by an upsert on these three.
             models.UniqueConstraint(fields=["project", "scope", "name"], name="one_spend")
         ]
         indexes = [
             models.Index(
-                fields=["name"], condition=Q(scope="organisation"), name="spend_of_organisation"
+                # One row a project and day: they are added up by day, over all projects.
+                fields=["name"],
+                condition=Q(scope="organisation"),
+                name="spend_of_organisation",
             )
         ]

@@ -28,8 +28,10 @@ def own_price(prices: Mapping[str, Any], model: str | None, usage: Usage | None)
     table = prices.get(model or "")
     if table is None or usage is None or not usage.total:
         return None
+    # A cache that has no price of its own costs what fresh input does.
     fresh = Decimal(table["input"])
     read, written = (Decimal(table.get(name) or fresh) for name in ("cache_read", "cache_write"))
+    # Reasoning is inside the output, and priced with it.
     total = (
         usage.input * fresh
         + usage.cache_read * read
@@ -39,7 +41,7 @@ def own_price(prices: Mapping[str, Any], model: str | None, usage: Usage | None)
     return (total / MILLION).normalize() + Decimal(0)
 
 
-def read_price(model: str, told: Mapping[str, str | None]) -> tuple[str, dict[str, str]]:
+def read_price(model: str, entered: Mapping[str, str | None]) -> tuple[str, dict[str, str]]:
     """Read what a person entered: the model's name, and its price as it is kept.
 
     Raises:
@@ -50,7 +52,7 @@ def read_price(model: str, told: Mapping[str, str | None]) -> tuple[str, dict[st
         raise InvalidRequest(f"model: expected 1 to {LONGEST_NAME} signs.", field="model")
     table: dict[str, str] = {}
     for field in FIELDS:
-        if not (text := told.get(field)):
+        if not (text := entered.get(field)):
             continue
         try:
             amount = Decimal(text)

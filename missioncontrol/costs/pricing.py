@@ -67,6 +67,7 @@ def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
         setattr(run.meters, column, min(counted, HIGHEST_SUM))
         run.meters.unpriced_calls -= 1
         use = Use(usd=call.cost_usd)
+        # On the day of the call, as if its price had been known then.
         spending.add(run, call.agent, use, at=call.at)
         if not is_judges:
             count_agent(run, call.agent, use, obs=run.meters.last_obs)
@@ -85,6 +86,7 @@ def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
     update_columns(ModelCall, ("cost_usd",), priced)
     for call in priced:
         if call.turn_seq is not None and call.source != JUDGE:
+            # Where the turn's own figure is missing too: what an agent told is not overwritten.
             turns = Turn.objects.filter(run_id=call.run_id, seq=call.turn_seq, cost_usd=None)
             turns.update(cost_usd=call.cost_usd)
     spending.write()

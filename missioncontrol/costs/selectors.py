@@ -15,8 +15,7 @@ from guard.turn import Usage
 from missioncontrol.accounts.models import Project
 from missioncontrol.costs.spending import zone_of
 from missioncontrol.runs.models import ModelCall, Run
-from missioncontrol.runs.rows import USAGE_COLUMNS
-from missioncontrol.runs.selectors import dollars
+from missioncontrol.runs.rows import USAGE_COLUMNS, dollars
 from missioncontrol.wire.costs import CostRow
 
 
@@ -54,6 +53,7 @@ def _costs_in(
     keys = {"agent": "agent", "model": "model", "project": "project_id", "run": "run_id"}
     key: Any = day if group_by == "day" else F(keys[group_by])
     tokens = {f"sum_{name}": Sum(column, filter=~JUDGES) for name, column in USAGE_COLUMNS.items()}
+    # Without an order of its own, which would be grouped by as well.
     sums: Any = calls.annotate(key=key).values("key").order_by()
     sums = sums.annotate(
         calls=Count("id", filter=~JUDGES),
@@ -64,6 +64,7 @@ def _costs_in(
         runs=Count("run", distinct=True),
         **tokens,
     )
+    # Agents and models are named by their key; runs and projects have names.
     names: dict[Any, str] = {project.id: project.name}
     if group_by == "run":
         runs = Run.objects.filter(pk__in=[one["key"] for one in sums])

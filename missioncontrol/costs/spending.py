@@ -89,6 +89,7 @@ class Spending:
         wanted = Q()
         for project in (one for one in concerned.values() if one.budgets):
             today = Q(scope="day", name=day_of(project, at))
+            # A project without ceilings of its own is not asked about: nothing is compared.
             wanted |= Q(project=project) & (always | today)
         if linked := [run for run in runs if run.root is not None]:
             # What was used below these runs, and below those above them.
@@ -99,6 +100,7 @@ class Spending:
             use = Use(row.usd, row.tokens, row.calls, row.turns)
             self._known[row.project_id, row.scope, row.name] = use
         self._everywhere = Decimal(0)
+        # Added up over all projects: only where somebody compares it with a ceiling.
         if any(project.organisation_budget for project in concerned.values()):
             self._everywhere = spent_everywhere(utc_day(at))
 
@@ -106,6 +108,7 @@ class Spending:
         """Count what an agent of a run used, on the day of `at`."""
         if use.is_nothing:
             return
+        # Counted whether or not there is a ceiling: one that is set later finds the whole sum.
         for scope in SHARED:
             name = name_in(scope, run.project, agent, at=at or self._at)
             self._added[run.project_id, scope, name].add(use)
@@ -150,6 +153,7 @@ class Spending:
         # In key order: two transactions that add to the same counters wait, and never deadlock.
         for (project, scope, name), use in used:
             counts = (getattr(use, unit) for unit in SHARED_UNITS)
+            # The id is used where the counter is new; a known one keeps its own.
             row = (new_id(), project, scope, name[:100], *counts)
             values.append([w(one) if w else one for w, one in zip(writers, row, strict=True)])
         with connection.cursor() as cursor:
@@ -180,12 +184,13 @@ def zone_of(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
+        # Once a process: the answer is cached, as judging asks with every turn.
         logger.warning("the time zone %s is not known here: days begin in UTC", name)
         return UTC
 
 
 def name_in(scope: str, project: Project, agent: str, *, at: datetime) -> str:
-    """Name the counter of a scope that an agent's deed counts in."""
+    """Name the counter of a scope that an agent's use counts in."""
     if scope == "day":
         return day_of(project, at)
     if scope == ORGANISATION:

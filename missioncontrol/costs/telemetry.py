@@ -26,18 +26,20 @@ NEWEST = 200
 """Calls and tools of a run that are looked at together."""
 
 
-def count_calls(told: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int:
+def count_calls(calls_of: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int:
     """Count each of these calls once; return how many were new.
 
     What a better source tells replaces what worse ones told since its first call; what
     a worse one tells is left out. It revives no ended run. Takes the runs' row locks.
     """
-    if not told:
+    if not calls_of:
         return 0
-    with journal.writing(told, at=at) as tx:
+    with journal.writing(calls_of, at=at) as tx:
         spending = Spending((), at=at)
         new = [
-            row for run in tx.runs.values() for row in _enter_new(tx, run, told[run.id], spending)
+            row
+            for run in tx.runs.values()
+            for row in _enter_new(tx, run, calls_of[run.id], spending)
         ]
         ModelCall.objects.bulk_create(new)
         tx.write_last(spending.write)
@@ -59,20 +61,23 @@ def counted_elsewhere(run: Run, names: Collection[str]) -> set[str]:
 def _enter_new(
     tx: RunTransaction, run: Run, calls: Sequence[Call], spending: Spending
 ) -> Iterator[ModelCall]:
+    # An export may hold spans and logs of the same calls: the better source alone counts.
     best = max((call.source for call in calls), key=SOURCES.index)
     if is_heard(run, best):
-        told = [call for call in calls if call.source == best]
-        made = [call.made_at for call in told if call.made_at is not None]
-        began = [call.began_at for call in told if call.began_at is not None]
+        from_best = [call for call in calls if call.source == best]
+        made = [call.made_at for call in from_best if call.made_at is not None]
+        began = [call.began_at for call in from_best if call.began_at is not None]
         since = None  # a call without a moment may be of any time
-        if len(made) == len(told):
+        if len(made) == len(from_best):
             # By our clock: one that tells of the future is ahead of it by so much at least.
             since = min(made + began) - max(max(made) - tx.at, timedelta(0)) - SLACK
         take_over(tx, run, source=best, since=since, spending=spending)
     known = counted(run.id, {call.call_id for call in calls})  # once what is taken back is gone
     for call in calls:
+        # A worse source is passed over from now on: both tell of the same calls.
         if not is_heard(run, call.source) or call.call_id in known:
             continue
+        # One export may tell of a call twice.
         known.add(call.call_id)
         row, use = enter(tx, run, call)
         run.meters.model = row.model or run.meters.model
@@ -137,8 +142,8 @@ def _turns_of(
     keys: dict[str, str] = {}
     if begun:
         # What does not say which tool it asked for is found by when both began.
-        told = TelemetryRecord.objects.filter(run=run, turn_key__isnull=False)
-        began = told.filter(began_at__isnull=False).order_by("-id")
+        records = TelemetryRecord.objects.filter(run=run, turn_key__isnull=False)
+        began = records.filter(began_at__isnull=False).order_by("-id")
         rows = began.values_list("turn_key", "agent", "began_at")[:NEWEST]
         keys = led_to(
             begun,
@@ -160,8 +165,8 @@ def _turns_of(
 
 def mark_turn(turn: Turn, call: ModelCall) -> Turn:
     """Show a call at the turn it led to; nothing is written."""
-    told = {name: getattr(call, column) for name, column in USAGE_COLUMNS.items()}
-    turn.usage, turn.cost_usd = asdict(Usage(**told)), call.cost_usd
+    usage = {name: getattr(call, column) for name, column in USAGE_COLUMNS.items()}
+    turn.usage, turn.cost_usd = asdict(Usage(**usage)), call.cost_usd
     turn.call_id, turn.model = call.call_id, call.model or turn.model
     return turn
 
@@ -183,11 +188,13 @@ def led_to(calls: Iterable[Began], tools: Iterable[Began]) -> dict[str, str]:
     """
     begun: dict[str, list[Began]] = defaultdict(list)
     for call in sorted(calls, key=_when):
+        # By agent: several of one run call models at the same time.
         begun[call.agent].append(call)
     found: dict[str, str] = {}
     for tool in sorted(tools, key=_when):
         before = bisect_right(begun[tool.agent], tool.at, key=lambda call: call.at)
         if before:
+            # An answer may ask for several tools: the call is shown at the first one's turn.
             found.setdefault(begun[tool.agent][before - 1].name, tool.name)
     return found
 

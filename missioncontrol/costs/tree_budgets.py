@@ -62,10 +62,12 @@ def weigh_ancestors(
 
 def ceilings_over_tree(run: Run) -> Budget | None:
     """Give a run's ceilings in the units that its tree adds up, None: it has none."""
-    told = {unit: value for unit, value in ceilings_of(run).items() if unit in SHARED_UNITS}
+    # Seconds and failures in a row have no sum over a tree.
+    limits = {unit: value for unit, value in ceilings_of(run).items() if unit in SHARED_UNITS}
     try:
-        return Budget.from_mapping(told) if any(told.values()) else None
+        return Budget.from_mapping(limits) if any(limits.values()) else None
     except (PolicyInvalid, ArithmeticError):
+        # Judging goes on without it, as it does without a policy that cannot be read.
         logger.exception("the budget of run %s cannot be read", run.id)
         return None
 

@@ -48,6 +48,7 @@ def read_asked(text: str) -> Asked:
     ['docs/billing.md']
     """
     phrases = ("".join(found) for found in _PHRASE.findall(text))
+    # The full stop of a sentence is no part of the file that it ends with.
     tokens = (token.rstrip(".") for token in _TOKEN.findall(text))
     names = [*phrases, *filter(_is_name, tokens)]
     return Asked(frozenset(" ".join(name.lower().split()) for name in names), _words_of(text))
@@ -64,12 +65,14 @@ def find_acting(
         after: The turns since, oldest first: number, and what each said or called.
     """
     asked, earlier = read_asked(message), "\n".join(before).lower()
+    # What the agent named before the message proves nothing of the message.
     names = [name for name in asked.names if name not in earlier]
     words = asked.words - _words_of(earlier)
+    # A long message is taken up by a share of it, or two common words would do.
     enough = max(FEWEST_WORDS, len(asked.words) * _SHARE)
     for number, text in after:
-        told = text.lower()
-        if any(name in told for name in names) or len(words & _words_of(told)) >= enough:
+        lowered = text.lower()
+        if any(name in lowered for name in names) or len(words & _words_of(lowered)) >= enough:
             return number
     return None
 
@@ -78,6 +81,7 @@ def _is_name(token: str) -> bool:
     """Tell a path, a file or an identifier of several words from a word."""
     if "/" in token.rstrip("/") or "_" in token.strip("_") or "::" in token:
         return True
+    # A file by its extension; the end of a sentence or a number has none.
     stem, _, extension = token.rpartition(".")
     return bool(stem) and extension[:1].isalpha() and len(extension) <= _LONGEST_EXTENSION
 

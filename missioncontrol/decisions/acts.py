@@ -1,6 +1,6 @@
 """What each tap does to a run, under the locks of `interventions`.
 
-The card is closed and the version moved before the deed, and the receipt is followed after it.
+The card is closed and the version moved before the act, and the receipt is followed after it.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def terminate(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> Non
     endings.stop(tx, run, by=made.by, reason=reason)
     # Whoever it started ends with it, however far below.
     below = f'Ended with "{run.name}", which started it: {reason}'
+    # They are locked with it: `interventions` chose them by `lineage.started_by`.
     for other in [one for one in tx.runs.values() if one is not run]:
         if other.status in ENDED | FORBIDDEN or "terminate" in rows.unavailable(other):
             continue
@@ -98,6 +99,7 @@ def finish(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     if "finish" in rows.unavailable(run):
         raise ActionUnavailable(rows.unavailable(run)["finish"])
     _say(tx, run, (tap.message or "").strip() or SUM_UP, made)
+    # Before the release, which ends the hold that says which calls wait.
     holding.skip_held_calls(run)
     holding.finish(tx, run, by=made.by)
 
@@ -117,8 +119,10 @@ def allow_budget(
     scope = scope_of(made.decision)
     whose = made.decision.evidence.get("whose") if made.decision else None
     owner = tx.run(UUID(whose)) if scope == TREE else run
+    # Kept with the tap, before and after: undoing refuses what somebody else moved since.
     before = undoing.ceilings_at(owner, scope)
     if scope in {"run", TREE}:
+        # A card on one agent's ceiling in the run names that agent; a tree's names the run.
         named = whose if scope == "run" else None
         raised = budgets.raise_own(owner, more, whose=named, at=tx.at)
         budgets.own_moved(tx, owner, by=made.by)
@@ -147,12 +151,14 @@ def answer_question(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) 
     """The agent's request is open, and carries it; it works again, or asks the next."""
     if made.decision is None or made.decision.kind != PERMISSION:
         raise InvalidRequest(f"{tap.action} needs the card that asks for it.", field="decision")
+    # An agent may ask for several permissions at once: it works again after the last answer.
     if not run.meters.open_permissions and run.meters.presence == "waiting":
         run.meters.presence = "working"
 
 
 def _check_can_end(run: Run) -> None:
     """Refuse what would end nothing: a button must not lie."""
+    # An ended run may be terminated all the same: it is then never let on again.
     refusal = rows.unavailable(run).get("terminate")
     if refusal and run.status not in ENDED:
         raise ActionUnavailable(refusal)
@@ -163,6 +169,7 @@ def restart(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     if not (tap.message or "").strip():
         raise InvalidRequest("restart needs a message for the fresh run.", field="message")
     _check_can_end(run)
+    # One that is stopping is not stopped twice: its reason stays the first.
     if run.status not in FORBIDDEN:
         endings.stop(tx, run, by=made.by, reason=f"Restarted by {made.by}.")
     fresh = open_successor(tx, run, key=f"restart:{made.id}", by=made.by)
@@ -184,4 +191,4 @@ ACTS: dict[str, Callable[[RunTransaction, Run, Tap, Intervention], budgets.Raise
     "allow_once": answer_question,
     "deny": answer_question,
 }
-"""Tap -> deed, which returns the run's ceilings it raised."""
+"""Tap -> act, which returns the run's ceilings it raised."""

@@ -117,6 +117,7 @@ def is_listed(run: Run, signal: Signal, hit_totals: HitTotals, *, at: datetime) 
     ]
     if not patterns or not is_allowed(signal, patterns):
         return False
+    # An entry counts where it covers a call, also when only all of them together cover the card.
     hit_totals.note(
         entry.id
         for entry, pattern in zip(entries, patterns, strict=True)
@@ -187,6 +188,7 @@ def remove_entry(entry_id: UUID, *, projects: Collection[UUID], by: str, at: dat
     entry = AllowlistEntry.objects.filter(pk=entry_id, project_id__in=projects).first()
     if entry is None:
         raise NotFound("The allowlist entry")
+    # Told first: once deleted it has no id.
     _tell(entry, "removed", by=by, at=at)
     entry.delete()
 
@@ -205,6 +207,7 @@ def _tell(entry: AllowlistEntry, change: str, *, by: str, at: datetime) -> None:
 
 def in_force(run: Run, *, at: datetime) -> Collection[AllowlistEntry]:
     """Return the entries that hold for a run."""
+    # An entry for an agent holds in every run of that name; one for a run in that run alone.
     here = Q(scope="project") | Q(scope="run", run=run) | Q(scope="agent", agent=run.agent)
     fresh = Q(expires_at__isnull=True) | Q(expires_at__gt=at)
     return AllowlistEntry.objects.filter(here, fresh, project_id=run.project_id)

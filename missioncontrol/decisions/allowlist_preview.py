@@ -7,7 +7,6 @@ calls of them, so long a time. The answer says how many calls it looked at.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from time import monotonic
@@ -68,6 +67,7 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
     seen = _look(scope, pattern, since=since)
     runs = scope.runs(since=since).order_by()
     asked = Decision.objects.filter(run__in=runs, opened_at__gt=since)
+    # Loops alone: a pattern says nothing of a sum, and a permission takes more (`grant_of`).
     about_calls = asked.exclude(kind__in=[PERMISSION, Kind.BUDGET]).select_related("run")
     cards = [
         (card, card.evidence.get("calls") or ())
@@ -104,25 +104,22 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
 
 
 def _look(scope: Scope, pattern: AllowPattern, *, since: datetime) -> _Seen:
-    has_more = scope.runs(since=since)[MOST_RUNS:].exists()
-    seen, ends = _Seen(is_whole=not has_more), monotonic() + LONGEST_S
-    for run_id, call in _calls(scope, since=since):
-        if seen.looked_at == MOST_CALLS or monotonic() > ends:
-            seen.is_whole = False
-            break
-        seen.looked_at += 1
-        if pattern.covers(call):
-            seen.matched[call] += 1
-            seen.runs.add(run_id)
-        else:
-            seen.others[call] += 1
-    return seen
-
-
-def _calls(scope: Scope, *, since: datetime) -> Iterator[tuple[UUID, str]]:
-    """Give the canonical text of each recorded call, the newest runs first."""
-    for run_id in scope.runs(since=since).values_list("pk", flat=True)[:MOST_RUNS]:
+    """Hold the pattern against each recorded call, the newest runs first, while it may."""
+    runs = scope.runs(since=since)
+    seen, ends = _Seen(is_whole=not runs[MOST_RUNS:].exists()), monotonic() + LONGEST_S
+    for run_id in runs.values_list("pk", flat=True)[:MOST_RUNS]:
         turns = Turn.objects.filter(run_id=run_id, tool__isnull=False).order_by("-seq")
+        # One more than are looked at: it tells that there are others.
         rows = turns.values_list("tool", "args")[: MOST_CALLS + 1]
         for tool, args in rows.iterator(chunk_size=500):
-            yield run_id, write_call(tool or "", meant_args(args))
+            if seen.looked_at == MOST_CALLS or monotonic() > ends:
+                seen.is_whole = False
+                return seen
+            call = write_call(tool or "", meant_args(args))
+            seen.looked_at += 1
+            if pattern.covers(call):
+                seen.matched[call] += 1
+                seen.runs.add(run_id)
+            else:
+                seen.others[call] += 1
+    return seen

@@ -81,6 +81,7 @@ def ceilings_in(project: Project, scope: str, name: str, *, at: datetime) -> Bud
     """
     if scope == "agent":
         agents = project.budgets.get("agents") or {}
+        # The ceilings for any agent hold for one that has none by its name.
         found = agents.get(name) or agents.get(ANY_AGENT) if name else None
     elif scope == ORGANISATION:
         found = project.organisation_budget
@@ -129,8 +130,8 @@ def weigh_shared(
             state = "is reached" if signal.trips else "is nearly used up"
             total = signal.evidence.ceiling
             summary = f"The organisation's budget of ${total} for today {state}."
-            said = replace(signal.evidence, summary=summary, spent=None)
-            signal = replace(signal, score=1.0 if signal.trips else WARN_AT, evidence=said)
+            evidence = replace(signal.evidence, summary=summary, spent=None)
+            signal = replace(signal, score=1.0 if signal.trips else WARN_AT, evidence=evidence)
         shared += [signal] if signal else []
     own = [signal for signal in assessment.signals if signal.kind is Kind.BUDGET]
     rest = [signal for signal in assessment.signals if signal.kind is not Kind.BUDGET]
@@ -142,9 +143,10 @@ def untold(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
     fresh: dict[tuple[Any, ...], Signal] = {}
     for signal in signals:
         if signal.kind is Kind.BUDGET:
-            fresh.setdefault(_told_as(_state_of(signal)), signal)
-    told = {_told_as(state) for state in run.meters.budget_told} if fresh else set()
-    return tuple(signal for state, signal in fresh.items() if state not in told)
+            # Of two that would be told in the same words, the first.
+            fresh.setdefault(_state_key(_state_of(signal)), signal)
+    known = {_state_key(state) for state in run.meters.budget_told} if fresh else set()
+    return tuple(signal for state, signal in fresh.items() if state not in known)
 
 
 def tell(tx: RunTransaction, run: Run, signal: Signal) -> None:
@@ -167,6 +169,7 @@ def raise_own(run: Run, more: Ceilings, *, whose: str | None, at: datetime) -> R
     else:
         before, raised = now, _raised(now, spent, more)
         own = raised
+    # Before anything is kept: it raises where the new ceiling is out of bounds.
     Budget.from_mapping(own)
     run.budget = {**run.budget, **own}
     return {
@@ -231,7 +234,8 @@ def own_moved(tx: RunTransaction, owner: Run, *, by: str) -> None:
     runs = tx.runs.values()
     spending, ancestors = Spending(runs, agents=_held_agents(runs), at=tx.at), Ancestors(runs)
     for run in runs:
-        if any(told["whose"] == str(owner.id) for told in run.meters.budget_told):
+        # Those that were told of this ceiling: what they were told is past.
+        if any(state["whose"] == str(owner.id) for state in run.meters.budget_told):
             tx.bump(run)
             tell_moved(tx, run)
         if run.open_decision is not None:
@@ -252,13 +256,15 @@ def begin_day(*, at: datetime) -> None:
     of_days = Decision.objects.filter(evidence__scope__in=["day", ORGANISATION])
     held = of_days.filter(status__in=OPEN, kind=Kind.BUDGET)
     for decision in held.select_related("run__project"):
-        said = decision.evidence
-        if said["whose"] == name_in(said["scope"], decision.run.project, "", at=at):
+        evidence = decision.evidence
+        if evidence["whose"] == name_in(evidence["scope"], decision.run.project, "", at=at):
             continue
         with journal.writing([decision.run_id], at=at) as tx:
             run = tx.run(decision.run_id)
+            # Answered while we waited for the run's lock.
             if run.open_decision != decision.id:
                 continue
+            # A person's pause outlives what the budget held.
             paused = cards.is_paused(run, decision)
             cards.close_card(tx, run, resolution="proceed", by="policy")
             if not paused:
@@ -268,8 +274,8 @@ def begin_day(*, at: datetime) -> None:
 def _held_agents(runs: Iterable[Run]) -> set[str]:
     """Name the agents whose shared ceilings hold these runs."""
     shown = Decision.objects.filter(pk__in=[run.open_decision for run in runs], kind=Kind.BUDGET)
-    said = shown.values_list("evidence", flat=True)
-    return {one.get("whose") or "" for one in said if one.get("scope") == "agent"}
+    evidences = shown.values_list("evidence", flat=True)
+    return {one.get("whose") or "" for one in evidences if one.get("scope") == "agent"}
 
 
 def _let_go(
@@ -292,8 +298,12 @@ def _let_go(
 def _is_still_reached(
     run: Run, decision: Decision, spending: Spending, ancestors: Ancestors, *, at: datetime
 ) -> bool:
-    said = decision.evidence
-    scope, whose, unit = said.get("scope") or "run", said.get("whose") or "", said["unit"]
+    evidence = decision.evidence
+    scope, whose, unit = (
+        evidence.get("scope") or "run",
+        evidence.get("whose") or "",
+        evidence["unit"],
+    )
     if scope == TREE:
         owner = ancestors.named(UUID(whose))
         budget = ceilings_over_tree(owner) if owner else None
@@ -302,6 +312,7 @@ def _is_still_reached(
         budget = Budget.from_mapping(ceilings_of(run))
         spent = spent_by_tree(run, spending, at=at)
         if whose:
+            # The card was about one agent's ceiling within the run.
             budget, spent = budget.of_agent(whose), spent.agents.get(whose, Spent())
     else:
         budget = ceilings_in(run.project, scope, whose, at=at)
@@ -311,21 +322,21 @@ def _is_still_reached(
 
 
 def _state_of(signal: Signal) -> dict[str, Any]:
-    said = signal.evidence
+    evidence = signal.evidence
     return asdict(
         BudgetState(
-            scope=cast(Any, said.scope or "run"),
-            whose=said.whose,
-            unit=said.unit or "usd",
+            scope=cast(Any, evidence.scope or "run"),
+            whose=evidence.whose,
+            unit=evidence.unit or "usd",
             level="reached" if signal.score >= 1.0 else "warning",
-            spent=said.spent or "",
-            ceiling=said.ceiling or "",
+            spent=evidence.spent or "",
+            ceiling=evidence.ceiling or "",
             share=round(signal.score, 3),
         )
     )
 
 
-def _told_as(state: Mapping[str, Any]) -> tuple[Any, ...]:
+def _state_key(state: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(state[name] for name in ("scope", "whose", "unit", "level", "ceiling"))
 
 
@@ -338,6 +349,7 @@ def _raised(now: Ceilings, spent: Spent, more: Ceilings) -> dict[str, Any]:
     for unit, value in more.items():
         used, step = Decimal(str(getattr(spent, unit))), Decimal(str(value))
         ceiling = Decimal(str(now.get(unit) or used)) + step
+        # Spent may be far above the old ceiling: raised to less than that, it would hold at once.
         ceiling = ceiling if ceiling > used else used + step
         raised[unit] = str(ceiling) if unit == "usd" else int(ceiling)
     return raised

@@ -38,6 +38,7 @@ def open_card(
     `from_seq` is the first turn that waits, unless it is the newest of the signal.
     A card that is not `judged` waits for no verdict: it may have one.
     """
+    # The version first: the card carries the one that a tap on it must name.
     tx.bump(run)
     turns = list(Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq"))
     shown = evidence.evidence_of(run, signal, turns, at=tx.at)
@@ -97,6 +98,7 @@ def resume_hold(tx: RunTransaction, run: Run) -> None:
 def is_paused(run: Run, decision: Decision) -> bool:
     """Tell whether a person has paused the run since its card opened."""
     since = run.interventions.filter(at__gte=decision.opened_at)
+    # What was chosen at the agent's terminal is its word, and pauses nobody here.
     newest = since.exclude(by__in=SPOKE.values()).order_by("-id").first()
     return newest is not None and newest.action == "pause"
 
@@ -137,6 +139,7 @@ def judge_autofix(tx: RunTransaction, run: Run, *, tripped: bool = False) -> Non
     if run.meters.recovering is None:
         return
     fix = Autofix.objects.get(pk=run.meters.recovering)
+    # Both are asked for: silence after a correction is no cure.
     fix.recovered, fix.judged_at = fix.news and not tripped, tx.at
     fix.save(update_fields=["recovered", "judged_at"])
     run.meters.recovering = None

@@ -76,6 +76,7 @@ def take_choice(
         known = Intervention.objects.filter(run=run, key=choice.key).first()
         if known is None:
             return _take(tx, run, choice, body=body), True
+        # The same key with other words is a fault of the client, no repeat.
         if known.body != body:
             raise KeyReused(choice.key)
         return rows.intervention_row(known, run), False
@@ -92,9 +93,16 @@ def _take(tx: RunTransaction, run: Run, choice: LateChoice, *, body: str) -> Int
         cards.close_card(tx, run, resolution=choice.action, by=by)
         if choice.action == "allowlist":
             shown, own = card.evidence.get("calls") or (), run.project.redaction
-            stored = [call for told in choice.calls for call in _stored(told, own) if call in shown]
+            # Only calls that the card shows: an agent may not allow others by this way.
+            stored = [
+                call
+                for call_text in choice.calls
+                for call in _stored(call_text, own)
+                if call in shown
+            ]
             allowlist.allow_in_run(tx, run, dict.fromkeys(stored), reason=choice.reason, by=by)
         if choice.action == "inject":
+            # The correction stood in for this call at the terminal: it did not run.
             Turn.objects.filter(run=run, key=choice.turn, phase="proposed").update(skipped=True)
         holding.release(tx, run, by=by, reason=choice.action)
         if choice.action == "inject":  # after the release, which forgets corrections

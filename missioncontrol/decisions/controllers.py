@@ -37,9 +37,10 @@ def tell_runs(*, at: datetime, of: Collection[UUID] | None = None) -> None:
         with journal.writing([note.run.controller_id], at=at) as tx:
             mine = ControllerNote.objects.filter(pk=note.pk, due_at__isnull=False)
             if mine.update(due_at=None):  # else it was told meanwhile
-                told = tx.run(note.run.controller_id)
-                tx.bump(told)
-                messages.say(tx, told, note.text, by="guard")
+                controller = tx.run(note.run.controller_id)
+                # Its next directive is new: a controller that waits is woken by it.
+                tx.bump(controller)
+                messages.say(tx, controller, note.text, by="guard")
 
 
 def claim_webhooks(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:
@@ -82,11 +83,12 @@ def call_webhook(note_id: UUID, *, at: datetime) -> None:
 def _settle(note: ControllerNote, failure: str | None, *, at: datetime) -> None:
     again = failure is not None and note.tries < MOST_TRIES
     with journal.writing([note.run_id], at=at) as tx:
+        # The newest try alone: a worker that was slow may come back after its lease.
         mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at__isnull=False)
         if not mine.update(due_at=next_try(note.tries, at) if again else None) or again:
             return
-        told: dict[str, Any] = {"channel": CHANNEL, "decision": note.decision}
+        payload: dict[str, Any] = {"channel": CHANNEL, "decision": note.decision}
         if failure is None:
-            tx.record(tx.run(note.run_id), NoticeSent, by="guard", **told)
+            tx.record(tx.run(note.run_id), NoticeSent, by="guard", **payload)
         else:
-            tx.record(tx.run(note.run_id), NoticeFailed, by="guard", reason=failure, **told)
+            tx.record(tx.run(note.run_id), NoticeFailed, by="guard", reason=failure, **payload)

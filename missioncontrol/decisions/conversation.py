@@ -45,8 +45,8 @@ def show_conversation(run: Run) -> Conversation:
         run=run, role=Role.ASSISTANT, tool=None, seq__gt=run.meters.last_seq - WITHIN
     ).exclude(Q(content=None) | Q(content=""))
     # Cut by the database: a long answer is not read to show its beginning.
-    said = spoken.annotate(said=Left("content", LONGEST)).order_by("-seq")
-    words = said.values_list("seq", "ts", "agent", "said")[:MOST]
+    openings = spoken.annotate(opening=Left("content", LONGEST)).order_by("-seq")
+    words = openings.values_list("seq", "ts", "agent", "opening")[:MOST]
     return Conversation(
         run=run.id,
         messages=tuple(_rows(run, newest)),
@@ -63,10 +63,11 @@ def _rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
     """Follow each text: into an answer, before the model, into what it did."""
     moments = [one.delivered_at for one in messages if one.delivered_at]
     # By its moment: a text and the event of its delivery are written by one transaction.
-    told = JournalRow.objects.filter(
+    deliveries = JournalRow.objects.filter(
         project=run.project_id, at__in=moments, run=run, type="message.delivered"
     )
-    left = dict(told.order_by("seq").values_list("at", "seq"))
+    left = dict(deliveries.order_by("seq").values_list("at", "seq"))
+    # The judge's calls are not the agent's: they tell nothing of what it has read.
     counted = ModelCall.objects.filter(run=run).exclude(source=JUDGE).aggregate(at=Max("at"))
     for message in messages:
         read = None
@@ -110,6 +111,7 @@ def _first_after(run: Run, message: Message, left: int, counted_at: datetime | N
     later = Turn.objects.filter(
         run=run, seq__gte=json.loads(recorded)["turn_seq"], role=Role.ASSISTANT
     )
+    # A text for one agent of the run is read by that one alone.
     if message.agent:
         later = later.filter(agent=message.agent)
     turn = later.order_by("seq").only("seq", "ts", "tool").first()
@@ -121,11 +123,11 @@ def _first_after(run: Run, message: Message, left: int, counted_at: datetime | N
 def _acted_on(run: Run, message: Message, read: Turn) -> int | None:
     around = Q(seq__gte=read.seq - BEFORE, seq__lt=read.seq + LOOKED_AT)
     turns = Turn.objects.filter(around, run=run).exclude(role=Role.USER).order_by("seq")
-    told = Left(Concat(_ARGS, Value(" "), _CONTENT, output_field=TextField()), LONGEST)
+    text_of = Left(Concat(_ARGS, Value(" "), _CONTENT, output_field=TextField()), LONGEST)
     texts = [
         # Arguments are JSON text: a line's end stands there as two signs, and would join words.
         (seq, text.replace("\\n", " "))
-        for seq, text in turns.annotate(told=told).values_list("seq", "told")
+        for seq, text in turns.annotate(text=text_of).values_list("seq", "text")
     ]
     before = [text for seq, text in texts if seq < read.seq]
     return find_acting(message.text, before, [one for one in texts if one[0] >= read.seq])

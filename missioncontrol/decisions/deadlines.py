@@ -12,7 +12,7 @@ from missioncontrol.decisions import endings, holding, receipts
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.runs import journal
 from missioncontrol.runs.lifecycle import ON_HOLD, Move, Status
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.selectors import ids_of
 from missioncontrol.wire.decisions import PERMISSION
 
 STILL_WAITING = timedelta(seconds=10)
@@ -27,7 +27,7 @@ JUDGE_LATE = timedelta(seconds=5)
 def give_up_abandoned(*, at: datetime) -> None:
     """Tell of holds whose agent has had no request open for ten seconds."""
     gone = Q(hold__waiting_at__lt=at - STILL_WAITING) | Q(hold__waiting_at__isnull=True)
-    for run_id in _ids(Q(status=Status.HELD) & gone):
+    for run_id in ids_of(Q(status=Status.HELD) & gone):
         with journal.writing([run_id], at=at) as tx:
             # Looked at again: it may have spoken while we waited for its lock.
             hold = tx.run(run_id).hold
@@ -37,7 +37,7 @@ def give_up_abandoned(*, at: datetime) -> None:
 
 def expire_unanswered(*, at: datetime) -> None:
     """Do what each project says of the holds nobody answered in time."""
-    for run_id in _ids(Q(status__in=ON_HOLD, hold__expires_at__lte=at)):
+    for run_id in ids_of(Q(status__in=ON_HOLD, hold__expires_at__lte=at)):
         with journal.writing([run_id], at=at) as tx:
             hold = tx.run(run_id).hold
             if hold and hold.expires_at and hold.expires_at <= at:
@@ -59,11 +59,11 @@ def miss_unheard(*, at: datetime) -> None:
         with journal.writing([made.run_id], at=at) as tx:
             run = tx.run(made.run_id)
             made.refresh_from_db()  # it may have been delivered while we waited for the lock
-            heard = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
+            is_heard = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
             awaited = (
                 run.meters.unconfirmed == made.id or made.action in receipts.ON_THEIR_OWN_REQUEST
             )
-            if made.status == "asked" and awaited and not heard:
+            if made.status == "asked" and awaited and not is_heard:
                 receipts.miss(tx, run, made)
 
 
@@ -75,8 +75,11 @@ def lose_silent(*, at: datetime) -> None:
     quiet = Q(meters__last_turn_at__lt=at - SILENCE) | Q(
         meters__last_turn_at__isnull=True, started_at__lt=at - SILENCE
     )
+    # Who waits for a person, or is parked until one answers, is silent by right.
     awaited = Q(hold__waiting_at__gte=at - STILL_WAITING) | Q(status=Status.HOLDING, parked=True)
-    for run_id in _ids(Q(status__in=EXPECTED, meters__expected_by__isnull=True) & quiet & ~awaited):
+    for run_id in ids_of(
+        Q(status__in=EXPECTED, meters__expected_by__isnull=True) & quiet & ~awaited
+    ):
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
             spoke_at = run.meters.last_turn_at or run.started_at
@@ -92,10 +95,7 @@ def unruled_decisions(*, at: datetime) -> list[UUID]:
     """Return cards whose judge is late."""
     patience = JUDGE_LATE
     if settings.JUDGE is not None:
+        # Without a model the local judge rules at once: what is late then was lost.
         patience += timedelta(seconds=settings.JUDGE.timeout_s)
     late = Decision.objects.filter(status="judging", opened_at__lt=at - patience)
     return list(late.values_list("id", flat=True))
-
-
-def _ids(which: Q) -> list[UUID]:
-    return list(Run.objects.filter(which).order_by("id").values_list("id", flat=True))

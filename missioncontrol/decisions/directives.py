@@ -47,6 +47,7 @@ OF_METERS = (
     "detected_obs",
     "unconfirmed",
 )
+AS_TEXT = (UUID, Status)
 OF_RUN = tuple(name for name in ControlState.__slots__ if name not in {*OF_METERS, "on_hold"})
 
 
@@ -59,7 +60,11 @@ def control_state_of(run: Run) -> ControlState:
 
 def control_state_from(values: dict[str, Any]) -> ControlState:
     """Return a run's control state, from column values or from a message."""
-    return ControlState(**{name: _plain(value) for name, value in values.items()})
+    # As text, so that a control state can travel by message.
+    plain: dict[str, Any] = {
+        name: str(value) if isinstance(value, AS_TEXT) else value for name, value in values.items()
+    }
+    return ControlState(**plain)
 
 
 def read_control_state(run_id: UUID) -> ControlState | None:
@@ -75,6 +80,7 @@ def directive(
 ) -> Directive:
     """Return the directive. `asked_seq` is the proposed turn it answers, if any."""
     action, call = DirectiveAction.PROCEED, CallAction.RUN
+    # A stop wins over a hold: who may never go on has nothing to wait for.
     if control.forbidden:
         action, call = DirectiveAction.STOP, CallAction.SKIP
     elif control.on_hold:
@@ -116,10 +122,3 @@ def queued(run_id: UUID) -> tuple[WireMessage, ...]:
         )
         for message in unsent_texts(run_id)
     )
-
-
-def _plain(value: Any) -> Any:
-    """UUIDs and states as text, so that a control state can travel by message."""
-    if isinstance(value, UUID):
-        return str(value)
-    return Status(value).value if isinstance(value, Status) else value

@@ -32,11 +32,14 @@ def stop(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
     """Ask the agent to end; a run that had ended is never let on."""
     tx.bump(run)
     run.reason = reason
+    # A run that stops is permitted nothing more.
     permission_cards.close_all(tx, run, resolution="terminate", by=by)
+    # Asked before the move: a stop that is repeated is told to the controller once.
     before = run.status
     moved = tx.move(run, Move.STOP, by=by, reason=reason)
     if before not in FORBIDDEN:
         messages.tell_controller(tx, run, "session.terminated", reason)
+    # A run that had ended is terminated by the tap; any other once its agent has stopped.
     if moved and run.status == Status.TERMINATED:
         tx.record(run, SessionTerminated, by=by, reason=reason)
     elif run.parked:  # no process is left that could hear of it
@@ -53,9 +56,12 @@ def stop_by_policy(tx: RunTransaction, run: Run, *, reason: str) -> None:
 
 def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> None:
     """Take a run to its end and settle what was open about it."""
+    # Read before the move, after which the run is no longer stopping.
     was_stopping, why = run.status == Status.STOPPING, run.reason
+    # A second goodbye settles nothing again.
     if not tx.move(run, move, by=by, reason=reason):
         return
+    # An ended session has no process that could miss its word.
     run.meters.expected_by = None
     if move is Move.FALL_SILENT:
         run.meters.presence = "gone"

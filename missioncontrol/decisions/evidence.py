@@ -23,7 +23,7 @@ SHOWN_TURNS = 8
 
 def evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetime) -> CardEvidence:
     """Put together what a card shows: the run's own turns and those of linked runs."""
-    said: dict[str, Any] = {
+    shown: dict[str, Any] = {
         name: getattr(signal.evidence, name) for name in type(signal.evidence).__slots__
     }
     # Ids are UUIDv7: turns of several runs have no other order in common.
@@ -34,7 +34,7 @@ def evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetime
         calls = signal.evidence.calls
         offer = suggestions.offer(calls, project=run.project_id, at=at)
     return CardEvidence(
-        **said,
+        **shown,
         turns=signal.turns,
         items=tuple(
             EvidenceTurn(
@@ -44,6 +44,7 @@ def evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetime
                 call=headline(guard_turn(turn)),
                 result=_cut(turn.result),
                 error=_cut(turn.error),
+                # A proposal that was held has not run, and the card must not say so.
                 ran=turn.phase == "done",
                 at=turn.ts,
             )
@@ -59,6 +60,7 @@ def turns_of_relatives(signal: Signal) -> list[Turn]:
     wanted = Q()
     for run_id, seq in signal.linked_turns:
         wanted |= Q(run_id=run_id, seq=seq)
+    # An empty condition would match every turn there is.
     return list(Turn.objects.filter(wanted).order_by("id")) if wanted else []
 
 

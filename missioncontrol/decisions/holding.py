@@ -40,6 +40,7 @@ def expiry_of(run: Run, *, at: datetime) -> datetime:
 
     Before the agent's own time-out, unless that leaves people no time to answer.
     """
+    # An agent's hook that times out would go on by itself: the answer comes before that.
     patience_s = capabilities_of(run).patience_s
     limit_s = float(run.project.hold_limit)
     if patience_s is not None:
@@ -53,6 +54,7 @@ def release(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
         return
     stood = outlives_session(run)
     run.reason, run.meters.finish_seq = "", None
+    # An ended run's status does not change, so the move would lift nothing.
     tx.lift(run)
     tx.move(run, Move.RELEASE, by=by, reason=reason)
     # An ended run stays ended: the move tells nothing of the hold that is gone.
@@ -82,6 +84,7 @@ def wait(tx: RunTransaction, run: Run) -> None:
         return
     hold.waiting_at = tx.at
     if run.status == Status.HOLDING:
+        # A request is open again: it neither gave up nor is parked any more.
         hold.waiting_since, hold.gave_up_at, run.parked = tx.at, None, False
         tx.move(run, Move.WAIT, by="agent", reason="the agent waits")
         receipts.confirm(tx, run)  # a person's pause has been obeyed
@@ -134,6 +137,7 @@ def skip_held_calls(run: Run) -> list[int]:
 
 def take_held_calls_back(run: Run, *, from_seq: int) -> None:
     """Let the calls that were answered with `skip` wait again: no answer has left."""
+    # Only while it is still this hold's answer: a later one has a span of its own.
     if run.meters.skip_from_seq == from_seq:
         run.meters.skip_through_seq = from_seq - 1
     Turn.objects.filter(run=run, seq__gte=from_seq, skipped=True).update(skipped=False)

@@ -75,10 +75,9 @@ def intervene(
         Forbidden: it would move the organisation's ceiling, and they own no project.
     """
     with _locked(run_id, tap, projects=projects, at=at) as (tx, scope):
-        run = tx.run(run_id)
-        if run.project_id not in projects:
-            raise NotFound("The run")
+        run = _own(tx, run_id, projects)
         _check_is_live(run)
+        # Under the run's lock: of two equal taps at once, the second finds the first.
         known = Intervention.objects.filter(run=run, key=tap.key).first()
         if known is not None:
             if known.body != _body(tap):
@@ -101,6 +100,7 @@ def _locked(
     Tells with the transaction for whose ceiling it is locked.
     """
     moves_ceiling, ends = tap.action in MOVES_CEILINGS, tap.action == "terminate"
+    # Read without a lock, for it says what to lock; `intervene` looks again under the locks.
     card = _card_before_locks(run_id, tap) if moves_ceiling else None
     scope = scope_of(card)
     run = Run.objects.only("project_id", "root").filter(pk=run_id).first()
@@ -145,6 +145,7 @@ def _card_before_locks(run_id: UUID, tap: Tap) -> Decision | None:
 
 
 def _body(tap: Tap) -> str:
+    # One text a tap: a repeat must say the very same.
     return canonical(taps.dump_python(tap, mode="json"))
 
 
@@ -173,6 +174,7 @@ def _offering(decision: Decision, run: Run, tap: Tap) -> Decision:
     """Return an open card, if it offers what was tapped on it."""
     offered = rows.offered(decision.kind, decision.holds, run)
     if decision.kind != PERMISSION:
+        # Both work with any card open; a permission's card is answered and nothing else.
         offered = (*offered, "pause", "restart")
     if tap.decision and tap.action not in offered:
         refusal = f"This card does not offer {tap.action}."
@@ -189,8 +191,8 @@ def _stale(run: Run, tap: Tap, *, at: datetime) -> StaleRun:
     if seen is not None and seen.resolution in SETTLED_THERE:
         changed = SETTLED_THERE[seen.resolution]
     elif seen is not None and seen.resolved_at is not None:
-        deed = (seen.resolution or "answered").replace("_", " ")
-        changed = f"This card has moved on: {seen.resolved_by} answered it with {deed}."
+        answer = (seen.resolution or "answered").replace("_", " ")
+        changed = f"This card has moved on: {seen.resolved_by} answered it with {answer}."
     return StaleRun(changed, run=row, decision=shown)
 
 
@@ -201,6 +203,7 @@ def _perform(
     lifts = hold is not None and hold.stands and tap.action == "continue"
     if run.status in ENDED and not lifts and tap.action not in AFTER_THE_END:
         raise NoSuchMove(run.status, tap.action)
+    # Before the tap is entered and the card closed: both carry the new version.
     tx.bump(run)
     made = Intervention(
         id=new_id(),
@@ -217,10 +220,11 @@ def _perform(
         held_from=hold.from_seq if hold and (lifts or run.status in ON_HOLD) else None,
     )
     made.save(force_insert=True)
-    # Before the deed, which may end the hold that tells so.
+    # Before the act, which may end the hold that tells so.
     is_heard = hold is None or hold.gave_up_at is None or run.parked
     if decision is not None and decision.kind == PERMISSION:
         permission_cards.close_card(tx, run, decision, resolution=tap.action, by=by)
+    # A pause keeps the card that it holds by; an undo opens one again.
     elif tap.action not in {"pause", "undo"}:
         cards.close_card(tx, run, resolution=tap.action, by=by)
     raised = ACTS[tap.action](tx, run, tap, made)
@@ -233,7 +237,7 @@ def _perform(
 
 
 def _follow(run: Run, made: Intervention, *, is_heard: bool, lifts: bool) -> None:
-    """Have the agent's next deed confirm this answer; a stop stays the one followed.
+    """Have what the agent does next confirm this answer; a stop stays the one followed.
 
     To an agent that gave up waiting it is unreachable until it is heard of again.
     `lifts`: it lifts a hold before the session comes back, and waits for that.
@@ -246,7 +250,9 @@ def _follow(run: Run, made: Intervention, *, is_heard: bool, lifts: bool) -> Non
         made.save(update_fields=["status", "acknowledged_at"])
     elif made.action in {"terminate", "restart"} or run.status not in FORBIDDEN:
         if made.action not in receipts.ON_THEIR_OWN_REQUEST or run.meters.unconfirmed is None:
+            # One is followed at a time: an answer to a permission has a request of its own.
             run.meters.unconfirmed = made.id
+        # A pause is for the next turn: nobody need be there to take it now.
         if not is_heard and made.action != "pause":
             made.status = "unreachable"
             made.save(update_fields=["status"])

@@ -45,6 +45,7 @@ def queue_message(
     escalation: Escalation | None = None,
 ) -> Message:
     """Queue a text for the model."""
+    # Counted on the run: a directive then looks for texts only where there are some.
     run.meters.queued_messages += 1
     return Message.objects.create(
         id=new_id(),
@@ -64,6 +65,7 @@ def withdraw(tx: RunTransaction, run: Run, made: Intervention) -> None:
         ActionUnavailable: it is on its way to the model, or there.
     """
     waiting = unsent_texts(run.id).filter(intervention=made)
+    # An answer that has left may be read at this moment, whatever the text's row says.
     is_under_way = made.status not in {"asked", "unreachable"}
     if is_under_way or not waiting.update(withdrawn_at=tx.at):
         raise ActionUnavailable("The agent has the text by now; it cannot be taken back.")
@@ -71,12 +73,12 @@ def withdraw(tx: RunTransaction, run: Run, made: Intervention) -> None:
 
 
 def tell_controller(
-    tx: RunTransaction, run: Run, event: str, said: str, *, decision: UUID | None = None
+    tx: RunTransaction, run: Run, event: str, reason: str, *, decision: UUID | None = None
 ) -> None:
     """Write down what the run's controller, if it has one, is to be told."""
     if run.controller_id is None and not run.controller_url:
         return
-    deed = "was stopped" if event == "session.terminated" else "has been warned"
+    what = "was stopped" if event == "session.terminated" else "has been warned"
     # A row and no call: a web server that takes its time must not keep the lock.
     ControllerNote.objects.create(
         id=new_id(),
@@ -85,7 +87,8 @@ def tell_controller(
         decision=decision,
         at=tx.at,
         due_at=tx.at,
-        text=f"The run {quoted(run.name)} ({run.id}), which you control, {deed}: {said}",
+        # Quoted: a name is an agent's text, and must not read to the other one as our words.
+        text=f"The run {quoted(run.name)} ({run.id}), which you control, {what}: {reason}",
         payload={
             "event": event,
             "run": str(run.id),
@@ -93,7 +96,7 @@ def tell_controller(
             "agent": run.agent,
             "project": str(run.project_id),
             "status": run.status,
-            "reason": said,
+            "reason": reason,
             "decision": str(decision) if decision else None,
             "at": tx.at.isoformat(),
         },

@@ -49,10 +49,12 @@ class Decision(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["run"],
+                # Permissions stand beside the one card: an agent may ask for several.
                 condition=Q(status__in=["judging", "open"]) & ~Q(kind=PERMISSION),
                 name="one_open_card",
             )
         ]
+        # The inbox lists open cards, and the sweeper those whose judge is late.
         indexes = [models.Index(fields=["status", "opened_at"], name="decision_inbox")]
 
 
@@ -82,6 +84,7 @@ class Intervention(models.Model):
 
     class Meta:
         db_table = "oversight_intervention"
+        # A phone sends a tap again when it got no answer: it must not be done twice.
         constraints = [models.UniqueConstraint(fields=["run", "key"], name="one_intervention")]
 
 
@@ -126,6 +129,8 @@ class ControllerNote(models.Model):
     class Meta:
         db_table = "oversight_controllernote"
         indexes = [
+            # Notes that were settled are due no more: the sweeper's index holds the open ones
+            # alone.
             models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="note_due")
         ]
 
@@ -182,4 +187,5 @@ class LetGo(models.Model):
 
     class Meta:
         db_table = "oversight_letgo"
+        # By digest: a pattern may be longer than an index takes.
         indexes = [models.Index(fields=["project", "digest", "at"], name="let_go_again")]

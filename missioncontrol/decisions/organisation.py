@@ -30,6 +30,7 @@ from missioncontrol.wire.instance import OrganisationBudget
 def holding(*, ahead: bool = False) -> Iterator[Installation]:
     """Lock the installation's row and those of all projects; runs are locked after them."""
     with going_ahead(ahead), transaction.atomic():
+        # First made, then locked: a row that is not there cannot be.
         Installation.objects.get_or_create(pk=Installation.ONLY)
         installation = Installation.objects.select_for_update().get(pk=Installation.ONLY)
         # For the locks alone.
@@ -39,6 +40,7 @@ def holding(*, ahead: bool = False) -> Iterator[Installation]:
 
 def day_budget(*, at: datetime) -> OrganisationBudget:
     """Return the ceiling and what all projects used of it today; for owners."""
+    # Looking at it makes no row.
     known = Installation.objects.filter(pk=Installation.ONLY).first() or Installation()
     day = utc_day(at)
     more = known.day_extra["more"]["usd"] if known.day_extra.get("day") == day else 0
@@ -61,6 +63,7 @@ def set_day_budget(usd: Decimal | None, *, by: str, at: datetime) -> None:
     after = {} if usd is None else {"usd": str(usd)}
     Budget.from_mapping(after, path="day")
     with holding(ahead=True) as installation:
+        # Nothing is told of a change that is none.
         if installation.day_budget == after:
             return
         before, installation.day_budget = installation.day_budget, after

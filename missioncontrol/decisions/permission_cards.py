@@ -59,6 +59,7 @@ def open_card(
         detector="",
         holds=False,
         agent=call.agent or run.agent,
+        # No detector raised it; `permissions.follow` finds its card by the turn.
         signal={"turns": list(shown.turns)},
         evidence=rows.evidences.dump_python(shown, mode="json"),
         version=run.version,
@@ -91,8 +92,8 @@ def close_all(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> None
 
 def _evidence(run: Run, call: GuardTurn, turn: Turn | None, *, at: datetime) -> CardEvidence:
     args = call.args or {}
-    told = [args.get(name) for name in SUBJECTS]
-    named = next((value for value in told if isinstance(value, str) and value), "")
+    candidates = [args.get(name) for name in SUBJECTS]
+    named = next((value for value in candidates if isinstance(value, str) and value), "")
     text = command_of(call) or named
     # The command comes first, and the rest as far as there is room.
     room, details = LONGEST - len(text), dict[str, str]()

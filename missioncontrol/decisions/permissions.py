@@ -57,6 +57,7 @@ def ask(
     `keeps`: the agent has no dialog, and waits for us alone. Once nobody answered it, its
     run is not kept waiting again. `own`: what the project masks besides secrets.
     """
+    # Before any lock: masking a long call takes its time.
     call = storable_turn(call, own)
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
@@ -80,11 +81,13 @@ def outcome_of(card_id: UUID) -> Outcome | None:
     """Return how a question was settled; None: it is open."""
     card = Decision.objects.only("status", "resolution").filter(pk=card_id).first()
     if card is None:
+        # Deleted with its run: whoever waits for it need not wait on.
         return Outcome(resolution="ended")
     if card.resolution is None:
         return None
-    said = Intervention.objects.filter(decision=card_id, action=card.resolution)
-    message = said.values_list("message", flat=True).first()
+    answers = Intervention.objects.filter(decision=card_id, action=card.resolution)
+    # Only an answer of people has words; a closing by time or at the terminal has none.
+    message = answers.values_list("message", flat=True).first()
     return Outcome(resolution=card.resolution, message=message or "")
 
 

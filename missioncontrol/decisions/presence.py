@@ -18,6 +18,7 @@ from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED, Move, Status
 from missioncontrol.runs.models import Run, RunMeters, Turn
+from missioncontrol.runs.selectors import ids_of
 
 PROMISE_S = 45.0
 """Until a client must be heard of again: it speaks every twenty seconds, and may miss once."""
@@ -66,9 +67,10 @@ def lose_process(run_id: UUID, *, witness: str, at: datetime) -> None:
 
 def lose_unheard(*, at: datetime, listening_since: datetime) -> None:
     """Lose contact with the clients that did not keep their promise to be heard of."""
+    # While we were away nobody could be heard: each client gets its time first.
     if at - listening_since < TO_BE_HEARD:
         return
-    for run_id in _ids(Q(meters__expected_by__lt=at)):
+    for run_id in ids_of(Q(meters__expected_by__lt=at)):
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
             # Looked at again: it may have been heard of while we waited for its lock.
@@ -92,9 +94,9 @@ def end_stopped(*, at: datetime) -> None:
 
     Their process may live on at its prompt; whatever it asks next is answered *stop*.
     """
-    told = Q(status=Status.STOPPING, meters__presence="idle")
+    must_stop = Q(status=Status.STOPPING, meters__presence="idle")
     quiet = Q(meters__last_turn_at__lt=at - QUIET) | Q(meters__last_turn_at__isnull=True)
-    for run_id in _ids(told & quiet):
+    for run_id in ids_of(must_stop & quiet):
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
             if run.status == Status.STOPPING and run.meters.presence == "idle":
@@ -110,7 +112,7 @@ def end_finished(*, at: datetime) -> None:
     has_ended_its_turn = Q(meters__presence="idle", meters__last_turn_at__lt=at - QUIET)
     rests = has_ended_its_turn | Q(meters__last_turn_at__lt=at - LAST_WORD)
     which = Q(status=Status.RUNNING, meters__finish_seq__isnull=False) & spoke & rests
-    for run_id in _ids(which):
+    for run_id in ids_of(which):
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
             last_turns = (run.meters.finish_seq or 0) - holding.LAST_TURNS
@@ -118,9 +120,6 @@ def end_finished(*, at: datetime) -> None:
             # A call that it may make to finish has not come back yet: it is at work.
             is_at_work = calls.filter(seq__gt=last_turns).exists()
             if not is_at_work and Run.objects.filter(which, pk=run_id).exists():
+                # What it says after this is beyond its last turn, and is answered with a stop.
                 run.meters.finish_seq = run.meters.last_seq
                 endings.end(tx, run, Move.COMPLETE, by="policy", reason="it was asked to finish")
-
-
-def _ids(which: Q) -> list[UUID]:
-    return list(Run.objects.filter(which).order_by("id").values_list("id", flat=True))

@@ -26,6 +26,7 @@ def deliver(tx: RunTransaction, run: Run) -> None:
 
 def deliver_one(tx: RunTransaction, run: Run, made: Intervention) -> None:
     """Note that this answer left."""
+    # Only forward: an answer that was acted on is not `delivered` again.
     if made.status in {"asked", "unreachable"}:
         made.status, made.delivered_at = "delivered", tx.at
         made.save(update_fields=["status", "delivered_at"])
@@ -35,6 +36,7 @@ def deliver_one(tx: RunTransaction, run: Run, made: Intervention) -> None:
 def confirm(tx: RunTransaction, run: Run, *, reached: bool = True) -> None:
     """Note that the agent acted on a person's answer, or never will."""
     made = _unconfirmed(run)
+    # Forgotten at once: one answer is followed, and it is settled here.
     run.meters.unconfirmed = None
     if made is None:
         return

@@ -40,6 +40,7 @@ def offered(kind: str, holds: bool, run: Run) -> tuple[InterventionAction, ...]:
         return _PERMISSION_ACTIONS
     every = _BUDGET_ACTIONS if kind == Kind.BUDGET else _LOOP_ACTIONS
     refused = unavailable(run)
+    # A card that holds nobody offers to: its agent goes on meanwhile.
     flagged: tuple[InterventionAction, ...] = () if holds else ("pause",)
     return tuple(action for action in (*every, *flagged) if action not in refused)
 
@@ -58,6 +59,7 @@ def decision_row(decision: Decision, run: Run, *, answer: str | None = None) -> 
         project=run.project_id,
         run=run.id,
         run_name=run.name,
+        # A tap on an open card names the run's version; a closed one shows where it closed.
         version=run.version if is_open else decision.version,
         status=cast(Any, decision.status),
         kind=decision.kind,

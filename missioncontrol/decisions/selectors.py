@@ -62,6 +62,7 @@ def allowlist(*, projects: Collection[UUID]) -> QuerySet[AllowlistEntry]:
 def board(project: UUID, *, at: datetime) -> Snapshot:
     """Return what a project's board shows: live runs, and those of the last day."""
     fresh = Q(ended_at__isnull=True) | Q(ended_at__gte=at - RECENT)
+    # A recording was over when it came: there is nothing to watch.
     live = Run.objects.filter(project_id=project, imported=False)
     found = live.select_related("project", "meters", "hold").filter(fresh)
     # First: what a row lacks that is read before its run is told by no event to come.

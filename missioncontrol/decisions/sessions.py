@@ -56,6 +56,7 @@ def claim_messages(
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
         waiting = unsent_texts(run_id)
+        # A text for one agent of the run is left to that agent's own request.
         mine = [m for m in waiting if agents is None or m.agent is None or m.agent in agents]
         _deliver(tx, run, [message.id for message in mine])
     return mine
@@ -75,17 +76,18 @@ def _deliver(tx: journal.RunTransaction, run: Run, message_ids: Collection[UUID]
         receipts.deliver(tx, run)
 
 
-def learn_capabilities(run_id: UUID, told: Mapping[str, Any], *, at: datetime) -> Run:
+def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) -> Run:
     """Take in what an adapter found out its agent can do; what it leaves out stays.
 
     A run that only telemetry told of is in hand from now on.
     """
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
-        known = dict(told) if run.observed_only else {**run.capabilities, **told}
+        known = dict(found) if run.observed_only else {**run.capabilities, **found}
         run.observed_only = False
         if known != run.capabilities:
             run.capabilities = known
+            # By hand: a run's description is not among the columns that its transaction writes.
             Run.objects.filter(pk=run_id).update(capabilities=known)
             card = run.decisions.filter(pk=run.open_decision).first() if run.open_decision else None
             tx.moved(

@@ -35,6 +35,7 @@ def note(run: Run, decision: Decision, *, by: str, at: datetime) -> None:
             by=by,
             at=at,
         )
+        # A card that shows a call twice was let go once.
         for call in dict.fromkeys(decision.evidence.get("calls") or [])
     )
 
@@ -46,6 +47,7 @@ def offer(calls: Collection[str], *, project: UUID, at: datetime) -> AllowlistOf
     digests = {_digest(call) for call in calls}
     found = LetGo.objects.filter(project_id=project, digest__in=digests, at__gt=at - REMEMBERED)
     times = dict(found.values_list("digest").annotate(Count("id")))
+    # An entry for a card allows all its calls: the one allowed least says whether to offer it.
     least = min(times.get(digest, 0) for digest in digests)
     return AllowlistOffer(patterns=tuple(calls), times=least) if least >= ENOUGH else None
 
@@ -95,4 +97,5 @@ def _once_each(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _digest(call: str) -> str:
+    # Half of a character may stand in a call that an older release kept.
     return sha256(call.encode(errors="surrogatepass")).hexdigest()

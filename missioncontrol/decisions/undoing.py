@@ -70,6 +70,7 @@ def _lower(
     """Put ceilings back where they were, unless somebody has moved them since."""
     owner = tx.run(UUID(before["run"])) if "run" in before else run
     scope = next((one for one in ("run", ORGANISATION) if one in before), "project")
+    # What somebody set since must not be lost to an older tap's undoing.
     if ceilings_at(owner, scope) != after:
         raise ActionUnavailable("The budget was changed since; set it in Settings.")
     if scope == "run":
@@ -108,6 +109,7 @@ def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) 
             run.reason = f"Paused by {by}."
             tx.moved(run, by=by, reason="undo")
         return
+    # If the answer has not left, the calls it let go still wait: the hold begins at them again.
     is_unheard = undone.status in {"asked", "unreachable"}
     held_from = undone.held_from
     first = held_from if held_from is not None and is_unheard else run.meters.last_seq + 1

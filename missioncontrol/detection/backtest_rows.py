@@ -84,12 +84,13 @@ def _run_row(result: BacktestRun, label: Label | None) -> BacktestRunRow:
 
 
 def _place(flag: BacktestFlag | None) -> tuple[Any, ...] | None:
+    # What came after it follows from these three, and need not be compared.
     return None if flag is None else (flag.alarm_turn, flag.stop_turn, flag.detector)
 
 
-def _side(told: Sequence[tuple[BacktestFlag | None, Label | None]]) -> BacktestSide:
-    labels = [label for flag, label in told if flag is not None]
-    raised = [flag for flag, _ in told if flag is not None]
+def _side(judged: Sequence[tuple[BacktestFlag | None, Label | None]]) -> BacktestSide:
+    labels = [label for flag, label in judged if flag is not None]
+    raised = [flag for flag, _ in judged if flag is not None]
     costs = [flag.cost_after_usd for flag in raised if flag.cost_after_usd is not None]
     detectors: dict[str, int] = {}
     for flag in raised:
@@ -100,6 +101,7 @@ def _side(told: Sequence[tuple[BacktestFlag | None, Label | None]]) -> BacktestS
         loops_found=labels.count("loop"),
         healthy_flagged=labels.count("healthy"),
         turns_after=sum(flag.turns_after for flag in raised),
+        # No price known is not the same as no cost.
         cost_after_usd=sum(costs, Decimal(0)) if costs else None,
         detectors=detectors,
     )

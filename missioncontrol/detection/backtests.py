@@ -71,6 +71,7 @@ def ask(
     earlier.filter(finished_at=None).update(
         status="failed", error="A newer backtest took its place.", finished_at=at
     )
+    # One fewer than are kept, for the new one comes on top.
     too_old = list(earlier.values_list("pk", flat=True)[KEPT - 1 :])
     Backtest.objects.filter(pk__in=too_old).delete()
     return Backtest.objects.create(
@@ -91,6 +92,7 @@ def ask(
 def work(backtest_id: UUID, *, at: datetime) -> bool:
     """Work off one slice; True: there is more. Two at once do not disturb each other."""
     open_now = Backtest.objects.filter(pk=backtest_id, status__in=("queued", "running"))
+    # Conditional: one that a newer backtest ended is not taken up again.
     if not open_now.update(status="running", beat_at=at):
         return False
     backtest = Backtest.objects.get(pk=backtest_id)
@@ -103,13 +105,15 @@ def work(backtest_id: UUID, *, at: datetime) -> bool:
             backtest.save(update_fields=["runs"])
             continue
         rows = list(Turn.objects.filter(run=run, seq__lt=MOST_TURNS).order_by("seq"))
-        proposed, today = (_flag(run, rows, told) for told in (backtest.policy, backtest.today))
+        # Both by the same recording: what differs is the policies' doing.
+        proposed, today = (_flag(run, rows, rules) for rules in (backtest.policy, backtest.today))
         # Not created twice: two workers may have taken the same slice.
         BacktestRun.objects.get_or_create(
             backtest=backtest,
             run=run,
             defaults={"turns": len(rows), "proposed": proposed, "today": today},
         )
+        # Looked at after a run, not before: a slice works off at least one, however long it takes.
         if time.monotonic() - started > SLICE_S:
             break
     # Asked again: another worker may have done the rest meanwhile.
@@ -163,6 +167,7 @@ def _left(backtest: Backtest) -> list[str]:
 
 
 def _finish(backtest: Backtest, status: str, *, at: datetime, error: str = "") -> None:
+    # Ended once: a slice that was under way does not call done what a newer backtest ended.
     Backtest.objects.filter(pk=backtest.pk, finished_at=None).update(
         status=status, error=error[:2000], finished_at=at
     )
@@ -190,6 +195,7 @@ def _flag(run: Run, rows: Sequence[Turn], rules: dict[str, Any]) -> dict[str, An
         kind=replayed.alarm.kind,
         summary=replayed.alarm.evidence.summary,
         turns_after=len(after),
+        # No price known is not the same as no cost.
         cost_after_usd=sum(costs, Decimal(0)) if costs else None,
     )
     return dict(flags.dump_python(flag, mode="json"))

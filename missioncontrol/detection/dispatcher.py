@@ -77,6 +77,7 @@ class Waiter:
 
     def settle(self, control: ControlState | None) -> None:
         """Wake who waits, once."""
+        # A verdict and the end of its time may come together.
         if not self.future.done():
             self.future.set_result(control)
 
@@ -99,18 +100,18 @@ class Dispatcher:
         self._tasks: list[asyncio.Task[None]] = []
         self._channel: str | None = None
 
-    async def run(self, deed: Callable[[], T]) -> T:
+    async def run(self, work: Callable[[], T]) -> T:
         """Do database work in a thread whose connection is kept."""
-        return await self._do(self._writers, deed)
+        return await self._do(self._writers, work)
 
-    async def read(self, deed: Callable[[], T]) -> T:
+    async def read(self, work: Callable[[], T]) -> T:
         """The same for what only reads: it does not stand behind those who wait to write."""
-        return await self._do(self._readers, deed)
+        return await self._do(self._readers, work)
 
-    async def _do(self, pool: ThreadPoolExecutor, deed: Callable[[], T]) -> T:
+    async def _do(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         def with_connection() -> T:
             close_old_connections()
-            return deed()
+            return work()
 
         return await asyncio.get_running_loop().run_in_executor(pool, with_connection)
 
@@ -121,6 +122,7 @@ class Dispatcher:
 
     def _add(self, run_id: UUID, root: UUID | None) -> WorkerQueue:
         self._ensure_listening()
+        # By the id: every web process sends a run to the worker that has its engine.
         queue = self._queues[(root or run_id).int % len(self._queues)]
         queue.pending[run_id] = None
         return queue
@@ -131,6 +133,7 @@ class Dispatcher:
         """Wait until detection has seen observation `obs`; None: not in time."""
         loop = asyncio.get_running_loop()
         waiter = Waiter(loop.create_future(), obs)
+        # Before it is sent: the answer may be there at once.
         self._judged[run_id].append(waiter)
         self._pump_now(self._add(run_id, root))
         out_of_time = loop.call_later(timeout_s, waiter.settle, None)
@@ -158,6 +161,7 @@ class Dispatcher:
         until = asyncio.get_running_loop().time() + timeout_s
         with self._watching(run_id) as woken:
             while True:
+                # Among those that are woken before it looks: a move in between is not missed.
                 control = await self.control_state(run_id)
                 waits = as_agent and control is not None and control.on_hold
                 if control is not None and waits and run_id not in self._noting:
@@ -218,7 +222,7 @@ class Dispatcher:
 
     def _send(self, number: int, dispatch: Dispatch) -> None:
         self._in_flight[number] = dispatch
-        told = {
+        arguments = {
             "runs": [str(run_id) for run_id in dispatch.runs],
             "reply_to": self._channel,
             "number": number,
@@ -227,7 +231,7 @@ class Dispatcher:
 
             def send_to_any() -> None:
                 try:
-                    tasks.detect.apply_async(kwargs=told, retry=False)
+                    tasks.detect.apply_async(kwargs=arguments, retry=False)
                 except Exception as fault:  # noqa: BLE001 - sent again, and swept
                     logger.warning("dispatcher: sending failed: %s", fault)
 
@@ -237,7 +241,7 @@ class Dispatcher:
 
         async def push() -> None:
             try:
-                await self._broker.lpush(dispatch.queue.name, tasks.detect_message(told))
+                await self._broker.lpush(dispatch.queue.name, tasks.detect_message(arguments))
             except (RedisError, OSError) as fault:  # sent again, and swept
                 logger.warning("dispatcher: sending failed: %s", fault)
 
@@ -249,12 +253,13 @@ class Dispatcher:
         """Hear replies and moves."""
         channel = broadcast.channel("reply", uuid4().hex)
         for name in (broadcast.wake_channel(), channel):
-            await subscriber.add(name, self._hear)
+            await subscriber.add(name, self._receive)
+        # Only now is anything sent: a reply that comes before we listen would be lost.
         self._channel = channel
         for queue in self._queues:
             self._pump(queue)
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _receive(self, message: dict[str, Any]) -> None:
         if message["type"] == "wake":
             self._wake(UUID(hex=text) for text in message["runs"])
             return
@@ -262,6 +267,7 @@ class Dispatcher:
             self._settle(UUID(hex=run_hex), control_state_from(values))
         # None: it was overdue, and is being recovered.
         if dispatch := self._in_flight.pop(message["ring"], None):
+            # One dispatch a detector is in flight: its answer makes room for the next.
             self._go_on(dispatch.queue)
 
     def _go_on(self, queue: WorkerQueue) -> None:
@@ -304,6 +310,7 @@ class Dispatcher:
         if not unheard:
             return
         if dispatch.tries == 1:
+            # Its other runs must not each wait out a time-out of their own.
             dispatch.queue.silent_until = _now() + SILENT_S
             self._send(
                 number, replace(dispatch, runs=unheard, due=_now() + DISPATCH_AGAIN_S, tries=2)
@@ -327,6 +334,7 @@ class _Watching:
     def __exit__(self, *_: object) -> None:
         self._moved[self._run_id].discard(self._event)
         if not self._moved[self._run_id]:
+            # Else an entry would stay of every run that was ever waited for.
             del self._moved[self._run_id]
 
 

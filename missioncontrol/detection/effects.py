@@ -63,6 +63,7 @@ def _follow_up(
     match what:
         case FollowUp.COUNT_CORRECTED:
             watched = Autofix.objects.filter(run=run, pk=cast(UUID, run.meters.recovering))
+            # Set and never taken back: one new thing since the correction is enough.
             news = {"news": True} if seen.row.changed else {}
             watched.update(turns_after=F("turns_after") + 1, **news)
         case FollowUp.SETTLE_CORRECTION:
@@ -70,6 +71,7 @@ def _follow_up(
         case FollowUp.STOP_FINISHED:
             endings.stop_finished(tx, run)
         case FollowUp.STOP_WITH_PARENT:
+            # Before the run is stopped, which leaves its card as it stands.
             cards.close_card(tx, run, resolution="ended", by="guard")
             parent = run.parent.name if run.parent else ""
             reason = f'The run that started it, "{parent}", was stopped.'
@@ -101,6 +103,7 @@ def _answer(
     seen.row.detector = signal.detector  # written with the turn's score, once for the batch
     outcome = OUTCOMES.get(action, "card")
     nudges.write_down(tx, run, signal, seq=seen.row.seq, outcome=outcome)
+    # Written down all the same: the journal then tells why no card opened.
     if action is Action.ALLOW:
         return
     cards.judge_autofix(tx, run, tripped=True)

@@ -88,6 +88,7 @@ def forget(run_ids: Iterable[UUID]) -> None:
 def start_afresh(cached: CachedEngine, run: Run, *, upto: int) -> None:
     """Reset the engine when it passes the point where a person stepped in."""
     if cached.streak_obs < run.meters.streak_obs < upto:
+        # Passed once: the mark moves along, or every later turn would reset it again.
         cached.engine.reset(corrected=corrections_of(run))
         cached.streak_obs = run.meters.streak_obs
 
@@ -112,6 +113,7 @@ def unseen(runs: list[Run]) -> dict[UUID, list[Observation]]:
         is_ahead = cached is not None and cached.seen_obs > run.meters.detected_obs
         if cached is None or is_ahead or cached.rules != rules:
             cached = KEPT[run.id] = _fresh_engine(run, rules)
+        # Those used longest ago are let go first (`make_room`).
         KEPT.move_to_end(run.id)
         floors[run.id] = cached.seen_obs
     found: dict[UUID, list[Observation]] = {run.id: [] for run in runs}

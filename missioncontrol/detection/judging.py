@@ -23,7 +23,7 @@ from guard.policy import JudgeRule
 from guard.signals import Assessment, Signal
 from guard.wire import Mode
 from missioncontrol.costs import counting
-from missioncontrol.decisions import cards, evidence, holding, messages, rows
+from missioncontrol.decisions import cards, deadlines, evidence, holding, messages, rows
 from missioncontrol.decisions.models import Autofix, Decision
 from missioncontrol.detection import nudges
 from missioncontrol.detection.models import Question
@@ -47,6 +47,7 @@ def judge(decision_id: UUID, *, at: datetime) -> None:
         return
     model: LLMJudge | None = settings.JUDGE
     case = case_of(decision)
+    # The local judge answers at once and costs nothing: nobody need claim the case.
     if model is None:
         rule_on(decision_id, rule(case), at=at)
         return
@@ -60,6 +61,12 @@ def judge(decision_id: UUID, *, at: datetime) -> None:
         stand_in=ruling.verdict is None,
         calls=ruling.calls,
     )
+
+
+def rule_late(*, at: datetime) -> None:
+    """Let the local judge rule on every card whose judge is late."""
+    for decision_id in deadlines.unruled_decisions(at=at):
+        stand_in(decision_id, at=at)
 
 
 def stand_in(decision_id: UUID, *, at: datetime) -> None:
@@ -111,6 +118,7 @@ def rule_on(
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
         decision = Decision.objects.get(pk=decision_id)
+        # While the model thought a person may have answered, or the sweeper let another judge rule.
         if decision.status == "judging":
             _rule(tx, run, decision, _shown(verdict, stand_in=stand_in))
         _charge(tx, run, decision, calls)
@@ -124,8 +132,9 @@ def _waiting(decision_id: UUID) -> Decision | None:
 def _case(run: Run, signal: Signal) -> Case:
     turns = Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq")
     before = Turn.objects.filter(run=run, seq__lte=max(signal.turns, default=run.meters.last_seq))
+    # The newest of them, in the order in which they happened.
     history = reversed(before.order_by("-seq")[:HISTORY_TURNS])
-    said = before.filter(role="user").order_by("-seq").values_list("content", flat=True)
+    requests = before.filter(role="user").order_by("-seq").values_list("content", flat=True)
     rests_on = sorted([*evidence.turns_of_relatives(signal), *turns], key=lambda turn: turn.id)
     return Case(
         signal=signal,
@@ -133,7 +142,7 @@ def _case(run: Run, signal: Signal) -> Case:
         history=tuple(guard_turn(turn) for turn in history),
         workspace=tuple(run.workspace),
         goal=run.goal or None,
-        order=said.first(),
+        order=requests.first(),
     )
 
 
@@ -154,6 +163,7 @@ def _ask(model: LLMJudge, case: Case, *, at: datetime) -> tuple[Ruling, datetime
     """Ask, and tell when the answer came; no lock is held."""
     began = time.monotonic()
     ruling = model.ask(case)
+    # The clock is read once, at the edge; how long the answer took is added to it.
     return ruling, at + timedelta(seconds=time.monotonic() - began)
 
 
@@ -203,6 +213,7 @@ def _charge(
         counting.charge_judge(
             tx,
             run,
+            # Named after what was asked: the ledger counts a name once, so no repeat is charged.
             call_id=f"judge-{asked.pk.hex}-{number}",
             usage=call.usage,
             cost=call.cost_usd,
@@ -222,7 +233,9 @@ def _card_on(
     if not is_sure or not is_free or is_past:
         _tell(tx, run, verdict)
         return None
+    # A suspicion trips nothing by itself: the judge's certainty makes it a trip.
     signal = replace(rows.signals.validate_python(question.signal), score=1.0)
+    # Read before the autofix is settled, which forgets that one was watched.
     state = RunState(mode=Mode(run.mode), fix_failed=run.meters.recovering is not None)
     cards.judge_autofix(tx, run, tripped=True)
     sure = Assessment(seq=max(signal.turns), score=0.0, changed=False, signals=(signal,))

@@ -34,6 +34,7 @@ class Question(models.Model):
 
     class Meta:
         db_table = "oversight_question"
+        # The newest question of a run says whether the next comes too soon (`put_question`).
         indexes = [models.Index(fields=["run", "-turn_seq"], name="question_latest")]
 
 
@@ -78,6 +79,7 @@ class Backtest(models.Model):
 
     class Meta:
         db_table = "oversight_backtest"
+        # The sweeper looks for those whose task went silent, every two seconds.
         indexes = [models.Index(fields=["status", "beat_at"], name="backtest_open")]
 
 
@@ -98,7 +100,10 @@ class Recording(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["project", "sha256"], condition=~Q(sha256=""), name="one_recording_a_file"
+                # Erased ones have no hash left: any number of them may stand in a project.
+                fields=["project", "sha256"],
+                condition=~Q(sha256=""),
+                name="one_recording_a_file",
             )
         ]
 
@@ -116,5 +121,6 @@ class BacktestRun(models.Model):
     class Meta:
         db_table = "oversight_backtestrun"
         constraints = [
+            # Two workers may take the same slice; one result of a run stays.
             models.UniqueConstraint(fields=["backtest", "run"], name="one_backtest_result")
         ]

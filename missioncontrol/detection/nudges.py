@@ -15,6 +15,7 @@ def note(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn) -> None:
     """Write down what a detector in `observe` would have done; tell the agent a nudge."""
     nudges = signal.severity is Severity.NUDGE
     write_down(tx, run, signal, seq=row.seq, outcome="nudged" if nudges else "observed")
+    # An agent that takes no text is not told; the journal still says what was raised.
     if nudges and capabilities_of(run).takes_text:
         turns = Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq")
         text = nudge_text(signal, [guard_turn(turn) for turn in turns])

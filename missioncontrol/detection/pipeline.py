@@ -182,8 +182,8 @@ class LinkedRuns:
             signal = self._trees.look(run, seen.row, seen.obs, seen.turn)
             if signal is None or seen.obs <= run.meters.streak_obs:
                 continue
-            said = Assessment(seq=seen.row.seq, score=0.0, changed=False, signals=(signal,))
-            turn = JudgedTurn(assessment=said)
+            assessment = Assessment(seq=seen.row.seq, score=0.0, changed=False, signals=(signal,))
+            turn = JudgedTurn(assessment=assessment)
             state = run_state.of(run, turn, seq=seen.row.seq, parent=None)
             # The turn itself was followed up before; one that ends its run follows no policy.
             state = replace(state, has_new_policy=False)

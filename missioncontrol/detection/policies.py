@@ -29,6 +29,7 @@ from missioncontrol.wire.policies import (
 )
 
 LONGEST_TEXT = 100_000
+# Any other key must be quoted in TOML, which a JSON text does.
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -48,6 +49,7 @@ def read_policy(asked: object) -> tuple[dict[str, Any], str]:
     if not isinstance(mapping, Mapping):
         raise PolicyInvalid("policy", "a table of fields, or its text", mapping)
     Policy.from_mapping(mapping)
+    # Here, not when it judges: who saves a policy is there to read what it lacks.
     check_installed(mapping)
     return dict(mapping), text
 
@@ -72,6 +74,7 @@ def check_policy(asked: object, *, project: Project) -> PolicyCheck:
         problems=(),
         changes=changes(project.policy, mapping),
         policy=mapping,
+        # What was typed, where it was: it may have comments.
         text=text or write_toml(mapping),
         rules=rules(project.policy, mapping),
         line=line(project.policy, mapping),
@@ -82,8 +85,9 @@ def check_policy(asked: object, *, project: Project) -> PolicyCheck:
 def rules(today: Mapping[str, Any], draft: Mapping[str, Any]) -> tuple[PolicyRule, ...]:
     """Return every threshold of the draft beside today's, in order of the policy."""
     old, new = _in_force(today), _in_force(draft)
+    # A threshold of a detector that is switched off is shown, and marked so.
     resting = set(DETECTOR_NAMES) - set(new.get("detectors", ()))
-    places = [(section, field) for section in RULES for field in new.get(section, {})]
+    fields = [(section, field) for section in RULES for field in new.get(section, {})]
     return tuple(
         PolicyRule(
             section=section,
@@ -92,7 +96,7 @@ def rules(today: Mapping[str, Any], draft: Mapping[str, Any]) -> tuple[PolicyRul
             today=(old.get(section) or {}).get(field),
             on=section not in resting,
         )
-        for section, field in [*places, ("budget", "usd")]
+        for section, field in [*fields, ("budget", "usd")]
     )
 
 
@@ -154,6 +158,7 @@ def set_policy(project: Project, asked: object, *, note: str, by: str, at: datet
     """
     mapping, text = read_policy(asked)
     newest = versions(project.id).first()
+    # One that came as JSON has no text, and so none that could differ.
     if mapping == project.policy and (newest is None or text in {"", newest.text}):
         return False
     PolicyVersion.objects.create(
@@ -222,8 +227,12 @@ def _toml_blocks(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
     tables = {name: value for name, value in table.items() if isinstance(value, Mapping)}
     values = {name: table[name] for name in table if name not in tables}
     lines = [
-        f"{_toml_key(name)} = {json.dumps(one)}" for name, one in values.items() if one is not None
+        # JSON's strings, numbers, booleans and lists of them are TOML as they stand.
+        f"{_toml_key(name)} = {json.dumps(one)}"
+        for name, one in values.items()
+        if one is not None
     ]
+    # Values before tables: below a table's header they would belong to it.
     yield "\n".join([f"[{path}]", *lines] if path and lines else lines)
     for name, inner in tables.items():
         yield from _toml_blocks(inner, f"{path}.{_toml_key(name)}" if path else _toml_key(name))

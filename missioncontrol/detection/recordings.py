@@ -88,6 +88,7 @@ def import_recording(
     """
     turns = _readable(recorded, project, at=at)
     run = _run_of(project, recorded, turns)
+    # Outside `journal.writing`: no lock is held while a long recording is judged.
     tx = RunTransaction({}, at=at)
     tx.is_silent = True
     tx.adopt(run)
@@ -97,6 +98,7 @@ def import_recording(
         run, RunImported, by=by, file=file, form=recorded.form, sha256=sha256, turns=len(turns)
     )
     numbered = number_recording(tx, run, turns)
+    # As `counting.count` does: a proposal counts once, with its outcome.
     done = [turn for turn, _ in numbered if not turn.is_proposed]
     run.meters.done_turns += len(done)
     run.meters.tool_calls += sum(bool(turn.tool) for turn in done)
@@ -124,6 +126,7 @@ def import_recording(
             run.save(force_insert=True)
             run.meters.save(force_insert=True)
             recording.save(force_insert=True)
+            # By id: a proposal and its outcome share a row, which is inserted once.
             insert_rows(Turn, {row.id: row for _, row in numbered}.values())
             tx.close()
     except IntegrityError:  # the same file was sent twice at once
@@ -174,18 +177,18 @@ def forget_words(run: Run) -> None:
 
 def _readable(recorded: Recorded, project: Project, *, at: datetime) -> list[GuardTurn]:
     """Return the turns that could be read, masked, each with a time: at worst the one before."""
-    told = [turn for turn in recorded.turns if turn is not None]
-    if not told:
+    turns_read = [turn for turn in recorded.turns if turn is not None]
+    if not turns_read:
         raise InvalidRequest("The file was read, and there is no turn in it.", field="file")
-    if len(told) > MOST_TURNS:
+    if len(turns_read) > MOST_TURNS:
         raise InvalidRequest(
-            f"At most {MOST_TURNS} turns a recording; this one has {len(told)}.", field="file"
+            f"At most {MOST_TURNS} turns a recording; this one has {len(turns_read)}.", field="file"
         )
     # Nothing was recorded after its import: what is told of the future would never grow old.
-    moments = [moment and min(moment, at) for moment in (storable_moment(t.ts) for t in told)]
+    moments = [moment and min(moment, at) for moment in (storable_moment(t.ts) for t in turns_read)]
     latest = next((moment for moment in moments if moment), at)
     turns = []
-    for turn, moment in zip(told, moments, strict=True):
+    for turn, moment in zip(turns_read, moments, strict=True):
         latest = moment or latest
         turns.append(replace(storable_turn(turn, project.redaction), ts=latest))
     return turns
@@ -194,6 +197,7 @@ def _readable(recorded: Recorded, project: Project, *, at: datetime) -> list[Gua
 def _run_of(project: Project, recorded: Recorded, turns: Sequence[GuardTurn]) -> Run:
     """Make the run: over, and of nobody who could be answered."""
     asked = next((turn.content for turn in turns if turn.role is Role.USER and turn.content), "")
+    # Where no goal is named, the first request stands in for it.
     goal = masked_text(recorded.goal, project.redaction) or asked or ""
     speaks = next((turn.agent for turn in turns if turn.agent), "")
     # A transcript is named after its session, which is a number.
@@ -234,8 +238,8 @@ def _enter_told(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> N
             continue
         paid.add(call)
         source = "transcript" if run.agent in AGENTS else "turns"
-        told = Call.of_turn(turn, row, call_id=call, source=source)
-        entered = ledger.enter(tx, run, told)[0]
+        model_call = Call.of_turn(turn, row, call_id=call, source=source)
+        entered = ledger.enter(tx, run, model_call)[0]
         # Of a proposal and its outcome, which share a row, either shows what the call cost.
         run.meters.model, row.cost_usd = entered.model, entered.cost_usd
 
@@ -246,22 +250,22 @@ def _enter_apart(
     """Enter the calls told of apart from the turns; return the turns with the calls they had."""
     found = list(numbered)
     # Of a proposal and its outcome, which share a row, the outcome.
-    places = {row.seq: place for place, (_, row) in enumerate(found)}
+    index_of = {row.seq: place for place, (_, row) in enumerate(found)}
     rows_ = [row for _, row in reversed(numbered)]  # of several that name a call, the first
     by_call = {row.call_id: row for row in rows_ if row.call_id}
     by_key = {row.key: row for row in rows_ if row.key}
-    for told in calls:
-        row = by_call.get(told.call_id) or by_key.get(told.turn_key or "")
-        agent = masked_name(told.agent, 100, run.project.redaction)
-        call = replace(told, agent=agent, turn_seq=None if row is None else row.seq)
+    for given in calls:
+        row = by_call.get(given.call_id) or by_key.get(given.turn_key or "")
+        agent = masked_name(given.agent, 100, run.project.redaction)
+        call = replace(given, agent=agent, turn_seq=None if row is None else row.seq)
         entered = ledger.enter(tx, run, call)[0]
         run.meters.model = entered.model
         if row is not None:
             telemetry.mark_turn(row, entered)
-            turn = found[places[row.seq]][0]
+            turn = found[index_of[row.seq]][0]
             paid = replace(turn, call_id=call.call_id, usage=call.usage, cost_usd=call.cost_usd)
             model, provider = call.model or turn.model, call.provider or turn.provider
-            found[places[row.seq]] = replace(paid, model=model, provider=provider), row
+            found[index_of[row.seq]] = replace(paid, model=model, provider=provider), row
     return found
 
 
@@ -272,10 +276,10 @@ def _judge(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> tuple[
         run=run.name, turns=turns, workspace=tuple(run.workspace), goal=run.goal or None
     )
     meters, replayed = run.meters, replay(recorded, policy_of(run))
-    for (_, row), said in zip(numbered, replayed.assessments, strict=True):
-        row.score, row.changed = round(said.score, 3), said.changed
-        if meters.highest_score is None or said.stuck > meters.highest_score:
-            meters.highest_score, meters.highest_score_seq = said.stuck, row.seq
+    for (_, row), assessment in zip(numbered, replayed.assessments, strict=True):
+        row.score, row.changed = round(assessment.score, 3), assessment.changed
+        if meters.highest_score is None or assessment.stuck > meters.highest_score:
+            meters.highest_score, meters.highest_score_seq = assessment.stuck, row.seq
     # A proposal and its outcome share a row, and have one bar.
     drawn = {row.seq: [row.score, row.changed] for _, row in numbered}
     meters.tape = list(drawn.values())[-TAPE_POINTS:]

@@ -42,6 +42,7 @@ def scores_of(project: Project, *, days: int, at: datetime) -> PolicyScores:
         began.order_by("-started_at", "id")
         .select_related("meters")
         .only("id", "name", "started_at", "meters__highest_score", "meters__highest_score_seq")[
+            # One more than is shown: only then are the others counted.
             : MOST_RUNS + 1
         ]
     )

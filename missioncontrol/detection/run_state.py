@@ -42,6 +42,7 @@ def of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> RunState:
         # A card that holds nothing and was an escalation's only tells.
         signal = rows.signals.validate_python(card.signal)
         asks = Card.TELLS if signal.severity is Severity.ESCALATE else Card.ASKS
+    # A ceiling is told once; what was told before asks nobody again.
     untold = budgets.untold(run, assessment.signals)
     is_at_work = run.status not in ENDED | FORBIDDEN
     is_forbidden_above = run.relation == "child" and parent and parent.status in FORBIDDEN

@@ -59,6 +59,7 @@ def _replay(
 
     Gives the evidence before it, less what somebody who stepped in forgave, and what was said.
     """
+    # Of a call that ended later, the engine had seen the proposal.
     remembered = Turn.objects.filter(run=run, first_obs__lte=turn.obs).order_by("-obs")
     seen = [
         (obs, one)
@@ -69,6 +70,7 @@ def _replay(
     engine, assessment = start_engine(policy), None
     before = start = 0.0
     is_reset = run.meters.streak_obs >= turn.obs
+    # As they were observed: between a call and its outcome there may be others.
     for obs, one in sorted(seen, key=lambda pair: pair[0]):
         before = _evidence(engine)
         if not is_reset and obs > run.meters.streak_obs > 0:
@@ -96,15 +98,18 @@ def _parts(
     limit: float,
 ) -> Iterator[ScorePart]:
     """Split a move into what the turn brought, what it repeated, and what a rule counts."""
+    # Each part begins where the one before it ended, so that they add up to the move.
     before, start = evidence
     history = engine.history
     place = next((i for i, step in enumerate(history.steps) if step.seq == seq), None)
     weight = history.weights[place] if place is not None else Weight(0.0, 1.0)
-    told = stuck_score(start)
+    reached = stuck_score(start)
     if start != before:
-        yield _part("reset", stuck_score(before), told)
+        yield _part("reset", stuck_score(before), reached)
     if weight.brings and start:
-        yield _part(cast(PartKind, weight.brings), told, told := stuck_score(start * weight.keep))
+        yield _part(
+            cast(PartKind, weight.brings), reached, reached := stuck_score(start * weight.keep)
+        )
     if weight.repeats and place is not None:
         step, before_it = history.steps[place], history.steps[:place]
         # The turns that asked for the same; else the one most alike.
@@ -112,18 +117,18 @@ def _parts(
         alike = [old for old in before_it if old.is_call == step.is_call]
         if alike and not turns:
             turns = [max(alike, key=lambda old: (step.nearness(old), old.seq)).seq]
-        earlier, told = told, stuck_score(start * weight.keep + weight.gain)
-        yield _part(cast(PartKind, weight.repeats), earlier, told, turns=turns)
-    if abs(stuck_score(_evidence(engine)) - told) >= _NEAR:
+        earlier, reached = reached, stuck_score(start * weight.keep + weight.gain)
+        yield _part(cast(PartKind, weight.repeats), earlier, reached, turns=turns)
+    if abs(stuck_score(_evidence(engine)) - reached) >= _NEAR:
         why: PartKind = "other" if history.steps else "reset"
-        yield _part(why, told, told := stuck_score(_evidence(engine)))
+        yield _part(why, reached, reached := stuck_score(_evidence(engine)))
     height = _height(assessment.score, limit)
     own = [signal for signal in assessment.signals if signal.kind is not Kind.BUDGET]
     rule = max(own, key=lambda signal: signal.score, default=None)
-    if rule is not None and height - told >= _NEAR:
+    if rule is not None and height - reached >= _NEAR:
         yield ScorePart(
             kind="rule",
-            amount=round(height - told, 3),
+            amount=round(height - reached, 3),
             turns=tuple(one for one in rule.turns if one != seq)[-SHOWN_TURNS:],
             rule=rule.kind,
             repeats=rule.evidence.repeats,

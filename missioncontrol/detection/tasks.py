@@ -65,6 +65,7 @@ def warm_up(**_: Any) -> None:
 )
 def detect(runs: Sequence[str], reply_to: str, number: int) -> None:
     """Judge what is new of these runs, and tell the process that asked."""
+    # No request ends in a worker, at whose end Django would look after the connection.
     connection.close_if_unusable_or_obsolete()
     control_states = detect_now([UUID(run_id) for run_id in runs])
     reply = json.dumps(judged_reply(number, control_states))
@@ -84,8 +85,8 @@ def take_dispatches(task: Any, _app: Any, consumer: Any) -> Callable[..., None]:
 
     def take(message: Any, _body: Any, acknowledge: Callable[..., object], *_: Any) -> None:
         try:
-            _, told, _ = message.payload
-            task.run(**told)
+            _, arguments, _ = message.payload
+            task.run(**arguments)
         except Exception:  # asked for again, and swept
             logger.exception("a dispatch failed")
         finally:
@@ -95,7 +96,7 @@ def take_dispatches(task: Any, _app: Any, consumer: Any) -> Callable[..., None]:
     return take
 
 
-def detect_message(told: Mapping[str, Any]) -> str:
+def detect_message(arguments: Mapping[str, Any]) -> str:
     """Write the arguments of `detect` as an entry of a queue at the broker.
 
     What Celery's protocol needs and no more, in the envelope that kombu reads from Redis:
@@ -103,7 +104,7 @@ def detect_message(told: Mapping[str, Any]) -> str:
     """
     return json.dumps(
         {
-            "body": json.dumps(((), told, {})),
+            "body": json.dumps(((), arguments, {})),
             "content-type": "application/json",
             "content-encoding": "utf-8",
             "headers": {"task": detect.name, "id": (task_id := uuid4().hex), "lang": "py"},
@@ -140,6 +141,7 @@ def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:
     if detected.controlled:
         _tell_controllers(at=now(), of=detected.controlled)
     if detected.left:
+        # A person was let go first; the others follow in a transaction of their own.
         return detected.control_states | detect_now(list(detected.left))
     return detected.control_states
 
@@ -147,6 +149,7 @@ def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:
 def _enqueue(task: Any, asked_id: UUID) -> None:
     """Queue it for the judge; a card the broker loses is swept up, and no verdict waits."""
     try:
+        # Without retries: while the broker is away each would keep other runs from being judged.
         task.apply_async((str(asked_id),), retry=False)
     except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
         logger.warning("queueing %s failed: %s", task.name, fault)
@@ -171,7 +174,7 @@ def sweep() -> None:
     """Do what a lost message or a passed moment left undone; every 2 s."""
     connection.close_if_unusable_or_obsolete()
     at = now()
-    for deed in (
+    for step in (
         _judge_left,
         deadlines.give_up_abandoned,
         deadlines.expire_unanswered,
@@ -181,16 +184,16 @@ def sweep() -> None:
         presence.end_stopped,
         presence.end_finished,
         permissions.time_out_unheard,
-        _rule_late,
+        judging.rule_late,
         _take_up_backtests,
         _tell_controllers,
         linking.link_awaited,
         _checkpoint,
     ):
         try:
-            deed(at=at)
+            step(at=at)
         except Exception:  # the others are swept all the same
-            logger.exception("sweeping: %s failed", deed.__name__)
+            logger.exception("sweeping: %s failed", step.__name__)
 
 
 @shared_task(ignore_result=True)
@@ -268,14 +271,10 @@ class _Ears:
 _ears = _Ears()
 
 
-def _rule_late(*, at: datetime) -> None:
-    for decision_id in deadlines.unruled_decisions(at=at):
-        judging.stand_in(decision_id, at=at)
-
-
 def ask_backtest(backtest_id: UUID) -> None:
     """Ask for a backtest; what the broker loses is swept up."""
     try:
+        # The same: who asked for it waits for an answer.
         backtest.apply_async((str(backtest_id),), retry=False)
     except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
         logger.warning("asking for a backtest failed: %s", fault)

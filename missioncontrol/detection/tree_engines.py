@@ -135,6 +135,7 @@ def forget(run_ids: Collection[UUID]) -> None:
     """Drop the engines that saw these runs: what they saw may not have been committed."""
     for root, tree in list(_kept.items()):
         if not tree.members.keys().isdisjoint(run_ids):
+            # Rebuilt from the database at the next look; what was rolled back is not in it.
             del _kept[root]
 
 
@@ -146,6 +147,7 @@ def across_runs(policy: Policy) -> Policy:
     """
     named = tuple(name for name in ACROSS if name in policy.detectors)
     rounds, cycles = policy.repeat.rounds + ROUNDS_MORE, policy.repeat.cycles + ROUNDS_MORE
+    # Ten is as many as a policy may name.
     repeat = replace(policy.repeat, rounds=min(10, rounds), cycles=min(10, cycles))
     return replace(policy, detectors=named, budget=None, repeat=repeat)
 
@@ -177,6 +179,7 @@ def _caught_up(root: UUID, policy: Policy) -> TreeEngine:
     _feed(tree, _news_of(tree, root), members)
     _kept[root] = tree
     _kept.move_to_end(root)
+    # Those used longest ago go first; one that is asked for again is rebuilt.
     while len(_kept) > TREES_KEPT:
         _kept.popitem(last=False)
     return tree
@@ -231,6 +234,7 @@ def _feed(
 
 
 def _start(tree: TreeEngine, member: Member) -> None:
+    # False: its start was shown, and its end is still to come.
     tree.started[member.id] = False
     if member.relation == "child" and member.parent in tree.members:
         _observe(tree, _handing_over(tree, member, Phase.PROPOSED))
@@ -252,12 +256,31 @@ def _handing_over(tree: TreeEngine, member: Member, phase: Phase) -> Turn:
 
 
 def _show(tree: TreeEngine, row: TurnModel, turn: Turn) -> Signal | None:
-    """Show one turn; keep of what is said what concerns several runs."""
+    """Show one turn under its run's name; keep of what is said what concerns several runs."""
     member = tree.members.get(row.run_id)
     if member is None:
         return None
-    signals = _observe(tree, _as_seen(tree, member, row, turn))
-    found = (_in_own_words(tree, signal, row.run_id) for signal in signals if signal.trips)
+    role, agent = turn.role, member.label
+    if turn.agent and turn.agent != member.agent:
+        agent = f"{member.label} {turn.agent}"
+    # What a child is asked, its parent says.
+    if role is Role.USER and member.relation == "child":
+        parent = tree.members.get(member.parent) if member.parent else None
+        role, agent = Role.ASSISTANT, parent.label if parent else "parent"
+    seen = replace(
+        turn,
+        role=role,
+        agent=agent,
+        # A key is a run's own: two runs may use the same.
+        key=f"{member.id}:{turn.key}" if turn.key else None,
+        seq=tree.number(row),
+        # Money is counted by the run itself: a tree's rules have no budget.
+        usage=None,
+        cost_usd=None,
+    )
+    found = (
+        _in_own_words(tree, signal, row.run_id) for signal in _observe(tree, seen) if signal.trips
+    )
     return next(filter(None, found), None)
 
 
@@ -271,28 +294,9 @@ def _observe(tree: TreeEngine, turn: Turn) -> tuple[Signal, ...]:
         return ()
 
 
-def _as_seen(tree: TreeEngine, member: Member, row: TurnModel, turn: Turn) -> Turn:
-    """Show a turn under its run's name; what a child is asked, its parent says."""
-    role, agent = turn.role, member.label
-    if turn.agent and turn.agent != member.agent:
-        agent = f"{member.label} {turn.agent}"
-    parent = tree.members.get(member.parent) if member.parent else None
-    if role is Role.USER and member.relation == "child":
-        role, agent = Role.ASSISTANT, parent.label if parent else "parent"
-    return replace(
-        turn,
-        role=role,
-        agent=agent,
-        key=f"{member.id}:{turn.key}" if turn.key else None,
-        seq=tree.number(row),
-        # Money is counted by the run itself: a tree's rules have no budget.
-        usage=None,
-        cost_usd=None,
-    )
-
-
 def _in_own_words(tree: TreeEngine, signal: Signal, run: UUID) -> Signal | None:
     """Give a signal in the turns of the run that moved last; None: it is one run's own."""
+    # The oldest numbers are dropped in time (`number`), with their places.
     places = [tree.places[number] for number in signal.turns if number in tree.places]
     others = tuple((str(one), seq) for one, seq in places if one != run)
     own = tuple(seq for one, seq in places if one == run)

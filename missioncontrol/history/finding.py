@@ -21,8 +21,7 @@ from missioncontrol.history.matching import show_match
 from missioncontrol.history.words import AGENT, TOOL, tag
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import Run
-from missioncontrol.runs.rows import run_row
-from missioncontrol.runs.selectors import dollars
+from missioncontrol.runs.rows import dollars, run_row
 from missioncontrol.wire.decisions import PERMISSION
 from missioncontrol.wire.history import HistoryRow, HistoryTotals, WhyRow
 from missioncontrol.wire.runs import RunRow

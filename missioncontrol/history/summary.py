@@ -34,7 +34,7 @@ from guard.turn import ActionClass, Role
 from guard.turn import Turn as GuardTurn
 from missioncontrol.history.finding import NO_CARD, whys_of
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.runs.selectors import dollars
+from missioncontrol.runs.rows import dollars
 from missioncontrol.runs.timeline import place_moments
 from missioncontrol.runs.work import Details, tell_details
 from missioncontrol.wire.history import CallCount, RunSummary, SaidRow, Work

@@ -31,7 +31,6 @@ from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectAr
 from missioncontrol.notify import devices, sign_out_notices
 from missioncontrol.notify.models import Device
 from missioncontrol.runs import journal
-from missioncontrol.wire.events import AccessChanged
 
 LONGEST_NAME = 100
 MOST_LIVE = 50
@@ -245,9 +244,10 @@ def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: dat
     elif changes.keys() - {"name"}:
         raise InvalidRequest("This browser takes no pushes.")
     after = _chosen(browser, device)
+    # Nothing is put on record where nothing changed.
     moved = [name for name in after if after[name] != before[name]]
     for project_id in _projects_of(browser.user) if moved else ():
-        was, now = ({name: said[name] for name in moved} for said in (before, after))
+        was, now = ({name: choices[name] for name in moved} for choices in (before, after))
         journal.record_change(project_id, f"the device “{before['name']}”", was, now, by=by, at=at)
 
 
@@ -289,10 +289,12 @@ def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) 
 @transaction.atomic
 def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -> int:
     """Sign a person out everywhere else; return how many browsers that were."""
+    # Else a link that was offered before would let that browser in again.
     pairing.withdraw(user)
     others = sessions.other_browsers(user, kept=kept)
     sign_out_notices.send_to(Device.objects.filter(browser__in=others), at=at)
     ended = sessions.end_others(user, kept=kept, at=at)
+    # Nobody was signed out: there is nothing to put on record.
     if ended:
         _record(_projects_of(user), "signed out everywhere else", by=by, at=at)
         _close_sockets(user)
@@ -307,6 +309,7 @@ def set_active(user: User, is_active: bool, *, by: str, at: datetime) -> None:
         InvalidRequest: the account is the machine's own.
     """
     if user.username == services.LOCAL_OWNER:
+        # Every start signs its person in by this account.
         raise InvalidRequest("This account starts Mission Control: it stays active.")
     if user.is_active == is_active:
         return
@@ -340,6 +343,7 @@ def _check_to_come(expires_at: datetime | None, *, at: datetime) -> None:
 
 
 def _checked(name: str, *, field: str = "name") -> str:
+    # One line, whatever was pasted: names stand in sentences of the audit log.
     name = " ".join(name.replace("\0", "").split())
     if not 0 < len(name) <= LONGEST_NAME:
         raise InvalidRequest(f"{field}: expected 1 to {LONGEST_NAME} characters.", field=field)
@@ -351,13 +355,14 @@ def _named(row: AgentKey | PersonalToken) -> str:
 
 
 def _projects_of(user: User) -> list[UUID]:
+    # In the order of ids: each project's row is locked for its chain.
     mine = Membership.objects.filter(user=user).order_by("project_id")
     return list(mine.values_list("project_id", flat=True))
 
 
 def _record(projects: Collection[UUID], what: str, *, by: str, at: datetime) -> None:
     for project_id in projects:
-        journal.record_for_project(project_id, AccessChanged, by=by, at=at, what=what)
+        journal.record_access(project_id, what, by=by, at=at)
 
 
 def _close_sockets(user: User) -> None:

@@ -66,7 +66,10 @@ def remove_demo(owner: User, *, at: datetime) -> None:
             # What waits ends first: an archive holds no agent that waits for a person.
             while run := Run.objects.filter(project=project, status__in=ON_HOLD).first():
                 ends = Tap(
-                    key=f"demo-{run.id}-{run.version}", action="terminate", version=run.version
+                    # By version: a second removal of the same state is the same tap.
+                    key=f"demo-{run.id}-{run.version}",
+                    action="terminate",
+                    version=run.version,
                 )
                 with suppress(StaleRun):  # it moved meanwhile: look again
                     interventions.intervene(run.id, ends, projects=[project.id], by=by, at=at)

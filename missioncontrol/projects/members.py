@@ -1,6 +1,6 @@
 """Who belongs to a project: invited, let in, given another role, removed. On the record.
 
-Each deed holds the project's row, so that of two that leave at once one stays its owner.
+Each change holds the project's row, so that of two that leave at once one stays its owner.
 What a person may no longer do ends at their next request, at which their sessions take other
 keys; their sockets look again at once.
 """
@@ -22,7 +22,6 @@ from missioncontrol.accounts.services import Minted
 from missioncontrol.errors import Forbidden, InvalidRequest, LastOwner, NotFound
 from missioncontrol.notify import services as notices
 from missioncontrol.runs import journal
-from missioncontrol.wire.events import AccessChanged
 
 MOST_INVITATIONS = 50
 LONGEST_NOTE = 100
@@ -64,7 +63,7 @@ def invite(
             project_id, role=role, note=note, by=by, expires_at=expires_at, at=at
         )
         what = f"invited {_for(made.row)}as {made.row.role}"
-        _record(project_id, what, by=people.name_of(by), at=at)
+        journal.record_access(project_id, what, by=people.name_of(by), at=at)
     return made
 
 
@@ -81,7 +80,7 @@ def revoke_invitation(invitation_id: UUID, *, project_id: UUID, by: str, at: dat
         raise NotFound("The invitation")
     if invitations.revoke(found, at=at):
         what = f"revoked the invitation {_for(invitation)}as {invitation.role}"
-        _record(project_id, what, by=by, at=at)
+        journal.record_access(project_id, what, by=by, at=at)
 
 
 @transaction.atomic
@@ -100,6 +99,7 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
         joining = user or people.make_person(name)
         if Membership.objects.filter(project_id=offered.project_id, user=joining).exists():
             raise Forbidden("You belong to this project already.")
+        # Conditional: of two who bring one link at once, one alone comes in.
         if not invitations.redeem(offered, user=joining, at=at):
             raise invitation_over()
         membership = Membership.objects.create(
@@ -110,12 +110,13 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
         sessions.rekey_soon(joining, at=at)
         inviter = people.name_of(offered.invited_by) if offered.invited_by else "?"
         what = f"joined as {membership.role}, invited by “{inviter}”"
-        _record(offered.project_id, what, by=people.name_of(joining), at=at)
+        journal.record_access(offered.project_id, what, by=people.name_of(joining), at=at)
     return Joined(user=joining, membership=membership, is_new=user is None)
 
 
 def invitation_over() -> Forbidden:
     """Return the refusal of an invitation that lets nobody in any more."""
+    # One sentence for all of them: a guess learns nothing of what was once valid.
     return Forbidden("This invitation was used, was revoked, or is over. Ask for another.")
 
 
@@ -140,7 +141,7 @@ def change_role(
         member.save(update_fields=["role"])
         name = people.name_of(member.user)
         what = f"changed “{name}” from {before} to {role}"
-        _record(project_id, what, by=people.name_of(by), at=at)
+        journal.record_access(project_id, what, by=people.name_of(by), at=at)
         if before == Role.OWNER:
             _void_offers(member, at=at)
         # Cards ask for a tap, which a viewer cannot give.
@@ -166,9 +167,10 @@ def remove(project_id: UUID, user_id: int, *, by: User, at: datetime) -> None:
         _keep_an_owner(member)
         whom = f"“{people.name_of(member.user)}”, {member.role}"
         what = f"left as {member.role}" if leaves else f"removed {whom}"
-        _record(project_id, what, by=people.name_of(by), at=at)
+        journal.record_access(project_id, what, by=people.name_of(by), at=at)
         _drop(member, at=at)
         if not leaves:
+            # Else the provider's rules would let them in again at their next sign-in.
             project.kept_out.add(user_id)
 
 
@@ -197,13 +199,14 @@ def rename_person(user: User, name: str, *, at: datetime) -> None:
     Raises:
         InvalidRequest: the name cannot be had.
     """
+    # The record names who did it as they were called until then.
     before = people.name_of(user)
     with transaction.atomic():
         people.rename(user, name)
         mine = Membership.objects.filter(user=user).order_by("project_id")
         for project_id in mine.values_list("project_id", flat=True):
             what = f"is called “{people.name_of(user)}” from now on"
-            _record(project_id, what, by=before, at=at)
+            journal.record_access(project_id, what, by=before, at=at)
 
 
 def _member(project_id: UUID, user_id: int) -> Membership:
@@ -248,7 +251,3 @@ def _look_again(member: Membership, *, at: datetime) -> None:
 
 def _for(invitation: Invitation) -> str:
     return f"“{invitation.note}” " if invitation.note else "somebody "
-
-
-def _record(project_id: UUID, what: str, *, by: str, at: datetime) -> None:
-    journal.record_for_project(project_id, AccessChanged, by=by, at=at, what=what)

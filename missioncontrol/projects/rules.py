@@ -19,7 +19,6 @@ from missioncontrol.errors import AgentsWaiting, InvalidRequest
 from missioncontrol.runs import journal
 from missioncontrol.runs.lifecycle import ON_HOLD
 from missioncontrol.runs.models import Run
-from missioncontrol.wire.events import AccessChanged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +48,7 @@ def make_project(*, name: str, owner: User, mode: Mode, at: datetime) -> Project
     project = services.create_project(name=name, owner=owner, mode=mode, at=at)
     by = people.name_of(owner)
     what = f"made the project “{name}”"
-    journal.record_for_project(project.id, AccessChanged, by=by, at=at, what=what)
+    journal.record_access(project.id, what, by=by, at=at)
     return project
 
 
@@ -59,6 +58,7 @@ def checked_name(name: str) -> str:
     Raises:
         InvalidRequest: it is empty, too long, or hides signs.
     """
+    # One line, whatever was pasted: names stand in sentences of the audit log.
     name = " ".join(name.split())
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise InvalidRequest(
@@ -81,6 +81,7 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
             before: Any = getattr(project, name, None)
             after = value
             if name == "archived":
+                # Archived twice is archived once, and on record once.
                 if value == (project.archived_at is not None):
                     continue
                 # Nobody looks into an archived project: its agent would wait for ever.
@@ -90,7 +91,7 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
                 project.archived_at = at if value else None
                 project.save(update_fields=["archived_at"])
                 what = "archived the project" if value else "brought the project back"
-                journal.record_for_project(project_id, AccessChanged, by=by, at=at, what=what)
+                journal.record_access(project_id, what, by=by, at=at)
                 continue
             if name == "policy":
                 policies.check_seen(project, value.seen)
@@ -109,11 +110,13 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
                 journal.record_change(project_id, name, before, after, by=by, at=at)
         # A policy may hold budgets by task, so both may move what live runs are told.
         if _ceilings(project) != ceilings:
+            # After the project's row, which is held: the order of locks of `budgets`.
             with journal.writing(budgets.live_runs(project_id), at=at) as tx:
                 budgets.ceilings_moved(tx, by=by)
 
 
 def _ceilings(project: Project) -> tuple[Any, ...]:
-    told = {"": project.policy, **(project.policy.get("task_type") or {})}
-    by_task = {name: table.get("budget") for name, table in told.items()}
+    policies_by_task = {"": project.policy, **(project.policy.get("task_type") or {})}
+    by_task = {name: table.get("budget") for name, table in policies_by_task.items()}
+    # The time zone too: it says when a day's ceiling begins anew.
     return project.budget, project.budgets, by_task, project.time_zone

@@ -23,7 +23,6 @@ from missioncontrol.accounts.oidc import Known
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
 from missioncontrol.projects.access import record_of_person
 from missioncontrol.runs import journal
-from missioncontrol.wire.events import AccessChanged
 
 LONGEST_PASSWORD = 200
 MOST_RULES = 50
@@ -42,6 +41,7 @@ def set_password(user: User, password: str, *, at: datetime) -> None:
     if len(password) > LONGEST_PASSWORD or "\0" in password:
         raise InvalidRequest("password: too long.", field="password", why=["password_too_long"])
     try:
+        # With the person: a password like their own name is easy to guess.
         validate_password(password, user)
     except ValidationError as error:
         why = [str(one.code) for one in error.error_list]
@@ -73,6 +73,7 @@ def confirm_app(session: Any, user: User, code: str, *, at: datetime) -> list[st
     if not factors.confirm_app(session, user, code):
         raise InvalidRequest("code: it is not the one that the app shows now.", field="code")
     _changed(user, "set up an authenticator app", at=at)
+    # Codes that are written down already stay valid.
     return [] if had_one else factors.renew_recovery_codes(user)
 
 
@@ -128,6 +129,7 @@ def enter_by_identity(known: Known, *, at: datetime) -> User:
         Forbidden: nobody here knows them, or they have left.
     """
     domain = known.email.rpartition("@")[2]
+    # No address, no domain: an empty one must match no rule.
     by_domain = Q(by=JoiningBy.DOMAIN, value=domain) if domain else Q(pk=None)
     by_group = Q(by=JoiningBy.GROUP, value__in=known.groups)
     rules = JoiningRule.objects.filter(by_domain | by_group, project__archived_at=None)
@@ -156,7 +158,9 @@ def enter_by_identity(known: Known, *, at: datetime) -> User:
             members.create(project=project, user=identity.user, role=rule.role, joined_at=at)
             sessions.rekey_soon(identity.user, at=at)
             name = people.name_of(identity.user)
-            _record(project.id, f"joined as {rule.role} by {_told(rule)}", by=name, at=at)
+            journal.record_access(
+                project.id, f"joined as {rule.role} by {_described(rule)}", by=name, at=at
+            )
     return identity.user
 
 
@@ -194,6 +198,7 @@ def add_rule(
     """
     value = value.strip()
     if by == JoiningBy.DOMAIN:
+        # Domains are compared in lower case; people write them with and without the sign.
         value = value.lower().removeprefix("@")
     is_domain = "." in value.strip(".") and not set(value) & set("@/ :")
     if not 0 < len(value) <= LONGEST_VALUE or not value.isprintable():
@@ -216,7 +221,9 @@ def add_rule(
             created_at=at,
             created_by=people.name_of(owner),
         )
-        _record(project_id, f"lets in {_told(rule)}", by=people.name_of(owner), at=at)
+        journal.record_access(
+            project_id, f"lets in {_described(rule)}", by=people.name_of(owner), at=at
+        )
     return rule
 
 
@@ -231,10 +238,10 @@ def remove_rule(project_id: UUID, rule_id: UUID, *, by: str, at: datetime) -> No
     if rule is None:
         raise NotFound("The rule")
     rule.delete()
-    _record(project_id, f"no longer lets in {_told(rule)}", by=by, at=at)
+    journal.record_access(project_id, f"no longer lets in {_described(rule)}", by=by, at=at)
 
 
-def _told(rule: JoiningRule) -> str:
+def _described(rule: JoiningRule) -> str:
     whom = "e-mail addresses at" if rule.by == JoiningBy.DOMAIN else "the group"
     return f"{whom} “{rule.value}” as {rule.role}"
 
@@ -251,6 +258,7 @@ def _keep(user: User, known: Known, *, at: datetime) -> Identity:
 
 
 def _label(known: Known) -> str:
+    # As long as the column, which holds any e-mail address.
     return (known.email or known.name)[:254]
 
 
@@ -258,7 +266,3 @@ def _changed(user: User, what: str, *, at: datetime) -> None:
     """Put it on record, and have this person's sockets look again."""
     record_of_person(user, what, at=at)
     transaction.on_commit(lambda: broadcast.check_access(user.pk))
-
-
-def _record(project_id: UUID, what: str, *, by: str, at: datetime) -> None:
-    journal.record_for_project(project_id, AccessChanged, by=by, at=at, what=what)

@@ -30,8 +30,7 @@ from missioncontrol.reports.periods import (
 )
 from missioncontrol.reports.savings import Lasted
 from missioncontrol.runs.models import JournalRow, ModelCall, Run
-from missioncontrol.runs.rows import USAGE_COLUMNS
-from missioncontrol.runs.selectors import dollars
+from missioncontrol.runs.rows import USAGE_COLUMNS, dollars
 from missioncontrol.wire.costs import CostBudget
 
 Group = Literal["agent", "model", "project", "run"]

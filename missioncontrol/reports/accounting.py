@@ -37,8 +37,7 @@ from missioncontrol.reports.loops import Loop
 from missioncontrol.reports.periods import MINUTE, Period, PeriodKind, today
 from missioncontrol.reports.savings import Estimate
 from missioncontrol.runs.models import Run
-from missioncontrol.runs.rows import USAGE_COLUMNS
-from missioncontrol.runs.selectors import dollars
+from missioncontrol.runs.rows import USAGE_COLUMNS, dollars
 from missioncontrol.wire.costs import (
     CostAccount,
     CostBudget,

@@ -12,7 +12,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.costs.spending import zone_of
 from missioncontrol.reports import account_parts, periods
 from missioncontrol.runs.models import ModelCall
-from missioncontrol.runs.selectors import dollars
+from missioncontrol.runs.rows import dollars
 from missioncontrol.wire.costs import TodayRow
 
 

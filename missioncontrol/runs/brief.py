@@ -48,4 +48,5 @@ def _brief(value: Any, depth: int) -> Any:
     if isinstance(value, list):
         return [_brief(part, depth + 1) for part in value[:_MOST_MEMBERS]]
     kept = list(value.items())[:_MOST_MEMBERS]
+    # Names are cut too: they are an agent's text as much as the values.
     return {name[:_LONGEST_ARG]: _brief(part, depth + 1) for name, part in kept}

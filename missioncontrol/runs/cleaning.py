@@ -43,11 +43,13 @@ def storable(value: Any) -> Any:
 
 def masked_text(text: str | None, own: Redaction = NOTHING) -> str | None:
     """Return a storable text without secrets, nor what a project's `own` rules match."""
+    # Secrets first: the project's rules leave alone what is masked already.
     return own.text(redact(storable_text(text))) if text else text
 
 
 def masked_name(text: str | None, most: int, own: Redaction = NOTHING) -> str:
     """Return a storable name without secrets, at most so many characters long."""
+    # Masked before it is cut: half of a secret would not be recognized.
     return (masked_text(text, own) or "")[:most]
 
 
@@ -61,6 +63,7 @@ def storable_moment(moment: datetime | None) -> datetime | None:
     if moment is None:
         return None
     try:
+        # One that names no zone is taken for UTC: nothing says more of it.
         known = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     except OverflowError:
         return None
@@ -87,6 +90,7 @@ def storable_turn(turn: Turn, own: Redaction = NOTHING) -> Turn:
         "args": masked_json(turn.args, own),
         "files": tuple(masked_text(path, own) or "" for path in turn.files),
     }
+    # Its texts come from the agent as well.
     if turn.nature is not None:
         changes["nature"] = ToolNature.from_mapping(storable(asdict(turn.nature)))
     for name in SHORT_FIELDS:

@@ -43,22 +43,27 @@ class News:
 
     def frames(self, listened: Collection[str]) -> dict[str, broadcast.Frame]:
         """Return group -> frame, for groups that somebody listens to."""
-        told: dict[str, Iterable[EventHead]] = {
+        events_of: dict[str, Iterable[EventHead]] = {
             broadcast.board_group(project): events for project, events in self.of_projects.items()
         }
-        told |= {broadcast.run_group(run_id): events for run_id, events in self.of_runs.items()}
+        events_of |= {
+            broadcast.run_group(run_id): events for run_id, events in self.of_runs.items()
+        }
         frames: dict[str, broadcast.Frame] = defaultdict(broadcast.new_frame)
-        for group in told.keys() & set(listened):
+        for group in events_of.keys() & set(listened):
             frames[group]["events"] = [
                 adapter_of(cast(Any, type(event))).dump_json(event).decode()
-                for event in told[group]
+                for event in events_of[group]
             ]
-            frames[group]["at_once"] = not all(isinstance(one, OF_TURNS) for one in told[group])
+            frames[group]["at_once"] = not all(
+                isinstance(one, OF_TURNS) for one in events_of[group]
+            )
         for run, before in self.metered:
             groups = {broadcast.board_group(run.project_id), broadcast.run_group(run.id)}
             if groups := groups.intersection(listened):
                 # Of the tape, the points from the first that is new or redrawn to the last.
                 tape = run.meters.tape
+                # The tape moves on by a point a turn, and the oldest points fall off its other end.
                 kept = len(tape) - (run.meters.judged_turns - before["judged_turns"])
                 known = before["tape"][-kept:] if kept > 0 else []
                 pairs = zip(known, tape, strict=False)

@@ -91,8 +91,10 @@ def store(arrivals: Sequence[Arrival], *, at: datetime) -> list[Stored | Mission
     arrivals = [clean(arrival) for arrival in arrivals]
     with journal.writing({arrival.run for arrival in arrivals}, at=at, with_projects=False) as tx:
         keys = {turn.key for arrival in arrivals for turn in arrival.turns if turn.key}
+        # Under the locks: a repeat finds what another request has stored a moment ago.
         known = _KNOWN.rows({arrival.run for arrival in arrivals}, keys)
         batch = _Batch(tx, {(turn.run_id, turn.key or ""): turn for turn in known})
+        # The first one in any case: people who tap on and on must not keep every turn out.
         outcomes = [batch.take(arrivals[0])]
         for arrival in arrivals[1:]:
             if journal.should_yield():
@@ -148,6 +150,7 @@ class _Batch:
             asked_seq = row.seq
         if arrival.turns:
             self._hear(run, is_news=run.meters.last_obs > before, first_seq=first_seq)
+        # After its turns, which say that it works: the client knows better whether it rests.
         if arrival.presence is not None and run.status not in ENDED:
             run.meters.presence = arrival.presence
         self._telemetry += arrival.telemetry
@@ -162,6 +165,7 @@ class _Batch:
 
     def add(self, run: Run, turn: GuardTurn) -> tuple[Turn, bool]:
         """Record a turn, or complete the one it completes; False: it is a repeat."""
+        # Without a key nothing tells a repeat from a second turn alike: it counts as new.
         row = self._known.get((run.id, turn.key)) if turn.key else None
         if row is None:
             return self._record(run, turn), True
@@ -220,6 +224,7 @@ class _Batch:
             self._known[run.id, turn.key] = row
         run.meters.doing = headline(rows.guard_turn(row))[:200]
         run.meters.model = row.model or run.meters.model
+        # A run that was opened without a name is its first speaker's.
         run.agent = run.agent or row.agent
         self._announce(run, row, TurnRecorded)
         return row
@@ -270,6 +275,7 @@ def _fill_outcome(row: Turn, turn: GuardTurn, *, at: datetime) -> None:
     row.usage = asdict(turn.usage) if turn.usage else row.usage
     row.cost_usd = turn.cost_usd if turn.cost_usd is not None else row.cost_usd
     row.done_at = None if turn.is_proposed else at
+    # Last: it is over all that the turn says by now.
     row.digest = turn_digest({name: getattr(row, name) for name in TURN_SIGNS})
 
 
@@ -291,6 +297,7 @@ class Writer:
             NotFound: the run does not exist in the arrival's project.
         """
         if self._thread is None or not self._thread.is_alive():
+            # A daemon: it waits for arrivals for ever, and must not keep the process from ending.
             self._thread = threading.Thread(target=self._work, name="ingest", daemon=True)
             self._thread.start()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -304,6 +311,7 @@ class Writer:
     def _work(self) -> None:
         while True:
             waiting = [self._queue.get()]
+            # What waits by now is stored together: one commit serves them all.
             while len(waiting) < BATCH_LIMIT and not self._queue.empty():
                 waiting.append(self._queue.get())
             self._serve(waiting)
@@ -323,6 +331,7 @@ class Writer:
 
         def resolve() -> None:
             for (_, future), outcome in zip(stored, outcomes, strict=True):
+                # Who asked may have hung up meanwhile.
                 if not future.cancelled():
                     future.set_result(outcome)
 

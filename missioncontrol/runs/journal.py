@@ -34,6 +34,7 @@ from missioncontrol.runs.models import Hold, JournalRow, Run, RunMeters
 from missioncontrol.runs.statements import insert_rows, update_columns
 from missioncontrol.sqlite.write_lock import going_ahead
 from missioncontrol.wire.events import (
+    AccessChanged,
     EventHead,
     PolicyChanged,
     RunMoved,
@@ -95,6 +96,7 @@ LIST_NAMES = tuple(
     if isinstance(field.get_default(), list)
 )
 HOLD_NAMES = tuple(field.attname for field in Hold._meta.concrete_fields)
+# Not read with a locked run: no verdict needs them, and they are long.
 LONG_COLUMNS = ("goal", "metadata", "workspace")
 
 
@@ -148,6 +150,7 @@ class RunTransaction:
             self.lift(run)
         run.status = now
         if now in ENDED and run.hold is not None:
+            # It outlives the session: nobody waits in it, and its limit counts from the return.
             run.hold.stands = True
             run.hold.waiting_since = run.hold.waiting_at = None
             run.hold.gave_up_at = run.hold.expires_at = None
@@ -202,6 +205,7 @@ class RunTransaction:
         `live` adds fields to the frame that the run's own sockets receive, such as
         a whole turn; the journal keeps the event without them.
         """
+        # Under the run's lock: the chain has no gap, and no number twice.
         run.meters.event_seq += 1
         event = event_type(
             run=run.id,
@@ -237,6 +241,7 @@ class RunTransaction:
                 batches[Run, changed].append(run)
             if moved := _changed(run.meters, METER_NAMES, self._meters[run.id]):
                 batches[RunMeters, moved].append(run.meters)
+            # Whoever waits for a run waits for a version above the one it knows.
             if "version" in changed:
                 woken.append(run.id)
             if not SHOWN_METERS.isdisjoint(moved):
@@ -294,6 +299,7 @@ def writing(
 
 _LOCKED = CompiledQuery(
     lambda ids: (
+        # The key is left alone: rows that refer to a run are inserted while it is locked.
         Run.objects.select_for_update(of=("self", "meters"), no_key=True)
         .select_related("meters")
         .defer(*LONG_COLUMNS)
@@ -358,6 +364,11 @@ def record_for_project(
     return event
 
 
+def record_access(project_id: UUID, what: str, *, by: str, at: datetime) -> None:
+    """Append to the project's chain who may reach it from now on, in words."""
+    record_for_project(project_id, AccessChanged, by=by, at=at, what=what)
+
+
 def record_change(
     project_id: UUID, what: str, before: Any, after: Any, *, by: str, at: datetime, **more: Any
 ) -> None:
@@ -370,7 +381,9 @@ def record_change(
 def _row_of(event: EventHead, *, previous: str) -> JournalRow:
     dumped = adapter_of(cast(Any, type(event))).dump_python(event, mode="json")
     kind = dumped.pop("type")
+    # Without the header, which is hashed from columns of its own (`rows.header`).
     payload = canonical({name: dumped[name] for name in dumped.keys() - HEAD_FIELDS})
+    # With a salt, an erased payload cannot be guessed from the digest that stays.
     salt = secrets.token_hex(16)
     row = new_row(
         JournalRow,
@@ -401,5 +414,6 @@ def _copied(meters: RunMeters) -> dict[str, Any]:
 def _changed(row: Any, names: tuple[str, ...], before: dict[str, Any]) -> tuple[str, ...]:
     now = row.__dict__
     return tuple(
+        # By identity first: what nobody touched is the same object, and is not compared.
         [name for name in names if now[name] is not before[name] and now[name] != before[name]]
     )

@@ -77,6 +77,7 @@ TABLE: dict[tuple[Status, Move], Status] = {
     (S.HELD, M.END): S.COMPLETED,
     (S.HELD, M.SPEAK): S.HELD,
     (S.HELD, M.FALL_SILENT): S.LOST,
+    # A stop that was asked for leads to `terminated` alone: no move leads back.
     (S.STOPPING, M.HOLD): S.STOPPING,  # crossing: stop wins
     (S.STOPPING, M.WAIT): S.STOPPING,
     (S.STOPPING, M.GIVE_UP): S.STOPPING,
@@ -87,6 +88,7 @@ TABLE: dict[tuple[Status, Move], Status] = {
     (S.STOPPING, M.END): S.TERMINATED,
     (S.STOPPING, M.SPEAK): S.STOPPING,
     (S.STOPPING, M.FALL_SILENT): S.TERMINATED,  # never to be let on
+    # Ended by itself: no hold, as nobody is there to wait; who speaks again is running.
     (S.COMPLETED, M.WAIT): S.COMPLETED,
     (S.COMPLETED, M.GIVE_UP): S.COMPLETED,
     (S.COMPLETED, M.RELEASE): S.COMPLETED,
@@ -105,6 +107,7 @@ TABLE: dict[tuple[Status, Move], Status] = {
     (S.FAILED, M.END): S.FAILED,
     (S.FAILED, M.SPEAK): S.RUNNING,
     (S.FAILED, M.RETURN): S.HOLDING,
+    # Final: a late tap, or a word of the agent, changes nothing and is no error.
     (S.TERMINATED, M.HOLD): S.TERMINATED,
     (S.TERMINATED, M.WAIT): S.TERMINATED,
     (S.TERMINATED, M.GIVE_UP): S.TERMINATED,
@@ -115,6 +118,7 @@ TABLE: dict[tuple[Status, Move], Status] = {
     (S.TERMINATED, M.END): S.TERMINATED,
     (S.TERMINATED, M.SPEAK): S.TERMINATED,
     (S.TERMINATED, M.RETURN): S.TERMINATED,
+    # `lost` is a guess from silence, so whatever is heard of the run corrects it.
     (S.LOST, M.WAIT): S.LOST,
     (S.LOST, M.GIVE_UP): S.LOST,
     (S.LOST, M.RELEASE): S.LOST,

@@ -34,7 +34,9 @@ def named_parent(project: Project, key: str | None) -> Run | None:
     """Find the run that a key, or an id as text, names; None: not known (yet)."""
     if not key:
         return None
+    # A recording is over, and starts nothing.
     runs = Run.objects.filter(project=project, imported=False)
+    # Its key first: a key may look like an id.
     found = runs.filter(key=key).first()
     if found is None:
         with suppress(ValueError):  # most keys are no ids
@@ -79,6 +81,7 @@ def move_tree(members: Iterable[Run], child: Run, parent: Run, *, relation: str)
         run.root, run.lineage = parent.root, [*above, *run.lineage][:LONGEST_LINEAGE]
     child.root, child.lineage = parent.root, above
     child.parent, child.relation = parent, relation
+    # By hand: a run's description is not among the columns that its transaction writes.
     Run.objects.bulk_update([child, *members], ["parent", "relation", "root", "lineage"])
 
 

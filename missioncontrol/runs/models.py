@@ -12,7 +12,9 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.ids import new_id
 from missioncontrol.runs.lifecycle import NEVER_HELD, Status
 
+# What the first row of a chain follows.
 GENESIS = "0" * 64
+# As many as a row of the board draws.
 TAPE_POINTS = 44
 
 
@@ -74,14 +76,19 @@ class Run(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["project", "key"], condition=Q(key__isnull=False), name="one_run_a_key"
+                # An agent that reconnects names its run by key: two openings must find one run.
+                fields=["project", "key"],
+                condition=Q(key__isnull=False),
+                name="one_run_a_key",
             )
         ]
         indexes = [
             models.Index(fields=["project", "-started_at"], name="run_history"),
             models.Index(fields=["status"], name="run_status"),
+            # Retention and the sweeper ask for runs that ended before or after a moment.
             models.Index(fields=["ended_at"], name="run_ended"),
             models.Index(
+                # Partial: the sweeper asks for these few every two seconds.
                 fields=["started_at"],
                 condition=Q(parent__isnull=True) & ~Q(parent_key=""),
                 name="run_awaits_parent",
@@ -96,10 +103,12 @@ class Run(models.Model):
     @property
     def hold(self) -> Hold | None:
         """Its hold, while and because it is held."""
+        # Where there is no row Django raises an AttributeError, for which the default stands in.
         return None if self.status in NEVER_HELD else getattr(self, "hold_row", None)
 
     @hold.setter
     def hold(self, hold: Hold | None) -> None:
+        # Where Django keeps the other end of a one-to-one: reading it asks the database nothing.
         self._state.fields_cache["hold_row"] = hold
 
 
@@ -255,9 +264,13 @@ class Turn(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["run", "seq"], name="turn_seq"),
             models.UniqueConstraint(
-                fields=["run", "key"], condition=Q(key__isnull=False), name="turn_key"
+                # A completion finds its proposal, and a repeat its first, by this key.
+                fields=["run", "key"],
+                condition=Q(key__isnull=False),
+                name="turn_key",
             ),
         ]
+        # Detection reads what lies above a run's watermark.
         indexes = [models.Index(fields=["run", "obs"], name="turn_obs")]
 
 
@@ -287,7 +300,9 @@ class ModelCall(models.Model):
     turn_seq = models.IntegerField(null=True, help_text="the turn it led to, once found")
 
     class Meta:
+        # A turn's completion repeats its proposal's usage, and exporters send again.
         constraints = [models.UniqueConstraint(fields=["run", "call_id"], name="one_model_call")]
+        # Costs are asked for by project and span of time.
         indexes = [models.Index(fields=["project", "at"], name="model_call_time")]
 
 
@@ -307,6 +322,7 @@ class TelemetryRecord(models.Model):
     at = models.DateTimeField(help_text="when it arrived")
 
     class Meta:
+        # Exporters send again what got no answer.
         constraints = [models.UniqueConstraint(fields=["run", "key"], name="one_telemetry_record")]
 
 
@@ -324,6 +340,7 @@ class JournalRow(models.Model):
     by = models.CharField(max_length=150)
     version = models.IntegerField()
     status = models.CharField(max_length=10, null=True)
+    # Text and no JSON column: a database gives JSON back in another form than was hashed.
     payload = models.TextField(null=True, help_text="canonical JSON, as hashed")
     salt = models.CharField(max_length=32, null=True)
     digest = models.CharField(max_length=64)
@@ -333,10 +350,15 @@ class JournalRow(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["run", "seq"], condition=Q(run__isnull=False), name="journal_run_seq"
+                # Two chains share the table: a run's, and the project's own, whose rows have no
+                # run.
+                fields=["run", "seq"],
+                condition=Q(run__isnull=False),
+                name="journal_run_seq",
             ),
             models.UniqueConstraint(
                 fields=["project", "seq"], condition=Q(run__isnull=True), name="journal_project_seq"
             ),
         ]
+        # No other index tells what happened since a moment: checkpoints look by it.
         indexes = [models.Index(fields=["project", "-at"], name="journal_time")]

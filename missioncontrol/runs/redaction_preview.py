@@ -23,12 +23,13 @@ LOOKED_BACK = timedelta(days=30)
 MOST_RUNS = 500
 MOST_TURNS = 5_000
 LONGEST_TEXT = 20_000
+# The web process has agents to answer beside the person who types.
 LONGEST_S = 0.4
 SHOWN = 6
 EXAMPLES_OF_A_RULE = 2
 AROUND = 40
 """Characters shown on each side of what is masked."""
-SAID = ("content", "result", "error")
+TEXT_COLUMNS = ("content", "result", "error")
 
 
 def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
@@ -48,8 +49,8 @@ def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
             break
         looked_at += 1
         found = 0
-        said = [getattr(turn, f"begin_of_{name}") for name in SAID]
-        for text in _texts([*said, turn.args, turn.files]):
+        texts = [getattr(turn, f"begin_of_{name}") for name in TEXT_COLUMNS]
+        for text in _texts([*texts, turn.args, turn.files]):
             # Between texts too: one turn may have many.
             if monotonic() > ends:
                 is_whole = False
@@ -76,10 +77,12 @@ def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
 
 def _turns(runs: list[UUID], *, since: datetime) -> Iterator[Turn]:
     """Give the turns of the newest runs first, with the beginnings of what was said in them."""
-    said = {f"begin_of_{name}": Left(name, LONGEST_TEXT + 1) for name in SAID}
+    # One character more than is read: it tells that the text goes on.
+    beginnings = {f"begin_of_{name}": Left(name, LONGEST_TEXT + 1) for name in TEXT_COLUMNS}
     for run in runs:
         found = Turn.objects.filter(run_id=run, ts__gt=since).only("run_id", "seq", "args", "files")
-        newest = found.annotate(**said).order_by("-seq")[: MOST_TURNS + 1]
+        newest = found.annotate(**beginnings).order_by("-seq")[: MOST_TURNS + 1]
+        # Few at a time: a turn may hold much, and the time may be over after the first.
         yield from newest.iterator(chunk_size=50)
 
 
@@ -89,6 +92,7 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
     elif isinstance(value, dict):
         for name, part in value.items():
+            # A rule masks the names of fields as well (`Redaction.json`).
             yield name
             yield from _texts(part)
     elif isinstance(value, list):

@@ -25,6 +25,8 @@ from missioncontrol.wire.runs import Meters, Presence, RunRow, RunStatus, TapePo
 from missioncontrol.wire.turns import TurnRow
 
 BURN_MINUTES = 5
+MICRO = Decimal("0.000001")
+"""Of a dollar, as the columns have them: what is added can be taken back exactly."""
 USAGE_COLUMNS = {
     "input": "input_tokens",
     "cache_read": "cache_read_tokens",
@@ -68,10 +70,10 @@ def ceilings_of(run: Run) -> dict[str, Any]:
 def shared_ceilings(run: Run) -> dict[str, Any]:
     """Return the ceilings that a run has by its policy and its project, as they are now."""
     rules = rules_of(run)
-    told = rules.get("budget") or _preset_ceilings(rules.get("preset") or rules.get("extends"))
+    ceilings = rules.get("budget") or _preset_ceilings(rules.get("preset") or rules.get("extends"))
     for table in matching(rules.get("task_type") or {}, run.task_type):
-        told = table.get("budget") or told
-    return {**told, **run.project.budget}
+        ceilings = table.get("budget") or ceilings
+    return {**ceilings, **run.project.budget}
 
 
 @functools.cache
@@ -80,10 +82,11 @@ def _preset_ceilings(name: str | None) -> Mapping[str, Any]:
     preset = find_preset(name) if name else None
     if preset is None or preset.budget is None:
         return {}
-    told = {unit: getattr(preset.budget, unit) for unit in UNITS}
+    ceilings = {unit: getattr(preset.budget, unit) for unit in UNITS}
     return {
+        # Dollars as text, as every ceiling is kept: a float would not hold them exactly.
         unit: str(ceiling) if unit == "usd" else ceiling
-        for unit, ceiling in told.items()
+        for unit, ceiling in ceilings.items()
         if ceiling is not None
     }
 
@@ -96,8 +99,14 @@ def burn_of(run: Run, at: datetime) -> Decimal:
         for minute, cost in run.meters.recent_costs
         if this_minute - minute < BURN_MINUTES
     )
+    # A run younger than that is not measured by minutes in which it did not exist.
     age = max(1, min(BURN_MINUTES, this_minute - int(run.started_at.timestamp()) // 60 + 1))
     return (Decimal(spent) * 60 / age).quantize(Decimal("0.01"))
+
+
+def dollars(amount: Decimal | None) -> Decimal:
+    """Round a sum to what the columns hold: SQLite adds in binary fractions."""
+    return Decimal(amount or 0).quantize(MICRO).normalize() + Decimal(0)
 
 
 def tape_of(points: list[Any]) -> tuple[TapePoint, ...]:
@@ -126,6 +135,7 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
         usage_source=cast(Any, meters.usage_source or None),
         calls=meters.tool_calls,
         burn_usd_per_hour=burn_of(run, at),
+        # One card on the run, and one for each permission that its agent asks for.
         open_decisions=int(run.open_decision is not None) + meters.open_permissions,
         budget=ceilings_of(run),
         budget_state=BudgetState(**meters.budget_told[-1]) if meters.budget_told else None,
@@ -244,7 +254,14 @@ def unfold(turn: Turn) -> Iterator[tuple[int, GuardTurn]]:
         yield (
             turn.first_obs,
             replace(
-                whole, phase=Phase.PROPOSED, result=None, error=None, usage=None, cost_usd=None
+                # The proposal came before its outcome, and without what only the outcome could
+                # tell.
+                whole,
+                phase=Phase.PROPOSED,
+                result=None,
+                error=None,
+                usage=None,
+                cost_usd=None,
             ),
         )
     yield turn.obs, whole

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
-from decimal import Decimal
 from uuid import UUID
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
@@ -23,7 +22,6 @@ from missioncontrol.wire.turns import TelemetryRow
 TREE_SHOWN = 200
 SUMMED = ("cost_usd", "judge_cost_usd", "unpriced_calls", "done_turns", "tool_calls")
 JUST_ENDED = timedelta(hours=1)
-PLACES = Decimal("0.000001")
 
 
 def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
@@ -32,6 +30,7 @@ def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
     Raises:
         NotFound: no such run in these projects.
     """
+    # Filtered, not refused: a stranger is not told that there is such a run.
     run = (
         Run.objects.select_related("project", "meters", "hold")
         .filter(pk=run_id, project_id__in=projects)
@@ -49,6 +48,7 @@ def check_reach(run_id: UUID, key: KeyHolder) -> Run:
         NotFound: it is another key's, or there is none.
     """
     found = Run.objects.filter(pk=run_id, project_id=key.project)
+    # A recording is over: no agent reaches it.
     live = found.filter(imported=False).select_related("meters")
     run = live.only("meters__last_seq", "opened_by", "agent").first()
     if run is None or not key.reaches(opened_by=run.opened_by, agent=run.agent):
@@ -67,6 +67,14 @@ def project_of(run_id: UUID, *, projects: Collection[UUID]) -> UUID:
     if project is None:
         raise NotFound("The run")
     return project
+
+
+def ids_of(which: Q) -> list[UUID]:
+    """Find runs by their state, in the order of locks.
+
+    Nothing is locked: who locks them one by one then looks again, and holds never many.
+    """
+    return list(Run.objects.filter(which).order_by("id").values_list("id", flat=True))
 
 
 def show_run(run_id: UUID, *, projects: Collection[UUID], at: datetime) -> RunRow:
@@ -98,10 +106,12 @@ def list_runs(
 ) -> QuerySet[Run]:
     """Find runs, newest first; `tree` names any run of a tree's."""
     found = Run.objects.select_related("project", "meters", "hold").filter(project_id__in=projects)
+    # Ids are UUIDv7, in order of time: no other index is needed for newest first.
     found = found.order_by("-id")
     if status:
         found = found.filter(status__in=status)
     if agent:
+        # An agent may have spoken in a run that another one opened.
         spoke = Exists(Turn.objects.filter(run=OuterRef("pk"), agent=agent))
         found = found.filter(Q(agent=agent) | spoke)
     if since:
@@ -123,7 +133,9 @@ def show_tree(run: Run, *, at: datetime) -> TreeRow:
         "project", "meters", "hold"
     )
     summed = {name: Sum(f"meters__{name}") for name in SUMMED}
+    # Of all of them, those that are not shown too.
     sums = relatives.aggregate(**summed, runs=Count("id"))
+    # The newest where there are too many, and then in the order in which they began.
     shown = sorted(relatives.order_by("-id")[:TREE_SHOWN], key=lambda one: one.id)
     rows_ = tuple(rows.run_row(one, at=at) for one in shown)
     return TreeRow(
@@ -132,15 +144,10 @@ def show_tree(run: Run, *, at: datetime) -> TreeRow:
         count=sums["runs"],
         turns=sums["done_turns"],
         calls=sums["tool_calls"],
-        cost_usd=dollars(sums["cost_usd"]),
-        judge_cost_usd=dollars(sums["judge_cost_usd"]),
+        cost_usd=rows.dollars(sums["cost_usd"]),
+        judge_cost_usd=rows.dollars(sums["judge_cost_usd"]),
         unpriced_calls=sums["unpriced_calls"],
     )
-
-
-def dollars(amount: Decimal | None) -> Decimal:
-    """Round a sum to what the columns hold: SQLite adds in binary fractions."""
-    return Decimal(amount or 0).quantize(PLACES).normalize() + Decimal(0)
 
 
 def _of_tree(member: UUID, projects: Collection[UUID]) -> Q:
@@ -151,6 +158,7 @@ def _of_tree(member: UUID, projects: Collection[UUID]) -> Q:
 
 def list_telemetry(run: Run, *, limit: int, after: int | None = None) -> list[TelemetryRow]:
     """Return a page of what telemetry told of a run, in order of arrival."""
+    # By ids, which count up: clocks of several exporters give no order.
     found = TelemetryRecord.objects.filter(run=run, id__gt=after or 0).order_by("id")
     return [
         TelemetryRow(
@@ -207,6 +215,7 @@ def list_journal(
     if types:
         found = found.filter(type__in=types)
     if run:
+        # By `seq`: ids of rows that were written in the same millisecond may be swapped.
         return found.filter(run_id=run).order_by("seq")
     return found.order_by("id" if oldest_first else "-id")
 

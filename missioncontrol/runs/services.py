@@ -93,6 +93,7 @@ def open_run(
         NotFound: `parent` or `controller` is not a run of this project.
         InvalidRequest: `controller` is an address that may not be called.
     """
+    # Without a lock first: hooks open their run again and again.
     known = join_run(project.pk, request.key, opener=opener, at=at)
     if known is not None:
         named = request.parent_key or (str(request.parent) if request.parent else "")
@@ -181,6 +182,7 @@ def describe_run(
         run = tx.run(run_id)
         run.name = masked_name(name, 200, own) or "run"
         run.goal = masked_text(goal, own) or ""
+        # By hand: a run's description is not among the columns that its transaction writes.
         Run.objects.filter(pk=run_id).update(name=run.name, goal=run.goal)
         tx.moved(run, by="agent", reason="named", name=run.name, goal=run.goal)
 
@@ -246,6 +248,7 @@ def _create(
         if parent is not None:
             lineage.make_root(tx.run(parent.id))
             lineage.place_under(run, tx.run(parent.id), relation=request.relation)
+        # What the agent chose for itself is on record: a project may allow it to.
         chosen = tuple(name for name in ("mode", "policy", "budget") if getattr(request, name))
         _begin(tx, run, by=by, chosen=chosen)
         if parent is not None and request.relation == "resumed":
@@ -325,6 +328,7 @@ def _controller_url(request: OpenRun) -> str:
 def _run_of_project(project: Project, run_id: UUID | None) -> Run | None:
     if run_id is None:
         return None
+    # A recording is over: it starts nothing and controls nobody.
     found = Run.objects.filter(project=project, pk=run_id, imported=False).first()
     if found is None:
         raise NotFound(f"The run {run_id}")

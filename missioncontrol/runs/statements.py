@@ -25,6 +25,7 @@ def insert_rows(model: Any, rows_: Iterable[Any], *, leave_known: bool = False) 
     marks = ", ".join(["%s"] * len(columns))
     statement = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks})"  # noqa: S608
     if leave_known:
+        # Both databases know it; looking first would not help against one that comes meanwhile.
         statement += " ON CONFLICT DO NOTHING"
     values = _values(model, tuple(field.attname for field in columns), rows_)
     if values:

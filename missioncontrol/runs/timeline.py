@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from django.db import connection
@@ -106,6 +105,7 @@ def list_window(
         after_seq, before_seq = around - limit // 2 - 1, None
     turns = _at_a_glance(Turn.objects.filter(run=run))
     if before_seq is not None and after_seq is None:
+        # Those right before it: read backwards, shown forwards.
         page = list(turns.filter(seq__lt=before_seq).order_by("-seq")[:limit])[::-1]
     else:
         between = Q(seq__gt=after_seq if after_seq is not None else -1)
@@ -134,6 +134,7 @@ def show_turn(run: Run, seq: int) -> TurnRow:
 
 def _at_a_glance(turns: QuerySet[Turn]) -> QuerySet[Turn]:
     """Read only the beginning of long texts: a hundred rows may hold a gigabyte."""
+    # One character more than is shown: it tells that the text was cut.
     heads = {f"{name}_head": Left(name, LONGEST_TEXT + 1) for name in _TEXTS}
     return turns.defer(*_TEXTS).annotate(**heads)
 
@@ -166,6 +167,7 @@ def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -
         texts = texts.filter(holds)
         # No index finds a text within texts: stride by stride, so that it can end in time.
         until, strides, searched_from = time.monotonic() + SEARCH_SECONDS, list[list[int]](), end
+        # One stride at least, or a slow machine would find nothing at all.
         while searched_from > 0 and (searched_from == end or time.monotonic() < until):
             start = max(0, searched_from - SEARCH_STRIDE)
             stride = texts.filter(seq__gte=start, seq__lt=searched_from).order_by("seq")
@@ -205,6 +207,7 @@ def count_facets(run: Run) -> RunFacets:
     for group in groups:
         for kind in kinds:
             counted[kind][group[kind]] += group["n"]
+    # A tool that happens to be called so is found with them (`TurnFilter.condition`).
     counted["tool"][TEXT_TURNS] += counted["tool"].pop(None, 0)
     return RunFacets(
         run=run.id,
@@ -232,6 +235,7 @@ def show_series(
     """
     first = max(0, from_seq or 0)
     last = run.meters.last_seq if to_seq is None else min(to_seq, run.meters.last_seq)
+    # Rounded up: there are never more points than asked for.
     per = max(1, -(-(last - first + 1) // max(1, min(points, MOST_POINTS))))
     turns = Turn.objects.filter(run=run)
     cost_before = turns.filter(seq__lt=first).aggregate(n=Sum("cost_usd"))["n"] if first else None
@@ -245,7 +249,7 @@ def show_series(
             changed=bool(one["moved"]),
             signals=one["signals"],
             failures=one["failures"],
-            cost_usd=_dollars(one["cost"]),
+            cost_usd=rows.dollars(one["cost"]),
             fresh=one["most_fresh"],
             cached=one["most_cached"],
             output=one["most_output"],
@@ -259,7 +263,7 @@ def show_series(
         to_seq=last,
         turns=run.meters.last_seq + 1,
         turns_a_point=per,
-        cost_before_usd=_dollars(cost_before),
+        cost_before_usd=rows.dollars(cost_before),
         points=tuple(found),
     )
 
@@ -295,6 +299,7 @@ class _Tokens(Func):
     """A number of a turn's usage; a key transform's type check costs SQLite a second."""
 
     output_field = BigIntegerField()
+    # Absent is none: a turn without usage adds nothing, and a sum with NULL would be NULL.
     template = "COALESCE((%(expressions)s ->> '%(name)s')::bigint, 0)"
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
@@ -306,12 +311,8 @@ def _tokens(name: str) -> Any:
     return _Tokens("usage", name=name)
 
 
-def _one_if(**said: Any) -> Case:
-    return Case(When(**said, then=1), default=0, output_field=IntegerField())
-
-
-def _dollars(amount: Decimal | None) -> Decimal:
-    return Decimal(amount or 0).quantize(Decimal("0.000001")).normalize() + Decimal(0)
+def _one_if(**conditions: Any) -> Case:
+    return Case(When(**conditions, then=1), default=0, output_field=IntegerField())
 
 
 def place_moments(run: Run, moments: Sequence[datetime]) -> tuple[MomentRow, ...]:
@@ -339,18 +340,21 @@ class _Times(Sequence[datetime]):
 
 def list_hand_offs(run: Run, *, limit: int = MOST_HAND_OFFS) -> HandOffs:
     """List where another agent took over, oldest first, the newest `limit` of them."""
+    # What a person says in between is no hand-off.
     speaking = Turn.objects.filter(run=run).exclude(role="user")
-    told = speaking.annotate(
+    turns = speaking.annotate(
         giver=Window(Lag("agent"), order_by="seq"), asked_at=Window(Lag("seq"), order_by="seq")
     )
-    changes = told.exclude(giver=None).exclude(agent=F("giver")).order_by("-seq")
+    changes = turns.exclude(giver=None).exclude(agent=F("giver")).order_by("-seq")
+    # One more than is shown: it tells whether there are others.
     found = list(changes.values_list("seq", "giver", "agent", "asked_at")[: limit + 1])[::-1]
     shown = found[-limit:]
+    # All of them in one statement, instead of one a hand-off.
     asked = {row.seq: row for row in list_picked(run, seqs=[one[3] for one in shown])}
     changed = list(speaking.filter(changed=True).order_by("seq").values_list("seq", flat=True))
     # What each giver brought: the changes since the hand-off before.
-    places = [bisect_left(changed, seq) for seq, *_ in shown]
-    news = [place - before for place, before in zip(places, [0, *places], strict=False)]
+    before_each = [bisect_left(changed, seq) for seq, *_ in shown]
+    news = [place - before for place, before in zip(before_each, [0, *before_each], strict=False)]
     handed = tuple(
         HandOffRow(seq=seq, giver=giver, taker=taker, asked=asked[asked_at], new_facts=facts)
         for (seq, giver, taker, asked_at), facts in zip(shown, news, strict=True)

@@ -50,6 +50,7 @@ def tell_details(turns: Iterable[Turn]) -> Details:
                 # Taken out and put in again, so that the one edited last stands last.
                 times = files.pop(path).times + 1 if path in files else 1
                 files[path] = FileChange(path=path, times=times, last_seq=_seq(turn))
+        # Beside the others: one command may run the tests and commit.
         if _COMMITS.search(command_of(turn)) and not _has_failed(turn):
             commits.append(_commit(turn))
     return Details(
@@ -81,9 +82,10 @@ def _has_failed(turn: Turn) -> bool:
 
 def _commit(turn: Turn) -> CommitRow:
     """Read what git answered, else what it was told."""
-    if told := _COMMITTED.search(turn.result or ""):
-        return CommitRow(seq=_seq(turn), text=told[2][:LONGEST_COMMIT], hash=told[1][:7])
+    if answered := _COMMITTED.search(turn.result or ""):
+        return CommitRow(seq=_seq(turn), text=answered[2][:LONGEST_COMMIT], hash=answered[1][:7])
     asked = _MESSAGE.search(command_of(turn))
+    # One group a kind of quotes: a message stands in either.
     text = (asked[1] or asked[2]) if asked else ""
     return CommitRow(seq=_seq(turn), text=text[:LONGEST_COMMIT], hash="")
 

@@ -16,6 +16,7 @@ from missioncontrol.up.errors import AddressUnknown, PortTaken
 
 BACKLOG = 4096
 """Connections not yet accepted: the kernel drops further ones, which try again a second later."""
+# A name of ours: its cookies are no other program's (`page_url`).
 OWN_HOST = "mission-control.localhost"
 # After `kill -9` of a Mission Control its children need a moment to be gone.
 PATIENCE_S = 1.0
@@ -89,6 +90,7 @@ def accepted_hosts(*, asked: str, public_url: str) -> list[str]:
         names.append(asked)
     if public := urlsplit(public_url).hostname:
         names.append(public)
+    # In lower case, as Host headers are compared; each once.
     return list(dict.fromkeys(bracketed(name.lower()) for name in names if name))
 
 
@@ -109,10 +111,18 @@ def own_names() -> list[str]:
 
 def own_addresses() -> list[str]:
     """Return this machine's own IP addresses, the one of the default route first."""
-    found = [*_routed(), *_of_interfaces()]
+    found: list[str] = []
+    # The kernel says which address it would send from; no packet leaves. Addresses kept for
+    # documentation (RFC 5737, RFC 3849) take the default route.
+    for family, target in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((target, 9))
+            found.append(str(probe.getsockname()[0]))
+    found += _of_interfaces()
     # Where interfaces cannot be asked (macOS) the machine's own name knows most of them.
     with contextlib.suppress(OSError):
         listed = socket.getaddrinfo(socket.gethostname(), None)
+        # A zone such as `%eth0` is no part of the address.
         found += [str(address[0]).split("%", 1)[0] for *_, address in listed]
     return list(dict.fromkeys(found))
 
@@ -127,15 +137,6 @@ def lan_address() -> str | None:
     return None
 
 
-def _routed() -> Iterator[str]:
-    """Ask the kernel which address it would send from; no packet leaves."""
-    # Addresses kept for documentation (RFC 5737, RFC 3849) take the default route.
-    for family, target in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
-        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect((target, 9))
-            yield str(probe.getsockname()[0])
-
-
 def _of_interfaces() -> Iterator[str]:
     if not sys.platform.startswith("linux"):
         return
@@ -143,6 +144,7 @@ def _of_interfaces() -> Iterator[str]:
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
+            # The kernel takes a name of 15 bytes and a zero in its `ifreq`.
             request = struct.pack("256s", name.encode()[:15])
             with contextlib.suppress(OSError):
                 answer = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)

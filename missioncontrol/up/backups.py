@@ -108,7 +108,7 @@ def make(path: Path, *, at: datetime, with_secrets: bool = True) -> Backup:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup-") as place:
             copy, made = Path(place, "copy"), Path(place, "made")
             dumps.dump(copy)
-            # Made private before anything is in it, and beside its place, where a move is one deed.
+            # Made private before anything is in it, and beside its place, where a move is one step.
             made.touch(PRIVATE_FILE)
             with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
                 archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
@@ -162,6 +162,7 @@ def keep_before_migrating(*, at: datetime, most: int) -> Path | None:
     Raises:
         NotBackedUp: it could not be.
     """
+    # A database without projects is nobody's data.
     if not most or not dumps.has_projects():
         return None
     folder = settings.DATA_DIR / FOLDER
@@ -181,6 +182,7 @@ def _read_whole(path: Path) -> Backup:
     try:
         with zipfile.ZipFile(path) as archive:
             backup = _read_manifest(archive)
+            # A file without a database is no backup, however whole it is.
             archive.getinfo(dumps.NAMES[backup.vendor])
             damaged = archive.testzip()
     except UNREADABLE as fault:
@@ -191,10 +193,10 @@ def _read_whole(path: Path) -> Backup:
 
 
 def _read_manifest(archive: zipfile.ZipFile) -> Backup:
-    told: dict[str, Any] = json.loads(archive.read(MANIFEST))
-    if told.pop("format", None) != FORMAT:
+    manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
+    if manifest.pop("format", None) != FORMAT:
         raise RestoreRefused("The backup is of a kind that this version does not read.")
-    backup = Backup(**told)
+    backup = Backup(**manifest)
     known = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
     unknown = [name for name in backup.migrations if tuple(name) not in known]
     if unknown:
@@ -223,6 +225,7 @@ def _check_free(archive: zipfile.ZipFile) -> None:
 def _load(archive: zipfile.ZipFile, *, at: datetime) -> Path | None:
     name = dumps.NAMES[connection.vendor]
     saved = None
+    # Beside the database: on one file system a move is one step.
     with tempfile.TemporaryDirectory(dir=settings.DATA_DIR, prefix=".restore-") as place:
         copy = Path(place, name)
         with archive.open(name) as packed, copy.open("wb") as out:

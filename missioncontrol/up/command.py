@@ -55,6 +55,7 @@ class Start:
 
     def run(self) -> None:
         """Start everything, print where it is, and keep it running."""
+        # First of all: of two starts on one directory, one is told so and touches nothing.
         self.data.hold()
         self.data.announce("starting")
         listener = addresses.listen(self.asked.host, self.asked.port)
@@ -69,6 +70,7 @@ class Start:
             self.reserved = addresses.listen(EVERYWHERE, self.https_port, option="--https-port")
             names = addresses.certified_names(self.asked.host)
             self.served = tls.ensure(self.data.path, names=names, at=clock.now())
+        # Before the children, which serve it; after the ports, so that a taken one is told at once.
         frontend.ensure_built(cache=self.data.path / "cache", say=say)
         # From here on: the built front end may be read by others, data and logs may not.
         os.umask(0o077)
@@ -129,6 +131,7 @@ class Start:
         server = valkey.find_valkey()
         say(f"broker: {server.origin}")
         socket_path = runtime_dir(self.data.fingerprint) / "valkey.sock"
+        # One that a killed broker left would keep the new one from listening.
         socket_path.unlink(missing_ok=True)
         self._launch(supervisor, processes.broker(self.data, server, socket_path))
         if not valkey.wait_until_answering(socket_path, timeout_s=VALKEY_START_S):
@@ -207,10 +210,14 @@ def check_broker(url: str) -> None:
     """Raise BrokerUnreachable unless the server of REDIS_URL answers."""
     import redis
 
+    # Without the password: the error is read on a terminal.
     where = url.rsplit("@", 1)[-1]
     try:
         client = redis.Redis.from_url(
-            url.replace("redis+socket://", "unix://"), socket_timeout=3, socket_connect_timeout=3
+            # Celery's name for a socket, which redis-py does not know.
+            url.replace("redis+socket://", "unix://"),
+            socket_timeout=3,
+            socket_connect_timeout=3,
         )
         client.ping()
         client.close()

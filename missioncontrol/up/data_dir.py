@@ -50,6 +50,7 @@ class DataDir:
     @property
     def fingerprint(self) -> str:
         """Eight hex digits that name this directory on this machine."""
+        # Resolved: one directory has one name, by whatever link it is reached.
         return hashlib.sha256(str(self.path.resolve()).encode()).hexdigest()[:8]
 
     def hold(self) -> None:
@@ -63,7 +64,9 @@ class DataDir:
             self.path.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIR)
             self.logs.mkdir(exist_ok=True, mode=PRIVATE_DIR)
             self.lock_fd = os.open(self.path / "up.lock", os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
-            _refuse_read_only(self.path)
+            # A file is made and gone: the lock file may be older than a read-only mount.
+            with tempfile.TemporaryFile(dir=self.path):
+                pass
         except OSError as error:
             raise DataUnusable(self.path, error) from None
         began = time.monotonic()
@@ -92,10 +95,10 @@ class DataDir:
 
     def announce(self, state: str, url: str = "") -> None:
         """Write into the lock file who holds it and what it is doing."""
-        said = json.dumps(asdict(Holder(pid=os.getpid(), state=state, url=url)))
+        text = json.dumps(asdict(Holder(pid=os.getpid(), state=state, url=url)))
         # In place: a lock belongs to the file, and a new one under this name would be free.
         os.ftruncate(self.lock_fd, 0)
-        os.pwrite(self.lock_fd, said.encode(), 0)
+        os.pwrite(self.lock_fd, text.encode(), 0)
 
     def read_secret(self, name: str) -> str:
         """Return a secret kept in DIR; empty if there is none."""
@@ -147,9 +150,3 @@ def runtime_dir(fingerprint: str) -> Path:
             return path
     # A new one at each start, where the usual names are somebody else's.
     return Path(tempfile.mkdtemp(prefix="mc-", dir="/tmp"))
-
-
-def _refuse_read_only(path: Path) -> None:
-    """Raise OSError unless a file can be made: a lock file may be older than the mount."""
-    with tempfile.TemporaryFile(dir=path):
-        pass

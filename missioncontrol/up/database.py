@@ -12,7 +12,12 @@ from django.db.migrations.loader import MigrationLoader
 
 from missioncontrol import clock
 from missioncontrol.up import backups
-from missioncontrol.up.errors import DatabaseNewer, DatabaseUnreachable, MigrationFailed
+from missioncontrol.up.errors import (
+    DatabaseNewer,
+    DatabaseUnreachable,
+    MigrationFailed,
+    first_line,
+)
 
 
 def make_ready(say: Callable[[str], None]) -> None:
@@ -28,7 +33,8 @@ def make_ready(say: Callable[[str], None]) -> None:
         connection.ensure_connection()
         executor = MigrationExecutor(connection)
     except DatabaseError as error:
-        raise DatabaseUnreachable(_first_line(error)) from None
+        raise DatabaseUnreachable(first_line(str(error), type(error).__name__)) from None
+    # Older code could write rows that the newer one does not expect.
     if unknown := newest_unknown(executor.loader):
         raise DatabaseNewer(unknown)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
@@ -39,7 +45,7 @@ def make_ready(say: Callable[[str], None]) -> None:
         try:
             call_command("migrate", verbosity=0, interactive=False)
         except DatabaseError as error:
-            raise MigrationFailed(_first_line(error)) from error
+            raise MigrationFailed(first_line(str(error), type(error).__name__)) from error
 
 
 def newest_unknown(loader: MigrationLoader) -> str | None:
@@ -47,7 +53,3 @@ def newest_unknown(loader: MigrationLoader) -> str | None:
     applied = [key for key in loader.applied_migrations if key[0] in loader.migrated_apps]
     unknown = sorted(key for key in applied if key not in loader.disk_migrations)
     return ".".join(unknown[-1]) if unknown else None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -17,7 +17,7 @@ from django.apps import apps
 from django.db import DatabaseError, connection
 
 from missioncontrol.accounts.models import Project
-from missioncontrol.up.errors import BackupFailed, RestoreRefused
+from missioncontrol.up.errors import BackupFailed, RestoreRefused, first_line
 
 NAMES = {"sqlite": "database.sqlite3", "postgresql": "database.pgdump"}
 """What the file is called, by the kind of database."""
@@ -90,6 +90,7 @@ def has_projects() -> bool:
         return False
     try:
         is_migrated = Project._meta.db_table in connection.introspection.table_names()
+        # A database that was never migrated has no table to ask.
         return is_migrated and Project.objects.exists()
     except DatabaseError:
         return True
@@ -134,7 +135,7 @@ def _empty() -> None:
                 cursor.execute(f"DROP FUNCTION {', '.join(functions)} CASCADE")
         except DatabaseError as fault:
             raise RestoreRefused(
-                f"The database is in use ({_first_line(str(fault))}): end every process that uses "
+                f"The database is in use ({first_line(str(fault))}): end every process that uses "
                 "it first."
             ) from None
 
@@ -163,8 +164,4 @@ def _run(program: str, *arguments: str) -> None:
         check=False,
     )
     if done.returncode:
-        raise BackupFailed(f"{program} failed: {_first_line(done.stderr)}")
-
-
-def _first_line(text: str) -> str:
-    return (text.strip().splitlines() or ["it said nothing"])[0]
+        raise BackupFailed(f"{program} failed: {first_line(done.stderr)}")

@@ -150,8 +150,8 @@ class ChildFailed(CannotStart):
     code = "child_failed"
 
     def __init__(self, name: str, log: Path, last_line: str) -> None:
-        said = f" It said last: {last_line}" if last_line else ""
-        super().__init__(f"The {name} process does not stay up.{said} Its log is {log}.")
+        last_words = f" It said last: {last_line}" if last_line else ""
+        super().__init__(f"The {name} process does not stay up.{last_words} Its log is {log}.")
 
 
 class BackupError(MissionControlError):
@@ -167,3 +167,8 @@ class BackupFailed(BackupError):
 
 class RestoreRefused(BackupError):
     code = "restore_refused"
+
+
+def first_line(text: str, otherwise: str = "it said nothing") -> str:
+    """Return the first line of what a database or a program says; the rest is for its author."""
+    return (text.strip().splitlines() or [otherwise])[0]

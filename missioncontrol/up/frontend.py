@@ -108,6 +108,7 @@ def install_packages(node: Node, *, log: Path, say: Callable[[str], None]) -> No
         return
     say("installing the front end's packages")
     _run([*node.npm, "ci", "--include=dev", "--no-audit", "--no-fund"], node, log, step="npm ci")
+    # Only after it: an installation that broke off is done again.
     stamp.write_text(wanted)
 
 
@@ -132,6 +133,7 @@ def _run(argv: list[str], node: Node, log: Path, *, step: str) -> None:
 
 def _swap_in(fresh: Path, *, stamp: str) -> None:
     """Replace the built front end in one move, so that nobody reads half of it."""
+    # Written into it before the move: what stands in the place always says what it is of.
     (fresh / _STAMP).write_text(stamp)
     old = SOURCES / "dist.old"
     shutil.rmtree(old, ignore_errors=True)

@@ -21,6 +21,7 @@ KEY_FILE = "agent.key"
 def _ensure_key(data: DataDir, *, owner: User, at: datetime) -> tuple[AgentKey, str]:
     """Return the key in DIR/agent.key; one that is over is replaced by a new one."""
     kept = data.read_secret(KEY_FILE)
+    # The same key at every start: agents that are connected stay so.
     if kept and (known := selectors.find_agent_key(kept, at=at)):
         return known, kept
     # The first project may have been renamed: then any of theirs will do.
@@ -31,6 +32,7 @@ def _ensure_key(data: DataDir, *, owner: User, at: datetime) -> tuple[AgentKey, 
     else:
         project = services.create_project(name=FIRST_PROJECT, owner=owner, at=at)
     if kept:
+        # Agents know this key: with another database under it, it goes on being theirs.
         adopted = services.adopt_agent_key(project=project, name=KEY_FILE, secret=kept, at=at)
         if selectors.live_keys(at=at).filter(pk=adopted.pk).exists():
             return adopted, kept

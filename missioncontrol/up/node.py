@@ -30,8 +30,8 @@ class Node:
         Node trusts whom the machine trusts, as uv does: some networks inspect TLS.
         """
         path = os.pathsep.join([str(self.program.parent), os.environ.get("PATH", os.defpath)])
-        told = {"PATH": path, "NODE_USE_SYSTEM_CA": "1", "npm_config_update_notifier": "false"}
-        return {**os.environ, **told}
+        variables = {"PATH": path, "NODE_USE_SYSTEM_CA": "1", "npm_config_update_notifier": "false"}
+        return {**os.environ, **variables}
 
 
 def find_node(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:

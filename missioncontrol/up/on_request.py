@@ -39,6 +39,7 @@ class OnRequest:
         asked = extras.demo_asked(self.data.path)
         if asked != self._demo:
             if self._demo is not None:
+                # Its keys are another demo's: agents of the former one must not go on.
                 self.supervisor.end("demo")
             self._demo = asked
             if asked is not None:
@@ -61,9 +62,11 @@ class OnRequest:
         try:
             reserved = addresses.listen(EVERYWHERE, self.https_port, option="--https-port")
         except CannotStart as error:
+            # Else every tick would try again, and the problem be told anew each time.
             extras.ask_for_phone(self.data.path, on=False)
             extras.note_phone(self.data.path, PhoneStatus(problem=str(error)))
             return
+        # Taken to learn its number, and let go: web opens the address itself.
         with reserved:
             port = reserved.getsockname()[1]
             at = addresses.lan_address() or LOOPBACK

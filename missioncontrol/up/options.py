@@ -83,8 +83,8 @@ def parse(argv: list[str]) -> Options:
     )
 
 
-def _port(said: str) -> int:
-    port = int(said)
+def _port(value: str) -> int:
+    port = int(value)
     if not 0 <= port <= LAST_PORT:
         raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
     return port

@@ -148,7 +148,7 @@ def broker(data: DataDir, server: valkey.ValkeyServer, socket_path: Path) -> Com
 
 def demo(data: DataDir, *, url: str, keys: dict[str, str], model_url: str | None) -> Command:
     """Run the demo agents against this very server."""
-    told = {
+    settings = {
         "url": url,
         "projects": keys,
         "model_url": model_url,
@@ -158,7 +158,8 @@ def demo(data: DataDir, *, url: str, keys: dict[str, str], model_url: str | None
         name="demo",
         argv=[sys.executable, "-m", "missioncontrol.demo"],
         log=data.logs / "demo.log",
-        env={"MISSIONCONTROL_DEMO": json.dumps(told)},
+        # By the environment: a command line, where the keys would stand, is everybody's to read.
+        env={"MISSIONCONTROL_DEMO": json.dumps(settings)},
     )
 
 

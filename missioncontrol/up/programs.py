@@ -13,9 +13,9 @@ _VERSION = re.compile(r"\bv=?(\d+)\.(\d+)")
 def version_of(program: str, *, timeout_s: float) -> tuple[int, int] | None:
     """Ask a program for its version, major and minor; None: it does not run, or says none."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        said = subprocess.run(
+        output = subprocess.run(
             [program, "--version"], capture_output=True, text=True, timeout=timeout_s, check=True
         ).stdout
-        if found := _VERSION.search(said):
+        if found := _VERSION.search(output):
             return int(found[1]), int(found[2])
     return None

@@ -40,5 +40,6 @@ def _now(data: Path) -> str:
     if not database:
         # By its inode: a file put in its place is another database.
         database = f"{file}:{file.stat().st_ino}" if file.exists() else "none"
+    # With Django's version: its own migrations are among those that are applied.
     seen = "\n".join([*names, version("django"), database])
     return hashlib.sha256(seen.encode()).hexdigest()

@@ -70,6 +70,7 @@ class Supervisor:
         self._wake_r, self._wake_w = os.pipe()
         self._stop_asked = 0
         self._log_checked_at = time.monotonic()
+        # Known from the start: if `uv run` around us is killed, nobody forwards a signal.
         self._parent = os.getppid()
         self._has_ended = False
         self._watchdog = self._start_watchdog(group=0)
@@ -116,6 +117,7 @@ class Supervisor:
 
     def end(self, name: str) -> None:
         """End a child for good."""
+        # Taken off first, or `tend` would start it again.
         self._end([self._children.pop(name)])
 
     def pid_of(self, name: str) -> int | None:
@@ -132,11 +134,11 @@ class Supervisor:
         child = self._children[name]
         if child.is_running:
             return
-        said = ""
+        last_line = ""
         with contextlib.suppress(OSError):
             lines = child.command.log.read_text(errors="replace").splitlines()
-            said = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        raise ChildFailed(name, child.command.log, said)
+            last_line = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        raise ChildFailed(name, child.command.log, last_line)
 
     # --- the loop ---------------------------------------------------------------
 
@@ -173,6 +175,7 @@ class Supervisor:
 
     def pause(self, seconds: float) -> None:
         """Wait, but wake at once for a signal or a child's death."""
+        # A signal writes a byte into this pipe (`catch_signals`).
         readable, _, _ = select.select([self._wake_r], [], [], seconds)
         if readable:
             os.read(self._wake_r, 4096)

@@ -92,5 +92,6 @@ def wait_until_answering(socket_path: Path, *, timeout_s: float) -> bool:
     while not is_answering(socket_path):
         if time.monotonic() > deadline:
             return False
+        # Short: each wait delays the first page.
         time.sleep(0.01)
     return True

@@ -51,11 +51,11 @@ def test_a_directory_that_cannot_be_made_is_said_in_one_sentence(tmp_path):
 
 
 def test_a_directory_that_cannot_be_written_is_said_in_one_sentence(tmp_path, monkeypatch):
-    def refuse(path):
+    def refuse(**_):
         raise PermissionError(13, "Permission denied")
 
     # Root may write anywhere: only the kernel's answer can be imitated here.
-    monkeypatch.setattr(data_dir, "_refuse_read_only", refuse)
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
 
     with pytest.raises(DataUnusable, match="Permission denied"):
         DataDir(tmp_path).hold()

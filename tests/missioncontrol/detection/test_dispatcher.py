@@ -36,7 +36,7 @@ async def dispatcher():
     for task in made._tasks:
         task.cancel()
     for name in (broadcast.wake_channel(), made._channel):
-        await subscriber.remove(name, made._hear)
+        await subscriber.remove(name, made._receive)
     await made._broker.aclose()
     for pool in (made._writers, made._readers, made._senders):
         pool.submit(connections.close_all).result()

@@ -25,21 +25,21 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Read what is to be done, and to which project."""
-        deeds = parser.add_subparsers(dest="deed", required=True)
-        deeds.add_parser("list", help="every project, its id, its members")
-        make = deeds.add_parser("make", help="a new project; prints its id")
+        actions = parser.add_subparsers(dest="action", required=True)
+        actions.add_parser("list", help="every project, its id, its members")
+        make = actions.add_parser("make", help="a new project; prints its id")
         make.add_argument("name")
         make.add_argument("--owner", default="", help="a person's name; default: whoever runs `up`")
-        rename = deeds.add_parser("rename")
+        rename = actions.add_parser("rename")
         rename.add_argument("project", type=UUID, help="its id")
         rename.add_argument("name")
-        for deed in ("archive", "restore"):
-            deeds.add_parser(deed).add_argument("project", type=UUID, help="its id")
+        for action in ("archive", "restore"):
+            actions.add_parser(action).add_argument("project", type=UUID, help="its id")
 
-    def handle(self, *_: Any, deed: str, **options: Any) -> None:
-        """Do one deed."""
+    def handle(self, *_: Any, action: str, **options: Any) -> None:
+        """Do one action."""
         try:
-            getattr(self, f"_{deed}")(options)
+            getattr(self, f"_{action}")(options)
         except MissionControlError as refused:
             raise CommandError(str(refused)) from None
         except Project.DoesNotExist:

@@ -23,24 +23,26 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Read what is to be done, and to whom."""
-        deeds = parser.add_subparsers(dest="deed", required=True)
-        deeds.add_parser(
+        actions = parser.add_subparsers(dest="action", required=True)
+        actions.add_parser(
             "list", help="everybody, their projects and roles, when they were last here"
         )
-        for deed, what in (
+        for action, what in (
             ("deactivate", "end their sessions, tokens and links"),
             ("activate", ""),
         ):
-            deeds.add_parser(deed, help=what).add_argument("person", help="a name")
-        erase = deeds.add_parser("erase", help="their account and what the audit log says of them")
+            actions.add_parser(action, help=what).add_argument("person", help="a name")
+        erase = actions.add_parser(
+            "erase", help="their account and what the audit log says of them"
+        )
         erase.add_argument("person", help="a name")
         erase.add_argument("--by", required=True, help="who allows it")
         erase.add_argument("--reason", required=True, help="why; it stands in the audit log")
 
-    def handle(self, *_: Any, deed: str, **options: Any) -> None:
-        """Do one deed."""
+    def handle(self, *_: Any, action: str, **options: Any) -> None:
+        """Do one action."""
         try:
-            getattr(self, f"_{deed}")(options)
+            getattr(self, f"_{action}")(options)
         except MissionControlError as refused:
             raise CommandError(str(refused)) from None
 
