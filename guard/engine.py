@@ -82,7 +82,6 @@ class Engine:
         self._limit = evidence_limit(policy)
         self._turns = 0
         self._heard = 0.0  # the same, where what says nothing counts less: the terms' clock
-        self._called_at: int | None = None
         self._nudged = False
         self._session: str | None = None
         self._asked: tuple[Turn, Action] | None = None
@@ -123,10 +122,6 @@ class Engine:
             read = ReadTurn(Kind.ACTION, turn)
             seq, shown = self._history.steps[place].seq, turn
         step, changed = self._read(shown, place, read.times)
-        if step.is_call:
-            self._called_at = self._turns
-        called_at = self._called_at
-        self._history.can_act = called_at is not None and self._turns - called_at < self.WINDOW
         self._meter.take(turn, failed=step.failed if step.outcome else None)
         meter = KnownUsage(spent) if spent else self._meter
         view = View(seq=step.seq, history=self._history, meter=meter)
