@@ -7,7 +7,7 @@ from typing import ClassVar
 from guard.budget import Budget, Crossing, Spent, nearest
 from guard.detectors.base import Detector, View
 from guard.policy import Policy
-from guard.reading.quoting import named
+from guard.quoting import named
 from guard.signals import Evidence, Kind, Signal
 
 OWNERS = {

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from guard.detectors.base import Detector, History, View, surest, tail_of
 from guard.policy import Policy
+from guard.quoting import named, quoted
 from guard.reading.messages import count_on, empty_tail, last_talk, only_announces
-from guard.reading.quoting import named, quoted
 from guard.reading.step import TOOL, Step
 from guard.signals import Kind, Signal
 

@@ -28,10 +28,10 @@ from guard.judge.complaints import (
 )
 from guard.judge.paths import closest_name, closest_path, is_listed
 from guard.judge.texts import read_texts
+from guard.quoting import named, quoted
 from guard.reading.classify import PATH_ARGUMENTS, asks, waits
 from guard.reading.normalize import action_class, canonical_json, command_of, headline, meant_args
 from guard.reading.outcome import Outcome, is_transient, outcome_of
-from guard.reading.quoting import named, quoted
 from guard.turn import Turn
 
 # A "path" longer than this is a file's text in the wrong argument.
