@@ -126,7 +126,7 @@ class OfflineAnswers:
         }
         # Told later as a tap is: the record must say who let it go on, or ended it.
         self.offline.keep({"choice": told})
-        from guard.detectors.corrections import Correction
+        from guard.engine import Correction
 
         corrected = Correction(call=turn, turns=found.signal.turns)
         self.offline.settle(
