@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from guard.budget import KnownUsage, Spent, UsageMeter
-from guard.detectors import PolicyDetectors, View
-from guard.detectors.base import History
+from guard.detectors import PolicyDetectors
+from guard.detectors.base import History, View
 from guard.detectors.score import evidence_limit, stuck_score
 from guard.detectors.stall import Suspicion
 from guard.events import Emit, Emitter, Reset, events_of

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from guard.budget import KnownUsage, Spent, UsageMeter
+from guard.budget import KnownUsage, UsageMeter
 from guard.detectors.score import Weight, add_up, weigh
 from guard.policy import Policy
 from guard.reading.step import Step
@@ -118,11 +118,6 @@ class View:
     seq: int
     history: History
     meter: UsageMeter | KnownUsage
-
-    @property
-    def spent(self) -> Spent:
-        """What the run has used so far."""
-        return self.meter.spent
 
 
 class Detector(ABC):

@@ -44,8 +44,9 @@ class Errors(Detector):
         newest = view.history.last
         if not newest.failed or not newest.is_answered:
             return None
-        if newest.refusals:
-            return self._handed_in(newest)
+        if count := newest.refusals:  # whatever stood between
+            summary = f"It handed in its work {count} times; each was refused alike."
+            return self.signal(Kind.SAME_ERROR, [newest], summary, limit=_HANDED_IN, repeats=count)
         return surest(self._own(view.history.answered_of(newest.agent)))
 
     def _own(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
@@ -84,12 +85,6 @@ class Errors(Detector):
         if len({step.failure for step in steps}) == 1:
             summary = f"It tried {len(steps)} times and failed the same way each time."
         return self.signal(Kind.SAME_ERROR, steps, summary, limit=limit)
-
-    def _handed_in(self, newest: Step) -> Signal:
-        """Count how often the work was handed in and refused, whatever stood between."""
-        summary = f"It handed in its work {newest.refusals} times; each was refused alike."
-        count = newest.refusals
-        return self.signal(Kind.SAME_ERROR, [newest], summary, limit=_HANDED_IN, repeats=count)
 
 
 def _is_one_request(steps: Sequence[Step]) -> bool:

@@ -96,11 +96,15 @@ back is not known."
 
     def _questions(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
         last = calls[-_FEW:]
+
+        def is_near(step: Step) -> bool:
+            return (step.asks or step.runs) and step.nearness(last[-1]) >= NEAR
+
         if len(last) == _FEW and len({step.outcome_key for step in last}) == 1:
             key = last[-1].outcome_key
             alike = tail_of(calls, lambda step: step.outcome_key == key)
             same = _one_matter(tail_of(alike, lambda step: step.asks))
-            near = _one_matter(tail_of(alike, lambda step: _is_near(step, last[-1])))
+            near = _one_matter(tail_of(alike, is_near))
             yield self._hold(same, self._rule.questions, compare_answers(same))
             yield self._hold(near, self._rule.near, compare_answers(near))
         if not any(step.fresh for step in last):
@@ -146,10 +150,6 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
     text = steps[-1].outcome.text[:_HEAD] if steps[-1].outcome else ""
     is_figure = any(int(number[:9]) > 1 for number in _FIGURE.findall(text))
     return steps if is_figure else steps[len(steps) // 2 :]
-
-
-def _is_near(step: Step, newest: Step) -> bool:
-    return (step.asks or step.runs) and (step is newest or step.nearness(newest) >= NEAR)
 
 
 # --- calls of which nobody knows what came back ------------------------------------

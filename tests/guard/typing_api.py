@@ -26,7 +26,8 @@ from guard import (
     Usage,
 )
 from guard.budget import Crossing, crossed
-from guard.detectors import DETECTORS, Detector
+from guard.detectors import DETECTORS
+from guard.detectors.base import Detector
 from guard.events import Event, Tripped
 from guard.formats import Recording
 from guard.judge import Case, Verdict
