@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from guard.describe import command_of
 from guard.judge.advice import advise
 from guard.judge.case import Case, Verdict
 from guard.reading.classify import waits
-from guard.reading.normalize import command_of
 from guard.reading.outcome import Outcome, outcome_of
 from guard.reading.terms import NEWS, TermMemory, terms_in
 from guard.signals import Kind

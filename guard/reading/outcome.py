@@ -9,9 +9,10 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from guard.memo import Memo
 from guard.reading import any_of, read_words
 from guard.reading.normalize import canonical_json, mask_places
-from guard.reading.terms import BRIEF, Memo, masked_lines, terms_in, words_in
+from guard.reading.terms import BRIEF, masked_lines, terms_in, words_in
 from guard.reading.volatile import HOLE, mask_failure
 from guard.turn import Turn
 

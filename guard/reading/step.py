@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from guard.memo import Memo
 from guard.nature import Retry, ToolNature, pick_args, progress_in
 from guard.reading.classify import (
     PATH_ARGUMENTS,
@@ -38,7 +39,7 @@ from guard.reading.normalize import (
     write_call,
 )
 from guard.reading.outcome import Outcome, has_timed_out, is_transient
-from guard.reading.terms import NEWS, Memo, bounded, words_in
+from guard.reading.terms import NEWS, bounded, words_in
 from guard.turn import ActionClass, Role, Turn
 
 # `timestamp` refuses the year 1, and reads a time without a zone in the machine's own.

@@ -87,7 +87,7 @@ class OfflineAnswers:
             yield Do(work=lambda: self.offline.watch(turn))
 
     def _answer(self, turn: Turn, found: Finding) -> Flow[Go | None]:
-        from guard.reading.normalize import headline
+        from guard.describe import headline
         from guard.sdk.terminal import Choice, Question, ask
 
         if found.action == "stop":

@@ -26,6 +26,7 @@ from guard import (
     Usage,
 )
 from guard.budget import Crossing, crossed
+from guard.describe import action_class, headline
 from guard.detectors import DETECTORS
 from guard.detectors.base import Detector
 from guard.events import Event, Tripped
@@ -35,7 +36,7 @@ from guard.judge.heuristics import rule
 from guard.judge.nudge import nudge_text
 from guard.policy import AllowPattern, Effect, RunState, decide, is_allowed
 from guard.pricing import price
-from guard.reading.normalize import action_class, call_text, headline
+from guard.reading.normalize import call_text
 from guard.redact import redact, redact_json
 from guard.replay import Replayed, replay
 from guard.wire import Mode
