@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from guard.reading.classify import PATH_ARGUMENTS, classify
+from guard.reading.classify import classify
 from guard.reading.normalize import canonical_json, command_in, meant_args, one_line
 from guard.turn import Turn
+from guard.verbatim import PATH_ARGUMENTS
 
 _LONGEST = 120
 _TARGETS = (*PATH_ARGUMENTS, "pattern", "query", "url", "regex", "search", "q", "name", "id")

@@ -30,10 +30,11 @@ from guard.judge.complaints import (
 from guard.judge.paths import closest_name, closest_path, is_listed
 from guard.judge.texts import read_texts
 from guard.quoting import named, quoted
-from guard.reading.classify import PATH_ARGUMENTS, asks, waits
+from guard.reading.classify import asks, waits
 from guard.reading.normalize import canonical_json, meant_args
 from guard.reading.outcome import Outcome, is_transient, outcome_of
 from guard.turn import Turn
+from guard.verbatim import PATH_ARGUMENTS
 
 # A "path" longer than this is a file's text in the wrong argument.
 _LONGEST_PATH = 300

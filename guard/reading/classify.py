@@ -14,20 +14,11 @@ from typing import Any, NamedTuple
 
 from guard.reading import any_of, read_words
 from guard.turn import ActionClass
+from guard.verbatim import PATH_ARGUMENTS
 
 _NAMES, _COMMANDS, _ARGUMENTS = map(read_words, ("names", "commands", "arguments"))
 _NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _LEARNS, _TALKS = _NAMES["reads"] | _NAMES["thinks"], _NAMES["hands_over"] | _NAMES["thinks"]
-PATH_ARGUMENTS = (
-    "file_path",
-    "filepath",
-    "path",
-    "filename",
-    "file",
-    "notebook_path",
-    "target_file",
-)
-"""Arguments that name a file; the surest first."""
 _PATH_KEYS = frozenset(PATH_ARGUMENTS)
 
 _PATCH = ("*** Begin Patch", "diff --git ", "--- a/")

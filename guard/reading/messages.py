@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from guard.reading import any_of, read_words
-from guard.reading.terms import bounded
+from guard.verbatim import bounded
 
 if TYPE_CHECKING:
     from guard.reading.step import Step

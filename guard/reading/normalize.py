@@ -19,9 +19,10 @@ from itertools import chain, islice
 from typing import Any, TypeGuard
 
 from guard.reading import read_words
-from guard.reading.terms import bounded, likeness, texts_in, words_in
+from guard.reading.terms import likeness, texts_in, words_in
 from guard.reading.volatile import mask_scratch
 from guard.turn import Turn
+from guard.verbatim import bounded
 
 _LONGEST_CALL = 2000
 _DEEPEST = 40

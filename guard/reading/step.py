@@ -11,12 +11,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from guard.memo import Memo
 from guard.nature import Retry, ToolNature, pick_args, progress_in
 from guard.reading.classify import (
-    PATH_ARGUMENTS,
     asks,
     classify,
     moves,
@@ -39,8 +38,9 @@ from guard.reading.normalize import (
     write_call,
 )
 from guard.reading.outcome import Outcome, has_timed_out, is_transient
-from guard.reading.terms import NEWS, bounded, words_in
+from guard.reading.terms import NEWS, words_in
 from guard.turn import ActionClass, Role, Turn
+from guard.verbatim import UNSAID, Verbatim, bounded, verbatim_of
 
 # `timestamp` refuses the year 1, and reads a time without a zone in the machine's own.
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -158,35 +158,6 @@ def _read_message(turn: Turn) -> Action:
         chant=find_chant(said) if said else None,
     )
     return _messages.keep((said, turn.action_class), message) if meaning is said else message
-
-
-class Verbatim(NamedTuple):
-    """A turn's own words, each text by at most its head and tail.
-
-    Attributes:
-        content: What the agent wrote.
-        result: What the tool returned.
-        error: Why it failed, as told in the field of that name.
-        files: The files touched, sorted, each once: the turn's own list, else
-            the paths among its arguments.
-        state: The caller's hash of the environment.
-    """
-
-    content: str
-    result: str
-    error: str
-    files: tuple[str, ...]
-    state: str
-
-    @property
-    def came_back(self) -> str:
-        """The result and the error, each once."""
-        if not self.error or self.error in self.result:
-            return self.result
-        return f"{self.error}\n{self.result}".strip()
-
-
-UNSAID = Verbatim(content="", result="", error="", files=(), state="")
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -428,17 +399,3 @@ def _is_patient(
     if action.waits or is_transient(outcome.text):
         return True
     return not action.command and has_timed_out(outcome.text)
-
-
-def verbatim_of(turn: Turn) -> Verbatim:
-    """Read a turn's own words; nothing came back from a proposed call."""
-    done = not turn.is_proposed
-    values = [(turn.args or {}).get(name) for name in PATH_ARGUMENTS]
-    files = turn.files or [value for value in values if isinstance(value, str) and value]
-    return Verbatim(
-        content=bounded(turn.content or "", joint="\n"),
-        result=bounded(turn.result or "", joint="\n") if done else "",
-        error=bounded(turn.error or "", joint="\n") if done else "",
-        files=tuple(sorted(set(files))),
-        state=turn.state or "",
-    )

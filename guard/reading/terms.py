@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from guard.reading.volatile import mask_lines
+from guard.verbatim import bounded
 
 _HEAD, _TAIL = 9_000, 3_000
 _LONGEST_LINE = 300
@@ -47,11 +48,6 @@ _TOLD = 2
 """So many words say something."""
 BRIEF = 12
 """An answer of fewer terms is told apart by each of them."""
-
-
-def bounded(text: str, *, head: int = 3_000, tail: int = 1_000, joint: str = " ") -> str:
-    """Give a text's head and tail: what is held for long, or read."""
-    return text if len(text) <= head + tail else f"{text[:head]}{joint}{text[-tail:]}"
 
 
 # Asked for each answer by its identity, by its terms and by what failed.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from guard.describe import command_of
 from guard.reading.outcome import outcome_of
-from guard.reading.step import verbatim_of
 from guard.turn import ActionClass, Turn
+from guard.verbatim import verbatim_of
 from missioncontrol.wire.history import CommitRow, FileChange, RanTests
 
 MOST_FILES = 12
