@@ -265,15 +265,15 @@ def _show(tree: TreeEngine, row: TurnModel, turn: Turn) -> Signal | None:
 def _observe(tree: TreeEngine, turn: Turn) -> tuple[Signal, ...]:
     """Ask the engine; one that fails begins again, and the run is judged all the same."""
     try:
-        signals = tree.engine.observe(turn).signals
+        told = tree.engine.observe(turn)
         relay = find_relay(tree.engine.history, tree.policy)
     except Exception:
         logger.exception("the engine of a tree failed")
         tree.engine = Engine(tree.policy, span=SPAN)
         return ()
     # A completion may arrive after later turns: what they show was said then.
-    is_new = relay is not None and relay.turns[-1] == turn.seq
-    return (*signals, relay) if is_new and relay is not None else signals
+    is_new = relay is not None and told.seq in relay.turns
+    return (*told.signals, relay) if is_new and relay is not None else told.signals
 
 
 def _as_seen(tree: TreeEngine, member: Member, row: TurnModel, turn: Turn) -> Turn:
