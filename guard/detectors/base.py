@@ -107,13 +107,7 @@ class History:
 
 @dataclass(slots=True, kw_only=True)
 class View:
-    """What a rule looks at: the steps since a person spoke, and the meter.
-
-    Attributes:
-        seq: The observed turn.
-        history: Steps, oldest first; never empty.
-        meter: What the run has used, to be read by those who ask.
-    """
+    """What a rule looks at: the observed turn, the steps since a person spoke, what was used."""
 
     seq: int
     history: History

@@ -59,7 +59,7 @@ class Repeat(Detector):
     def examine(self, view: View) -> Signal | None:
         """Look for the newest turn among those before it."""
         history = view.history
-        if history.last.is_first:
+        if history.last.is_call and history.last.fresh:
             return None
         return surest((self._once_more(history), *self._series(history), *self._recurring(history)))
 

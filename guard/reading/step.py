@@ -188,7 +188,6 @@ class Step(Action):
         outcome_key: The identity of what came back, None where unknown.
         outcome_known: What came back is known; a message is its own outcome.
         is_answered: A call, more than a thought, of which is known what came back.
-        is_first: A call not made before: it repeats nothing.
         acted: An action that changed something: new, not failed, not only asking.
         progressed: Something came of it: new information, a new action, fewer failures.
         tells_something: A message with more than a few terms that none before it had.
@@ -215,7 +214,6 @@ class Step(Action):
     outcome_key: Hashable = field(init=False)
     outcome_known: bool = field(init=False)
     is_answered: bool = field(init=False)
-    is_first: bool = field(init=False)
     acted: bool = field(init=False)
     progressed: bool = field(init=False)
     tells_something: bool = field(init=False)
@@ -229,7 +227,6 @@ class Step(Action):
         self.outcome_key = outcome.key if outcome else None
         self.outcome_known = outcome is not None or not self.is_call
         self.is_answered = outcome is not None and self.is_call and not self.thinks
-        self.is_first = self.is_call and self.fresh
         is_effective = self.is_call and not self.proposed and not self.failed and self.untried
         self.acted = is_effective and (not self.asks if outcome else self.edits)
         self.progressed = self.news >= NEWS or self.acted or self.improved
