@@ -247,9 +247,29 @@ def name_other_targets(steps: Sequence[Step]) -> bool:
 
     Of more than three, one may ask again for what another did.
     """
-    if not steps:
+    return _differ([step.names for step in steps])
+
+
+def aim_elsewhere(steps: Sequence[Step]) -> bool:
+    """Tell whether every call is for another thing, whatever an action says of it.
+
+    A question is told by all its words. An action's target stands in its short
+    arguments (a path, an id); its text may be worded in any way.
+    """
+    return _differ(
+        [step.names if step.asks or step.runs else step.arguments.targets for step in steps]
+    )
+
+
+def changed_something(step: Step) -> bool:
+    """Tell an effective edit, by its name or by the text that it carries."""
+    texts = (one.text for one in step.arguments.values() if one.is_body)
+    return step.acted and (step.edits or any(" " in text for text in texts))
+
+
+def _differ(names: Sequence[frozenset[str]]) -> bool:
+    if not names:
         return False
-    names = [step.names for step in steps]
     common = len(frozenset.intersection(*names))
     if common in map(len, names):
         return False  # it names nothing of its own

@@ -8,6 +8,8 @@ from typing import ClassVar
 from guard.detectors.base import (
     Detector,
     View,
+    aim_elsewhere,
+    changed_something,
     has_edited,
     name_other_targets,
     surest,
@@ -66,14 +68,25 @@ class Errors(Detector):
         if len({step.verb for step in refused}) > 1:
             yield self._hold(refused, rule.refused)
 
+        def is_try(step: Step) -> bool:
+            return step.verb == newest.verb
+
+        def is_alike(step: Step) -> bool:
+            return step.failure == newest.failure
+
         # Failing variants of one command: no success of it between, and no edit.
         variants = tries_of(
-            calls,
-            lambda step: step.verb == newest.verb,
-            lambda step: step.failed and step.nearness(newest) >= ALIKE,
-            has_edited,
+            calls, is_try, lambda step: step.failed and step.nearness(newest) >= ALIKE, has_edited
         )
         yield self._hold(variants, rule.variants)
+        # The same failure of it, whatever was read between; and whatever was edited.
+        unedited = tries_of(calls, is_try, is_alike, changed_something)
+        edited = tries_of(calls, is_try, is_alike, lambda _: False)
+        # Edits of one file, in whatever words, are nearly one request.
+        likely = rule.near if newest.edits else rule.same
+        for steps, limit in ((unedited, likely), (edited, rule.variants)):
+            if not aim_elsewhere(steps):
+                yield self._hold(steps, limit)
 
     def _hold(self, steps: Sequence[Step], limit: int) -> Signal | None:
         """Hold steps against a limit; None where they are one request or none."""

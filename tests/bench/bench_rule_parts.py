@@ -33,6 +33,7 @@ PARTS: dict[str, Any] = {
     "errors: nearly the same request": {"errors": {"near": _NEVER}},
     "errors: same refusal": {"errors": {"refused": _NEVER}},
     "errors: variants of a command": {"errors": {"variants": _NEVER}},
+    "errors: insists": (errors, "aim_elsewhere", lambda _: True),
     "errors: handed in and refused": (errors, "_HANDED_IN", _NEVER),
     "stagnation: near questions": {"stagnation": {"near": _NEVER}},
     "stagnation: no results known": (stagnation.Stagnation, "_unanswered", lambda *_: None),

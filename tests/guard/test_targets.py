@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.detectors.base import name_other_targets
+from guard.detectors.base import aim_elsewhere, name_other_targets
 from guard.reading.outcome import outcome_of
 from guard.reading.step import read_step
 from tests.guard.build import a_call
@@ -46,6 +46,15 @@ def test_each_names_another(calls):
 )
 def test_they_ask_for_one_thing(calls):
     assert not name_other_targets(steps_of(*calls))
+
+
+def test_what_stands_in_a_file_is_not_what_an_edit_aims_at():
+    edits = [
+        a_call("edit_file", path="Main.kt", old_string=text)
+        for text in ("onCreate(b)", "setContent()", "fun App()")
+    ]
+
+    assert not aim_elsewhere(steps_of(*edits))
 
 
 @given(st.lists(st.text(), min_size=2, max_size=4))
