@@ -58,10 +58,7 @@ DISAGREEMENTS: dict[str, tuple[str, str]] = {
         "each script is a new action; only the last error is the same",
     ),
     "odd/noisy-poll": ("missed", "a load that goes up and down is taken for a state that moves"),
-    "odd/blocked": ("missed", "its place trembles: figures that go up and down are taken for news"),
-        "missed",
-        "told to go on by a machine, it only talks, each time in other words",
-    ),
+    "odd/blocked": ("missed", "its place trembles: figures up and down are taken for news"),
     "odd/helpers-fail": ("missed", "each helper reports in other words"),
     "odd/human-please": (
         "missed",
