@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from guard.budget import Budget, Spent
-    from guard.detectors.corrections import Correction
-    from guard.engine import Engine
+    from guard.engine import Correction, Engine
     from guard.errors import GuardError, PolicyInvalid, Stopped
     from guard.nature import Retry, ToolNature
     from guard.policy import DEFAULT_POLICY, Policy
@@ -33,7 +32,7 @@ _LAZY: dict[str, str] = {
     "Assessment": "guard.signals",
     "AsyncSession": "guard.sdk.aio",
     "Budget": "guard.budget",
-    "Correction": "guard.detectors.corrections",
+    "Correction": "guard.engine",
     "Engine": "guard.engine",
     "Escalation": "guard.wire",
     "Evidence": "guard.signals",

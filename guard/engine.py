@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal
 
 from guard.budget import KnownUsage, Spent, UsageMeter
-from guard.detectors import PolicyDetectors, View
-from guard.detectors.base import History
-from guard.detectors.corrections import Correction, Corrections
+from guard.detectors import PolicyDetectors
+from guard.detectors.base import History, View
 from guard.detectors.score import evidence_limit, stuck_score
 from guard.detectors.stall import Suspicion
 from guard.events import Emit, Emitter, Reset, events_of
@@ -18,7 +18,7 @@ from guard.reading.outcome import outcome_of
 from guard.reading.step import Action, Step, read_action, read_step
 from guard.reading.terms import NEWS, TermMemory, texts_in, words_in
 from guard.reading.written import as_call
-from guard.signals import Assessment
+from guard.signals import Assessment, Evidence, Signal
 from guard.signals import Kind as SignalKind
 from guard.turn import Turn
 
@@ -30,6 +30,19 @@ _NEWS_SPAN = 88
 _ASKED = ("key", "tool", "args", "action_class")
 _OF_NOISE = 1 / 8
 """What a router's line or a blank turn counts of a turn, as what came before is forgotten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """A call that was answered with a correction instead of being run.
+
+    Attributes:
+        call: The call, as it was proposed or done.
+        turns: `seq` of the turns it repeated, oldest first, itself included.
+    """
+
+    call: Turn
+    turns: tuple[int, ...] = ()
 
 
 class Engine:
@@ -72,7 +85,7 @@ class Engine:
                 default. More where several runs share an engine.
         """
         self._detectors = PolicyDetectors(policy)
-        self._corrections = Corrections()
+        self._corrected: dict[tuple[str, str], Correction] = {}
         self._suspicion = Suspicion(policy) if suspects else None
         self._emit = Emitter(emit)
         self._history = History(span)
@@ -82,7 +95,6 @@ class Engine:
         self._limit = evidence_limit(policy)
         self._turns = 0
         self._heard = 0.0  # the same, where what says nothing counts less: the terms' clock
-        self._called_at: int | None = None
         self._nudged = False
         self._session: str | None = None
         self._asked: tuple[Turn, Action] | None = None
@@ -123,15 +135,11 @@ class Engine:
             read = ReadTurn(Kind.ACTION, turn)
             seq, shown = self._history.steps[place].seq, turn
         step, changed = self._read(shown, place, read.times)
-        if step.is_call:
-            self._called_at = self._turns
-        called_at = self._called_at
-        self._history.can_act = called_at is not None and self._turns - called_at < self.WINDOW
         self._meter.take(turn, failed=step.failed if step.outcome else None)
         meter = KnownUsage(spent) if spent else self._meter
         view = View(seq=step.seq, history=self._history, meter=meter)
         signals = tuple(self._detectors.examine(view, turn))
-        if self._corrections and (again := self._corrections.examine(step)):
+        if self._corrected and (again := self._recall(step)):
             signals = (again, *signals)
         evidence = self._history.evidence
         # How near a card is; what is sure and asks nobody stays below.
@@ -156,7 +164,6 @@ class Engine:
                 done, a person spoke or the next reset.
         """
         self._start_afresh("host")
-        read = []
         for one in corrected:  # for what it asks, whatever came of it or stood before it
             call = as_call(one.call)
             step = read_step(
@@ -168,13 +175,12 @@ class Engine:
                 nature=self._detectors.nature_of(one.call),
                 keep_verbatim=False,
             )
-            read.append((one, step))
-        self._corrections.take(read)
+            self._corrected[step.agent, step.request] = one
 
     @property
     def is_correcting(self) -> bool:
         """A correction is in force."""
-        return bool(self._corrections)
+        return bool(self._corrected)
 
     def _assessed(self, turn: Turn, assessment: Assessment) -> Assessment:
         """Tell the host what was seen, if it listens."""
@@ -194,7 +200,33 @@ class Engine:
         self._terms.start_afresh()
         self._reader.clear()
         self._meter.forgive_failures()
-        self._corrections.take(())
+        self._corrected.clear()
+
+    def _recall(self, step: Step) -> Signal | None:
+        """Trip where a corrected request comes back; a change in between may be the cure."""
+        if step.acted:
+            self._corrected.clear()
+        answered = self._corrected.get((step.agent, step.request))
+        if answered is None:
+            return None
+        call, turns = answered.call, (*answered.turns, step.seq)
+        if step.seq == call.seq or (step.key is not None and step.key == call.key):
+            return None  # this only reports the corrected call, as not run
+        action = "is about to do the same again" if step.proposed else "did the same again"
+        return Signal(
+            detector="repeat",
+            kind=SignalKind.EXACT_REPEAT,
+            score=1.0,
+            turns=turns,
+            evidence=Evidence(
+                summary=f"It was corrected and {action}.",
+                calls=(step.call,),
+                repeats=len(turns),
+                limit=len(turns),
+                similarity=1.0,
+                threshold=1.0,
+            ),
+        )
 
     def _take_words(self, read: ReadTurn) -> Assessment:
         """Take what is no attempt; new words of a person reset all streaks."""

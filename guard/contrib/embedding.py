@@ -22,7 +22,7 @@ from zlib import crc32
 from guard.detectors.talk import Likeness
 from guard.errors import EmbeddingMissing, PolicyInvalid
 from guard.policy import EMBEDDINGS
-from guard.reading.terms import bounded
+from guard.verbatim import bounded
 
 logger = logging.getLogger(__name__)
 

@@ -72,12 +72,12 @@ class Ralph(Detector):
         # In the order of the original: a loop ends the run before a limit does.
         if (loop := self._find_loop(view.history.steps)) is not None:
             return loop
-        reached = limit_reached(self._limits or Budget(), view.spent)
+        reached = limit_reached(self._limits or Budget(), view.meter.spent)
         if reached is None:
             return None
         unit, summary = reached
         # A run that is too slow on average has reached no ceiling: what it spent stands for it.
-        spent, ceiling = getattr(view.spent, unit), getattr(self._limits, unit, None)
+        spent, ceiling = getattr(view.meter.spent, unit), getattr(self._limits, unit, None)
         return Signal(
             detector=self.name,
             kind=Kind.BUDGET,

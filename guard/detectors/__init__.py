@@ -7,9 +7,9 @@ rules of other systems (`guard.contrib`) are imported where a policy names one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
+from typing import NamedTuple
 
 from guard.detectors.base import Detector, View
 from guard.detectors.budget import BudgetCeiling
@@ -44,8 +44,7 @@ def detector_named(name: str) -> type[Detector]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class ActiveRule:
+class ActiveRule(NamedTuple):
     """A detector, and how its signals escalate."""
 
     detector: Detector
@@ -65,7 +64,7 @@ class PolicyDetectors:
         reads = any(rule.detector.reads_verbatim for rule in self._everyone)
         # Tables of a tool or an agent may name other detectors.
         self.reads_verbatim = reads or bool(policy.tool or policy.agent)
-        self._rules_of = lru_cache(_KEPT)(self._read_rules)
+        self.rules_of = lru_cache(_KEPT)(self._read_rules)
         self._declared = lru_cache(_KEPT)(policy.nature_of)
         # What was last said of a matter: on which turns, and at which look.
         self._last: dict[tuple[str, Severity, bool], tuple[tuple[int, ...], int]] = {}
@@ -79,7 +78,7 @@ class PolicyDetectors:
     def examine(self, view: View, turn: Turn) -> Iterator[Signal]:
         """Have each detector look; its signals get their severity."""
         self._looks += 1
-        for rule in self._rules_for(turn):
+        for rule in self.rules_of(turn.tool, turn.agent):
             signal = rule.detector.examine(view)
             # A completion may arrive after later turns: what they show was said then.
             if signal is not None and view.seq in signal.turns:
@@ -105,9 +104,6 @@ class PolicyDetectors:
         again = self._looks - look <= 1 or not set(signal.turns).isdisjoint(turns)
         return signal.on(severity, first=signal.first and not again)
 
-    def _rules_for(self, turn: Turn) -> list[ActiveRule]:
-        return self._rules_of(turn.tool, turn.agent)
-
     def _read_rules(self, tool: str | None, agent: str | None) -> list[ActiveRule]:
         scoped = self._policy.for_step(tool=tool, agent=agent)
         return self._everyone if scoped is self._policy else _rules(scoped)
@@ -116,14 +112,3 @@ class PolicyDetectors:
 def _rules(policy: Policy) -> list[ActiveRule]:
     named = [name for name in DETECTOR_NAMES if name in policy.detectors]
     return [ActiveRule(detector_named(name)(policy), policy.escalation_of(name)) for name in named]
-
-
-__all__ = [
-    "DETECTORS",
-    "DETECTOR_NAMES",
-    "ActiveRule",
-    "Detector",
-    "PolicyDetectors",
-    "View",
-    "detector_named",
-]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from guard.budget import KnownUsage, Spent, UsageMeter
+from guard.budget import KnownUsage, UsageMeter
 from guard.detectors.score import Weight, add_up, weigh
 from guard.policy import Policy
 from guard.reading.step import Step
@@ -25,7 +25,6 @@ class History:
         calls: The tool calls among them.
         weights: What each step does to the stuck score.
         has_one_agent: All that is remembered is of one agent.
-        can_act: A call was made within the last `Engine.WINDOW` turns.
         evidence: What adds up that the newest step's agent is stuck (`add_up`).
         last: The newest step; there is none before the first.
     """
@@ -39,7 +38,6 @@ class History:
         self.weights: list[Weight] = []
         self.evidence = 0.0
         self.has_one_agent = True
-        self.can_act = False
         self._proposed = 0
 
     def clear(self) -> None:
@@ -109,22 +107,11 @@ class History:
 
 @dataclass(slots=True, kw_only=True)
 class View:
-    """What a rule looks at: the steps since a person spoke, and the meter.
-
-    Attributes:
-        seq: The observed turn.
-        history: Steps, oldest first; never empty.
-        meter: What the run has used, to be read by those who ask.
-    """
+    """What a rule looks at: the observed turn, the steps since a person spoke, what was used."""
 
     seq: int
     history: History
     meter: UsageMeter | KnownUsage
-
-    @property
-    def spent(self) -> Spent:
-        """What the run has used so far."""
-        return self.meter.spent
 
 
 class Detector(ABC):

@@ -7,7 +7,7 @@ from typing import ClassVar
 from guard.budget import Budget, Crossing, Spent, nearest
 from guard.detectors.base import Detector, View
 from guard.policy import Policy
-from guard.reading.quoting import named
+from guard.quoting import named
 from guard.signals import Evidence, Kind, Signal
 
 OWNERS = {
@@ -35,7 +35,7 @@ class BudgetCeiling(Detector):
         """Hold the meter against the ceilings."""
         if self._budget is None:
             return None
-        return weigh(self._budget, view.spent, seq=view.seq, agent=view.history.last.agent)
+        return weigh(self._budget, view.meter.spent, seq=view.seq, agent=view.history.last.agent)
 
 
 def weigh(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import ClassVar
 
 from guard.detectors.base import (
@@ -14,7 +12,6 @@ from guard.detectors.base import (
     compare_answers,
     has_edited,
     surest,
-    tail_of,
     tries_of,
 )
 from guard.policy import Policy
@@ -38,10 +35,6 @@ _MOVED, _MOVED_EACH, _MOVED_MOST = 0.2, 0.1, 0.55
 """The share of steps between that may have brought something: at first, for each more, at most."""
 _REFUSED = 2
 """So many more refusals than repeats: something was read between them."""
-_FIGURE = re.compile(r"\d+(?:\.\d+)?")
-_LOOKS = 10
-_ONE_WAY = 0.8
-_LONGEST = 1500
 
 
 class Repeat(Detector):
@@ -66,7 +59,7 @@ class Repeat(Detector):
     def examine(self, view: View) -> Signal | None:
         """Look for the newest turn among those before it."""
         history = view.history
-        if history.last.is_first:
+        if history.last.is_call and history.last.fresh:
             return None
         return surest((self._once_more(history), *self._series(history), *self._recurring(history)))
 
@@ -75,9 +68,7 @@ class Repeat(Detector):
     def _once_more(self, history: History) -> Signal | None:
         again = _laps(_attempts(history.steps), 1)
         if len(again) < 2:  # noqa: PLR2004 - once is no repeat
-            row = _flickering(history.steps)
-            summary = f"It looked {len(row)} times in a row; only figures went up and down."
-            return self._same(Kind.EXACT_REPEAT, row, summary, len(row)) if row else None
+            return None
         limit = self._limit(again, history)
         if only_announces(history.steps):
             limit = max(limit, self._rule.without_results)
@@ -271,56 +262,6 @@ def _edited_each_time(between: Sequence[Step], same: Sequence[Step]) -> bool:
         elif step in same:
             edited, since = edited + since, False
     return edited >= len(same) - 1
-
-
-# --- figures that flicker ---------------------------------------------------------
-#
-# A figure that goes one way is progress: a percentage, a count. Figures that go up
-# and down (the load, a position) stand for nothing that moves; a clock goes on whatever
-# happens.
-
-
-def _flickering(steps: Sequence[Step]) -> list[Step]:
-    """Give the newest agent's last equal calls if their answers only flicker."""
-    newest = steps[-1]
-    if newest.fresh or newest.outcome is None or newest.failed:
-        return []
-    if not (newest.asks or newest.moves or newest.patient):
-        return []  # a measurement is taken more than once
-    own = [step for step in steps if step.agent == newest.agent and step.is_call]
-    row = tail_of(own, lambda step: step.request == newest.request and step.outcome is not None)
-    text = newest.outcome.text
-    if len(row) < _LOOKS or len(text) > _LONGEST or (shape := _shape_of(text)) == text:
-        return []
-    row = tail_of(
-        row, lambda step: step.outcome is not None and _shape_of(step.outcome.text) == shape
-    )
-    texts = [step.outcome.text for step in row if step.outcome]
-    return row if len(row) >= _LOOKS and only_flickers(texts) else []
-
-
-def only_flickers(texts: Sequence[str]) -> bool:
-    """Tell whether texts differ in figures alone, and none of these goes one way.
-
-    >>> only_flickers(["load 1.2", "load 0.9", "load 1.4", "load 1.1"])
-    True
-    >>> only_flickers(["4 % done", "9 % done", "15 % done"])
-    False
-    """
-    if len(set(map(_shape_of, texts))) > 1:
-        return False
-    series = zip(
-        *([float(found[:30]) for found in _FIGURE.findall(text)] for text in texts), strict=True
-    )
-    moves = [[later - one for one, later in pairwise(row) if later != one] for row in series]
-    moving = list(filter(None, moves))
-    ups = [sum(move > 0 for move in row) for row in moving]
-    shares = [max(up, len(row) - up) / len(row) for up, row in zip(ups, moving, strict=True)]
-    return bool(moving) and max(shares) < _ONE_WAY
-
-
-def _shape_of(text: str) -> str:
-    return _FIGURE.sub("0", text)
 
 
 # --- in words -------------------------------------------------------------------

@@ -19,13 +19,12 @@ from typing import NamedTuple
 
 from guard.policy import Policy
 from guard.policy.renamed import FITTED_AT
-from guard.reading.messages import only_announces
 from guard.reading.normalize import NEAR
 from guard.reading.outcome import NOTHING_FOUND
-from guard.reading.step import FEW_TERMS, Step
-from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, SAME_WORDS, likeness
+from guard.reading.step import Step
+from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, likeness
 
-GAINS = ("same", "again", "near", "still_failing", "reworded", "other_question", "said_again")
+GAINS = ("same", "again", "near", "still_failing", "reworded", "other_question")
 """What an attempt can repeat, and so add to the score."""
 KEEPS = ("news", "some_news", "new_failure", "better")
 """What it can bring, and so leave of the score."""
@@ -106,12 +105,10 @@ def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
         before: Those before it, oldest first, whoever made them.
         done: What each of those was found to be.
     """
-    if step.nudged or step.proposed or step.thinks:
+    # Of plans and ledgers between actions only what comes of the actions counts.
+    if not step.is_call or step.nudged or step.proposed or step.thinks:
         return NOTHING
-    if not step.is_call and any(old.is_answered for old in before):
-        return NOTHING  # plans and ledgers between actions: only what comes of actions counts
-    find = _find_earlier if step.is_call else _said_before
-    repeats, earlier = find(step, before, done)
+    repeats, earlier = _find_earlier(step, before, done)
     begins = repeats == "same" and earlier is not None and not done[earlier].repeats
     return weight_of(fitted_weights(), repeats, _find_news(step, before, repeats), begins=begins)
 
@@ -290,38 +287,11 @@ def _is_apart(names: frozenset[str], others: frozenset[str]) -> bool:
     return not names <= others and not others <= names
 
 
-def _said_before(step: Step, before: Sequence[Step], _: Sequence[Weight]) -> tuple[str, int | None]:
-    """Find what a message says again, with nothing come of it meanwhile."""
-    if only_announces([*before, step]):
-        return "", None
-    for place in range(len(before) - 1, -1, -1):
-        old = before[place]
-        answers = old.agent != step.agent and old.tells_something
-        if old.progressed if old.is_call else answers:
-            break  # whoever hands out work says the same, and something comes of it
-        if old.is_call or old.agent != step.agent:
-            continue
-        if old.request == step.request or _rewords(step, old):
-            return "said_again", place
-    return "", None
-
-
-def _rewords(step: Step, old: Step) -> bool:
-    """Tell the same thing in other words from "file 6 of 14" and from a page shown."""
-    anew = step.terms - old.terms
-    if step.shows or len(anew) > FEW_TERMS or any(term.isdigit() for term in anew):
-        return False
-    return likeness(old.words, step.words) >= SAME_WORDS
-
-
 # --- what it brings -------------------------------------------------------------
 
 
 def _find_news(step: Step, before: Sequence[Step], repeats: str) -> str:
     """Give what an attempt brings, "" for nothing."""
-    if not step.is_call:  # a page shown is news; an agent's own fresh words hardly are
-        is_page = step.new_terms > 2 * FEW_TERMS and step.shows
-        return "news" if is_page else "some_news" if step.tells_something else ""
     if step.improved:
         return "better"
     if repeats or step.outcome is None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import ClassVar
 
 from guard.detectors.base import (
     Detector,
     View,
-    aim_elsewhere,
     compare_answers,
     name_other_targets,
     surest,
@@ -28,12 +26,6 @@ _FEW = 3
 _HEAD = 400
 _ID = re.compile(r"(?=\D*\d)\w{6,}")
 _FIGURE = re.compile(r"\d+")
-_ACKNOWLEDGEMENT = 200
-_SUCCEEDS = re.compile(r"\b(?:success|succeeded|done|saved|applied|ok\b|has been \w+ed)")
-_COMPLAINS = re.compile(
-    r"please (?:choose|enter|select|provide|specify|use|try|correct|fill)|\b(?:in|not a? ?)valid\b"
-    r"|\bmust (?:be|have|contain|match)\b|\b(?:is|are) required\b|\bincorrect\b|\bnot allowed\b"
-)
 
 _NEW_NAMES = 0.2
 """So many new names a call, on average, are none."""
@@ -69,13 +61,12 @@ class Stagnation(Detector):
         if _is_unanswered(newest):
             calls = [step for step in view.history.calls if step.agent == newest.agent]
             return self._unanswered(calls)
-        if newest.news >= NEWS or not newest.is_answered:
+        # Equal acknowledgements of other acts are a batch.
+        if newest.news >= NEWS or not newest.is_answered or not (newest.asks or newest.runs):
             return None
         if newest.outcome is not None and newest.outcome.has_more:
             return None
         calls = view.history.answered_of(newest.agent)
-        if not (newest.asks or newest.runs):
-            return self._hold(_unmoved(calls), self._rule.near, "the same refusal")
         if view.history.has_one_agent:
             return surest(self._questions(calls))
         # Who takes turns at one matter is as stuck as who is alone with it.
@@ -105,11 +96,15 @@ back is not known."
 
     def _questions(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
         last = calls[-_FEW:]
+
+        def is_near(step: Step) -> bool:
+            return (step.asks or step.runs) and step.nearness(last[-1]) >= NEAR
+
         if len(last) == _FEW and len({step.outcome_key for step in last}) == 1:
             key = last[-1].outcome_key
             alike = tail_of(calls, lambda step: step.outcome_key == key)
             same = _one_matter(tail_of(alike, lambda step: step.asks))
-            near = _one_matter(tail_of(alike, lambda step: _is_near(step, last[-1])))
+            near = _one_matter(tail_of(alike, is_near))
             yield self._hold(same, self._rule.questions, compare_answers(same))
             yield self._hold(near, self._rule.near, compare_answers(near))
         if not any(step.fresh for step in last):
@@ -155,30 +150,6 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
     text = steps[-1].outcome.text[:_HEAD] if steps[-1].outcome else ""
     is_figure = any(int(number[:9]) > 1 for number in _FIGURE.findall(text))
     return steps if is_figure else steps[len(steps) // 2 :]
-
-
-def _is_near(step: Step, newest: Step) -> bool:
-    return (step.asks or step.runs) and (step is newest or step.nearness(newest) >= NEAR)
-
-
-def _unmoved(calls: Sequence[Step]) -> list[Step]:
-    """Actions on one thing that are all told the same at length: refused, in whatever words."""
-    newest = calls[-1]
-    verb, key = newest.verb, newest.outcome_key
-    last = islice((step for step in reversed(calls) if step.verb == verb), _FEW)
-    if newest.outcome is None or any(step.outcome_key != key for step in last):
-        return []
-    own = [step for step in calls if step.verb == verb]
-    same = tail_of(own, lambda step: step.outcome_key == key)
-    if len(same) < _FEW:
-        return []
-    head = newest.outcome.text[:_HEAD].lower()
-    if _COMPLAINS.search(head):
-        return same  # a page or a form asks for something else: "enter a valid date"
-    # The same at length for several actions, and told as no success, refuses them.
-    refuses = newest.outcome.is_long and len(newest.outcome.text) > _ACKNOWLEDGEMENT
-    refuses = refuses and _SUCCEEDS.search(head) is None
-    return same if refuses and not aim_elsewhere(same) else []
 
 
 # --- calls of which nobody knows what came back ------------------------------------

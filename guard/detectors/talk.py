@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from guard.detectors.base import Detector, History, View, surest, tail_of
 from guard.policy import Policy
-from guard.reading.messages import announces, count_on, empty_tail, last_talk, only_announces
-from guard.reading.quoting import named, quoted
+from guard.quoting import named, quoted
+from guard.reading.messages import count_on, empty_tail, last_talk, only_announces
 from guard.reading.step import TOOL, Step
 from guard.signals import Kind, Signal
 
@@ -54,8 +54,9 @@ class Talk(Detector):
             summary = f"It said {quoted(newest.chant[:80])} again and again in one message."
             return self.signal(Kind.MONOLOGUE, [newest], summary, limit=1)
         talk = last_talk(history.steps)
-        own = (self._talks(history, talk), self._idles(history, talk), self._reworded(history))
-        return surest((*own, self._passed(history, talk)))
+        return surest(
+            (self._talks(history, talk), self._reworded(history), self._passed(history, talk))
+        )
 
     # --- one agent --------------------------------------------------------------------
 
@@ -70,23 +71,6 @@ class Talk(Detector):
             return None
         summary = f"It sent {empty} messages in a row and said nothing new in them."
         return self.signal(Kind.MONOLOGUE, own[-empty:], summary, limit=messages)
-
-    def _idles(self, history: History, talk: Sequence[Step]) -> Signal | None:
-        """Look for an agent that is told the same again and again, and only talks."""
-        newest = history.last
-        talk = tail_of(talk, lambda step: step.agent == newest.agent)
-        own = tail_of(talk, lambda step: step.nudged)
-        fresh, never_acts = self._rule.fresh, not history.can_act
-        if len(own) <= never_acts:
-            return None
-        if never_acts:  # the last few answers tell, and the first to a person is due
-            own = talk[1:][-min(len(own) + 1, _MACHINE) :]
-            if not all(announces(step.meaning) for step in own):
-                fresh = self._limits(history, own)[0]
-        if count_on(own) or sum(step.new_terms for step in own) > fresh * len(own):
-            return None  # it is told to go on with what it tells
-        summary = f"It was told to go on {len(own)} times and did nothing but talk."
-        return self.signal(Kind.MONOLOGUE, own, summary, limit=_MACHINE)
 
     def _limits(self, history: History, talk: Sequence[Step]) -> tuple[float, float, int]:
         """Give what still counts as nothing new, and in how many messages."""

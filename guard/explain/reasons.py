@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from guard.detectors import ActiveRule, PolicyDetectors, View
+from guard.detectors import ActiveRule, PolicyDetectors
+from guard.detectors.base import View
 from guard.detectors.score import Weight
 from guard.engine import Engine
 from guard.formats import Recording
@@ -154,7 +155,7 @@ class _Witness(PolicyDetectors):
 
     # The view is the engine's own, and gone with the next turn: it is kept, not copied.
     def examine(self, view: View, turn: Turn) -> Iterator[Signal]:
-        self.view, self.rules = view, tuple(self._rules_for(turn))
+        self.view, self.rules = view, tuple(self.rules_of(turn.tool, turn.agent))
         return super().examine(view, turn)
 
     def step_of(self, seq: int) -> Step | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from guard.describe import action_class, command_of, headline
 from guard.judge.case import Case
 from guard.judge.complaints import (
     cause_of,
@@ -28,11 +29,12 @@ from guard.judge.complaints import (
 )
 from guard.judge.paths import closest_name, closest_path, is_listed
 from guard.judge.texts import read_texts
-from guard.reading.classify import PATH_ARGUMENTS, asks, waits
-from guard.reading.normalize import action_class, canonical_json, command_of, headline, meant_args
+from guard.quoting import named, quoted
+from guard.reading.classify import asks, waits
+from guard.reading.normalize import canonical_json, meant_args
 from guard.reading.outcome import Outcome, is_transient, outcome_of
-from guard.reading.quoting import named, quoted
 from guard.turn import Turn
+from guard.verbatim import PATH_ARGUMENTS
 
 # A "path" longer than this is a file's text in the wrong argument.
 _LONGEST_PATH = 300

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from guard.judge.texts import read_texts
-from guard.reading.quoting import is_name
+from guard.quoting import is_name
 
 _LONGEST_QUOTE = 160
 # What is missing is said first; patterns over a long log cost time.

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from guard.detectors.repeat import only_flickers
+from guard.describe import command_of
 from guard.judge.advice import advise
 from guard.judge.case import Case, Verdict
 from guard.reading.classify import waits
-from guard.reading.normalize import command_of
 from guard.reading.outcome import Outcome, outcome_of
 from guard.reading.terms import NEWS, TermMemory, terms_in
 from guard.signals import Kind
@@ -47,11 +46,10 @@ def _moves_after_all(case: Case, known: list[Outcome]) -> str | None:
         return f"Fewer checks fail each time: {counts[0]}, now {counts[-1]}."
     if len({outcome.template or outcome.key for outcome in known}) < 2:  # noqa: PLR2004 - one answer does not move
         return None
-    # A spinner or a clock differs each time as well, and nothing moves behind it.
     texts, keys = [outcome.text for outcome in known], {outcome.key for outcome in known}
     came = ((turn, outcome_of(turn)) for turn in case.turns)
     waiting = all(waits(turn.tool, command_of(turn), one.text if one else "") for turn, one in came)
-    if waiting and len(keys) == len(known) and not only_flickers(texts):
+    if waiting and len(keys) == len(known):
         return "It waits for something that is still moving."
     # Only where the signal has not looked at the answers itself.
     if case.signal.kind in _BY_REQUEST and all(len(text) >= _TELLING for text in texts):

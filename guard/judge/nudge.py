@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from guard.quoting import quoted
 from guard.reading.outcome import outcome_of
-from guard.reading.quoting import quoted
 from guard.signals import Signal
 from guard.turn import Turn
 

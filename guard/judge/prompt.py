@@ -20,7 +20,7 @@ from guard.detectors.score import Weight
 from guard.engine import Engine
 from guard.judge.case import Case
 from guard.judge.texts import read_texts
-from guard.reading.quoting import is_hidden
+from guard.quoting import is_hidden
 from guard.redact import redact, redact_json
 from guard.turn import Turn
 

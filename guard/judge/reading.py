@@ -9,7 +9,7 @@ from typing import Any
 
 from guard.errors import GuardError
 from guard.judge.case import Verdict
-from guard.reading.quoting import without_hidden
+from guard.quoting import without_hidden
 from guard.redact import redact
 
 LONGEST_REASON = 1_000

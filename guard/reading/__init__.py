@@ -7,20 +7,32 @@ rest compares texts by their `terms`, without what is `volatile`.
 
 from __future__ import annotations
 
-import functools
 import tomllib
 from pathlib import Path
+from typing import Any
+
+TABLES: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
+)
+"""The words and phrases by which turns are read: data, so that a tool is added without code."""
 
 
-@functools.cache
 def read_words(table: str) -> dict[str, frozenset[str]]:
     """Give the lists of words in a table of `words.toml`, by name.
 
     >>> "sudo" in read_words("commands")["leaders"]
     True
     """
-    tables = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
-    lists = tables[table].items()
+    lists = TABLES[table].items()
     return {
         name: frozenset(words.split() if isinstance(words, str) else words) for name, words in lists
     }
+
+
+def any_of(name: str) -> str:
+    r"""Write a regular expression for any of the phrases under this name.
+
+    >>> any_of("late")
+    '(?:timed out|time-?out\\b)'
+    """
+    return f"(?:{'|'.join(TABLES['phrases'][name].splitlines())})"

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
+from guard.reading import any_of, read_words
 from guard.reading.messages import terms_of
 from guard.reading.outcome import looks_failed
 from guard.reading.terms import same_but_quoted, texts_in, words_in
@@ -40,36 +41,15 @@ _LONGEST = 4000
 _SHORT = 200
 _FEW_TERMS = 4
 _SAME_MATTER = 0.5
-_ROUTES = terms_of(
-    "speaker agent router routing handoff hand over transfer delegate selected assigned turn"
-    " calling running active switching"
-)
+_ROUTES = terms_of(" ".join(read_words("talk")["routes"]))
 _FLOOR = terms_of("speaker")
 # What a client writes in the user's name by itself: Claude Code, Codex, Gemini CLI.
-_NOTICE = re.compile(
-    r"\s{0,4}(?:\[request interrupted|<(?:task-notification|system-reminder|local-command|command-"
-    r"|user-prompt-submit-hook|environment_context|turn_aborted)"
-    r"|/(?:compact|context|cost|doctor|status|usage)\s*\n|caveat: the messages below"
-    r"|this session is being continued from a previous"
-    r"|stop hook feedback|another language model started)",
-    re.IGNORECASE,
-)
+_NOTICE = re.compile(rf"\s{{0,4}}{any_of('notices')}", re.IGNORECASE)
 _BOX = re.compile(r"\s{0,12}(?:[-*] )?(?:\[[ xX~]\]|[\u2610-\u2612\u2713\u2714\u25fb\u25fc])")
-_COMPLAINS = re.compile(
-    r"\b(?:not?|wrong|bad|incorrect|fail|fails|failed|failing|error|invalid|empty|missing|still"
-    r"|cannot|can't|doesn't|didn't|isn't|haven't|unable|broken)\b",
-    re.IGNORECASE,
-)
+_COMPLAINS = re.compile(rf"\b{any_of('complains')}\b", re.IGNORECASE)
 # A person who says that the agent goes round wants no fresh start of it.
-_GOES_ROUND = re.compile(
-    r"\byou (?:just )?(?:keep|kept|repeat\w*)\b.{0,40}\b(?:same|again|yourself)\b"
-    r"|\byou(?:['\u2019]re| are)\b.{0,30}\b"
-    r"(?:in (?:a|an infinite) loop|in circles|looping|repeating)\b"
-    r"|\bstop (?:repeating|looping|\w+ing the same)\b"
-    r"|\bsame \w+ (?:over and over|again and again)\b",
-    re.IGNORECASE,
-)
-_HALTS = re.compile(r"\b(?:no|not|don't|never|stop|wait|cancel|instead|undo)\b")
+_GOES_ROUND = re.compile(any_of("goes_round"), re.IGNORECASE)
+_HALTS = re.compile(rf"\b{any_of('halts')}\b")
 
 
 class Kind(Enum):

@@ -12,44 +12,22 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from guard.reading import read_words
+from guard.reading import any_of, read_words
 from guard.turn import ActionClass
+from guard.verbatim import PATH_ARGUMENTS
 
 _NAMES, _COMMANDS, _ARGUMENTS = map(read_words, ("names", "commands", "arguments"))
 _NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _LEARNS, _TALKS = _NAMES["reads"] | _NAMES["thinks"], _NAMES["hands_over"] | _NAMES["thinks"]
-PATH_ARGUMENTS = (
-    "file_path",
-    "filepath",
-    "path",
-    "filename",
-    "file",
-    "notebook_path",
-    "target_file",
-)
-"""Arguments that name a file; the surest first."""
 _PATH_KEYS = frozenset(PATH_ARGUMENTS)
 
 _PATCH = ("*** Begin Patch", "diff --git ", "--- a/")
 _STATEMENTS = ("query", "sql", "statement")
 _SQL_HEAD = 200
-_SQL = re.compile(
-    r"\s*(?:--[^\n]*\n\s*)*(select|with|show|explain|describe|pragma|values|insert|update|delete|create"
-    r"|drop|alter|merge|truncate|replace|grant)\b",
-    re.IGNORECASE,
-)
+_SQL = re.compile(rf"\s*(?:--[^\n]*\n\s*)*({any_of('sql_verbs')})\b", re.IGNORECASE)
 
-_TEST_COMMAND = re.compile(
-    r"(?:^|[;&|(]|\s)(?:\S*/)?(?:pytest|py\.test|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|gotestsum"
-    r"|unittest|runtests\.py|test_runner|playwright test)(?:\s|$)"
-    r"|\b(?:npm|yarn|pnpm|bun|cargo|go|dotnet|mvn|gradle|gradlew|make|mix|swift|rake|bazel|deno"
-    r"|manage\.py|bin/test) (?:run )?(?:-\S+ )*test\b|-m (?:unittest|pytest|doctest)\b"
-)
-_EDIT_COMMAND = re.compile(
-    r"\bsed\b[^|;&]{0,80}\s-i|\bapply_patch\b|\bgit (?:apply|checkout|restore|revert|reset|stash)\b"
-    r"|\btee\b"
-    r"|(?:^|[;&|]\s*)(?:\S*/)?(?:mv|cp|rm|mkdir|touch|patch|chmod|ln)\s"
-)
+_TEST_COMMAND = re.compile(any_of("test_command"))
+_EDIT_COMMAND = re.compile(any_of("edit_command"))
 # Apart from those above: it begins with one sign, and is looked for at a tenth of their cost.
 _REDIRECT = re.compile(r">(?<![0-9&>=-]>)>?(?!&)\s?(?!/dev/)[\w./~\"'$-]")
 _LEADERS = _COMMANDS["leaders"]
@@ -57,21 +35,8 @@ _READ_SUBCOMMANDS = read_words("subcommands")
 _READ_ALONE = _COMMANDS["reads"] | _COMMANDS["searches"] | {"cd"}
 _PROGRAMS = _COMMANDS["reads"] | _COMMANDS["searches"] | _READ_SUBCOMMANDS.keys()
 
-_WAIT_COMMAND = re.compile(
-    r"(?:^|[;&|]\s*)(?:wait|watch)\b"
-    r"|\b(?:sleep \d|kubectl (?:get|wait|rollout)|gh (?:run|pr checks)|squeue"
-    r"|docker (?:compose )?ps|systemctl (?:is-active|status)|tail -[fFn]|nvidia-smi|top -b)"
-    r"|\b(?:curl|wget)\b[^|;]{0,200}(?:health|ready|status|ping|alive)"
-)
-# Words that speak of waiting wherever they stand in a short answer; the others
-# only as the state of something, or as the whole answer: builds and servers say
-# "building" and "starting" of themselves when nobody waits.
-_WAIT_ANSWER = re.compile(
-    r"pending\b|in[_ -]?progress\b|still running\b|queued\b|not (?:yet )?ready\b|not finished\b"
-    r"|(?:status|state|phase)\W{1,4}(?:running|building|provisioning|processing|starting|creating"
-    r"|scheduled|initiali[sz]ing|waiting)\b"
-    r"|\A\W*(?:running|building|provisioning|processing|starting|waiting|scheduled)\W*\Z"
-)
+_WAIT_COMMAND = re.compile(any_of("wait_command"))
+_WAIT_ANSWER = re.compile(any_of("wait_answer"))
 _WAIT_WORDS = read_words("answers")["waiting"]
 _QUESTIONS = frozenset(
     {ActionClass.READ, ActionClass.SEARCH, ActionClass.TEST_RUN, ActionClass.MESSAGE}

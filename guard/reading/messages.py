@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from guard.reading import read_words
-from guard.reading.terms import bounded
+from guard.reading import any_of, read_words
+from guard.verbatim import bounded
 
 if TYPE_CHECKING:
     from guard.reading.step import Step
@@ -35,34 +35,18 @@ _WORD = re.compile(r"[^\W_]{3,}|\d+")
 _APART = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + b" " * 128
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _SHORTEST = 3
-_WORK = re.compile(
-    r"(?:^|[\s.])(?:Action|Observation|Command|Output|Tool|Result|Call)(?: Input)?(?: \d+)?:\s"
-    r"|^\s{0,4}(?:>|\$|```)|https?://[^\s)]{1,300}\)",
-    re.MULTILINE,
-)
+_WORK = re.compile(any_of("shown_work"), re.MULTILINE)
 # One of these stands in whatever the expression finds: looking is cheaper than it.
 _WORK_HINTS = read_words("talk")["work_hints"]
 # What a harness writes over a message: "Step 5", "Turn 7/30", "[12:03:11]". The number goes
 # up whatever the agent does.
-_STAMP = re.compile(
-    r"^[^\w\n]{0,80}(?:\w{1,20} )?(?:step|turn|iteration|round|attempt) {0,2}#?\d{1,6}"
-    r"(?: ?(?:/|of) ?\d{1,6})?[^\w\n]{0,80}$"
-    r"|^\[(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d(?:[.,]\d{1,6})?)?Z?\]",
-    re.IGNORECASE | re.MULTILINE,
-)
-_ANNOUNCES = re.compile(
-    r"\b(?:let (?:me|us)|let['\u2019]s|i['\u2019](?:ll|m going to)"
-    r"|i (?:will|should|need to|am going to)|we(?:['\u2019]ll| will| should| need to)"
-    r"|now i|next,? i|going to)\b"
-)
+_STAMP = re.compile(any_of("stamps"), re.IGNORECASE | re.MULTILINE)
+_ANNOUNCES = re.compile(rf"\b{any_of('announces')}\b")
 _ANNOUNCED = 400
 _ANNOUNCING = 3
 _MOSTLY = 0.85
 _COUNTED_TEXT = 2000
-_NUMBER = re.compile(
-    r"\d+|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|first|second|third|fourth|fifth"
-    r"|sixth|next|last)\b"
-)
+_NUMBER = re.compile(any_of("counts"))
 # The empty text is what remains of a short word without figures.
 _FILLER = frozenset(word[:_STEM] for word in (*read_words("talk")["filler"], ""))
 

@@ -19,13 +19,12 @@ from itertools import chain, islice
 from typing import Any, TypeGuard
 
 from guard.reading import read_words
-from guard.reading.classify import PATH_ARGUMENTS, classify
-from guard.reading.terms import bounded, likeness, texts_in, words_in
+from guard.reading.terms import likeness, texts_in, words_in
 from guard.reading.volatile import mask_scratch
 from guard.turn import Turn
+from guard.verbatim import bounded
 
 _LONGEST_CALL = 2000
-_LONGEST_HEADLINE = 120
 _DEEPEST = 40
 # Python refuses to write out a longer one in decimals.
 _LONGEST_INT = 14_000
@@ -46,7 +45,6 @@ _REMARKS = read_words("arguments")["remarks"]
 # Values made anew for each call.
 _ONE_USE = read_words("arguments")["one_use"]
 COMMANDS = ("command", "cmd", "script", "code", "input")
-_TARGETS = (*PATH_ARGUMENTS, "pattern", "query", "url", "regex", "search", "q", "name", "id")
 
 # Arguments that say which part of one thing is wanted: the next page of a file
 # is the same file. Whether a page brought anything is for the news to tell.
@@ -166,28 +164,6 @@ def one_line(text: str) -> str:
     return " ".join(text[: _LONGEST_CALL * 4].split())
 
 
-def action_class(turn: Turn) -> str:
-    """Name the kind of action a turn is: the caller's own word, else derived.
-
-    >>> from guard.turn import Role
-    >>> action_class(Turn(role=Role.ASSISTANT, tool="Bash", args={"command": "pytest -q"}))
-    'test_run'
-    """
-    if turn.action_class:
-        return turn.action_class
-    return classify(turn.tool, command_of(turn), meant_args(turn.args)).value
-
-
-def command_of(turn: Turn) -> str:
-    """Give the command line a call would run, "" where it runs none.
-
-    >>> from guard.turn import Role
-    >>> command_of(Turn(role=Role.ASSISTANT, tool="shell", args={"command": ["bash", "-lc", "ls"]}))
-    'ls'
-    """
-    return command_in(turn.args) if turn.args else ""
-
-
 def command_in(args: Mapping[str, Any]) -> str:
     """Give the command line among a call's arguments, "" where there is none.
 
@@ -203,26 +179,6 @@ def command_in(args: Mapping[str, Any]) -> str:
             is_wrapped = len(words) > 2 and words[1].startswith("-") and words[1].endswith("c")  # noqa: PLR2004 - shell, -lc, command
             return words[2] if is_wrapped else " ".join(words)
     return ""
-
-
-def headline(turn: Turn) -> str:
-    """Write a turn in at most 120 characters for a screen.
-
-    >>> from guard.turn import Role
-    >>> headline(Turn(role=Role.ASSISTANT, tool="Read", args={"file_path": "app/auth.py"}))
-    'Read app/auth.py'
-    >>> headline(Turn(role=Role.ASSISTANT, content="The fixtures look right now."))
-    '"The fixtures look right now."'
-    """
-    if turn.tool is None:
-        said = one_line(turn.content or "")
-        return f'"{said}"' if len(said) <= _LONGEST_HEADLINE - 2 else f'"{said[:117]}…"'
-    args = meant_args(turn.args)
-    targets = [value for value in map(args.get, _TARGETS) if isinstance(value, str | int)]
-    gist = command_of(turn) or next((str(value) for value in targets if value != ""), None)
-    detail = canonical_json(args) if gist is None and args else one_line(gist or "")
-    line = f"{turn.tool} {detail}" if detail else turn.tool
-    return line if len(line) <= _LONGEST_HEADLINE else f"{line[: _LONGEST_HEADLINE - 1]}…"
 
 
 def _cut(text: str) -> str:

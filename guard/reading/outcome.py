@@ -9,9 +9,10 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from guard.reading import read_words
+from guard.memo import Memo
+from guard.reading import any_of, read_words
 from guard.reading.normalize import canonical_json, mask_places
-from guard.reading.terms import BRIEF, Memo, masked_lines, terms_in, words_in
+from guard.reading.terms import BRIEF, masked_lines, terms_in, words_in
 from guard.reading.volatile import HOLE, mask_failure
 from guard.turn import Turn
 
@@ -30,25 +31,9 @@ _LONGEST_ACKNOWLEDGEMENT = 120
 # a whole listing: the largest source of false alarms there was.
 # All are searched in lower-cased text and begin with a literal: an expression
 # that ignores case, or begins with a boundary, costs ten times as much.
-_FAILS_AT_START = re.compile(
-    r"\W{0,10}(?:error\b|fatal\b|exception\b|traceback \(most|failed\b|failure\b|panic:|usage:"
-    r"|invalid\b|cannot\b|can't\b|could not\b|unable to\b|permission denied|access denied"
-    r"|unknown\b.{0,40}(?:command|tool|option|column|table)|no such\b"
-    r"|nothing happens|you can't|you cannot|i don't (?:understand|know)|not (?:allowed|permitted)\b"
-    r"|[\w./-]{1,80}\(\d+,\d+\): (?:error|fatal)|[\w./-]{1,80}: (?:error|fatal|line \d+)"
-    r"|exit (?:code|status):? [1-9]|tool_use_error\b|bad request|illegal\b|unauthorized\b"
-    r"|missing (?:required|param|arg)|unexpected (?:end|token|keyword|argument)"
-    r"|(?:blocked|denied|forbidden|refused|rejected)(?::(?! ?(?:0|false|no))| by\b|\s{0,9}$)"
-    r"|(?:http(?:/[\d.]+)?|status(?: code)?:?) [45]\d\d\b|[45]\d\d (?:bad|forbidden|not|un)"
-    r"|(?!(?:no|none|zero|without)\b)(?:[a-z_']{1,20} ){1,4}"
-    r"(?:error:|errored\b|failed(?: to| with|:)))"
-)
+_FAILS_AT_START = re.compile(rf"\W{{0,10}}{any_of('fails_at_start')}")
 _NONE_FAILS = re.compile(r"\W{0,10}\w{1,12}[\"']? ?: ?(?:0|false|none|null|\[\]|\"\"|'')")
-_REFUSES = re.compile(
-    r"\berror (?:occurred|while)|went wrong|requires approval|(?:been|user|was) (?:denied|rejected)"
-    r"|\bis not (?:allowed|authorized|available|clickable|permitted|supported|unique|visible)\b"
-    r"|\b(?:multiple|[1-9]\d?) matches (?:for|of the string)|\bfound 0 times|\b0 occurrences"
-)
+_REFUSES = re.compile(any_of("refuses"))
 """What a short answer says that refuses; a long one may quote it."""
 _FLAT = r"\s*[\"']\w+[\"']\s*:\s*(?:\"[^\"]{0,200}\"|'[^']{0,200}'|[\w.+-]{1,40}|\[\]|\{\})\s*,"
 _FIELD_FAILS = re.compile(
@@ -57,24 +42,12 @@ _FIELD_FAILS = re.compile(
     r"|error[\"']\s*:\s*[\"'{]\s*[^\"'}\s])"
 )
 """A field of an answer, never one of what is listed in it."""
-_FAILS_EARLY = re.compile(
-    r"command not found|no such file or directory|does not exist|not found\b|permission denied"
-    r"|is not recognized|no module named|modulenotfounderror|syntaxerror|syntax error"
-    r"|unrecognized (?:option|argument)|exited with code [1-9]|exit code:? [1-9]"
-    r"|nothing to commit|no changes to make|is not being run|was unable to|could not locate"
-    r"|traceback \(most recent|returned non-zero|timed out|connection refused"
-    r"|is a directory\b|unknown column|no such table"
-    r"|did not match|no replacement was performed|invalid (?:command|syntax|argument|input)"
-)
+_FAILS_EARLY = re.compile(any_of("fails_early"))
 # One of these stands in whatever the expression above finds: looking is cheaper than it.
 _EARLY_HINTS = _WORDS["early_hints"]
 _LAST_LINE_ERROR = re.compile(r"\s{0,8}[\w.]{0,80}(?:Error|Exception|Failure)\b(?:[:(]|$)")
 _TESTS_FAILED = re.compile(r"([1-9]\d{0,6})(?: tests?)? (?:failed|failures?|errors?)\b")
-_TELLS_WHY = re.compile(
-    r"[A-Z]\w{0,60}(?:Error|Exception|Failure)\b|[Ee]rror[: ]|ERROR|FAIL|[Ff]ail(?:ed|ure)[: ]"
-    r"|[Cc]annot |[Nn]ot found|[Nn]o such|does not exist|[Uu]nknown |[Ii]nvalid |[Dd]enied"
-    r"|[Rr]efused"
-)
+_TELLS_WHY = re.compile(any_of("tells_why"))
 _WHY_HINTS = _WORDS["why_hints"]
 _NAMES_AND_NUMBERS = re.compile(
     r"'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`|[^\s/\d_.\\]{0,100}+[/\d_.\\]\S*+|\b[a-z]+[A-Z]\w*"
@@ -82,10 +55,8 @@ _NAMES_AND_NUMBERS = re.compile(
 _BARE_NUMBER = re.compile(r"(?<![\w'\"`])\d+(?![\w'\"`])")
 _PICTURE = re.compile(r"\s*[\[<(](?:screenshot|image|picture)\b[^\n]{0,80}\s*", re.IGNORECASE)
 _BRACKETS = frozenset("[<(")
-_MORE = re.compile(
-    r"\"has_?[mM]ore\" ?: ?true|\"next\w{0,20}\" ?: ?(?:\"[^\"]|\d)|\bhas more\b|\bmore results\b"
-)
-_MORE_HINTS = ('ore"', "has more", "more results", '"next')
+_MORE = re.compile(any_of("has_more"))
+_MORE_HINTS = _WORDS["more_hints"]
 # A first line of these words alone that names an answer announces it and is no part of it.
 _ANNOUNCED = _WORDS["announced"]
 _CAME_BACK = frozenset({"came", "back"})
@@ -93,32 +64,18 @@ _OPENING = _ANNOUNCED | _CAME_BACK | _WORDS["opening"]
 _LONGEST_OPENING = 80
 # Nothing came back, however tools spell it: shells, search tools, databases, JSON, Python.
 _NOTHING = re.compile(
-    r"[\s\"'(){}<>\[\]]{0,6}(?:none|null|nil|(?:empty|no|0|zero|found (?:no|0)) (?:[a-z]+ )?"
-    r"(?:match(?:es)?|results?|files?|rows?|records?|entries|items|documents|hits|output|data)"
-    r"(?: (?:were |was )?(?:found|returned))?|nothing(?: was)? found"
-    r"|[a-z ]{0,50}(?:with no|without) output(?: or errors?)?)?[\s\"'(){}<>\[\].!]{0,6}"
+    rf"[\s\"'(){{}}<>\[\]]{{0,6}}{any_of('nothing')}?[\s\"'(){{}}<>\[\].!]{{0,6}}"
 )
 _LONGEST_NOTHING = 80
 # What harnesses answer in place of a result to a call that was made before (crewAI, Claude
 # Code, Hermes, and loop guards of many an agent): it stands for the answer that was given.
-_SAME_AS_BEFORE = re.compile(
-    r"(?:tried reusing|already (?:been )?(?:called|executed|made|ran|tried|used|performed)"
-    r"|called\b.{0,40}\btimes)\b.{0,60}\bsame (?:input|arg|call|param|quer|tool)"
-    r"|duplicate (?:tool )?call|unchanged since (?:the )?last read|loop detected"
-)
+_SAME_AS_BEFORE = re.compile(any_of("same_as_before"))
 _LONGEST_REMARK = 200
-_LATE = re.compile(r"timed out|time-?out\b")
+_LATE = re.compile(any_of("late"))
 _ESSENTIAL_LINES = 3
-_SUCCEEDS = re.compile(
-    r"has been (?:edited|updated|created|written)|success(?:ful|fully)?\b|done\b"
-)
-_BUSY = re.compile(
-    r"429\b|too many requests|rate.?limit|overloaded"
-    r"|50[234]\b (?:bad|service|gateway)|service unavailable|connection (?:refused|reset)"
-    r"|temporarily unavailable"
-    r"|econnre(?:set|fused)"
-)
-_BUSY_HINTS = ("429", "too many", "rate", "overload", "50", "unavailable", "connection", "econn")
+_SUCCEEDS = re.compile(any_of("succeeds"))
+_BUSY = re.compile(any_of("busy"))
+_BUSY_HINTS = _WORDS["busy_hints"]
 
 
 class Outcome(NamedTuple):

@@ -11,11 +11,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
+from guard.memo import Memo
 from guard.nature import Retry, ToolNature, pick_args, progress_in
 from guard.reading.classify import (
-    PATH_ARGUMENTS,
     asks,
     classify,
     moves,
@@ -38,8 +38,9 @@ from guard.reading.normalize import (
     write_call,
 )
 from guard.reading.outcome import Outcome, has_timed_out, is_transient
-from guard.reading.terms import NEWS, Memo, bounded, words_in
+from guard.reading.terms import NEWS, words_in
 from guard.turn import ActionClass, Role, Turn
+from guard.verbatim import UNSAID, Verbatim, bounded, verbatim_of
 
 # `timestamp` refuses the year 1, and reads a time without a zone in the machine's own.
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -159,35 +160,6 @@ def _read_message(turn: Turn) -> Action:
     return _messages.keep((said, turn.action_class), message) if meaning is said else message
 
 
-class Verbatim(NamedTuple):
-    """A turn's own words, each text by at most its head and tail.
-
-    Attributes:
-        content: What the agent wrote.
-        result: What the tool returned.
-        error: Why it failed, as told in the field of that name.
-        files: The files touched, sorted, each once: the turn's own list, else
-            the paths among its arguments.
-        state: The caller's hash of the environment.
-    """
-
-    content: str
-    result: str
-    error: str
-    files: tuple[str, ...]
-    state: str
-
-    @property
-    def came_back(self) -> str:
-        """The result and the error, each once."""
-        if not self.error or self.error in self.result:
-            return self.result
-        return f"{self.error}\n{self.result}".strip()
-
-
-UNSAID = Verbatim(content="", result="", error="", files=(), state="")
-
-
 @dataclass(slots=True, eq=False, kw_only=True)
 class Step(Action):
     """What a turn asks for or says, beside the turns before it, and what came back.
@@ -216,7 +188,6 @@ class Step(Action):
         outcome_key: The identity of what came back, None where unknown.
         outcome_known: What came back is known; a message is its own outcome.
         is_answered: A call, more than a thought, of which is known what came back.
-        is_first: A call not made before: it repeats nothing.
         acted: An action that changed something: new, not failed, not only asking.
         progressed: Something came of it: new information, a new action, fewer failures.
         tells_something: A message with more than a few terms that none before it had.
@@ -243,7 +214,6 @@ class Step(Action):
     outcome_key: Hashable = field(init=False)
     outcome_known: bool = field(init=False)
     is_answered: bool = field(init=False)
-    is_first: bool = field(init=False)
     acted: bool = field(init=False)
     progressed: bool = field(init=False)
     tells_something: bool = field(init=False)
@@ -257,7 +227,6 @@ class Step(Action):
         self.outcome_key = outcome.key if outcome else None
         self.outcome_known = outcome is not None or not self.is_call
         self.is_answered = outcome is not None and self.is_call and not self.thinks
-        self.is_first = self.is_call and self.fresh
         is_effective = self.is_call and not self.proposed and not self.failed and self.untried
         self.acted = is_effective and (not self.asks if outcome else self.edits)
         self.progressed = self.news >= NEWS or self.acted or self.improved
@@ -427,17 +396,3 @@ def _is_patient(
     if action.waits or is_transient(outcome.text):
         return True
     return not action.command and has_timed_out(outcome.text)
-
-
-def verbatim_of(turn: Turn) -> Verbatim:
-    """Read a turn's own words; nothing came back from a proposed call."""
-    done = not turn.is_proposed
-    values = [(turn.args or {}).get(name) for name in PATH_ARGUMENTS]
-    files = turn.files or [value for value in values if isinstance(value, str) and value]
-    return Verbatim(
-        content=bounded(turn.content or "", joint="\n"),
-        result=bounded(turn.result or "", joint="\n") if done else "",
-        error=bounded(turn.error or "", joint="\n") if done else "",
-        files=tuple(sorted(set(files))),
-        state=turn.state or "",
-    )

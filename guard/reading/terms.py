@@ -13,9 +13,10 @@ import functools
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from guard.reading.volatile import mask_lines
+from guard.verbatim import bounded
 
 _HEAD, _TAIL = 9_000, 3_000
 _LONGEST_LINE = 300
@@ -47,50 +48,6 @@ _TOLD = 2
 """So many words say something."""
 BRIEF = 12
 """An answer of fewer terms is told apart by each of them."""
-
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
-
-
-class Memo(Generic[Key, Value]):
-    """The last things worked out, at least `most` of them and at most twice that.
-
-    For what follows from its key alone, so that whether it is remembered changes
-    nothing but the time. Threads may share it: the worst is to work something out again.
-
-    >>> squares = Memo[int, int](2)
-    >>> squares.keep(3, 9), squares.find(3), squares.find(4)
-    (9, 9, None)
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._young: dict[Key, Value] = {}
-        self._old: dict[Key, Value] = {}
-
-    def find(self, key: Key) -> Value | None:
-        """Give what is remembered; None: nothing."""
-        value = self._young.get(key)
-        if value is None and (value := self._old.get(key)) is not None:
-            self.keep(key, value)
-        return value
-
-    def keep(self, key: Key, value: Value) -> Value:
-        """Remember, and give back what is remembered."""
-        if len(self._young) >= self._most:
-            self._young, self._old = {}, self._young
-        self._young[key] = value
-        return value
-
-    def clear(self) -> None:
-        """Forget all."""
-        self._young, self._old = {}, {}
-
-
-def bounded(text: str, *, head: int = 3_000, tail: int = 1_000, joint: str = " ") -> str:
-    """Give a text's head and tail: what is held for long, or read."""
-    return text if len(text) <= head + tail else f"{text[:head]}{joint}{text[-tail:]}"
 
 
 # Asked for each answer by its identity, by its terms and by what failed.

@@ -12,6 +12,8 @@ import functools
 import re
 from collections.abc import Collection
 
+from guard.reading import TABLES, any_of
+
 HOLE = "<~>"
 """What stands where a volatile part was."""
 _LONGEST_WORD = 400
@@ -28,73 +30,18 @@ _TO_ZERO = bytes.maketrans(b"123456789", b"000000000")
 _MARKS = b"!\"#$%&'()*,/;<=>?@[\\]^`{|}~"
 _TO_SHAPE = _TO_ZERO.translate(bytes.maketrans(_MARKS, b" " * len(_MARKS)))
 
-_WORDS = (
-    r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"  # UUID
-    r"|\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"  # date, time
-    r"|(?<![\w.:/])\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[ap]m)?(?![\w:])"  # clock
-    r"|0x[0-9a-fA-F]{3,}"  # address
-    r"|(?<![0-9A-Za-z])(?=[0-9a-fA-F]*\d)[0-9a-fA-F]{12,}(?![0-9A-Za-z])"  # digest, trace id
-    r"|(?<![\w.])%s\d{8}(?:\d{3})?(?:\.\d+)?(?![\w])"  # seconds since 1970
-    r"|(?<![\w.])\d+(?:\.\d+)?(?:ns|us|µs|ms|s|sec|secs|m\d+(?:\.\d+)?s|h\d+m)(?!\w)"  # duration
-    r"|(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm)/[^\s\"',;:)]*\d[^\s\"',;:)]*"  # temp
-    r"|(?<![0-9A-Za-z])(?:call|toolu|req|msg|run|task|job|sess|session|trace|span|chatcmpl|resp|evt"
-    r"|tx|cmpl|item)[_-](?=[A-Za-z]*\d)[0-9A-Za-z]{6,}"  # prefixed id
-    r"|(?<![0-9A-Za-z])(?=[A-Za-z]*\d)(?=[0-9a-z]*[A-Z])(?=[0-9A-Z]*[a-z])[0-9A-Za-z]{16,}"
-    r"(?![0-9A-Za-z])"  # random id
-)
-_VOLATILE = re.compile(_WORDS % "1[4-9]")
+_VOLATILE = re.compile(any_of("volatile") % "1[4-9]")
 # The shape of whatever the expression above finds, temporary paths apart.
-_VOLATILE_SHAPE = re.compile(_WORDS % "00")
+_VOLATILE_SHAPE = re.compile(any_of("volatile") % "00")
 _TEMPORARY = (" tmp ", " var folders ", " dev shm ")
 # One of these stands in whatever they find in a word, at a quarter of their cost.
 _MAY_BE_VOLATILE = re.compile(r"[-:_/]|0x|\d[nuµmsh]|.{10}")
 _SCRATCH = re.compile(
     r"(?:/private)?/(?:tmp|var/tmp|var/folders)/(?:[^\W\d]|[./-]){0,150}+\d[\w./-]*+"
 )
-# A value made volatile by what stands beside it: "took 3 seconds", "attempt 4",
-# "messageId": "1a2b3c".
-_ONE_USE = r"\"? ?[:=] ?\"?)(?=[A-Za-z_-]{0,40}\d)[\w.-]{6,}"
-_BESIDE: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
-    (
-        (" sec", " min", " ms", " millis"),
-        re.compile(
-            r"\d(?<!\d\d)\d*+(?:\.\d++)?(?= (?:seconds?|secs?|minutes?|mins?|milliseconds?|ms)\b)"
-        ),
-        HOLE,
-    ),
-    (
-        ("attempt", "retr", "elapsed", "took", "pid", "iteration"),
-        re.compile(
-            r"(?i)\b((?:attempts?|retry|retries|elapsed|took|pid|iteration)[ #:=]{1,3})"
-            r"\d+(?:\.\d+)?"
-        ),
-        rf"\g<1>{HOLE}",
-    ),
-    (('id"', "id:", "id=", "id ="), re.compile("([iI][dD]" + _ONE_USE), rf"\g<1>{HOLE}"),
-    (
-        ('_ms"', '_s"', '_sec"', '_seconds"', 'took"', 'elapsed"', 'duration"', 'latency"', 'age"'),
-        re.compile(
-            r"(\"\w{0,40}(?:_ms|_s|_sec|_seconds|took|elapsed|duration|latency|age)\" ?: ?)"
-            r"\d+(?:\.\d+)?"
-        ),
-        rf"\g<1>{HOLE}",
-    ),
-    # "session amber-reef", "process id 4821": named anew each time a command is started.
-    (
-        ("session", "ss id", "ell id", "ner id"),
-        re.compile(
-            r"(?i)\b((?:session(?: id| name)?|(?:process|shell|container) id)[ #:=]{1,3})"
-            r"(?=[a-z]{0,40}[-_\d])[\w-]{4,80}"
-        ),
-        rf"\g<1>{HOLE}",
-    ),
-    (("ticket",), re.compile("([tT]icket" + _ONE_USE), rf"\g<1>{HOLE}"),
-    (("timestamp",), re.compile("([tT]imestamp" + _ONE_USE), rf"\g<1>{HOLE}"),
-    (("nonce",), re.compile("([nN]once" + _ONE_USE), rf"\g<1>{HOLE}"),
-    (("etag",), re.compile("([eE][tT]ag" + _ONE_USE), rf"\g<1>{HOLE}"),
-)
-_HINTS = tuple(hint for hints, _, _ in _BESIDE for hint in hints if not hint.endswith('"'))
-_HINTS_IN_JSON = tuple(hint for hints, _, _ in _BESIDE for hint in hints if hint.endswith('"'))
+_BESIDE = [(beside["hints"], re.compile(beside["finds"])) for beside in TABLES["beside"]]
+_HINTS = tuple(hint for hints, _ in _BESIDE for hint in hints if not hint.endswith('"'))
+_HINTS_IN_JSON = tuple(hint for hints, _ in _BESIDE for hint in hints if hint.endswith('"'))
 # What a shell says of a job it put into the background: "[1] 46519".
 _JOB = re.compile(r"\[\d+\]\s+\d+")
 # It begins with a digit, and looks back from there: an expression that begins with one of
@@ -201,10 +148,11 @@ def _mask_beside(lines: list[str]) -> list[str]:
     if not any(map(stands, _HINTS)) and not ('"' in low and any(map(stands, _HINTS_IN_JSON))):
         return lines
     low_lines = low.split("\n")
-    for hints, pattern, replacement in _BESIDE:
+    for hints, pattern in _BESIDE:
         if standing := list(filter(stands, hints)):
+            mask = rf"\g<1>{HOLE}" if pattern.groups else HOLE
             for place in _places_of(standing, low_lines):
-                lines[place] = pattern.sub(replacement, lines[place])
+                lines[place] = pattern.sub(mask, lines[place])
     return lines
 
 

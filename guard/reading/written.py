@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from guard.reading import any_of, read_words
 from guard.turn import Role, Turn
 
 _LONGEST = 40_000
@@ -45,27 +46,18 @@ _SCRIPTS = {
     "execute": ("python", "code"),
     "code": ("python", "code"),
 }
-_SHELLS = frozenset({"", "bash", "sh", "shell", "zsh", "console"})
-_PYTHONS = frozenset({"python", "py", "python3", "ipython", "tool_code"})
+_SHELLS = read_words("fences")["shells"] | {""}
+_PYTHONS = read_words("fences")["pythons"]
 _FENCE = "```"
 _WORDS = re.compile(r"^\s{0,4}Action(?: \d{1,4})?:\s*", re.MULTILINE)
-_REPORTS = re.compile(
-    r"\s{0,4}(?:(?:OBSERVATION|Observation|\[?Tool (?:result|output)\]?|<tool_result)\b:?"
-    r"|<(?:tool_response|observation|output)>|EXECUTION RESULT of \[[^\]\n]{1,80}\]:?"
-    r"|(?:\[Tool\]\n)?\[[a-z_]{3,60}(?: for [^\n]{1,2000})?\] Result:"
-    r"|Command [a-z_]{2,60} returned:"
-    r"|(?:New|Current) Terminal (?:Output|Screen):|(?:Code )?[Oo]utput:[ \t]*\n|exitcode: \d)"
-)
+_REPORTS = re.compile(rf"\s{{0,4}}{any_of('reports')}")
 _EXIT = re.compile(r"\s{0,4}<returncode>(-?\d{1,9})</returncode>\s*(?:<output>)?")
 _PROMPT = re.compile(
     r"(?:\n?\(Open file: [^\n]*\))?\n?\(Current directory: [^\n]*\)(?:\n\S{0,40}[$#])?\s*\Z"
 )
 _PROMPT_HINT = "(Current directory: "
 # A reply without a command, sent back by the harness itself.
-_SENT_BACK = re.compile(
-    r"\s{0,4}(?:\[ERROR\] You did not use a tool|Please always provide EXACTLY ONE action"
-    r"|Your (?:output|command) was not formatted correctly)"
-)
+_SENT_BACK = re.compile(rf"\s{{0,4}}{any_of('sent_back')}")
 _CLOSED = re.compile(r"</(?:output|tool_response|tool_result|observation)>\Z")
 _SURROUNDINGS = "<environment_details>"
 # What a person answered, wrapped as a tool's result.

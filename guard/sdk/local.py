@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from guard.deciding import Action, AllowPattern, Effect, RunState, decide, is_allowed
-from guard.detectors.corrections import Correction
-from guard.engine import Engine
+from guard.engine import Correction, Engine
 from guard.judge.nudge import nudge_text
 from guard.judge.run_judge import RunJudge
 from guard.sdk.rules import Rules

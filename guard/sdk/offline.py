@@ -27,7 +27,7 @@ from guard.sdk.wording import body_of, cut, turn_json
 from guard.turn import Turn
 
 if TYPE_CHECKING:
-    from guard.detectors.corrections import Correction
+    from guard.engine import Correction
 
 logger = logging.getLogger("guard")
 

@@ -87,7 +87,7 @@ class OfflineAnswers:
             yield Do(work=lambda: self.offline.watch(turn))
 
     def _answer(self, turn: Turn, found: Finding) -> Flow[Go | None]:
-        from guard.reading.normalize import headline
+        from guard.describe import headline
         from guard.sdk.terminal import Choice, Question, ask
 
         if found.action == "stop":
@@ -127,7 +127,7 @@ class OfflineAnswers:
         }
         # Told later as a tap is: the record must say who let it go on, or ended it.
         self.offline.keep({"choice": row})
-        from guard.detectors.corrections import Correction
+        from guard.engine import Correction
 
         corrected = Correction(call=turn, turns=found.signal.turns)
         self.offline.settle(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from guard.reading.terms import Memo
+from guard.memo import Memo
 from guard.redact import redact, redact_json
 from guard.sdk.wording import cut
 

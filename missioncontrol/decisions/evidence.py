@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from guard.reading.normalize import headline
+from guard.describe import headline
 from guard.signals import Kind, Signal
 from missioncontrol.decisions import suggestions
 from missioncontrol.runs.models import Run, Turn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from uuid import UUID
 
-from guard.reading.quoting import quoted
+from guard.quoting import quoted
 from guard.wire import Escalation
 from missioncontrol.decisions.directives import unsent_texts
 from missioncontrol.decisions.models import ControllerNote, Intervention, Message

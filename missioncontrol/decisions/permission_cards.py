@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from datetime import datetime
 
-from guard.reading.normalize import call_text, command_of, headline
+from guard.describe import command_of, headline
+from guard.reading.normalize import call_text
 from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
 from missioncontrol.decisions import rows

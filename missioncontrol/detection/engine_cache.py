@@ -17,8 +17,7 @@ from django.conf import settings
 from django.db.models import F, Q
 
 from guard.budget import Budget
-from guard.detectors.corrections import Correction
-from guard.engine import Engine
+from guard.engine import Correction, Engine
 from guard.errors import PolicyInvalid
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.turn import Turn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from guard.judge.nudge import first_error
-from guard.reading.quoting import quoted
+from guard.quoting import quoted
 from guard.signals import Signal
 from guard.wire import Escalation
 from missioncontrol.decisions import cards, endings, messages

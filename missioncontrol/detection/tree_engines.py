@@ -21,6 +21,7 @@ from guard.engine import Engine
 from guard.policy import Policy
 from guard.signals import Kind, Signal
 from guard.turn import Phase, Role, Turn
+from missioncontrol.detection.relays import find_relay
 from missioncontrol.runs import rows
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run
@@ -287,11 +288,15 @@ def _show(tree: TreeEngine, row: TurnModel, turn: Turn) -> Signal | None:
 def _observe(tree: TreeEngine, turn: Turn) -> tuple[Signal, ...]:
     """Ask the engine; one that fails begins again, and the run is judged all the same."""
     try:
-        return tree.engine.observe(turn).signals
+        told = tree.engine.observe(turn)
+        relay = find_relay(tree.engine.history, tree.policy)
     except Exception:
         logger.exception("the engine of a tree failed")
         tree.engine = Engine(tree.policy, span=SPAN)
         return ()
+    # A completion may arrive after later turns: what they show was said then.
+    is_new = relay is not None and told.seq in relay.turns
+    return (*told.signals, relay) if is_new and relay is not None else told.signals
 
 
 def _in_own_words(tree: TreeEngine, signal: Signal, run: UUID) -> Signal | None:

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from django.db.models.functions import Left
 
-from guard.reading.normalize import call_text, headline, mask_request, meant_args
+from guard.describe import headline
+from guard.reading.normalize import call_text, mask_request, meant_args
 from missioncontrol.runs import rows
 from missioncontrol.runs.brief import LONGEST_TEXT
 from missioncontrol.runs.models import Run, Turn

@@ -28,10 +28,10 @@ from django.db.models import (
 from django.db.models.functions import Coalesce, Concat, Left, Length, Right
 from django.db.models.lookups import GreaterThan
 
-from guard.reading.classify import PATH_ARGUMENTS
 from guard.reading.normalize import COMMANDS
 from guard.turn import ActionClass, Role
 from guard.turn import Turn as GuardTurn
+from guard.verbatim import PATH_ARGUMENTS
 from missioncontrol.history.finding import NO_CARD, whys_of
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import dollars

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from django.db import close_old_connections
 
-from guard.reading.normalize import action_class, headline
+from guard.describe import action_class, headline
 from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
 from missioncontrol.accounts.reach import KeyHolder

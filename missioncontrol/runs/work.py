@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from guard.reading.normalize import command_of
+from guard.describe import command_of
 from guard.reading.outcome import outcome_of
-from guard.reading.step import verbatim_of
 from guard.turn import ActionClass, Turn
+from guard.verbatim import verbatim_of
 from missioncontrol.wire.history import CommitRow, FileChange, RanTests
 
 MOST_FILES = 12

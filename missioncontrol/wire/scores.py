@@ -13,7 +13,6 @@ PartKind = Literal[
     "still_failing",
     "reworded",
     "other_question",
-    "said_again",
     "news",
     "some_news",
     "new_failure",

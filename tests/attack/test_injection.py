@@ -17,7 +17,7 @@ import pytest
 from guard.judge.heuristics import rule
 from guard.judge.nudge import nudge_text
 from guard.judge.reading import read_verdict
-from guard.reading.quoting import is_hidden
+from guard.quoting import is_hidden
 from missioncontrol.decisions.messages import tell_controller
 from missioncontrol.decisions.models import ControllerNote
 from missioncontrol.runs import journal

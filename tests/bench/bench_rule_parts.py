@@ -26,7 +26,6 @@ _NEVER = 50
 # What is switched off: settings as far as they go, or something else in the place of a part.
 PARTS: dict[str, Any] = {
     "nothing": {},
-    "repeat: figures that flicker": (repeat, "_flickering", lambda _: []),
     "repeat: series": (repeat.Repeat, "_series", lambda *_: iter(())),
     "repeat: comes back among others": (repeat.Repeat, "_recurring", lambda *_: iter(())),
     "repeat: refused among others": (repeat, "tries_of", lambda *_: []),
@@ -35,18 +34,14 @@ PARTS: dict[str, Any] = {
     "errors: same refusal": {"errors": {"refused": _NEVER}},
     "errors: variants of a command": {"errors": {"variants": _NEVER}},
     "errors: insists": (errors, "aim_elsewhere", lambda _: True),
-    "errors: agents one after another": (errors.Errors, "_passed_on", lambda *_: None),
-    "errors: handed in and refused": (errors.Errors, "_handed_in", lambda *_: None),
-    "stagnation: near questions": (stagnation, "_is_near", lambda *_: False),
-    "stagnation: actions": (stagnation, "_unmoved", lambda _: []),
+    "errors: handed in and refused": (errors, "_HANDED_IN", _NEVER),
+    "stagnation: near questions": {"stagnation": {"near": _NEVER}},
     "stagnation: no results known": (stagnation.Stagnation, "_unanswered", lambda *_: None),
     "stagnation: same answer": {"stagnation": {"questions": _NEVER}},
     "stagnation: known answers": {"stagnation": {"known": _NEVER}},
     "talk: nothing new": (talk.Talk, "_talks", lambda *_: None),
-    "talk: told to go on": (talk.Talk, "_idles", lambda *_: None),
     "talk: reworded": (talk.Talk, "_reworded", lambda *_: None),
     "talk: handed round": (talk.Talk, "_passed", lambda *_: None),
-    "score: said again": (stuck, "_said_before", lambda *_: ("", None)),
     "score: checks its own edit": (stuck, "_checks_its_own_edit", lambda *_: False),
 }
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import sys
 
+from guard.memo import Memo
 from guard.reading import volatile
-from guard.reading.terms import Memo
 
 
 def empty_our_caches() -> None:

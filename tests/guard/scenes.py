@@ -229,7 +229,7 @@ LOOPS: dict[str, tuple[list[Turn], str]] = {
     "one search without a hit": (_one_search_without_a_hit(), "stagnation"),
     "one thought in other words": (_one_thought_in_other_words(), "talk"),
     "three desks in a circle": (_three_desks_in_a_circle(), "talk"),
-    "one helper after another": (_one_helper_after_another(), "errors"),
+    "one helper after another": (_one_helper_after_another(), "stall"),
     "a mixture of vain attempts": (_a_mixture_of_vain_attempts(), "stall"),
 }
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from guard.memo import Memo
 from guard.reading.step import read_action
-from guard.reading.terms import Memo
 from guard.turn import Role, Turn
 
 

@@ -92,14 +92,6 @@ def test_a_tools_turn_after_a_message_says_what_came_of_it():
     assert read.turn.result == "It is rusted shut."
 
 
-def test_who_is_told_to_go_on_and_only_says_that_all_is_done_is_stuck():
-    turns = [a_user("Tidy the shed."), a_call("sweep", "swept", n=1)]
-    for words in LATE_FAREWELLS:
-        turns += [a_message(words), a_user("Please go on.")]
-
-    assert first_trip(turns) is not None
-
-
 def test_who_is_told_to_go_on_and_goes_on_is_left_alone():
     turns = [a_user("Tidy the shed.")]
     for n, tool in enumerate(["sweep", "paint", "stack", "oil", "label", "lock"]):

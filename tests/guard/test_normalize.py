@@ -6,14 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from guard.describe import action_class, command_of, headline
 from guard.reading.classify import classify
-from guard.reading.normalize import (
-    action_class,
-    call_text,
-    canonical_json,
-    command_of,
-    headline,
-)
+from guard.reading.normalize import call_text, canonical_json
 from guard.reading.step import read_action
 from guard.turn import Role, Turn
 from tests.guard.build import a_call, a_message

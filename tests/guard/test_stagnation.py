@@ -20,17 +20,6 @@ def attempts(answer, paths=("Node.java",) * 5):
     ]
 
 
-def test_the_same_long_answer_to_every_variant_of_an_action_is_a_refusal():
-    assert first_trip(attempts(REFUSED)) == 4
-
-
-def test_it_counts_whatever_is_read_between():
-    pages = [a_call("read", f"{word} is\nwhat it says", path=word) for word in "abcde"]
-    turns = [turn for pair in zip(attempts(REFUSED), pages, strict=True) for turn in pair]
-
-    assert first_trip(turns) == 8
-
-
 @pytest.mark.parametrize("answer", [SAVED, "noted"])
 def test_equal_acknowledgements_are_a_batch(answer):
     assert first_trip(attempts(answer)) is None
@@ -40,13 +29,6 @@ def test_other_targets_are_a_batch():
     paths = ("Node.java", "Tree.java", "Leaf.java", "Edge.java", "Root.java")
 
     assert first_trip(attempts(REFUSED, paths)) is None
-
-
-def test_a_page_that_complains_refuses_whatever_is_typed():
-    page = "[14] date\n[15] Please choose a valid date\n[16] Continue"
-    dates = ("12.06.2026", "2026-06-12", "06/12/2026", "12 June 2026", "June 12, 2026")
-
-    assert first_trip([a_call("fill", page, index=14, text=date) for date in dates]) == 4
 
 
 def test_the_lines_of_one_page_in_other_orders_teach_nothing():

@@ -27,14 +27,16 @@ from guard import (
 )
 from guard.budget import Crossing, crossed
 from guard.deciding import AllowPattern, Effect, RunState, decide, is_allowed
-from guard.detectors import DETECTORS, Detector
+from guard.describe import action_class, headline
+from guard.detectors import DETECTORS
+from guard.detectors.base import Detector
 from guard.events import Event, Tripped
 from guard.formats import Recording
 from guard.judge import Case, Verdict
 from guard.judge.heuristics import rule
 from guard.judge.nudge import nudge_text
 from guard.pricing import price
-from guard.reading.normalize import action_class, call_text, headline
+from guard.reading.normalize import call_text
 from guard.redact import redact, redact_json
 from guard.replay import Replayed, replay
 from guard.wire import Mode

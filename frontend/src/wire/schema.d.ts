@@ -6991,7 +6991,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "same" | "again" | "near" | "still_failing" | "reworded" | "other_question" | "said_again" | "news" | "some_news" | "new_failure" | "better" | "rule" | "reset" | "other";
+            kind: "same" | "again" | "near" | "still_failing" | "reworded" | "other_question" | "news" | "some_news" | "new_failure" | "better" | "rule" | "reset" | "other";
             /** Limit */
             limit: number | null;
             /** Repeats */

@@ -168,7 +168,6 @@ const texts: typeof en = {
     still_failing: "schlägt weiter fehl wie in",
     reworded: "umformulierter Aufruf von",
     other_question: "anderer Aufruf, gleiche Antwort wie",
-    said_again: "sagt dasselbe wie",
     news: "neue Information",
     some_news: "etwas neue Information",
     new_failure: "ein neuer Fehler",

@@ -169,7 +169,6 @@ const texts = {
     still_failing: "still failing as in",
     reworded: "reworded call of",
     other_question: "another call, same answer as",
-    said_again: "says the same as",
     news: "new information",
     some_news: "some new information",
     new_failure: "a new error",

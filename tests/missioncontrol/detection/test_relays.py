@@ -1,8 +1,10 @@
 """One agent after another ends on the same failure; side by side is something else."""
 
 from guard.engine import Engine
+from guard.policy import DEFAULT_POLICY
 from guard.turn import Phase
-from tests.guard.build import a_call, a_message, last_trip, watch
+from missioncontrol.detection.relays import find_relay
+from tests.guard.build import a_call, a_message
 
 FAILURE = "ModuleNotFoundError: No module named 'app.tokens'"
 
@@ -35,16 +37,23 @@ def in_turn(*shifts, tool="Agent"):
     return turns
 
 
-def relays(turns):
-    return [told for told in watch(turns) if told.trip and told.trip.detector == "errors"]
+def relays(turns, engine=None):
+    """Give each loop that is found, as a tree's engine looks for it."""
+    engine, found = engine or Engine(), []
+    for turn in turns:
+        told = engine.observe(turn)
+        relay = find_relay(engine.history, DEFAULT_POLICY)
+        if relay is not None and relay.trips and told.seq in relay.turns:
+            found.append(relay)
+    return found
 
 
 def test_the_third_agent_that_ends_on_the_same_failure_trips():
     turns = in_turn(*[[fails(n)] for n in range(3)])
 
-    trip = last_trip(turns[:-1])
-    assert (trip.detector, trip.evidence.repeats) == ("errors", 3)
-    assert trip.evidence.summary == "3 agents, one after another, ended on the same failure."
+    (relay,) = relays(turns)
+    assert (relay.detector, relay.evidence.repeats) == ("errors", 3)
+    assert relay.evidence.summary == "3 agents, one after another, ended on the same failure."
 
 
 def test_agents_that_learn_something_on_the_way_get_one_more():
@@ -69,7 +78,7 @@ def test_workers_that_are_started_while_others_still_work_are_no_relay():
 def test_workers_that_all_read_the_same_first_are_no_relay():
     turns = in_turn(*[[reads(n, "README.md"), a_message("Read.", agent="x")] for n in range(10)])
 
-    assert not [told for told in watch(turns) if told.trip]
+    assert relays(turns) == []
 
 
 def test_who_gets_further_than_the_one_before_ends_the_row():
@@ -108,8 +117,8 @@ def test_it_counts_from_anew_after_a_person_stepped_in():
 
     engine.reset()
 
-    assert not [told for told in map(engine.observe, turns[6:]) if told.trip]
+    assert relays(turns[6:], engine) == []
 
 
 def test_a_hand_over_that_fails_is_nobodys_shift():
-    assert last_trip([a_call("Task", error="no such agent", agent="lead", prompt="job 1")]) is None
+    assert relays([a_call("Task", error="no such agent", agent="lead", prompt="job 1")]) == []

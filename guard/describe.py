@@ -1,0 +1,53 @@
+"""How a turn is told to people in a line: its kind, its command, its headline."""
+
+from __future__ import annotations
+
+from guard.reading.classify import classify
+from guard.reading.normalize import canonical_json, command_in, meant_args, one_line
+from guard.turn import Turn
+from guard.verbatim import PATH_ARGUMENTS
+
+_LONGEST = 120
+_TARGETS = (*PATH_ARGUMENTS, "pattern", "query", "url", "regex", "search", "q", "name", "id")
+
+
+def action_class(turn: Turn) -> str:
+    """Name the kind of action a turn is: the caller's own word, else derived.
+
+    >>> from guard.turn import Role
+    >>> action_class(Turn(role=Role.ASSISTANT, tool="Bash", args={"command": "pytest -q"}))
+    'test_run'
+    """
+    if turn.action_class:
+        return turn.action_class
+    return classify(turn.tool, command_of(turn), meant_args(turn.args)).value
+
+
+def command_of(turn: Turn) -> str:
+    """Give the command line a call would run, "" where it runs none.
+
+    >>> from guard.turn import Role
+    >>> command_of(Turn(role=Role.ASSISTANT, tool="shell", args={"command": ["bash", "-lc", "ls"]}))
+    'ls'
+    """
+    return command_in(turn.args) if turn.args else ""
+
+
+def headline(turn: Turn) -> str:
+    """Write a turn in at most 120 characters for a screen.
+
+    >>> from guard.turn import Role
+    >>> headline(Turn(role=Role.ASSISTANT, tool="Read", args={"file_path": "app/auth.py"}))
+    'Read app/auth.py'
+    >>> headline(Turn(role=Role.ASSISTANT, content="The fixtures look right now."))
+    '"The fixtures look right now."'
+    """
+    if turn.tool is None:
+        said = one_line(turn.content or "")
+        return f'"{said}"' if len(said) <= _LONGEST - 2 else f'"{said[:117]}…"'
+    args = meant_args(turn.args)
+    targets = [value for value in map(args.get, _TARGETS) if isinstance(value, str | int)]
+    gist = command_of(turn) or next((str(value) for value in targets if value != ""), None)
+    detail = canonical_json(args) if gist is None and args else one_line(gist or "")
+    line = f"{turn.tool} {detail}" if detail else turn.tool
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -1,0 +1,43 @@
+"""A small memory of what was worked out last."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class Memo(Generic[Key, Value]):
+    """The last things worked out, at least `most` of them and at most twice that.
+
+    For what follows from its key alone, so that whether it is remembered changes
+    nothing but the time. Threads may share it: the worst is to work something out again.
+
+    >>> squares = Memo[int, int](2)
+    >>> squares.keep(3, 9), squares.find(3), squares.find(4)
+    (9, 9, None)
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._young: dict[Key, Value] = {}
+        self._old: dict[Key, Value] = {}
+
+    def find(self, key: Key) -> Value | None:
+        """Give what is remembered; None: nothing."""
+        value = self._young.get(key)
+        if value is None and (value := self._old.get(key)) is not None:
+            self.keep(key, value)
+        return value
+
+    def keep(self, key: Key, value: Value) -> Value:
+        """Remember, and give back what is remembered."""
+        if len(self._young) >= self._most:
+            self._young, self._old = {}, self._young
+        self._young[key] = value
+        return value
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._young, self._old = {}, {}

@@ -1,0 +1,66 @@
+"""A turn's own words, each text by its head and tail, and the files that it names."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from guard.turn import Turn
+
+PATH_ARGUMENTS = (
+    "file_path",
+    "filepath",
+    "path",
+    "filename",
+    "file",
+    "notebook_path",
+    "target_file",
+)
+"""Arguments that name a file; the surest first."""
+
+
+def bounded(text: str, *, head: int = 3_000, tail: int = 1_000, joint: str = " ") -> str:
+    """Give a text's head and tail: what is held for long, or read."""
+    return text if len(text) <= head + tail else f"{text[:head]}{joint}{text[-tail:]}"
+
+
+class Verbatim(NamedTuple):
+    """A turn's own words, each text by at most its head and tail.
+
+    Attributes:
+        content: What the agent wrote.
+        result: What the tool returned.
+        error: Why it failed, as told in the field of that name.
+        files: The files touched, sorted, each once: the turn's own list, else
+            the paths among its arguments.
+        state: The caller's hash of the environment.
+    """
+
+    content: str
+    result: str
+    error: str
+    files: tuple[str, ...]
+    state: str
+
+    @property
+    def came_back(self) -> str:
+        """The result and the error, each once."""
+        if not self.error or self.error in self.result:
+            return self.result
+        return f"{self.error}\n{self.result}".strip()
+
+
+UNSAID = Verbatim(content="", result="", error="", files=(), state="")
+
+
+def verbatim_of(turn: Turn) -> Verbatim:
+    """Read a turn's own words; nothing came back from a proposed call."""
+    done = not turn.is_proposed
+    values = [(turn.args or {}).get(name) for name in PATH_ARGUMENTS]
+    files = turn.files or [value for value in values if isinstance(value, str) and value]
+    return Verbatim(
+        content=bounded(turn.content or "", joint="\n"),
+        result=bounded(turn.result or "", joint="\n") if done else "",
+        error=bounded(turn.error or "", joint="\n") if done else "",
+        files=tuple(sorted(set(files))),
+        state=turn.state or "",
+    )
