@@ -159,9 +159,10 @@ def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -
     turns = Turn.objects.filter(wanted.condition, run=run)
     if wanted.q:
         texts = turns.annotate(args_text=Cast("args", TextField()))
-        # Arguments are JSON: SQLite keeps its text in ASCII, PostgreSQL tells the letters.
-        escaped = json.dumps(wanted.q, ensure_ascii=connection.vendor == "sqlite")[1:-1]
-        holds = Q(tool__icontains=wanted.q) | Q(args_text__icontains=escaped)
+        holds = Q(tool__icontains=wanted.q)
+        # Arguments are JSON, whose text a former release kept in ASCII where SQLite kept it.
+        for in_ascii in {False, connection.vendor == "sqlite"}:
+            holds |= Q(args_text__icontains=json.dumps(wanted.q, ensure_ascii=in_ascii)[1:-1])
         for name in _TEXTS:
             holds |= Q(**{f"{name}__icontains": wanted.q})
         texts = texts.filter(holds)
