@@ -290,7 +290,7 @@ def _find_news(step: Step, before: Sequence[Step], repeats: str) -> str:
     """Give what an attempt brings, "" for nothing."""
     if step.improved:
         return "better"
-    if repeats or step.outcome is None:
+    if repeats or step.outcome is None or step.outcome.refers_back:
         return ""
     if step.failed:
         return "" if any(step.failure == old.failure for old in before) else "new_failure"

@@ -1,8 +1,8 @@
 """Policies by name: how patient to be, and the rules of other systems.
 
 `balanced` is the default. `quiet` asks later and of fewer things, for agents that
-must not be disturbed. `watchful` asks from a lower stuck score, tells the agent before
-it asks a person, and ends what goes on regardless.
+must not be disturbed. `watchful` asks earlier, tells the agent before it asks a person,
+and ends what goes on regardless.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ _TABLES: dict[str, dict[str, Any]] = {
         "talk": {"messages": 5, "rounds": 4},
     },
     "balanced": {},
-    "watchful": {"sensitivity": 0.65, "ladder": {"every": {"nudge": "tell", "stop_at": 12}}},
+    "watchful": {
+        "sensitivity": 0.7,
+        "errors": {"same": 4, "near": 3, "variants": 5, "refused": 3},
+        "ladder": {"every": {"nudge": "tell", "stop_at": 12}},
+    },
     "broker": {"detectors": ["broker"], "judged": False},
     "fingerprint": {"detectors": ["fingerprint"], "judged": False},
     "ralph": {

@@ -227,7 +227,10 @@ class Step(Action):
         self.outcome_key = outcome.key if outcome else None
         self.outcome_known = outcome is not None or not self.is_call
         self.is_answered = outcome is not None and self.is_call and not self.thinks
-        is_effective = self.is_call and not self.proposed and not self.failed and self.untried
+        is_told = outcome is None or not outcome.refers_back
+        is_effective = (
+            self.is_call and not self.proposed and not self.failed and self.untried and is_told
+        )
         self.acted = is_effective and (not self.asks if outcome else self.edits)
         self.progressed = self.news >= NEWS or self.acted or self.improved
         self.tells_something = self.new_terms > FEW_TERMS

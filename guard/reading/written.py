@@ -99,7 +99,7 @@ def as_call(turn: Turn) -> Turn:
     tool, argument = _read_action(bounded[action.end() :] if action else bounded)
     if not seen and (action is None or tool == ACT):
         return turn
-    came = result.strip() if seen else None
+    came = result.strip() if seen else turn.result
     return replace(turn, tool=tool, args={"input": argument}, result=came, content=None)
 
 
