@@ -56,8 +56,7 @@ class Errors(Detector):
         """Look for what one agent keeps failing at."""
         rule, newest = self._rule, calls[-1]
         in_vain = tail_of(calls, lambda step: step.is_in_vain)
-        # A sweep finds nothing as well: each of its calls looks for another thing.
-        if any(step.failed for step in in_vain) or not name_other_targets(in_vain):
+        if any(step.failed for step in in_vain):  # else `stagnation` tells it from a sweep
             yield self._hold(in_vain, rule.same)
         if not newest.failed or _is_one_request([step for step in calls if step.failed]):
             return  # `repeat` names it, as it would each of the rows below

@@ -249,6 +249,8 @@ def _relate(step: Step, old: Step) -> str:
         return "same"
     is_short = step.outcome is not None and len(step.outcome.text) <= _ACKNOWLEDGEMENT
     is_batch = step.edits or (is_short and not step.asks and not step.runs)
+    if step.runs and step.acted and step.outcome:  # the answer names what this one alone asked for
+        is_batch = is_batch or not step.outcome.terms.isdisjoint(step.names - old.names)
     if is_batch and not step.failed:
         return ""  # equal acknowledgements of different actions
     # Other targets (a page, a path, an id) are told from other words for the same thing.

@@ -79,9 +79,9 @@ class Errors(Section):
 class Stagnation(Section):
     """When questions that teach nothing are a loop."""
 
-    questions: Annotated[int, within(3, 50), "different questions with the same answer"] = 4
-    near: Annotated[int, within(3, 50), "nearly the same question with the same answer"] = 4
-    known: Annotated[int, within(3, 50), "questions whose answers were all known"] = 6
+    questions: Annotated[int, within(3, 50), "different questions with the same answer"] = 6
+    near: Annotated[int, within(3, 50), "nearly the same question with the same answer"] = 5
+    known: Annotated[int, within(3, 50), "questions whose answers were all known"] = 8
     without_results: Annotated[
         int, within(4, 40), "calls that ask for nothing new, where only requests are known"
     ] = 8

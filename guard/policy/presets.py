@@ -24,6 +24,7 @@ _TABLES: dict[str, dict[str, Any]] = {
     "watchful": {
         "sensitivity": 0.7,
         "errors": {"same": 4, "near": 3, "variants": 5, "refused": 3},
+        "stagnation": {"questions": 4, "near": 4, "known": 6},
         "ladder": {"every": {"nudge": "tell", "stop_at": 12}},
     },
     "broker": {"detectors": ["broker"], "judged": False},

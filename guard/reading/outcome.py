@@ -55,6 +55,13 @@ _NAMES_AND_NUMBERS = re.compile(
 _BARE_NUMBER = re.compile(r"(?<![\w'\"`])\d+(?![\w'\"`])")
 _PICTURE = re.compile(r"\s*[\[<(](?:screenshot|image|picture)\b[^\n]{0,80}\s*", re.IGNORECASE)
 _BRACKETS = frozenset("[<(")
+_CODED = re.compile(
+    r"<returncode>(?P<code>-?\d{1,5})</returncode>\s{0,9}"
+    r"(?:<output>\n?(?P<output>.*?)\n?</output>)?\s{0,9}",
+    re.DOTALL,
+)
+# What a program's value was, where it had none: the end of each answer of smolagents.
+_NO_VALUE = re.compile(r"\n\s{0,9}Out: None\s{0,9}\Z")
 _MORE = re.compile(any_of("has_more"))
 _MORE_HINTS = _WORDS["more_hints"]
 # A first line of these words alone that names an answer announces it and is no part of it.
@@ -137,7 +144,11 @@ def outcome_of(turn: Turn) -> Outcome | None:
     head = turn.result[:_LONGEST_MESSAGE]
     if head.lstrip()[:1] in _BRACKETS and _PICTURE.fullmatch(head):
         return None  # a picture was shown: what came back is not known
-    return _read(mask_places(turn.result, turn.args), is_error=False, asked=turn.args)
+    text, failed = turn.result, False
+    # mini-swe-agent writes each answer so; the code alone says whether it failed.
+    if text.startswith("<returncode>") and (coded := _CODED.fullmatch(text)):
+        text, failed = coded["output"] or "", coded["code"] != "0"
+    return _read(mask_places(text, turn.args), is_error=failed, asked=turn.args)
 
 
 # Asked of the same failures again and again.
@@ -186,7 +197,7 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
 
 
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
-    whole, text = text, _unannounced(text)
+    whole, text = text, _NO_VALUE.sub("", _unannounced(text))
     if not is_error and len(text) <= _LONGEST_NOTHING and _NOTHING.fullmatch(text.lower()):
         # Saying so for the first time tells something; silence, or the word for it, never does.
         is_silent = not text or "output" in text.lower()

@@ -117,3 +117,17 @@ def test_a_sweep_that_finds_nothing_is_no_loop():
     looks = [a_call("grep", "No matches found", pattern=f"import {name}") for name in names]
 
     assert first_trip(looks) is None
+
+
+def test_commands_that_each_answer_with_their_own_name_are_a_batch():
+    names = ("filesystem", "puppeteer", "playwright", "thinking", "postgres", "calendar", "weather")
+    adds = [
+        a_call(
+            "Bash",
+            f"Added stdio server {name} with command: npx server-{name} to local config",
+            command=f"tool mcp add --transport stdio {name} -- npx server-{name}",
+        )
+        for name in names
+    ]
+
+    assert first_trip(adds) is None

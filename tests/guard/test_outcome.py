@@ -199,3 +199,35 @@ def test_it_counts_what_failed(result, failures):
 )
 def test_a_busy_service_is_told_from_a_wrong_call(text, transient):
     assert is_transient(text) is transient
+
+
+def test_a_code_written_around_an_answer_tells_whether_it_failed():
+    failed = a_call("bash", "<returncode>1</returncode>\n<output>\nno grammar\n</output>")
+    silent = a_call("bash", "<returncode>0</returncode>\n<output>\n</output>")
+
+    assert (outcome_of(failed).failed, outcome_of(failed).text) == (True, "no grammar")
+    assert outcome_of(silent) == outcome_of(a_call("bash", ""))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Relevant Content: ",
+        "Search results:",
+        '{"rows": []}',
+        'Execution logs:\n{"rows": []}\n\nOut: None',
+    ],
+)
+def test_a_name_with_nothing_after_it_is_nothing(answer):
+    assert outcome_of(a_call("search", answer)).key == outcome_of(a_call("search", "[]")).key
+
+
+@pytest.mark.parametrize("answer", ["Total: 4", '{"rows": [1]}', "note: see below\nmore"])
+def test_a_name_with_something_after_it_is_an_answer(answer):
+    assert outcome_of(a_call("search", answer)).key != outcome_of(a_call("search", "[]")).key
+
+
+def test_code_that_failed_says_so():
+    said = "Code execution failed at line 'df.shape' due to: InterpreterError: `df` is not defined"
+
+    assert outcome_of(a_call("python", said)).failed

@@ -42,7 +42,7 @@ ROO = (
 )
 FENCED = "THOUGHT: SAID\n\n```bash\nCOMMAND\n```"
 FORMS = {
-    "mini-swe-agent": Form(FENCED, "<returncode>1</returncode>\n<output>\nANSWER\n</output>"),
+    "mini-swe-agent": Form(FENCED, "<returncode>0</returncode>\n<output>\nANSWER\n</output>"),
     "SWE-agent": Form(
         "SAID\n```\nCOMMAND\n```", "ANSWER\n(Open file: n/a)\n(Current directory: /shop)\nbash-$"
     ),
