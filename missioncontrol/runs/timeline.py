@@ -159,9 +159,12 @@ def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -
     turns = Turn.objects.filter(wanted.condition, run=run)
     if wanted.q:
         texts = turns.annotate(args_text=Cast("args", TextField()))
-        # Arguments are JSON: SQLite keeps its text in ASCII, PostgreSQL tells the letters.
-        escaped = json.dumps(wanted.q, ensure_ascii=connection.vendor == "sqlite")[1:-1]
-        holds = Q(tool__icontains=wanted.q) | Q(args_text__icontains=escaped)
+        holds = Q(tool__icontains=wanted.q)
+        # Arguments are JSON. SQLite keeps the text as it was written: with its letters, and in
+        # ASCII by older versions and where Django writes it. PostgreSQL tells the letters.
+        ways = {False, connection.vendor == "sqlite"}
+        for text in {json.dumps(wanted.q, ensure_ascii=is_ascii) for is_ascii in ways}:
+            holds |= Q(args_text__icontains=text[1:-1])
         for name in _TEXTS:
             holds |= Q(**{f"{name}__icontains": wanted.q})
         texts = texts.filter(holds)

@@ -149,6 +149,14 @@ def test_arguments_are_searched_as_they_were_written(read, project):
     assert read(run, "turns/found/?q=Z%C3%BCrich+%F0%9F%9A%A6")["count"] == 1
 
 
+def test_arguments_are_searched_as_django_and_older_versions_wrote_them(read, project):
+    run = a_run(project)
+    put(run, a_call("ls"))
+    Row.objects.update(args={"command": "echo Zürich 🚦"})
+
+    assert read(run, "turns/found/?q=Z%C3%BCrich+%F0%9F%9A%A6")["count"] == 1
+
+
 def test_a_search_for_too_much_is_refused(read, project):
     read(a_run(project), "turns/found/?q=" + "x" * 201, status=400)
 
