@@ -28,10 +28,11 @@ _FEW = 3
 
 
 class Errors(Detector):
-    """Trip when calls keep failing the same way, or one command in all its variants.
+    """Trip when calls keep failing: the same way, one command in all its variants, or all of them.
 
-    The identity of a failure counts, not the fact of one: "unknown column A"
-    and then "unknown column B" is progress. A busy service is given more time.
+    The identity of a failure counts more than the fact of one: "unknown column A" and
+    then "unknown column B" is progress. But where nothing works for many attempts in a
+    row, whatever is tried, somebody should look. A busy service is given more time.
 
     Source: deer-flow's salient keys; KARIMO's fingerprint of an error.
     """
@@ -44,7 +45,7 @@ class Errors(Detector):
     def examine(self, view: View) -> Signal | None:
         """Look at the failures the run ends with."""
         newest = view.history.last
-        if not newest.failed or not newest.is_answered:
+        if not newest.is_in_vain or not newest.is_answered:
             return None
         if count := newest.refusals:  # whatever stood between
             summary = f"It handed in its work {count} times; each was refused alike."
@@ -53,17 +54,20 @@ class Errors(Detector):
 
     def _own(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
         """Look for what one agent keeps failing at."""
-        if _is_one_request([step for step in calls if step.failed]):
-            return  # `repeat` names it, as it would each of the rows below
         rule, newest = self._rule, calls[-1]
-        row = tail_of(calls, lambda step: step.failed)
+        in_vain = tail_of(calls, lambda step: step.is_in_vain)
+        # A sweep finds nothing as well: each of its calls looks for another thing.
+        if any(step.failed for step in in_vain) or not name_other_targets(in_vain):
+            yield self._hold(in_vain, rule.same)
+        if not newest.failed or _is_one_request([step for step in calls if step.failed]):
+            return  # `repeat` names it, as it would each of the rows below
+        row = tail_of(in_vain, lambda step: step.failed)
         same = tail_of(row, lambda step: step.failure == newest.failure)
         near = tail_of(same, lambda step: step.nearness(newest) >= NEAR)
         if len(near) >= _FEW and name_other_targets(near):
             near = []  # a batch
         # The same short refusal, whatever is asked.
         refused = tail_of(row, lambda step: _is_of_one_sort(step, newest))
-        yield self._hold(same, rule.same)
         yield self._hold(near, rule.near)
         if len({step.verb for step in refused}) > 1:
             yield self._hold(refused, rule.refused)
@@ -95,8 +99,10 @@ class Errors(Detector):
         if 2 * sum([step.patient for step in steps]) > len(steps):
             limit *= _PATIENCE
         summary = f"It tried {len(steps)} variants of one call and none succeeded."
-        if len({step.failure for step in steps}) == 1:
+        if steps[-1].failed and len({step.failure for step in steps}) == 1:
             summary = f"It tried {len(steps)} times and failed the same way each time."
+        elif len({step.verb for step in steps}) > 1:
+            summary = f"Its last {len(steps)} attempts, of several kinds, failed or found nothing."
         return self.signal(Kind.SAME_ERROR, steps, summary, limit=limit)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import ClassVar
 
 from guard.detectors.base import (
@@ -33,6 +33,10 @@ _BRISK_STEPS = 32
 """That minute ends with so many steps: what began before those remembered is not known."""
 _MOVED, _MOVED_EACH, _MOVED_MOST = 0.2, 0.1, 0.55
 """The share of steps between that may have brought something: at first, for each more, at most."""
+_TOUR = 4
+"""A tour is so many times as many known calls as one call may be repeated."""
+_PLACES = 3
+"""It leads to so many different answers at least."""
 _REFUSED = 2
 """So many more refusals than repeats: something was read between them."""
 
@@ -45,7 +49,8 @@ class Repeat(Detector):
     newest call and its repeats, fruitless steps between looked through, so that a
     third equal call trips before it runs; of the calls; and of all turns, so that
     agents who hand a matter to and fro are seen. A call that keeps coming back among
-    others is a loop where little was gained between, or it kept being refused.
+    others is a loop where little was gained between, or it kept being refused; so is
+    a tour of calls that were all made before, answered as they were.
 
     Source: the identical calls of cline, opencode and goose; the alternating pattern
     of OpenHands; the cycles of gemini-cli and stella.
@@ -61,7 +66,8 @@ class Repeat(Detector):
         history = view.history
         if history.last.is_call and history.last.fresh:
             return None
-        return surest((self._once_more(history), *self._series(history), *self._recurring(history)))
+        found = (self._once_more(history), *self._series(history), *self._recurring(history))
+        return surest((*found, self._tour(history)))
 
     # --- periods of one turn ------------------------------------------------------
 
@@ -115,8 +121,10 @@ class Repeat(Detector):
         rounds = self._rule.rounds if period == 2 else self._rule.cycles  # noqa: PLR2004
         rounds += unseen or blind
         needed = rounds * period if period <= _SHORT else (rounds - 1) * period + 1
-        if any(step.stays_patient if unseen else step.patient for step in tail):
-            needed = period * _PATIENT_ROUNDS * (_BLIND_ROUNDS if unseen else 1)
+        # Of a key or a click whose answer is seen, the same answer again says enough.
+        blindly = any(step.stays_patient and not step.outcome_known for step in tail)
+        if blindly or any(step.patient for step in tail):
+            needed = period * _PATIENT_ROUNDS * (_BLIND_ROUNDS if blindly else 1)
         laps = zip(tail, tail[period:], strict=False)
         alike = min(
             1.0 if one.is_call or one.request == two.request else likeness(one.words, two.words)
@@ -160,6 +168,24 @@ class Repeat(Detector):
             )
             if len(refused) > 1:
                 yield self._comes_back(refused, self._rule.calls + _REFUSED)
+
+    def _tour(self, history: History) -> Signal | None:
+        """Look for a tour: nearly all of the last calls were made before, in whatever order."""
+        newest, length = history.last, _TOUR * self._rule.calls
+        if newest.outcome is None or newest.fresh:
+            return None
+        known, again = set[tuple[str, Hashable]](), list[bool]()
+        calls = history.answered_of(newest.agent)
+        for step in calls:
+            again.append((step.request, step.outcome_key) in known)
+            known.add((step.request, step.outcome_key))
+        last = calls[-length:]
+        if sum(again[-length:]) < length - 1 or any(step.patient for step in last):
+            return None
+        if len({step.outcome_key for step in last}) < _PLACES:
+            return None  # acknowledgements: keys are pressed, and nobody sees what comes of it
+        summary = f"It made its last {length} calls before and got the same answers."
+        return self._same(Kind.RECURRENCE, last, summary, length)
 
     def _gained_little(self, between: Sequence[Step], same: Sequence[Step]) -> bool:
         newest = same[-1]

@@ -20,7 +20,6 @@ from typing import NamedTuple
 from guard.policy import Policy
 from guard.policy.renamed import FITTED_AT
 from guard.reading.normalize import NEAR
-from guard.reading.outcome import NOTHING_FOUND
 from guard.reading.step import Step
 from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, likeness
 
@@ -260,16 +259,13 @@ def _relate(step: Step, old: Step) -> str:
         related = bool(step.names) and likeness(step.names, old.names) >= _RELATED
         if related and not (elsewhere and _is_brief(step)):
             return "reworded"
-    if _looks_in_vain(step) and any(len(one) >= _LONG_NAME for one in step.names & old.names):
+    if (
+        step.is_in_vain
+        and not step.failed
+        and any(len(one) >= _LONG_NAME for one in step.names & old.names)
+    ):
         return "reworded"  # one thing is looked for by many means, and is not there
     return "other_question" if step.failed or not _is_brief(step) else ""
-
-
-def _looks_in_vain(step: Step) -> bool:
-    """It found nothing; an act that is silent did what it should."""
-    if step.outcome is None or step.outcome.key != NOTHING_FOUND.key:
-        return False
-    return step.asks or bool(step.outcome.terms)
 
 
 def _is_brief(step: Step) -> bool:

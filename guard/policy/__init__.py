@@ -69,7 +69,7 @@ class Repeat(Section):
 class Errors(Section):
     """When failing the same way is a loop."""
 
-    same: Annotated[int, within(3, 50), "the same failure in a row, whatever is asked"] = 5
+    same: Annotated[int, within(3, 50), "failures in a row, whatever is tried"] = 5
     near: Annotated[int, within(3, 50), "the same failure of nearly the same request"] = 4
     variants: Annotated[int, within(3, 50), "failing variants of one command"] = 7
     refused: Annotated[int, within(3, 50), "the same refusal of different commands"] = 4

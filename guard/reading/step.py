@@ -37,7 +37,7 @@ from guard.reading.normalize import (
     read_arguments,
     write_call,
 )
-from guard.reading.outcome import Outcome, has_timed_out, is_transient
+from guard.reading.outcome import NOTHING_FOUND, Outcome, has_timed_out, is_transient
 from guard.reading.terms import NEWS, words_in
 from guard.turn import ActionClass, Role, Turn
 from guard.verbatim import UNSAID, Verbatim, bounded, verbatim_of
@@ -236,6 +236,13 @@ class Step(Action):
     def looks_around(self) -> bool:
         """It only asks and is answered, as everyone who begins does."""
         return self.asks and not self.failed
+
+    @property
+    def is_in_vain(self) -> bool:
+        """It failed, or what it looked for is not there; an act that is silent did its work."""
+        if self.outcome is None or self.outcome.key != NOTHING_FOUND.key:
+            return self.failed
+        return self.asks or bool(self.outcome.terms)
 
     @property
     def names(self) -> frozenset[str]:

@@ -160,11 +160,9 @@ def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -
     if wanted.q:
         texts = turns.annotate(args_text=Cast("args", TextField()))
         holds = Q(tool__icontains=wanted.q)
-        # Arguments are JSON. SQLite keeps the text as it was written: with its letters, and in
-        # ASCII by older versions and where Django writes it. PostgreSQL tells the letters.
-        ways = {False, connection.vendor == "sqlite"}
-        for text in {json.dumps(wanted.q, ensure_ascii=is_ascii) for is_ascii in ways}:
-            holds |= Q(args_text__icontains=text[1:-1])
+        # Arguments are JSON, whose text a former release kept in ASCII where SQLite kept it.
+        for in_ascii in {False, connection.vendor == "sqlite"}:
+            holds |= Q(args_text__icontains=json.dumps(wanted.q, ensure_ascii=in_ascii)[1:-1])
         for name in _TEXTS:
             holds |= Q(**{f"{name}__icontains": wanted.q})
         texts = texts.filter(holds)

@@ -76,3 +76,44 @@ def test_seven_edits_that_change_nothing_of_a_failure_are_a_loop():
     ]
 
     assert first_trip(between(edits, runs)) == 13
+
+
+WAYS_TO_A_PIP = (
+    ("apt install python3-pip", "E: Could not open lock file /var/lib/dpkg/lock-frontend"),
+    ("which pip3", "pip3 not found"),
+    ("python3 -m ensurepip", "No module named ensurepip"),
+    ("wget https://example.org/get-pip.py", "wget: unable to resolve host address"),
+    ("curl -O https://example.org/get-pip.py", "curl: (7) Failed to connect"),
+)
+
+
+def ways_to_a_pip():
+    return [a_call("bash", error=error, command=command) for command, error in WAYS_TO_A_PIP]
+
+
+def test_five_ways_that_all_fail_are_a_loop_whatever_each_of_them_is():
+    assert first_trip(ways_to_a_pip()) == 4
+
+
+def test_a_success_among_the_ways_is_progress():
+    turns = ways_to_a_pip()
+    turns.insert(3, a_call("bash", "Python 3.11.2", command="python3 --version"))
+
+    assert first_trip(turns) is None
+
+
+def test_looking_for_one_thing_in_ever_other_words_is_a_loop():
+    words = ("scat singer 1939", "scat basketball 1939", "scat 1939 team", "team of scat 1939")
+    looks = [
+        a_call("search", f"Could not find [{one}]. Similar: [{one[::-1]}]", query=one)
+        for one in (*words, "scat victory")
+    ]
+
+    assert first_trip(looks) == 4
+
+
+def test_a_sweep_that_finds_nothing_is_no_loop():
+    names = ("alpha", "beta", "gamma", "delta", "omega", "sigma")
+    looks = [a_call("grep", "No matches found", pattern=f"import {name}") for name in names]
+
+    assert first_trip(looks) is None

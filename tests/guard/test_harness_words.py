@@ -44,13 +44,6 @@ ASKS = (
     "I am sorry for the repetition. Please give me the task or question you have.",
     "I understand the frustration. Please tell me the task, so that we can begin.",
 )
-PROMISES = (
-    "I will start by searching for the history of the mill.",
-    "Let me begin with a web search for the mill.",
-    "I apologize. Let me take a direct approach to the mill's history.",
-    "I understand. Let me proceed with the search.",
-    "Let me change my strategy: first I will look for an overview.",
-)
 CHAPTERS = (
     "The miller rose before dawn, lit a lantern and crossed the frozen yard.",
     "Beyond the weir a stranger waited with a lame horse and a letter.",
@@ -68,11 +61,6 @@ def answered(said, role, words=AGAIN):
 @pytest.mark.parametrize("role", [Role.USER, Role.SYSTEM])
 def test_who_is_told_the_same_and_asks_the_same_does_nothing(role):
     assert first_trip(answered(ASKS * 4, role)) is not None
-
-
-@pytest.mark.parametrize("role", [Role.USER, Role.SYSTEM])
-def test_who_is_told_the_same_and_only_promises_does_nothing(role):
-    assert first_trip(answered((*PROMISES, PROMISES[0]), role)) in {8, 10}
 
 
 @pytest.mark.parametrize("role", [Role.USER, Role.SYSTEM])

@@ -109,3 +109,45 @@ def test_two_rounds_of_three_are_a_nudge():
     signal = watch([A, B, A, B], policy)[-1].signals[0]
 
     assert 0 < signal.score < 1
+
+
+ROOMS = {
+    "attic": "A dark attic. A rope lies here.",
+    "kitchen": "A kitchen with a table, a sack and a bottle.",
+    "cellar": "A damp cellar. Something rusts in the corner.",
+    "garden": "A garden behind the house, overgrown with weeds.",
+}
+
+
+def visits(*names):
+    return [a_call("walk", ROOMS[name], room=name) for name in names]
+
+
+def test_a_tour_of_known_places_is_a_loop_in_whatever_order():
+    first = visits("attic", "kitchen", "cellar", "garden")
+    again = visits("kitchen", "garden", "attic", "cellar", "attic", "garden", "kitchen", "cellar")
+    more = visits("garden", "attic", "kitchen", "attic", "cellar")
+
+    assert last_trip([*first, *again, *more]).evidence.summary == (
+        "It made its last 12 calls before and got the same answers."
+    )
+
+
+def test_a_new_sight_now_and_then_is_no_tour():
+    turns = []
+    for number, name in enumerate(("attic", "kitchen", "garden", "cellar", "kitchen") * 4):
+        turns += visits(name)
+        if number % 4 == 3:
+            turns.append(a_call("walk", f"Room {number}: {'xyz' * number}.", room=f"n{number}"))
+
+    assert last_trip(turns, Policy(detectors=("repeat",))) is None
+
+
+def test_a_round_with_bookkeeping_between_needs_no_more_patience_where_answers_are_seen():
+    def step(where):
+        return a_call("play", f"{where.title()} Path", command=where)
+
+    notes = [a_call("note_visit"), a_call("was_visited")]
+    lap = [step("south"), *notes, step("north"), *notes, a_call("play", "Leaves.", command="look")]
+
+    assert first_trip(lap * 6, Policy(detectors=("repeat",))) is not None

@@ -16,7 +16,7 @@ class Baseline {
     if (now.getTime() - this.#askedAt < AGAIN_MS) return;
     this.#askedAt = now.getTime();
     try {
-      const { results } = await read<Page<UsualRow>>(`costs/baseline/${query({ limit: "500" })}`);
+      const { results } = await read<Page<UsualRow>>(`costs/usual/${query({ limit: "500" })}`);
       this.#rates = ratesOf(results);
     } catch {
       // without a baseline nothing is said of it

@@ -89,6 +89,14 @@ SENTENCES: tuple[tuple[str, str], ...] = (
         "Er versuchte {n} Varianten eines Aufrufs, und keine gelang.",
     ),
     (
+        r"Its last (?P<n>\d+) attempts, of several kinds, failed or found nothing\.",
+        "Seine letzten {n} Versuche verschiedener Art scheiterten oder fanden nichts.",
+    ),
+    (
+        r"It made its last (?P<n>\d+) calls before and got the same answers\.",
+        "Seine letzten {n} Aufrufe hatte er schon gemacht, mit denselben Antworten.",
+    ),
+    (
         r"It tried nearly the same (?P<n>\d+) times and got (?P<got>(?:nearly )?the same \w+)\.",
         "Er versuchte {n}-mal fast dasselbe und bekam {got}.",
     ),

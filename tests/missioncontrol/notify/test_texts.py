@@ -89,6 +89,14 @@ def test_every_sentence_fills_only_what_its_pattern_finds():
             "It went through the same 3 turns 2.5 times and came out where it began.",
             "Er durchlief dieselben 3 Schritte 2,5-mal und kam heraus, wo er begann.",
         ),
+        (
+            "Its last 5 attempts, of several kinds, failed or found nothing.",
+            "Seine letzten 5 Versuche verschiedener Art scheiterten oder fanden nichts.",
+        ),
+        (
+            "It made its last 12 calls before and got the same answers.",
+            "Seine letzten 12 Aufrufe hatte er schon gemacht, mit denselben Antworten.",
+        ),
         ("It has spent $5.10 of $5.00.", "Er hat 5,10\u00a0$ von 5,00\u00a0$ verbraucht."),
         (
             "The organisation's budget of $100.00 for today is reached.",

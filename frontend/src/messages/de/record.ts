@@ -83,6 +83,14 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = (
       (n) => `Er versuchte ${n} Varianten eines Aufrufs, und keine gelang.`,
     ],
     [
+      "Its last (\\d+) attempts, of several kinds, failed or found nothing\\.",
+      (n) => `Seine letzten ${n} Versuche verschiedener Art scheiterten oder fanden nichts.`,
+    ],
+    [
+      "It made its last (\\d+) calls before and got the same answers\\.",
+      (n) => `Seine letzten ${n} Aufrufe hatte er schon gemacht, mit denselben Antworten.`,
+    ],
+    [
       "It tried nearly the same (\\d+) times and got ((?:nearly )?the same \\w+)\\.",
       (n, got) => `Er versuchte ${n}\u2011mal fast dasselbe und bekam ${answer(got)}.`,
     ],
