@@ -43,8 +43,8 @@ def headline(turn: Turn) -> str:
     '"The fixtures look right now."'
     """
     if turn.tool is None:
-        said = one_line(turn.content or "")
-        return f'"{said}"' if len(said) <= _LONGEST - 2 else f'"{said[:117]}…"'
+        words = one_line(turn.content or "")
+        return f'"{words}"' if len(words) <= _LONGEST - 2 else f'"{words[:117]}…"'
     args = meant_args(turn.args)
     targets = [value for value in map(args.get, _TARGETS) if isinstance(value, str | int)]
     gist = command_of(turn) or next((str(value) for value in targets if value != ""), None)

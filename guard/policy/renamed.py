@@ -61,7 +61,8 @@ def _move(value: Any, path: str, new: dict[str, Any]) -> None:
     if path == "sensitivity" and isinstance(value, int | float):
         score = 1.0 - (1.0 - FITTED_AT) ** (min(max(value, 0), 100) / _EVIDENCE)
         value = min(0.99, max(0.5, round(score, 3)))
-    section, _, field = path.rpartition(".")
+    # At the first dot: an unknown field may have one in its own name.
+    section, _, field = path.partition(".") if "." in path else ("", "", path)
     table = new.setdefault(section, {}) if section else new
     if field and isinstance(table, dict):
         table.setdefault(field, value)

@@ -274,7 +274,7 @@ _ears = _Ears()
 def ask_backtest(backtest_id: UUID) -> None:
     """Ask for a backtest; what the broker loses is swept up."""
     try:
-        # The same: who asked for it waits for an answer.
+        # Without retries: whoever asked for it waits for our answer.
         backtest.apply_async((str(backtest_id),), retry=False)
     except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
         logger.warning("asking for a backtest failed: %s", fault)

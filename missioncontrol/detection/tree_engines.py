@@ -288,15 +288,16 @@ def _show(tree: TreeEngine, row: TurnModel, turn: Turn) -> Signal | None:
 def _observe(tree: TreeEngine, turn: Turn) -> tuple[Signal, ...]:
     """Ask the engine; one that fails begins again, and the run is judged all the same."""
     try:
-        told = tree.engine.observe(turn)
+        assessment = tree.engine.observe(turn)
         relay = find_relay(tree.engine.history, tree.policy)
     except Exception:
         logger.exception("the engine of a tree failed")
         tree.engine = Engine(tree.policy, span=SPAN)
         return ()
     # A completion may arrive after later turns: what they show was said then.
-    is_new = relay is not None and told.seq in relay.turns
-    return (*told.signals, relay) if is_new and relay is not None else told.signals
+    if relay is None or assessment.seq not in relay.turns:
+        return assessment.signals
+    return (*assessment.signals, relay)
 
 
 def _in_own_words(tree: TreeEngine, signal: Signal, run: UUID) -> Signal | None:

@@ -36,6 +36,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         It keeps no writer waiting. A commit that has to do it holds the write lock for as long
         as the disk takes: a third of the time that the lock was held.
         """
+        # Within a transaction of its own SQLite refuses it; what is left is for the next time.
+        if self.in_atomic_block:
+            return
         with self.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
 

@@ -7,6 +7,8 @@ compares both.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.apps import apps
@@ -16,6 +18,27 @@ from django.db.models import Model
 
 from missioncontrol.history import index
 from missioncontrol.runs.models import RunMeters
+
+MIGRATING = 0x6D69_6772_6174_6531
+"""Any number that no other program is likely to lock in the same database."""
+
+
+@contextmanager
+def one_at_a_time(connection: Any) -> Iterator[None]:
+    """Keep out others that migrate the same PostgreSQL database; a SQLite file has one server."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    # A connection of its own, in a transaction as long as all that is done: a lock of the session
+    # would stay behind where a pooler shares connections.
+    beside = connection.copy()
+    try:
+        beside.set_autocommit(False)
+        with beside.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATING])
+        yield
+    finally:
+        beside.close()
 
 
 def is_empty(connection: Any) -> bool:

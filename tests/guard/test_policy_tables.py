@@ -118,6 +118,10 @@ def test_every_wrong_field_is_told_at_once():
     }
 
 
+def test_a_field_that_no_former_rule_had_is_told_under_that_rule_whatever_its_name():
+    assert set(complaints({"stall": {"a.b": 1}})) == {"stall"}
+
+
 def test_an_unknown_name_is_told_the_known_ones():
     assert complaints({"repeat": {"times": 3}}) == {
         "repeat.times": "one of calls, without_results, polls, rounds, cycles"

@@ -97,3 +97,45 @@ def test_a_database_that_has_tables_is_not_made_again():
     assert not new_database.is_empty(connection)
 
     call_command("migrate", verbosity=0)
+
+
+@pytest.mark.slow
+def test_of_two_that_make_one_database_at_once_the_second_finds_it_made(tmp_path):
+    with a_database() as address:
+        if not address:
+            pytest.skip("a SQLite file has one server")
+        migrating = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+        environment = os.environ | {"MISSIONCONTROL_DATA": str(tmp_path)} | address
+        both = [subprocess.Popen(migrating, cwd=ROOT, env=environment) for _ in range(2)]
+
+        assert [one.wait() for one in both] == [0, 0]
+
+
+FAKED = """
+import contextlib, django
+django.setup()
+from django.core.management import call_command
+from django.db import DatabaseError, connection
+
+# Django itself looks for its permissions' table in the end.
+with contextlib.suppress(DatabaseError):
+    call_command("migrate", fake=True, verbosity=0)
+print(connection.introspection.table_names())
+"""
+
+
+@pytest.mark.slow
+def test_migrations_that_are_faked_make_no_table(tmp_path):
+    with a_database() as address:
+        environment = os.environ | {"MISSIONCONTROL_DATA": str(tmp_path)} | address
+        if not address:
+            environment.pop("DATABASE_URL", None)
+        answer = subprocess.run(
+            [sys.executable, "-c", FAKED],
+            cwd=ROOT,
+            env=environment,
+            check=True,
+            capture_output=True,
+        )
+
+    assert answer.stdout.strip() == b"['django_migrations']"

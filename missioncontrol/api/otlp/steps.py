@@ -44,8 +44,8 @@ def model_turns(step: ModelStep) -> tuple[Turn, ...]:
     """Tell what came back from tools, what a person said, and what the model did."""
     given, output = with_own_ids(step.given, step.output)
     step = replace(step, given=given, output=output)
-    # The news begins after what the model itself said last.
-    # As OpenAI, Google and LangChain call the model.
+    # The news begins after what the model itself said last: `assistant` with OpenAI, `model` with
+    # Google, `ai` with LangChain.
     spoken = [i for i, message in enumerate(given) if message.role in {"assistant", "model", "ai"}]
     fresh = given[(spoken[-1] + 1 if spoken else 0) :]
     return *_input_turns(step, fresh), *_output_turns(step)

@@ -101,3 +101,12 @@ def test_what_was_committed_is_copied_into_the_database_beside_an_open_transacti
         assert b"committed" in place.read_bytes()
         assert b"open" not in place.read_bytes()
     beside.close()
+
+
+def test_in_a_transaction_of_its_own_nothing_is_copied_and_nothing_fails(database, place):
+    with transaction.atomic():
+        note(database, "open")
+
+        database.checkpoint()
+
+    assert b"open" not in place.read_bytes()

@@ -14,9 +14,10 @@ class Command(migrate.Command):
     """Django's own; it finds every migration applied where the tables were just made."""
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make what is missing; with an app, a plan or a check asked for, as Django does."""
-        asks_for_a_part = options["app_label"] or options["plan"] or options["check_unapplied"]
+        """Make what is missing; with a part, a look or a pretence asked for, as Django does."""
+        is_djangos = any(options[name] for name in ("app_label", "plan", "check_unapplied", "fake"))
         connection = connections[options["database"]]
-        if not asks_for_a_part and new_database.is_empty(connection):
-            new_database.create_tables(connection)
-        super().handle(*args, **options)
+        with new_database.one_at_a_time(connection):
+            if not is_djangos and new_database.is_empty(connection):
+                new_database.create_tables(connection)
+            super().handle(*args, **options)
