@@ -20,8 +20,6 @@ _ALIKE = 0.86
 """The cosine from which two messages say the same in other words: LoopGuard's threshold."""
 _MORE = 3
 _MANY = 3
-_MACHINE = 4
-"""Who says the same so often to an agent that does nothing is a machine."""
 _REWORDED = 3
 _SHORTEST_ROUND, _LONGEST_ROUND = 3, 8
 
@@ -82,8 +80,6 @@ class Talk(Detector):
             # "Let me run the tests" names something, "let me correct that" does not.
             if only_announces(history.steps) and _count_terms(last) > len(last):
                 fresh, share, messages = fresh / 2, share / 3, _MANY * self._rule.messages
-        if 0 < sum(step.nudged for step in talk) < _MACHINE:
-            messages *= 2  # whoever is asked the same may answer the same
         return fresh, share, messages
 
     def _reworded(self, history: History) -> Signal | None:
@@ -125,9 +121,6 @@ class Talk(Detector):
         last = talk[-rounds * round_of :]
         if all(step.hands_over for step in last):
             round_of = agents
-        elif not history.calls and 2 * _count_terms(last) > len(last):
-            # Thanks and farewells name hardly a thing; what does needs more evidence.
-            fresh, rounds = fresh / 2, rounds + 1
         least = (rounds - 1) * round_of
         empty = empty_tail(talk, fresh=fresh, share=self._rule.new_terms, least=least)
         if not empty:
