@@ -16,7 +16,7 @@ from guard.detectors.base import (
     tail_of,
 )
 from guard.policy import Policy
-from guard.reading.normalize import ALIKE, NEAR
+from guard.reading.normalize import NEAR
 from guard.reading.step import Step
 from guard.reading.terms import NEWS, words_in
 from guard.signals import Kind, Signal
@@ -44,8 +44,7 @@ class Stagnation(Detector):
     not seen. Other acts are not meant: equal acknowledgements of them are a batch.
 
     Where no results are known, what is asked still tells: whoever gets on names
-    something it had not named; whoever is stuck asks for what it asked for, in any
-    order and any wording.
+    something it had not named; whoever is stuck asks for what it asked for, in any order.
 
     Source: stella's stagnation rung.
     """
@@ -88,7 +87,7 @@ class Stagnation(Detector):
             anew += _GAIN if is_change else len(step.names - known) or _moves_on(step)
             known |= step.names
         again = sum(not step.fresh for step in row)
-        if (again < _AGAIN or anew > _NEW_NAMES * count) and not _rewords(row):
+        if again < _AGAIN or anew > _NEW_NAMES * count:
             return None
         summary = f"Its last {count} calls ask for nothing that it had not asked for; what came \
 back is not known."
@@ -157,15 +156,6 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
 
 def _is_unanswered(step: Step) -> bool:
     return step.is_call and not step.outcome_known and not step.proposed and not step.stays_patient
-
-
-def _rewords(row: Sequence[Step]) -> bool:
-    """One call in ever other words, for one thing; where numbers move, it goes on."""
-    newest = row[-1]
-    if any(step.nearness(newest) < ALIKE or _moves_on(step) for step in row):
-        return False
-    shapes = {_FIGURE.sub("0", step.request) for step in row}
-    return 2 * len(shapes) > len(row) and not name_other_targets(row)
 
 
 def _moves_on(step: Step) -> bool:

@@ -29,13 +29,6 @@ def test_calls_that_ask_for_nothing_new_trip_in_any_order():
     assert trip.evidence.repeats == 8
 
 
-def test_one_call_in_ever_other_words_trips():
-    flags = ("", " -v", " -x", " --lf", " -v -x", " --lf -v", " -q", " -q -x")
-    turns = [asked("Bash", command=f"pytest tests/cart/test_total.py{flag}") for flag in flags]
-
-    assert first_trip(turns) == 7
-
-
 def test_a_person_begins_it_afresh():
     turns = known()
     again = [turns[place] for place in (1, 3, 0, 2, 0)]
