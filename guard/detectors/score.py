@@ -46,6 +46,7 @@ _ELSEWHERE = {
     "other_question": "",
 }
 _ACKNOWLEDGEMENT = 200
+_LONG_NAME = 8
 
 
 class Weight(NamedTuple):
@@ -260,6 +261,12 @@ def _relate(step: Step, old: Step) -> str:
         related = bool(step.names) and likeness(step.names, old.names) >= _RELATED
         if related and not (elsewhere and _is_brief(step)):
             return "reworded"
+    if (
+        step.is_in_vain
+        and not step.failed
+        and any(len(one) >= _LONG_NAME for one in step.names & old.names)
+    ):
+        return "reworded"  # one thing is looked for by many means, and is not there
     return "other_question" if step.failed or not _is_brief(step) else ""
 
 

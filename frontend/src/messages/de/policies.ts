@@ -62,8 +62,8 @@ const texts: typeof en = {
       says: "Fragt, wenn sich ein Aufruf mit identischer Ausgabe so oft wiederholt.",
     },
     error: {
-      name: "Derselbe Fehler",
-      says: "Fragt, wenn so viele Versuche nacheinander im selben Fehler enden.",
+      name: "Fehlschläge nacheinander",
+      says: "Fragt, wenn so viele Versuche nacheinander scheitern oder nichts finden.",
     },
     circles: {
       name: "Wiederholter Zyklus",
@@ -115,7 +115,7 @@ const texts: typeof en = {
   units: {
     calls: "Aufrufe, identische Ausgabe",
     cycles: "Zyklen",
-    same: "derselbe Fehlschlag",
+    same: "Fehlschläge nacheinander",
     without_results: "Aufrufe, Ausgabe unbekannt",
     polls: "Aufrufe beim Warten",
     rounds: "Runden",

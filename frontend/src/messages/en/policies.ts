@@ -62,8 +62,8 @@ const texts = {
       says: "Asks when a call repeats with identical output this many times.",
     },
     error: {
-      name: "Same error",
-      says: "Asks when this many attempts in a row end in the same error.",
+      name: "Failures in a row",
+      says: "Asks when this many attempts in a row fail or find nothing.",
     },
     circles: { name: "Repeating cycle", says: "Asks when a cycle of steps repeats this often." },
     nothing: {
@@ -101,7 +101,7 @@ const texts = {
   units: {
     calls: "calls, identical output",
     cycles: "cycles",
-    same: "same failure",
+    same: "failures in a row",
     without_results: "calls, output unknown",
     polls: "calls while waiting",
     rounds: "rounds",
