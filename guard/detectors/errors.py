@@ -55,21 +55,6 @@ class Errors(Detector):
     def _own(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
         """Look for what one agent keeps failing at."""
         rule, newest = self._rule, calls[-1]
-        in_vain = tail_of(calls, lambda step: step.is_in_vain)
-        if any(step.failed for step in in_vain):  # else `stagnation` tells it from a sweep
-            yield self._hold(in_vain, rule.same)
-        if not newest.failed or _is_one_request([step for step in calls if step.failed]):
-            return  # `repeat` names it, as it would each of the rows below
-        row = tail_of(in_vain, lambda step: step.failed)
-        same = tail_of(row, lambda step: step.failure == newest.failure)
-        near = tail_of(same, lambda step: step.nearness(newest) >= NEAR)
-        if len(near) >= _FEW and name_other_targets(near):
-            near = []  # a batch
-        # The same short refusal, whatever is asked.
-        refused = tail_of(row, lambda step: _is_of_one_sort(step, newest))
-        yield self._hold(near, rule.near)
-        if len({step.verb for step in refused}) > 1:
-            yield self._hold(refused, rule.refused)
 
         def is_try(step: Step) -> bool:
             return step.verb == newest.verb
@@ -77,6 +62,20 @@ class Errors(Detector):
         def is_alike(step: Step) -> bool:
             return step.failure == newest.failure
 
+        in_vain = tail_of(calls, lambda step: step.is_in_vain)
+        if any(step.failed for step in in_vain):  # else `stagnation` tells it from a sweep
+            yield self._hold(in_vain, rule.same)
+        if not newest.failed or _is_one_request([step for step in calls if step.failed]):
+            return  # `repeat` names it, as it would each of the rows below
+        row = tail_of(in_vain, lambda step: step.failed)
+        near = tail_of(row, lambda step: is_alike(step) and step.nearness(newest) >= NEAR)
+        if len(near) >= _FEW and name_other_targets(near):
+            near = []  # a batch
+        # The same short refusal, whatever is asked.
+        refused = tail_of(row, lambda step: _is_of_one_sort(step, newest))
+        yield self._hold(near, rule.near)
+        if len({step.verb for step in refused}) > 1:
+            yield self._hold(refused, rule.refused)
         # Failing variants of one command: no success of it between, and no edit.
         variants = tries_of(
             calls, is_try, lambda step: step.failed and step.nearness(newest) >= ALIKE, has_edited
