@@ -21,7 +21,7 @@ from guard.policy import Policy
 from guard.policy.renamed import FITTED_AT
 from guard.reading.normalize import NEAR
 from guard.reading.step import Step
-from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, likeness
+from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, are_alike, likeness
 
 GAINS = ("same", "again", "near", "still_failing", "reworded", "other_question")
 """What an attempt can repeat, and so add to the score."""
@@ -240,7 +240,7 @@ def _answers_alike(step: Step, old: Step, *, moves: bool) -> bool:
         return len(terms & known) >= ALIKE * min(len(terms), len(known))
     if step.news >= MANY:
         return False
-    return likeness(terms, known) >= (ALIKE if step.news >= FEW else _SIMILAR)
+    return are_alike(terms, known, ALIKE if step.news >= FEW else _SIMILAR)
 
 
 def _relate(step: Step, old: Step) -> str:
