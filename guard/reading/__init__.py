@@ -7,7 +7,10 @@ rest compares texts by their `terms`, without what is `volatile`.
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,3 +39,41 @@ def any_of(name: str) -> str:
     '(?:timed out|time-?out\\b)'
     """
     return f"(?:{'|'.join(TABLES['phrases'][name].splitlines())})"
+
+
+_HINTS = read_words("hints")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Phrase:
+    """A phrase of `words.toml`, looked for where one of its hints stands: that is cheaper.
+
+    >>> Phrase.read("late", lower=True).stands_in("It Timed Out.")
+    True
+    """
+
+    pattern: re.Pattern[str]
+    hints: frozenset[str]
+    head: int | None
+    lower: bool
+
+    @classmethod
+    def read(
+        cls, name: str, *, head: int | None = None, lower: bool = False, words: bool = False
+    ) -> Phrase:
+        """Read the phrases of this name, whole words or not, for the `head` of a text."""
+        pattern = re.compile(rf"\b{any_of(name)}\b" if words else any_of(name))
+        return cls(pattern, _HINTS.get(name, frozenset({""})), head, lower)
+
+    def stands_in(self, text: str) -> bool:
+        """Tell whether one of the phrases stands in this text."""
+        head = text[: self.head].lower() if self.lower else text[: self.head]
+        return any(map(head.__contains__, self.hints)) and self.pattern.search(head) is not None
+
+    def pick(self, lines: Sequence[str]) -> Iterator[str]:
+        """Give the lines in which one of them stands."""
+        text = "\n".join(lines)
+        hints = [hint for hint in self.hints if hint in text]
+        for line in lines:
+            if any(map(line.__contains__, hints)) and self.pattern.search(line):
+                yield line

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
-from guard.reading import any_of, read_words
+from guard.reading import Phrase, any_of, read_words
 from guard.reading.messages import terms_of
 from guard.reading.outcome import looks_failed
 from guard.reading.terms import same_but_quoted, texts_in, words_in
@@ -46,10 +46,10 @@ _FLOOR = terms_of("speaker")
 # What a client writes in the user's name by itself: Claude Code, Codex, Gemini CLI.
 _NOTICE = re.compile(rf"\s{{0,4}}{any_of('notices')}", re.IGNORECASE)
 _BOX = re.compile(r"\s{0,12}(?:[-*] )?(?:\[[ xX~]\]|[\u2610-\u2612\u2713\u2714\u25fb\u25fc])")
-_COMPLAINS = re.compile(rf"\b{any_of('complains')}\b", re.IGNORECASE)
+_COMPLAINS = Phrase.read("complains", head=_SHORT, lower=True, words=True)
 # A person who says that the agent goes round wants no fresh start of it.
-_GOES_ROUND = re.compile(any_of("goes_round"), re.IGNORECASE)
-_HALTS = re.compile(rf"\b{any_of('halts')}\b")
+_GOES_ROUND = Phrase.read("goes_round", head=_SHORT, lower=True)
+_HALTS = Phrase.read("halts", words=True)
 
 
 class Kind(Enum):
@@ -309,9 +309,8 @@ class TurnReader:
         if again and not (action and message.terms):  # a bare "go on" is no new word
             return ReadTurn(Kind.NUDGE, turn)
         insists = message.complains and any(message.insists(one) for one in before)
-        goes_round = _GOES_ROUND.search(said[:_SHORT]) is not None
         # Still about the same, or to one who says the same: nothing starts afresh.
-        is_noise = insists or is_unheard or goes_round
+        is_noise = insists or is_unheard or _GOES_ROUND.stands_in(said)
         return ReadTurn(Kind.NOISE if is_noise else Kind.PERSON, turn)
 
     def _says_the_same(self) -> bool:
@@ -370,15 +369,10 @@ class _UserMessage:
         """The same words, or other words for the same few things, or for none: "go on"."""
         if self.plain == other.plain:
             return True
-        if not (self.terms or other.terms):
-            return self.halts == other.halts
+        if not (self.terms or other.terms):  # "no" and "wait" are not "yes" and "go on"
+            return _HALTS.stands_in(self.plain) == _HALTS.stands_in(other.plain)
         is_short = max(len(self.plain), len(other.plain)) <= _SHORT
         return is_short and len(self.terms) > 1 and self.terms <= other.terms
-
-    @property
-    def halts(self) -> bool:
-        """Tell "no" and "wait" from "yes" and "go on"."""
-        return _HALTS.search(self.plain) is not None
 
     def insists(self, other: _UserMessage) -> bool:
         """Mostly what was complained of before, in other words."""
@@ -388,4 +382,4 @@ class _UserMessage:
 
 
 def _complains(said: str) -> bool:
-    return looks_failed(said) or _COMPLAINS.search(said[:_SHORT]) is not None
+    return looks_failed(said) or _COMPLAINS.stands_in(said)

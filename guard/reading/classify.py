@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from guard.reading import any_of, read_words
+from guard.reading import Phrase, any_of, read_words
 from guard.turn import ActionClass
 from guard.verbatim import PATH_ARGUMENTS
 
@@ -21,13 +21,13 @@ _NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _LEARNS, _TALKS = _NAMES["reads"] | _NAMES["thinks"], _NAMES["hands_over"] | _NAMES["thinks"]
 _PATH_KEYS = frozenset(PATH_ARGUMENTS)
 
+_LONGEST_COMMAND = 4000
 _PATCH = ("*** Begin Patch", "diff --git ", "--- a/")
 _STATEMENTS = ("query", "sql", "statement")
 _SQL_HEAD = 200
 _SQL = re.compile(rf"\s*(?:--[^\n]*\n\s*)*({any_of('sql_verbs')})\b", re.IGNORECASE)
 
-_TEST_COMMAND = re.compile(any_of("test_command"))
-_EDIT_COMMAND = re.compile(any_of("edit_command"))
+_TEST_COMMAND, _EDIT_COMMAND = Phrase.read("test_command"), Phrase.read("edit_command")
 # Apart from those above: it begins with one sign, and is looked for at a tenth of their cost.
 _REDIRECT = re.compile(r">(?<![0-9&>=-]>)>?(?!&)\s?(?!/dev/)[\w./~\"'$-]")
 _LEADERS = _COMMANDS["leaders"]
@@ -35,13 +35,11 @@ _READ_SUBCOMMANDS = read_words("subcommands")
 _READ_ALONE = _COMMANDS["reads"] | _COMMANDS["searches"] | {"cd"}
 _PROGRAMS = _COMMANDS["reads"] | _COMMANDS["searches"] | _READ_SUBCOMMANDS.keys()
 
-_WAIT_COMMAND = re.compile(any_of("wait_command"))
-_WAIT_ANSWER = re.compile(any_of("wait_answer"))
-_WAIT_WORDS = read_words("answers")["waiting"]
+_WAIT_COMMAND = Phrase.read("wait_command", head=_LONGEST_COMMAND)
+_WAIT_ANSWER = Phrase.read("wait_answer", lower=True)
 _QUESTIONS = frozenset(
     {ActionClass.READ, ActionClass.SEARCH, ActionClass.TEST_RUN, ActionClass.MESSAGE}
 )
-_LONGEST_COMMAND = 4000
 _LONGEST_WAIT_ANSWER = 300
 
 
@@ -76,15 +74,9 @@ def _classify_arguments(command: str, args: Mapping[str, Any], *, has_path: bool
     """Tell an action whose name says nothing by what it is given: a path and a text, a command."""
     if (has_path and not _ARGUMENTS["texts"].isdisjoint(args)) or command.startswith(_PATCH):
         return ActionClass.FILE_EDIT
-    is_test = _finds(_TEST_COMMAND, _COMMANDS["test_hints"], command)
-    if is_test or _leading_words(command)[0] in _PROGRAMS:
+    if _TEST_COMMAND.stands_in(command) or _leading_words(command)[0] in _PROGRAMS:
         return _classify_command(command)
     return ActionClass.OTHER
-
-
-def _finds(pattern: re.Pattern[str], hints: frozenset[str], command: str) -> bool:
-    """Search a command, where one of the hints stands in it at all."""
-    return any(map(command.__contains__, hints)) and pattern.search(command) is not None
 
 
 def asks(action: str, tool: str | None, command: str) -> bool:
@@ -123,15 +115,13 @@ def waits_by_call(tool: str | None, command: str, args: Mapping[str, Any] | None
         return False
     if read_name(tool).waits or (args and not _ARGUMENTS["waits"].isdisjoint(args)):
         return True
-    return _finds(_WAIT_COMMAND, _COMMANDS["wait_hints"], command[:_LONGEST_COMMAND])
+    return _WAIT_COMMAND.stands_in(command)
 
 
 def tells_to_wait(tool: str | None, answer: str) -> bool:
     """Tell whether a short answer to a call says that something takes its time."""
-    if tool is None or not 0 < len(answer) <= _LONGEST_WAIT_ANSWER:
-        return False
-    low = answer.lower()
-    return any(map(low.__contains__, _WAIT_WORDS)) and _WAIT_ANSWER.search(low) is not None
+    is_short = 0 < len(answer) <= _LONGEST_WAIT_ANSWER
+    return tool is not None and is_short and _WAIT_ANSWER.stands_in(answer)
 
 
 def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
@@ -207,9 +197,9 @@ def _classify_name(words: frozenset[str], *, has_path: bool) -> ActionClass:
 
 @functools.lru_cache(maxsize=1024)
 def _classify_command(command: str) -> ActionClass:
-    if _finds(_TEST_COMMAND, _COMMANDS["test_hints"], command):
+    if _TEST_COMMAND.stands_in(command):
         return ActionClass.TEST_RUN
-    if _finds(_EDIT_COMMAND, _COMMANDS["edit_hints"], command) or _REDIRECT.search(command):
+    if _EDIT_COMMAND.stands_in(command) or _REDIRECT.search(command):
         return ActionClass.FILE_EDIT
     if _leading_words(command)[0] in _COMMANDS["searches"]:
         return ActionClass.SEARCH

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from guard.reading import any_of, read_words
+from guard.reading import Phrase, any_of, read_words
 from guard.verbatim import bounded
 
 if TYPE_CHECKING:
@@ -35,14 +35,11 @@ _WORD = re.compile(r"[^\W_]{3,}|\d+")
 _APART = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + b" " * 128
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _SHORTEST = 3
-_WORK = re.compile(any_of("shown_work"), re.MULTILINE)
-# One of these stands in whatever the expression finds: looking is cheaper than it.
-_WORK_HINTS = read_words("talk")["work_hints"]
+_WORK = Phrase.read("shown_work", head=_HEAD)
 # What a harness writes over a message: "Step 5", "Turn 7/30", "[12:03:11]". The number goes
 # up whatever the agent does.
 _STAMP = re.compile(any_of("stamps"), re.IGNORECASE | re.MULTILINE)
-_ANNOUNCES = re.compile(rf"\b{any_of('announces')}\b")
-_ANNOUNCED = 400
+_ANNOUNCES = Phrase.read("announces", head=400, lower=True, words=True)
 _ANNOUNCING = 3
 _MOSTLY = 0.85
 _COUNTED_TEXT = 2000
@@ -91,8 +88,7 @@ def shows_work(text: str) -> bool:
     >>> shows_work("I will take action now.")
     False
     """
-    head = text[:_HEAD]
-    return any(map(head.__contains__, _WORK_HINTS)) and _WORK.search(head) is not None
+    return _WORK.stands_in(text)
 
 
 @functools.lru_cache(maxsize=512)
@@ -102,7 +98,7 @@ def announces(text: str) -> bool:
     >>> announces("Now let me run the tests again."), announces("All tests are green.")
     (True, False)
     """
-    return _ANNOUNCES.search(text[:_ANNOUNCED].lower()) is not None
+    return _ANNOUNCES.stands_in(text)
 
 
 def only_announces(steps: Sequence[Step]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from guard.memo import Memo
-from guard.reading import any_of, read_words
+from guard.reading import Phrase, any_of, read_words
 from guard.reading.normalize import canonical_json, mask_places
 from guard.reading.terms import BRIEF, masked_lines, terms_in, words_in
 from guard.reading.volatile import HOLE, mask_failure
@@ -33,25 +33,12 @@ _LONGEST_ACKNOWLEDGEMENT = 120
 # that ignores case, or begins with a boundary, costs ten times as much.
 _FAILS_AT_START = re.compile(rf"\W{{0,10}}{any_of('fails_at_start')}")
 _NONE_FAILS = re.compile(r"\W{0,10}\w{1,12}[\"']? ?: ?(?:0|false|none|null|\[\]|\"\"|'')")
-_REFUSES = re.compile(any_of("refuses"))
-"""What a short answer says that refuses; a long one may quote it."""
-_FLAT = r"\s*[\"']\w+[\"']\s*:\s*(?:\"[^\"]{0,200}\"|'[^']{0,200}'|[\w.+-]{1,40}|\[\]|\{\})\s*,"
-_FIELD_FAILS = re.compile(
-    rf"\{{(?:{_FLAT}){{0,8}}\s*[\"'](?:(?:success|ok|succeeded)[\"']\s*:\s*false\b"
-    r"|is_?error[\"']\s*:\s*true\b|status[\"']\s*:\s*[\"']error\b"
-    r"|error[\"']\s*:\s*[\"'{]\s*[^\"'}\s])"
-)
-"""A field of an answer, never one of what is listed in it."""
-_FAILS_EARLY = re.compile(any_of("fails_early"))
-# One of these stands in whatever the expression above finds: looking is cheaper than it.
-_EARLY_HINTS = _WORDS["early_hints"]
+_FIELD_FAILS = re.compile(any_of("field_fails"))
+_REFUSES, _SUCCEEDS = re.compile(any_of("refuses")), re.compile(any_of("succeeds"))
+_FAILS_EARLY, _TELLS_WHY = Phrase.read("fails_early"), Phrase.read("tells_why")
 _LAST_LINE_ERROR = re.compile(r"\s{0,8}[\w.]{0,80}(?:Error|Exception|Failure)\b(?:[:(]|$)")
 _TESTS_FAILED = re.compile(r"([1-9]\d{0,6})(?: tests?)? (?:failed|failures?|errors?)\b")
-_TELLS_WHY = re.compile(any_of("tells_why"))
-_WHY_HINTS = _WORDS["why_hints"]
-_NAMES_AND_NUMBERS = re.compile(
-    r"'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`|[^\s/\d_.\\]{0,100}+[/\d_.\\]\S*+|\b[a-z]+[A-Z]\w*"
-)
+_NAMES_AND_NUMBERS = re.compile(any_of("names_and_numbers"))
 _BARE_NUMBER = re.compile(r"(?<![\w'\"`])\d+(?![\w'\"`])")
 _PICTURE = re.compile(r"\s*[\[<(](?:screenshot|image|picture)\b[^\n]{0,80}\s*", re.IGNORECASE)
 _BRACKETS = frozenset("[<(")
@@ -62,8 +49,7 @@ _CODED = re.compile(
 )
 # What a program's value was, where it had none: the end of each answer of smolagents.
 _NO_VALUE = re.compile(r"\n\s{0,9}Out: None\s{0,9}\Z")
-_MORE = re.compile(any_of("has_more"))
-_MORE_HINTS = _WORDS["more_hints"]
+_MORE = Phrase.read("has_more")
 # A first line of these words alone that names an answer announces it and is no part of it.
 _ANNOUNCED = _WORDS["announced"]
 _CAME_BACK = frozenset({"came", "back"})
@@ -76,13 +62,11 @@ _NOTHING = re.compile(
 _LONGEST_NOTHING = 80
 # What harnesses answer in place of a result to a call that was made before (crewAI, Claude
 # Code, Hermes, and loop guards of many an agent): it stands for the answer that was given.
-_SAME_AS_BEFORE = re.compile(any_of("same_as_before"))
-_LONGEST_REMARK = 200
-_LATE = re.compile(any_of("late"))
+_SAME_AS_BEFORE = Phrase.read("same_as_before", head=200, lower=True)
+LATE = Phrase.read("late", head=_FAILURE_HEAD, lower=True)
+"""What a failure says whose only reason is that no answer came in time."""
+_BUSY = Phrase.read("busy", head=_FAILURE_HEAD, lower=True)
 _ESSENTIAL_LINES = 3
-_SUCCEEDS = re.compile(any_of("succeeds"))
-_BUSY = re.compile(any_of("busy"))
-_BUSY_HINTS = _WORDS["busy_hints"]
 
 
 class Outcome(NamedTuple):
@@ -96,17 +80,19 @@ class Outcome(NamedTuple):
         template: The same without names and numbers: what both have in common.
         failures: How many tests or checks failed, where it tells; else None.
         is_long: It says more than an acknowledgement does.
+        refers_back: It only says that this was asked before.
         text: Head of what came back.
         terms: What it tells, in any order and wording; of a failure its essence.
     """
 
     key: Hashable
-    failed: bool
-    failure: str | None
-    template: str | None
-    failures: int | None
-    is_long: bool
-    text: str
+    failed: bool = False
+    failure: str | None = None
+    template: str | None = None
+    failures: int | None = None
+    is_long: bool = False
+    refers_back: bool = False
+    text: str = ""
     terms: frozenset[str] = frozenset()
 
     @property
@@ -116,14 +102,9 @@ class Outcome(NamedTuple):
         return key if isinstance(key, str) else _digest("\n".join(sorted(self.terms)))
 
     @property
-    def refers_back(self) -> bool:
-        """It only says that this was asked before."""
-        return _refers_back(self.text)
-
-    @property
     def has_more(self) -> bool:
         """It says that a next page follows."""
-        return not self.failed and _tells_of_more(self.text)
+        return not self.failed and _MORE.stands_in(self.text)
 
 
 _known = Memo[tuple[str, bool], Outcome](_REMEMBERED)
@@ -151,32 +132,13 @@ def outcome_of(turn: Turn) -> Outcome | None:
     return _read(mask_places(text, turn.args), is_error=failed, asked=turn.args)
 
 
-# Asked of the same failures again and again.
-@functools.lru_cache(maxsize=_HEADS)
-def has_timed_out(text: str) -> bool:
-    """Tell whether a failure is that no answer came in time."""
-    return _LATE.search(text[:_FAILURE_HEAD].lower()) is not None
-
-
-@functools.lru_cache(maxsize=_HEADS)
 def is_transient(text: str) -> bool:
     """Tell whether a failure lies with the network or a busy service.
 
     >>> is_transient("HTTP 429: too many requests")
     True
     """
-    low = text[:_FAILURE_HEAD].lower()
-    return any(map(low.__contains__, _BUSY_HINTS)) and _BUSY.search(low) is not None
-
-
-@functools.lru_cache(maxsize=_HEADS)
-def _tells_of_more(text: str) -> bool:
-    return any(map(text.__contains__, _MORE_HINTS)) and _MORE.search(text) is not None
-
-
-@functools.lru_cache(maxsize=_HEADS)
-def _refers_back(text: str) -> bool:
-    return _SAME_AS_BEFORE.search(text[:_LONGEST_REMARK].lower()) is not None
+    return _BUSY.stands_in(text)
 
 
 def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outcome:
@@ -214,20 +176,13 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
         template=_template(failure) if failure else None,
         failures=failures,
         is_long=len(text) > _LONGEST_ACKNOWLEDGEMENT and text.count("\n") > 1,
+        refers_back=_SAME_AS_BEFORE.stands_in(whole),
         text=whole[:_HEAD],
         terms=terms if failure is None else terms_in(failure),
     )
 
 
-NOTHING_FOUND = Outcome(
-    key="nothing",
-    failed=False,
-    failure=None,
-    template=None,
-    failures=None,
-    is_long=False,
-    text="",
-)
+NOTHING_FOUND = Outcome(key="nothing")
 
 
 def _unannounced(text: str) -> str:
@@ -247,12 +202,9 @@ def _template(failure: str) -> str:
 
 def _tell_failure(text: str) -> str:
     lines = masked_lines(text)
-    hints = [hint for hint in _WHY_HINTS if hint in text]
     chosen: list[str] = []
-    for line in lines:
-        if not any(map(line.__contains__, hints)):
-            continue
-        if _TELLS_WHY.search(line) and not _looks_like_source(line) and line not in chosen:
+    for line in _TELLS_WHY.pick(lines):
+        if not _looks_like_source(line) and line not in chosen:
             chosen.append(line)
             if len(chosen) == _ESSENTIAL_LINES:
                 break
@@ -296,11 +248,9 @@ def looks_failed(result: str) -> bool:
         return True
     if _FAILS_AT_START.match(head) and not _NONE_FAILS.match(head):
         return _SUCCEEDS.search(head.split("\n", 1)[0]) is None
-    if len(result) <= _LONGEST_MESSAGE and _REFUSES.search(head):
-        return _SUCCEEDS.search(head) is None
-    hints = [hint for hint in _EARLY_HINTS if hint in head]
-    early = [line for line in head.split("\n", 3)[:3] if any(map(line.__contains__, hints))]
-    if any(_FAILS_EARLY.search(line) for line in early if not _looks_like_source(line)):
+    refuses = len(result) <= _LONGEST_MESSAGE and _REFUSES.search(head)
+    early = _FAILS_EARLY.pick(head.split("\n", 3)[:3])
+    if refuses or not all(map(_looks_like_source, early)):
         return _SUCCEEDS.search(head) is None
     last = result[-300:].rstrip().rsplit("\n", 1)[-1]
     return _LAST_LINE_ERROR.match(last) is not None

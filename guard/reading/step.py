@@ -37,7 +37,7 @@ from guard.reading.normalize import (
     read_arguments,
     write_call,
 )
-from guard.reading.outcome import NOTHING_FOUND, Outcome, has_timed_out, is_transient
+from guard.reading.outcome import LATE, NOTHING_FOUND, Outcome, is_transient
 from guard.reading.terms import NEWS, words_in
 from guard.turn import ActionClass, Role, Turn
 from guard.verbatim import UNSAID, Verbatim, bounded, verbatim_of
@@ -405,4 +405,4 @@ def _is_patient(
     # service is not running" is a failure, not something to wait for.
     if action.waits or is_transient(outcome.text):
         return True
-    return not action.command and has_timed_out(outcome.text)
+    return not action.command and LATE.stands_in(outcome.text)
