@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from guard.reading import Phrase, any_of, read_words
 from guard.turn import ActionClass
@@ -18,9 +18,14 @@ from guard.verbatim import PATH_ARGUMENTS
 
 _NAMES, _COMMANDS, _ARGUMENTS = map(read_words, ("names", "commands", "arguments"))
 _NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_LEARNS, _TALKS = _NAMES["reads"] | _NAMES["thinks"], _NAMES["hands_over"] | _NAMES["thinks"]
 _PATH_KEYS = frozenset(PATH_ARGUMENTS)
 
+_SORTS = {
+    "tests": ActionClass.TEST_RUN,
+    "searches": ActionClass.SEARCH,
+    "reads": ActionClass.READ,
+    "shells": ActionClass.SHELL_EXEC,
+}
 _LONGEST_COMMAND = 4000
 _PATCH = ("*** Begin Patch", "diff --git ", "--- a/")
 _STATEMENTS = ("query", "sql", "statement")
@@ -53,21 +58,21 @@ def classify(tool: str | None, command: str, args: Mapping[str, Any]) -> ActionC
     """
     if tool is None:
         return ActionClass.MESSAGE
-    words = _words(tool)
     for value in map(args.get, _STATEMENTS):
         if isinstance(value, str) and (found := _SQL.match(value[:_SQL_HEAD])):
             asks_it = found[1].lower() in _COMMANDS["sql_asks"]
             return ActionClass.SEARCH if asks_it else ActionClass.OTHER
-    if command and read_name(tool).runs:
-        return _classify_command(command[:_LONGEST_COMMAND])
+    traits, command = traits_of(tool), command[:_LONGEST_COMMAND]
+    if command and not traits.isdisjoint({"shells", "runs"}):
+        return _classify_command(command)
     if tool in {"str_replace_editor", "str_replace_based_edit_tool"}:
         verb = str(args.get("command", ""))
         return ActionClass.READ if verb == "view" else ActionClass.FILE_EDIT
     has_path = not _PATH_KEYS.isdisjoint(args)
-    named = _classify_name(words, has_path=has_path)
-    if named is not ActionClass.OTHER or not words.isdisjoint(_TALKS):
+    named = _classify_name(traits, has_path=has_path)
+    if named is not ActionClass.OTHER or not traits.isdisjoint({"hands_over", "thinks"}):
         return named
-    return _classify_arguments(command[:_LONGEST_COMMAND], args, has_path=has_path)
+    return _classify_arguments(command, args, has_path=has_path)
 
 
 def _classify_arguments(command: str, args: Mapping[str, Any], *, has_path: bool) -> ActionClass:
@@ -91,37 +96,26 @@ def asks(action: str, tool: str | None, command: str) -> bool:
         return True
     if action == ActionClass.SHELL_EXEC:
         return _only_reads(command[:_LONGEST_COMMAND])
-    return tool is not None and action == ActionClass.OTHER and read_name(tool).learns
+    learns = tool is not None and not traits_of(tool).isdisjoint({"reads", "thinks"})
+    return action == ActionClass.OTHER and learns
 
 
 def waits(
-    tool: str | None, command: str, answer: str, args: Mapping[str, Any] | None = None
+    tool: str | None, command: str, answer: str = "", args: Mapping[str, Any] | None = None
 ) -> bool:
     """Tell whether a call waits for something that may take its time.
 
-    Its name or command says so, or a short answer does.
+    Its name, its arguments or its command say so, or a short answer does.
 
-    >>> waits("get_job_status", "", "")
-    True
-    >>> waits("get_job", "", "state: PENDING")
-    True
+    >>> waits("get_job_status", ""), waits("get_job", "", "state: PENDING")
+    (True, True)
     """
-    return waits_by_call(tool, command, args) or tells_to_wait(tool, answer)
-
-
-def waits_by_call(tool: str | None, command: str, args: Mapping[str, Any] | None) -> bool:
-    """Tell whether a call says that it waits: by its name, its arguments, its command."""
     if tool is None:
         return False
-    if read_name(tool).waits or (args and not _ARGUMENTS["waits"].isdisjoint(args)):
+    if "waits" in traits_of(tool) or (args and not _ARGUMENTS["waits"].isdisjoint(args)):
         return True
-    return _WAIT_COMMAND.stands_in(command)
-
-
-def tells_to_wait(tool: str | None, answer: str) -> bool:
-    """Tell whether a short answer to a call says that something takes its time."""
-    is_short = 0 < len(answer) <= _LONGEST_WAIT_ANSWER
-    return tool is not None and is_short and _WAIT_ANSWER.stands_in(answer)
+    is_short = len(answer) <= _LONGEST_WAIT_ANSWER
+    return _WAIT_COMMAND.stands_in(command) or (is_short and _WAIT_ANSWER.stands_in(answer))
 
 
 def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
@@ -132,70 +126,45 @@ def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
     """
     if tool is None:
         return False
-    words = _words(tool)
-    if isinstance(action := (args or {}).get("action"), str):
-        words = words | _words(action)
-    if words & _NAMES["debuggers"] and isinstance(command := (args or {}).get("command"), str):
+    traits, args = traits_of(tool), args or {}
+    if isinstance(action := args.get("action"), str):
+        traits |= traits_of(action)
+    if "debuggers" in traits and isinstance(command := args.get("command"), str):
         return command.strip().lower() in _COMMANDS["debugger_steps"]
-    return bool(words & _NAMES["moves"]) and not words & _NAMES["files"]
+    return "moves" in traits and "files" not in traits
 
 
-class Name(NamedTuple):
-    """What a tool's name says of its calls.
+@functools.lru_cache(maxsize=1024)
+def traits_of(tool: str) -> frozenset[str]:
+    """Give what a tool's name says of its calls: the lists of words that its words stand in.
 
-    `thinks`: they only think aloud, learn nothing and change nothing. `hands_over`: they
-    pass the matter on to another agent.
+    Who "thinks" only thinks aloud, learns nothing and changes nothing; who "hands_over"
+    passes the matter on to another agent.
+
+    >>> sorted(traits_of("express_hypothesis")), sorted(traits_of("transfer_to_billing"))
+    (['alone', 'thinks'], ['hands_over'])
     """
-
-    thinks: bool
-    hands_over: bool
-    waits: bool
-    runs: bool
-    learns: bool
-
-
-@functools.lru_cache(maxsize=1024)
-def read_name(tool: str) -> Name:
-    """Read a tool's name.
-
-    >>> read_name("express_hypothesis").thinks, read_name("transfer_to_billing").hands_over
-    (True, True)
-    >>> read_name("hand_over").hands_over, read_name("move_file").hands_over
-    (True, False)
-    """
-    words = _words(tool)
-    passes = "hand" in words and bool(words & {"off", "over"})
-    asks_of_jobs = bool(words & _NAMES["take_time"]) and bool(words & _NAMES["reads"])
-    return Name(
-        thinks=bool(words & _NAMES["thinks"]),
-        hands_over=passes or bool(words & _NAMES["hands_over"]),
-        waits=asks_of_jobs or (bool(words & _NAMES["waits"]) and "git" not in words),
-        runs=bool(words & (_NAMES["shells"] | _NAMES["runs"])),
-        learns=bool(words & _LEARNS),
-    )
+    words = frozenset(word.lower() for word in _NAME_WORDS.findall(tool[:200]))
+    traits = {name for name, known in _NAMES.items() if words & known}
+    if "hand" in words and words & {"off", "over"}:
+        traits.add("hands_over")
+    if "git" in words:
+        traits.discard("waits")
+    if traits >= {"take_time", "reads"}:
+        traits.add("waits")
+    if len(words) == 1:
+        traits.add("alone")
+    return frozenset(traits)
 
 
-@functools.lru_cache(maxsize=1024)
-def _words(tool: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in _NAME_WORDS.findall(tool[:200]))
-
-
-@functools.lru_cache(maxsize=1024)
-def _classify_name(words: frozenset[str], *, has_path: bool) -> ActionClass:
-    is_on_file = has_path or bool(words & _NAMES["files"])
-    edits = "patch" in words or (words & _NAMES["edits"] and (is_on_file or len(words) == 1))
-    if edits or (words & _NAMES["changes"] and is_on_file):
+def _classify_name(traits: frozenset[str], *, has_path: bool) -> ActionClass:
+    is_on_file = has_path or "files" in traits
+    edits = "edits" in traits and (is_on_file or "alone" in traits)
+    if edits or "patches" in traits or ("changes" in traits and is_on_file):
         return ActionClass.FILE_EDIT
-    sorts = {
-        "tests": ActionClass.TEST_RUN,
-        "searches": ActionClass.SEARCH,
-        "reads": ActionClass.READ,
-        "shells": ActionClass.SHELL_EXEC,
-    }
-    return next((kind for name, kind in sorts.items() if words & _NAMES[name]), ActionClass.OTHER)
+    return next((kind for trait, kind in _SORTS.items() if trait in traits), ActionClass.OTHER)
 
 
-@functools.lru_cache(maxsize=1024)
 def _classify_command(command: str) -> ActionClass:
     if _TEST_COMMAND.stands_in(command):
         return ActionClass.TEST_RUN
@@ -206,7 +175,6 @@ def _classify_command(command: str) -> ActionClass:
     return ActionClass.READ if _only_reads(command) else ActionClass.SHELL_EXEC
 
 
-@functools.lru_cache(maxsize=1024)
 def _only_reads(command: str) -> bool:
     return any(map(str.isalnum, command)) and all(
         second in _READ_SUBCOMMANDS[head] if head in _READ_SUBCOMMANDS else head in _READ_ALONE
@@ -226,16 +194,18 @@ def verb_of(tool: str, command: str) -> str:
     return f"{tool} {head} {rest}" if head in _READ_SUBCOMMANDS and rest else f"{tool} {head}"
 
 
-def _programs_in(command: str) -> Iterator[tuple[str, str]]:
+@functools.lru_cache(maxsize=1024)
+def _programs_in(command: str) -> tuple[tuple[str, str], ...]:
     """Give what each part of a command line runs, and the word after it."""
+    programs = []
     for part in re.split(r"\|\||&&|[|;\n]", command):
         words = [word for word in part.split() if "=" not in word and word not in _LEADERS]
         if words:
             head = words[0].strip("`'\"($").rsplit("/", 1)[-1]
-            yield head, words[1] if len(words) > 1 else ""
+            programs.append((head, words[1] if len(words) > 1 else ""))
+    return tuple(programs)
 
 
-@functools.lru_cache(maxsize=1024)
 def _leading_words(command: str) -> tuple[str, str]:
     """Give the first word that does something, and the next: `cd x && grep y` greps."""
     return next((found for found in _programs_in(command) if found[0] != "cd"), ("", ""))

@@ -15,15 +15,7 @@ from typing import Any
 
 from guard.memo import Memo
 from guard.nature import Retry, ToolNature, pick_args, progress_in
-from guard.reading.classify import (
-    asks,
-    classify,
-    moves,
-    read_name,
-    tells_to_wait,
-    verb_of,
-    waits_by_call,
-)
+from guard.reading.classify import asks, classify, moves, traits_of, verb_of, waits
 from guard.reading.messages import find_chant, shows_work, terms_of, unstamped
 from guard.reading.normalize import (
     Arguments,
@@ -98,25 +90,30 @@ class Action:
     chant: str | None = None
 
 
-_calls = Memo[tuple[str, str | None], Action](_REMEMBERED)
-_messages = Memo[tuple[str, str | None], Action](_REMEMBERED)
+_actions = Memo[tuple[bool, str, str | None], Action](_REMEMBERED)
 
 
 def read_action(turn: Turn) -> Action:
     """Read what a turn asks for or says."""
-    if turn.tool is None:
-        return _read_message(turn)
-    args = meant_args(turn.args)
-    call = write_call(turn.tool, args)
-    known = _calls.find((call, turn.action_class))
-    return known or _calls.keep((call, turn.action_class), _read_call(turn, turn.tool, call, args))
+    args = meant_args(turn.args) if turn.tool is not None else {}
+    said = turn.content or "" if turn.tool is None else write_call(turn.tool, args)
+    key = turn.tool is None, said, turn.action_class
+    if (known := _actions.find(key)) is not None:
+        return known
+    action = (
+        _read_call(turn, turn.tool, said, args)
+        if turn.tool is not None
+        else _read_message(turn, said)
+    )
+    # A message that is long, or is not all meant, is not held for the next time.
+    return _actions.keep(key, action) if action.is_call or action.meaning is said else action
 
 
 def _read_call(turn: Turn, tool: str, call: str, args: Mapping[str, Any]) -> Action:
     command = command_in(args)
     action_class = turn.action_class or classify(tool, command, args).value
-    request = mask_request(turn, call, args)
-    name = read_name(tool)
+    request, traits = mask_request(turn, call, args), traits_of(tool)
+    talks = not traits.isdisjoint({"hands_over", "thinks"})
     return Action(
         verb=verb_of(tool, command),
         action_class=action_class,
@@ -128,36 +125,32 @@ def _read_call(turn: Turn, tool: str, call: str, args: Mapping[str, Any]) -> Act
         arguments=read_arguments(lasting_args(args)),
         command=command,
         asks=asks(action_class, tool, command),
-        waits=waits_by_call(tool, command, args),
+        waits=waits(tool, command, args=args),
         moves=moves(tool, args),
         edits=action_class == ActionClass.FILE_EDIT,
-        thinks=name.thinks,
-        hands_over=name.hands_over,
-        terms=terms_of(request) if name.hands_over or name.thinks else frozenset(),
+        thinks="thinks" in traits,
+        hands_over="hands_over" in traits,
+        terms=terms_of(request) if talks else frozenset(),
     )
 
 
-def _read_message(turn: Turn) -> Action:
-    said = turn.content or ""
-    known = _messages.find((said, turn.action_class))
-    if known is not None:
-        return known
+def _read_message(turn: Turn, said: str) -> Action:
     meant = unstamped(said)
     call, meaning = call_text(turn), bounded(meant)
-    message = Action(
+    action_class = turn.action_class or ActionClass.MESSAGE.value
+    return Action(
         verb="",
-        action_class=turn.action_class or ActionClass.MESSAGE.value,
+        action_class=action_class,
         is_call=False,
         call=call,
         request=call if meant is said else call_text(replace(turn, content=meant)),
         meaning=meaning,
         words=words_in(meaning),
-        asks=asks(turn.action_class or ActionClass.MESSAGE, None, ""),
+        asks=asks(action_class, None, ""),
         shows=shows_work(said),
         terms=terms_of(meaning),
-        chant=find_chant(said) if said else None,
+        chant=find_chant(said),
     )
-    return _messages.keep((said, turn.action_class), message) if meaning is said else message
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -329,18 +322,10 @@ def read_step(
         fresh=not earlier,
         untried=not earlier or all(step.failed for step in earlier),
         improved=improved,
-        new_terms=_count_new(terms, before) if terms else 0,
+        new_terms=len(terms.difference(*[step.terms for step in before])) if terms else 0,
         verbatim=verbatim_of(turn) if keep_verbatim else UNSAID,
         refusals=refusals,
     )
-
-
-def _count_new(terms: frozenset[str], before: Sequence[Step]) -> int:
-    for step in reversed(before):
-        if not terms:
-            break
-        terms -= step.terms
-    return len(terms)
 
 
 def _ask_anew(
@@ -400,7 +385,7 @@ def _is_patient(
     if nature and nature.retry:
         return nature.retry is Retry.POLL or (nature.retry is Retry.RETRY and failed)
     if outcome is None or not failed:
-        return action.waits or tells_to_wait(tool, outcome.text if outcome else "")
+        return action.waits or waits(tool, "", outcome.text if outcome else "")
     # A service that is late is waited for; a command of one's own hangs. And "the
     # service is not running" is a failure, not something to wait for.
     if action.waits or is_transient(outcome.text):
