@@ -130,13 +130,18 @@ class TurnReader:
 
     def take(self, turn: Turn, seq: int) -> ReadTurn:
         """Read the next turn, of this number."""
-        turn = self._as_shown(as_call(turn))
+        turn = as_call(turn)
+        if turn.role is Role.ASSISTANT and turn.tool is None:
+            # A command in a message is a call, where such were carried out before.
+            call = shown_call(turn)
+            self._shows = call is not None
+            turn = call if call and self._carries_out else turn
         if turn.role is Role.SYSTEM:
             again = not self._action and turn.content == self._notice
             self._notice = turn.content
             return ReadTurn(Kind.NUDGE if again else Kind.NOISE, turn)
-        if turn.agent and len(self._names) < _MOST_NAMES:
-            self._names |= terms_of(turn.agent)
+        if len(self._names) < _MOST_NAMES:
+            self._names |= terms_of(turn.agent or "")
         if self._is_route(turn):
             self._routes += 1
             return ReadTurn(Kind.ACTION if self._routes >= _ROUTINGS else Kind.NOISE, turn)
@@ -152,12 +157,8 @@ class TurnReader:
             return ReadTurn(Kind.ACTION if self._blanks >= _BLANKS else Kind.NOISE, turn)
         self._blanks = 0
         answered = self._answer(turn)
-        if answered is None and turn.tool is None:
-            # A list with boxes to tick, shown again with each change, is no attempt.
-            lines = (turn.content or "")[:_LONGEST].splitlines()
-            ticked = sum(_BOX.match(line) is not None for line in lines)
-            if ticked > 1 and 2 * ticked >= len(lines):
-                answered = ReadTurn(Kind.NOISE, turn)
+        if answered is None and turn.tool is None and _is_checklist(turn.content or ""):
+            answered = ReadTurn(Kind.NOISE, turn)
         if answered is not None:
             return answered
         self._last_agent = turn.agent
@@ -167,14 +168,6 @@ class TurnReader:
         return ReadTurn(Kind.ACTION, turn)
 
     # --- calls and their answers ------------------------------------------------
-
-    def _as_shown(self, turn: Turn) -> Turn:
-        """Read a command in a message as a call, where such were carried out before."""
-        if turn.role is not Role.ASSISTANT or turn.tool is not None:
-            return turn
-        call = shown_call(turn)
-        self._shows = call is not None
-        return call if call is not None and self._carries_out else turn
 
     def _note(self, turn: Turn, seq: int) -> None:
         """Remember a call without a result, by its number."""
@@ -238,21 +231,21 @@ class TurnReader:
         if is_complaint := bool(alike) and _complains(turn.content):
             for one in (*alike, reply):  # the same complaint: nothing came of these
                 one.attempt = replace(one.attempt, error=one.attempt.result)
+        earlier: tuple[Turn, ...] = ()
         if turn.role is not Role.USER or is_report(turn):
             self._carries_out = self._carries_out or self._shows
         else:
             was_machine, repeats = self._is_machine, self._count_repeats()
-            if was_machine:  # until it has said nothing again for long
-                self._is_machine = bool(repeats)
-            else:  # who says one sentence again may be a person
-                is_sure = is_complaint or len(repeats) > 1
-                self._is_machine = sum(repeats) >= _REPEATS and is_sure
+            # Who says one sentence again may be a person; a machine is one until it has said
+            # nothing again for long.
+            is_sure = is_complaint or len(repeats) > 1
+            is_found = sum(repeats) >= _REPEATS and is_sure
+            self._is_machine = bool(repeats) if was_machine else is_found
             if not self._is_machine:
                 return None
             if not was_machine:
-                earlier = tuple([one.attempt for one in self._replies][:-1])
-                return ReadTurn(Kind.ANSWER, reply.attempt, said.seq, earlier=earlier)
-        return ReadTurn(Kind.ANSWER, reply.attempt, said.seq)
+                earlier = tuple(one.attempt for one in list(self._replies)[:-1])
+        return ReadTurn(Kind.ANSWER, reply.attempt, said.seq, earlier=earlier)
 
     def _count_repeats(self) -> list[int]:
         """Count how often each of the last replies came again; those that did not are left out."""
@@ -379,6 +372,13 @@ class _UserMessage:
         if not other.complains or len(self.terms) < _FEW_TERMS:
             return False
         return len(self.terms & other.terms) >= _SAME_MATTER * len(self.terms)
+
+
+def _is_checklist(said: str) -> bool:
+    """A list with boxes to tick, shown again with each change, is no attempt."""
+    lines = said[:_LONGEST].splitlines()
+    ticked = sum(_BOX.match(line) is not None for line in lines)
+    return ticked > 1 and 2 * ticked >= len(lines)
 
 
 def _complains(said: str) -> bool:
