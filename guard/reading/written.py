@@ -19,9 +19,7 @@ from guard.reading import any_of, read_words
 from guard.turn import Role, Turn
 
 _LONGEST = 40_000
-_LONGEST_ACTION = 4000
 _LONGEST_WORDS = 500
-_OBSERVATION = "Observation:"
 _ACTION = re.compile(r"(?:^|[\s.])Action(?: \d{1,4})?:")
 _INPUT = re.compile(r"Action Input(?: \d{1,4})?:")
 _NAMED = re.compile(r"([^\W\d]\w{0,60}) ?[\[(](.*)[\])]$", re.DOTALL)
@@ -40,15 +38,12 @@ _CHILD = re.compile(r"<(\w{1,60})>")
 _TOOL_USE = re.compile(r"^\[Tool Use: ([\w.:-]{1,60})\]\n", re.MULTILINE)
 _FIELD = re.compile(r"^([A-Z][a-z_]{1,40}): ", re.MULTILINE)
 _MOST_FIELDS = 12
-_SCRIPTS = {
-    "execute_bash": ("bash", "command"),
-    "execute_ipython": ("python", "code"),
-    "execute": ("python", "code"),
-    "code": ("python", "code"),
-}
-_SHELLS = read_words("fences")["shells"] | {""}
-_PYTHONS = read_words("fences")["pythons"]
-_FENCE = "```"
+_BASH, _PYTHON = ("bash", "command"), ("python", "code")
+_SCRIPTS = {"execute_bash": _BASH, **dict.fromkeys(("execute_ipython", "execute", "code"), _PYTHON)}
+_LANGUAGES = read_words("fences")
+_FENCED = dict.fromkeys(_LANGUAGES["pythons"], _PYTHON) | dict.fromkeys(
+    _LANGUAGES["shells"] | {""}, _BASH
+)
 _WORDS = re.compile(r"^\s{0,4}Action(?: \d{1,4})?:\s*", re.MULTILINE)
 _REPORTS = re.compile(rf"\s{{0,4}}{any_of('reports')}")
 _EXIT = re.compile(r"\s{0,4}<returncode>(-?\d{1,9})</returncode>\s*(?:<output>)?")
@@ -59,7 +54,6 @@ _PROMPT_HINT = "(Current directory: "
 # A reply without a command, sent back by the harness itself.
 _SENT_BACK = re.compile(rf"\s{{0,4}}{any_of('sent_back')}")
 _CLOSED = re.compile(r"</(?:output|tool_response|tool_result|observation)>\Z")
-_SURROUNDINGS = "<environment_details>"
 # What a person answered, wrapped as a tool's result.
 _ANSWERED = re.compile(r"<(?:answer|feedback|user_message|task)>")
 _HEAD = 4000
@@ -89,12 +83,10 @@ def as_call(turn: Turn) -> Turn:
         return turn
     if call := _told(turn, (_tagged, _listed, _as_json)):
         return call
-    said, seen, result = turn.content.partition(_OBSERVATION)
-    if not seen and "Action" not in said:
-        return turn
-    if not said.strip():
-        return turn  # an observation alone: the answer to a call before
-    bounded = said.rstrip()[-_LONGEST_ACTION:]
+    said, seen, result = turn.content.partition("Observation:")
+    if not said.strip() or not (seen or "Action" in said):
+        return turn  # an observation alone is the answer to a call before
+    bounded = said.rstrip()[-4000:]
     action = _ACTION.search(bounded)
     tool, argument = _read_action(bounded[action.end() :] if action else bounded)
     if not seen and (action is None or tool == ACT):
@@ -150,7 +142,7 @@ def reported(text: str) -> str:
     >>> reported("<returncode>2</returncode>\n<output>\nno such option\n</output>")
     'exit code 2\nno such option'
     """
-    text = text.partition(_SURROUNDINGS)[0]
+    text = text.partition("<environment_details>")[0]
     if _PROMPT_HINT in text:  # it stands at the end; a long line of them is read once
         text = text[:-_HEAD] + _PROMPT.sub("", text[-_HEAD:])
     text = _CLOSED.sub("", text.rstrip()).rstrip()
@@ -169,9 +161,6 @@ def _told(turn: Turn, readings: tuple[Callable[[str], _Call | None], ...]) -> Tu
     if len(text) > _LONGEST or (call := next(calls, None)) is None:
         return None
     return replace(turn, tool=call.tool, args=call.args, content=call.said.strip() or None)
-
-
-# --- tags -----------------------------------------------------------------------------
 
 
 def _tagged(text: str) -> _Call | None:
@@ -218,8 +207,6 @@ def _listed(text: str) -> _Call | None:
 
 def _element(text: str) -> _Call | None:
     """Read the last element of a message, named in two words as tools are."""
-    if not text.rstrip().endswith(">"):
-        return None
     for found in _ELEMENT.finditer(text):
         inner, closed, rest = text[found.start() :].partition(f"</{found[1]}>")
         if closed and not rest.strip():
@@ -227,9 +214,6 @@ def _element(text: str) -> _Call | None:
             args = _fields(inner, _CHILD, "</{}>")
             return _Call(text[: found.start()], found[1], args or {"input": inner.strip()})
     return None
-
-
-# --- JSON -----------------------------------------------------------------------------
 
 
 def _as_json(text: str) -> _Call | None:
@@ -242,15 +226,13 @@ def _as_json(text: str) -> _Call | None:
         return _Call(before, written[1], args)
     if call := _named(_object(line) or {}, before):
         return call
-    whole = _object(text) if text.startswith("{") else None
-    if whole is None:
-        return None
+    whole = (_object(text) if text.startswith("{") else None) or {}
     keys = whole.get("commands")
-    if isinstance(keys, list) and any(isinstance(key, dict) for key in keys):
-        strokes = [key.get("keystrokes") for key in keys if isinstance(key, dict)]
-        return _Call("", "terminal", {"keystrokes": strokes})
+    keys = [key for key in keys if isinstance(key, dict)] if isinstance(keys, list) else []
+    if keys:
+        return _Call("", "terminal", {"keystrokes": [key.get("keystrokes") for key in keys]})
     inner = whole.get("command") or whole.get("action")
-    return _named(inner, "") if isinstance(inner, dict) else _named(whole, "")
+    return _named(inner if isinstance(inner, dict) else whole, "")
 
 
 def _named(value: Mapping[str, Any], said: str) -> _Call | None:
@@ -267,28 +249,19 @@ def _object(text: str) -> Mapping[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-# --- fences and words -----------------------------------------------------------------
-
-
 def _fenced(text: str) -> _Call | None:
     """Read the one fenced script of a message, at its end."""
-    text = text.rstrip()
-    if not text.endswith(_FENCE) or text.count(_FENCE) != 2:  # noqa: PLR2004 - a pair
+    said, *inner = text.rstrip().split("```")
+    if len(inner) != 2 or inner[1]:  # noqa: PLR2004 - a pair
         return None
-    said, _, inner = text.removesuffix(_FENCE).partition(_FENCE)
-    language, _, script = inner.partition("\n")
-    language = language.strip().lower()
-    if not script.strip():
-        return None
-    if language in _SHELLS:
-        return _Call(said, "bash", {"command": script.strip()})
-    return _Call(said, "python", {"code": script.strip()}) if language in _PYTHONS else None
+    language, _, script = inner[0].partition("\n")
+    ran = _FENCED.get(language.strip().lower())
+    return _Call(said, ran[0], {ran[1]: script.strip()}) if ran and script.strip() else None
 
 
 def _in_words(text: str) -> _Call | None:
     found = _WORDS.search(text) if "Action" in text else None
-    words = text[found.end() :].strip() if found else ""
-    if found is None or not words or len(words) > _LONGEST_WORDS:
+    if found is None or not 0 < len(words := text[found.end() :].strip()) <= _LONGEST_WORDS:
         return None
     return _Call(text[: found.start()], ACT, {"input": words})
 
