@@ -257,15 +257,14 @@ class Step(Action):
 
     def answers_as(self, other: Step) -> bool:
         """What came back is the same: the same answer, or the same failure again."""
-        if self.outcome is None or other.outcome is None:
+        one, two = self.outcome, other.outcome
+        if one is None or two is None or one.key == two.key:
             return True
-        if self.outcome.key == other.outcome.key:
+        if one.refers_back or two.refers_back:
             return True
-        if self.outcome.refers_back or other.outcome.refers_back:
-            return True
-        if self.improved or self.outcome.is_long or self.failure is None:
+        if self.improved or one.is_long or one.failure is None:
             return False
-        return self.failure == other.failure
+        return one.failure == two.failure
 
     def nearness(self, other: Step) -> float:
         """How near two requests are, in [0, 1]: 1 is the same request."""
@@ -302,7 +301,7 @@ def read_step(
     """
     action, ts = action or read_action(turn), turn.ts
     is_tool = turn.role is Role.TOOL and turn.tool is None
-    asked: dict[str, Any] = dict(zip(_OF_ACTION, _read_off(action), strict=True))
+    asked = dict(zip(_OF_ACTION, _read_off(action), strict=True))
     asked |= _ask_anew(turn, action, outcome, nature)
     request, terms = asked["request"], asked["terms"]
     earlier = [step for step in before if step.request == request and step.is_call]
@@ -363,31 +362,29 @@ def _weigh(
     """Give the outcome as it counts, what of it is news, and whether it is better."""
     if outcome is None:
         return None, news, False
-    improved = False
-    if outcome.failures is not None:
-        last_told = next((step.outcome for step in reversed(earlier) if step.outcome), None)
-        before_it = last_told.failures if last_told else None
-        improved = before_it is not None and outcome.failures < before_it
+    last = next((step.outcome for step in reversed(earlier) if step.outcome), None)
+    had = last.failures if last else None
+    improved = had is not None and outcome.failures is not None and outcome.failures < had
     is_known = outcome.failure and outcome.failure in [step.failure for step in before]
     if is_known or outcome.refers_back:
         news = 0.0  # a failure that is known tells nothing, whatever it quotes
     paths = nature.progress_key if nature and not outcome.failed else ()  # a failure is itself
-    if paths and (told := progress_in(turn.result or "", paths)):
-        last = next((step.outcome_key for step in reversed(earlier) if step.outcome_key), None)
-        return outcome._replace(key=told), float(told != last), last is not None and told != last
-    return outcome, news, improved
+    told = progress_in(turn.result or "", paths) if paths else None
+    if not told:
+        return outcome, news, improved
+    moved = last is None or told != last.key
+    return outcome._replace(key=told), float(moved), moved and last is not None
 
 
 def _is_patient(
     tool: str | None, action: Action, outcome: Outcome | None, nature: ToolNature | None
 ) -> bool:
-    failed = outcome is not None and outcome.failed
+    text, failed = (outcome.text, outcome.failed) if outcome else ("", False)
     if nature and nature.retry:
         return nature.retry is Retry.POLL or (nature.retry is Retry.RETRY and failed)
-    if outcome is None or not failed:
-        return action.waits or waits(tool, "", outcome.text if outcome else "")
+    if not failed:
+        return action.waits or waits(tool, "", text)
     # A service that is late is waited for; a command of one's own hangs. And "the
     # service is not running" is a failure, not something to wait for.
-    if action.waits or is_transient(outcome.text):
-        return True
-    return not action.command and LATE.stands_in(outcome.text)
+    is_late = not action.command and LATE.stands_in(text)
+    return action.waits or is_late or is_transient(text)
