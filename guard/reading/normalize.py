@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from hashlib import blake2b
 from itertools import chain, islice
-from typing import Any, TypeGuard
+from typing import Any
 
-from guard.reading import read_words
+from guard.reading import Phrase, read_words
 from guard.reading.terms import likeness, texts_in, words_in
 from guard.reading.volatile import mask_scratch
 from guard.turn import Turn
@@ -40,18 +40,8 @@ _write_parts: Callable[[object, int], Iterable[str]] = (
     else lambda value, _: _WRITER.iterencode(value)
 )
 
-# What a model writes about its call beside the call itself; it rewords it freely.
-_REMARKS = read_words("arguments")["remarks"]
-# Values made anew for each call.
-_ONE_USE = read_words("arguments")["one_use"]
+_ARGUMENTS = read_words("arguments")
 COMMANDS = ("command", "cmd", "script", "code", "input")
-
-# Arguments that say which part of one thing is wanted: the next page of a file
-# is the same file. Whether a page brought anything is for the news to tell.
-PLACES = read_words("arguments")["places"]
-# They say what a file holds or is to hold, however short: never which file.
-_TEXTS = read_words("arguments")["texts"]
-_LONGEST_PLACE = 300
 _SHORT = 600
 _GIANT = 10**12
 _NUMBER = re.compile(r"\d+")
@@ -59,22 +49,17 @@ _NESTED = (dict, list, tuple, Mapping)
 _BODY = 40
 _TEXT = 80
 _PROSE = 5
-_HEAD_TEXT = 600
-_TAIL_TEXT = 200
-_MOST = 100
 _NUMERIC = re.compile(r"[\d\s:.,;()\[\]-]+")
 
 _DATE = re.compile(r"\d{4}-\d\d")
-_PAGERS = re.compile(r"\b(?:sed -n|head|tail|awk 'NR)")
-_PAGER_HINTS = ("sed -n", "head", "tail", "awk 'NR")
+_PAGERS = Phrase.read("pagers")
 _NAME = re.compile(r"(?<=/)\w+|[a-z_]{3,}\w*")
 _NAME_OR_NUMBER = re.compile(r"(?<=/)\w+|[a-z_]{3,}\w*|\d+")
 # They are looked for in one token at a time, since most tokens of a run come again.
 _TOKEN = re.compile(r"[/\w]\w*")
 _APART = bytes(code if chr(code).isalnum() or chr(code) in "/_" else 32 for code in range(256))
-_TOKENS = 8192
-_names_in = functools.lru_cache(maxsize=_TOKENS)(_NAME.findall)
-_names_and_numbers_in = functools.lru_cache(maxsize=_TOKENS)(_NAME_OR_NUMBER.findall)
+_names_in = functools.lru_cache(maxsize=8192)(_NAME.findall)
+_names_and_numbers_in = functools.lru_cache(maxsize=8192)(_NAME_OR_NUMBER.findall)
 
 NEAR = 0.54
 """From here on two requests are near-equal."""
@@ -109,7 +94,7 @@ def mask_request(turn: Turn, call: str, args: Mapping[str, Any]) -> str:
     if turn.tool is None:
         return call
     kept = lasting_args(args)
-    return mask_scratch(call if kept is args else write_call(turn.tool, kept))
+    return mask_scratch(call if kept == args else write_call(turn.tool, kept))
 
 
 def lasting_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -120,29 +105,24 @@ def lasting_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
     >>> lasting_args({"url": "/orders ", "request_id": "a1"})
     {'url': '/orders'}
     """
-    if not _ONE_USE.isdisjoint(map(_plain_name, args)):
-        kept = {name: value for name, value in args.items() if _plain_name(name) not in _ONE_USE}
-        args = kept or args
-    if not any(map(_trails_off, args.values())):
-        return args
+    one_use = _ARGUMENTS["one_use"]
+    kept = {name: value for name, value in args.items() if _plain_name(name) not in one_use}
     # " " may be a key that is pressed.
     return {
-        name: (value.rstrip() or value) if _trails_off(value) else value
-        for name, value in args.items()
+        name: (value.rstrip() or value)
+        if isinstance(value, str) and len(value) <= _LONGEST_CALL
+        else value
+        for name, value in (kept or args).items()
     }
-
-
-def _trails_off(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and value[-1:].isspace() and len(value) <= _LONGEST_CALL
 
 
 def meant_args(args: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Give the arguments without the model's remarks about its own call."""
     if not args:
         return {}
-    if _REMARKS.isdisjoint(args):
+    if _ARGUMENTS["remarks"].isdisjoint(args):
         return args
-    meant = {name: value for name, value in args.items() if name not in _REMARKS}
+    meant = {name: value for name, value in args.items() if name not in _ARGUMENTS["remarks"]}
     # A call of nothing but remarks ("think") is identified by them.
     return meant or args
 
@@ -217,17 +197,17 @@ def mask_places(text: str, args: Mapping[str, Any] | None) -> str:
     >>> mask_places("nothing at offset 900", {"path": "a.py", "offset": 900})
     'nothing at offset <~>'
     """
-    if not args or len(text) > _SHORT or PLACES.isdisjoint(args):
+    if not args or len(text) > _SHORT or _ARGUMENTS["places"].isdisjoint(args):
         return text
-    places = {_place(args[name]) for name in PLACES.intersection(args)}
+    places = {_as_text(args[name]) for name in _ARGUMENTS["places"].intersection(args)}
     return _NUMBER.sub(lambda found: "<~>" if found[0] in places else found[0], text)
 
 
-def _place(value: object) -> str:
-    """Write a place; no number that large is one."""
+def _as_text(value: object) -> str | None:
+    """Write a text or a number; a giant one must not be printed, and is no place."""
     if isinstance(value, int) and abs(value) < _GIANT:
         return str(value)
-    return value[:_LONGEST_PLACE] if isinstance(value, str) else ""
+    return value if isinstance(value, str) else None
 
 
 # --- how near two calls are ----------------------------------------------------------
@@ -238,14 +218,11 @@ class Argument:
 
     def __init__(self, name: str, value: object) -> None:
         """Hold a value as a text, and as much of it as is compared."""
-        if isinstance(value, str):
-            text = value
-        elif isinstance(value, int) and abs(value) < _GIANT:
-            text = str(value)  # needs no writer; a giant one must not be printed
-        else:
+        text = _as_text(value)
+        if text is None:
             nested = texts_in({"": value}) if isinstance(value, _NESTED) else ()
             text = " ".join(nested) or canonical_json(value)
-        self._bounded = bounded(text, head=_HEAD_TEXT, tail=_TAIL_TEXT)
+        self._bounded = bounded(text, head=600, tail=200)
         if text is not self._bounded:
             # Texts are compared, and held for as long as the step is.
             text = f"{self._bounded} #{len(text)} {hash(text)}"
@@ -253,8 +230,10 @@ class Argument:
         self.is_body = len(text) >= _BODY
         self.is_number = not self.is_body and _NUMERIC.fullmatch(text) is not None
         # The next page of a file is the same file; another date is another question.
-        self.is_place = self.is_number and name.lower() in PLACES and not _DATE.search(text)
-        self._is_held = name in _TEXTS
+        self.is_place = (
+            self.is_number and name.lower() in _ARGUMENTS["places"] and not _DATE.search(text)
+        )
+        self._is_held = name in _ARGUMENTS["texts"]
 
     @property
     def is_text(self) -> bool:
@@ -273,8 +252,7 @@ class Argument:
         if self.is_place:
             return frozenset()
         text = self._bounded
-        # `sed -n 900,950p file` pages by numbers; elsewhere a number is a name.
-        is_paged = any(map(text.__contains__, _PAGER_HINTS)) and _PAGERS.search(text)
+        is_paged = _PAGERS.stands_in(text)
         find, low = _names_in if is_paged else _names_and_numbers_in, text.lower()
         if low.isascii():  # two thirds of the cost with the expression
             tokens = low.replace("/", " /").encode().translate(_APART).decode().split()
@@ -309,7 +287,7 @@ class Arguments(dict[str, Argument]):
 
 def read_arguments(args: Mapping[str, object] | None) -> Arguments:
     """Read the first arguments of a call; nested values count as one text each."""
-    first = islice(args.items(), _MOST) if args else ()
+    first = islice(args.items(), 100) if args else ()
     return Arguments([(name := str(key), Argument(name, value)) for key, value in first])
 
 
