@@ -225,7 +225,9 @@ class TurnReader:
         said, self._said = self._said, None
         if said is None or not turn.content:
             return None
-        reply = _Reply.of(said, turn.content)
+        attempt = replace(shown_call(said) or spoken_call(said), result=reported(turn.content))
+        told = words_in(turn.content) if terms_of(turn.content[:_LONGEST]) else frozenset[str]()
+        reply = _Reply(attempt, words_in(said.content or ""), told)
         alike = [one for one in self._replies if reply.is_like(one)]
         self._replies.append(reply)
         if is_complaint := bool(alike) and _complains(turn.content):
@@ -286,7 +288,9 @@ class TurnReader:
             if (replied := self._reply(turn)) is not None:
                 return replied
             is_unheard = answers and self._says_the_same()
-        message = _UserMessage.of(said, seq, self._last_agent)
+        plain = " ".join(said[:_LONGEST].lower().split()).rstrip(".!? ")
+        to, complains = self._last_agent, _complains(said)
+        message = _UserMessage(seq, to, plain, terms_of(plain), complains)
         before = [one for one in self._messages if seq - one.at <= _LONG_AGO]
         again = [one for one in before if message.repeats(one)]
         if not again and self._is_awaited():
@@ -294,14 +298,14 @@ class TurnReader:
             return self._close(-1, turn)
         self._messages.append(message)
         action, self._action = self._action, False
-        if again and action and message.complains:  # what came of handing in the work
+        if again and action and complains:  # what came of handing in the work
             times = sum(one.to == message.to for one in again) + 1
             attempt = replace(turn, role=Role.ASSISTANT, agent=self._last_agent, tool=SUBMISSION)
             handed_in = replace(attempt, args={}, content=None, error=said)
             return ReadTurn(Kind.REFUSAL, handed_in, times=times)
         if again and not (action and message.terms):  # a bare "go on" is no new word
             return ReadTurn(Kind.NUDGE, turn)
-        insists = message.complains and any(message.insists(one) for one in before)
+        insists = any(map(message.insists, before))
         # Still about the same, or to one who says the same: nothing starts afresh.
         is_noise = insists or is_unheard or _GOES_ROUND.stands_in(said)
         return ReadTurn(Kind.NOISE if is_noise else Kind.PERSON, turn)
@@ -331,20 +335,12 @@ class _Reply:
     asked: frozenset[str]
     told: frozenset[str]
 
-    @classmethod
-    def of(cls, said: Turn, answer: str) -> _Reply:
-        message = said.content or ""
-        acted = shown_call(said) or spoken_call(said)
-        told = words_in(answer) if terms_of(answer[:_LONGEST]) else frozenset[str]()
-        return cls(replace(acted, result=reported(answer)), words_in(message), told)
-
     def is_like(self, other: _Reply) -> bool:
         """The same answer, but for what it quotes of the message."""
         return same_but_quoted(self.told, self.asked, other.told, other.asked)
 
 
-@dataclass(frozen=True, slots=True)
-class _UserMessage:
+class _UserMessage(NamedTuple):
     """What was said in the user's name."""
 
     at: int
@@ -352,11 +348,6 @@ class _UserMessage:
     plain: str
     terms: frozenset[str]
     complains: bool
-
-    @classmethod
-    def of(cls, said: str, at: int, to: str | None) -> _UserMessage:
-        plain = " ".join(said[:_LONGEST].lower().split()).rstrip(".!? ")
-        return cls(at, to, plain, terms_of(plain), _complains(said))
 
     def repeats(self, other: _UserMessage) -> bool:
         """The same words, or other words for the same few things, or for none: "go on"."""
@@ -369,7 +360,7 @@ class _UserMessage:
 
     def insists(self, other: _UserMessage) -> bool:
         """Mostly what was complained of before, in other words."""
-        if not other.complains or len(self.terms) < _FEW_TERMS:
+        if not (self.complains and other.complains) or len(self.terms) < _FEW_TERMS:
             return False
         return len(self.terms & other.terms) >= _SAME_MATTER * len(self.terms)
 
