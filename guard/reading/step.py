@@ -41,56 +41,34 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FEW_TERMS = 3
 TOOL = "tool"
 """Who speaks where a tool's turn names no agent."""
-_REMEMBERED = 256
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Action:
-    """What a turn asks for or says; it does not change, and steps share it.
+    """What a turn asks for or says; it does not change, and steps share it."""
 
-    Attributes:
-        verb: What is done, without to what: the tool and the command's name.
-        action_class: What kind of action it is (`guard.reading.classify.classify`).
-        is_call: A tool call; else a message.
-        call: Canonical text for people and allowlists.
-        request: What is compared: equal requests ask for the same.
-        arguments: To what: the arguments, ready to be compared.
-        command: The command line it runs, "" where it runs none.
-        asks: The call only asks; else it acts.
-        waits: It waits for something: its name, arguments or command say so.
-        moves: It moves by one step: repeating it is how it is used.
-        edits: It changes files.
-        thinks: It only thinks aloud.
-        hands_over: It passes the matter to another agent.
-        shows: A message that holds an action or what came of one, not talk alone.
-        meaning: The text whose likeness counts: the request, or the message.
-        words: The words of `meaning`.
-        terms: What a message tells (`guard.reading.messages.terms_of`); a call's only where it
-            hands over, or thinks.
-        chant: What a message says over and over within itself, or None.
-    """
-
-    verb: str
-    action_class: str
-    is_call: bool
-    call: str
-    request: str
-    meaning: str
-    words: frozenset[str]
-    arguments: Arguments = field(default_factory=Arguments)
-    command: str = ""
-    asks: bool = False
-    waits: bool = False
-    moves: bool = False
-    edits: bool = False
-    thinks: bool = False
-    hands_over: bool = False
-    shows: bool = False
-    terms: frozenset[str] = frozenset()
-    chant: str | None = None
+    verb: str  # what is done, without to what: the tool and the command's name
+    action_class: str  # what kind of action it is (`guard.reading.classify.classify`)
+    is_call: bool  # a tool call; else a message
+    call: str  # canonical text for people and allowlists
+    request: str  # what is compared: equal requests ask for the same
+    meaning: str  # the text whose likeness counts: the request, or the message
+    words: frozenset[str]  # the words of `meaning`
+    arguments: Arguments  # to what: the arguments, ready to be compared
+    command: str  # the command line it runs, "" where it runs none
+    asks: bool  # the call only asks; else it acts
+    waits: bool  # it waits for something: its name, arguments or command say so
+    moves: bool  # it moves by one step: repeating it is how it is used
+    edits: bool  # it changes files
+    thinks: bool  # it only thinks aloud
+    hands_over: bool  # it passes the matter to another agent
+    shows: bool  # a message that holds an action or what came of one, not talk alone
+    # What a message tells (`terms_of`); a call's only where it hands over, or thinks.
+    terms: frozenset[str]
+    chant: str | None  # what a message says over and over within itself
 
 
-_actions = Memo[tuple[bool, str, str | None], Action](_REMEMBERED)
+_actions = Memo[tuple[bool, str, str | None], Action](256)
 
 
 def read_action(turn: Turn) -> Action:
@@ -100,56 +78,42 @@ def read_action(turn: Turn) -> Action:
     key = turn.tool is None, said, turn.action_class
     if (known := _actions.find(key)) is not None:
         return known
-    action = (
-        _read_call(turn, turn.tool, said, args)
-        if turn.tool is not None
-        else _read_message(turn, said)
-    )
+    action = _read(turn, said, args)
     # A message that is long, or is not all meant, is not held for the next time.
     return _actions.keep(key, action) if action.is_call or action.meaning is said else action
 
 
-def _read_call(turn: Turn, tool: str, call: str, args: Mapping[str, Any]) -> Action:
-    command = command_in(args)
-    action_class = turn.action_class or classify(tool, command, args).value
-    request, traits = mask_request(turn, call, args), traits_of(tool)
-    talks = not traits.isdisjoint({"hands_over", "thinks"})
+def _read(turn: Turn, said: str, args: Mapping[str, Any]) -> Action:
+    tool, is_call, command = turn.tool or "", turn.tool is not None, command_in(args)
+    action_class = turn.action_class or classify(turn.tool, command, args).value
+    if is_call:
+        call, request = said, mask_request(turn, said, args)
+        meaning = request
+    else:
+        call, meant = call_text(turn), unstamped(said)
+        request = call if meant is said else call_text(replace(turn, content=meant))
+        meaning = bounded(meant)
+    traits = traits_of(tool)
+    tells = not is_call or not traits.isdisjoint({"hands_over", "thinks"})
     return Action(
         verb=verb_of(tool, command),
         action_class=action_class,
-        is_call=True,
+        is_call=is_call,
         call=call,
         request=request,
-        meaning=request,
-        words=words_in(request),
-        arguments=read_arguments(lasting_args(args)),
-        command=command,
-        asks=asks(action_class, tool, command),
-        waits=waits(tool, command, args=args),
-        moves=moves(tool, args),
-        edits=action_class == ActionClass.FILE_EDIT,
-        thinks="thinks" in traits,
-        hands_over="hands_over" in traits,
-        terms=terms_of(request) if talks else frozenset(),
-    )
-
-
-def _read_message(turn: Turn, said: str) -> Action:
-    meant = unstamped(said)
-    call, meaning = call_text(turn), bounded(meant)
-    action_class = turn.action_class or ActionClass.MESSAGE.value
-    return Action(
-        verb="",
-        action_class=action_class,
-        is_call=False,
-        call=call,
-        request=call if meant is said else call_text(replace(turn, content=meant)),
         meaning=meaning,
         words=words_in(meaning),
-        asks=asks(action_class, None, ""),
-        shows=shows_work(said),
-        terms=terms_of(meaning),
-        chant=find_chant(said),
+        arguments=read_arguments(lasting_args(args)),
+        command=command,
+        asks=asks(action_class, turn.tool, command),
+        waits=waits(turn.tool, command, args=args),
+        moves=moves(turn.tool, args),
+        edits=is_call and action_class == ActionClass.FILE_EDIT,
+        thinks="thinks" in traits,
+        hands_over="hands_over" in traits,
+        shows=not is_call and shows_work(said),
+        terms=terms_of(meaning) if tells else frozenset(),
+        chant=None if is_call else find_chant(said),
     )
 
 
@@ -158,58 +122,32 @@ class Step(Action):
     """What a turn asks for or says, beside the turns before it, and what came back.
 
     Where something is said of its tool, `request`, `arguments` and `moves` are as that has it.
-
-    Attributes:
-        seq: The turn's number.
-        key: The client's id of the turn, by which a completion finds it.
-        at: When it was, in seconds; None where that is not told.
-        agent: Who acted; "" where unnamed.
-        refusals: How often what was handed in was refused in these words; 0: it was not.
-        proposed: The call has not run yet: no outcome.
-        outcome: What came back; None: unknown.
-        news: Share of its terms never seen before, in [0, 1]; 0 where unknown.
-        patient: It waits for something, or failed for a reason that may pass.
-        nudged: It answers a message that was sent again, by a machine or out of patience.
-        fresh: The request was not seen before among the remembered steps.
-        untried: It never succeeded before among them.
-        improved: Fewer failures than the last time it was asked.
-        new_terms: How many of a message's terms no message before had.
-        verbatim: The turn's own words, for rules that read the raw text; else empty.
-        runs: It runs a command or code, told in its arguments.
-        failed: It is known to have failed.
-        failure: What failed, None where nothing is known to have.
-        outcome_key: The identity of what came back, None where unknown.
-        outcome_known: What came back is known; a message is its own outcome.
-        is_answered: A call, more than a thought, of which is known what came back.
-        acted: An action that changed something: new, not failed, not only asking.
-        progressed: Something came of it: new information, a new action, fewer failures.
-        tells_something: A message with more than a few terms that none before it had.
     """
 
-    seq: int
-    key: str | None
-    at: float | None
-    agent: str
-    proposed: bool
-    outcome: Outcome | None
-    news: float
-    patient: bool
-    nudged: bool
-    fresh: bool
-    untried: bool
-    improved: bool
-    new_terms: int
-    verbatim: Verbatim
-    refusals: int = 0
-    runs: bool = field(init=False)
-    failed: bool = field(init=False)
-    failure: str | None = field(init=False)
-    outcome_key: Hashable = field(init=False)
-    outcome_known: bool = field(init=False)
-    is_answered: bool = field(init=False)
-    acted: bool = field(init=False)
-    progressed: bool = field(init=False)
-    tells_something: bool = field(init=False)
+    seq: int  # the turn's number
+    key: str | None  # the client's id of the turn, by which a completion finds it
+    at: float | None  # when it was, in seconds; None where that is not told
+    agent: str  # who acted; "" where unnamed
+    proposed: bool  # the call has not run yet: no outcome
+    outcome: Outcome | None  # what came back; None: unknown
+    news: float  # share of its terms never seen before, in [0, 1]; 0 where unknown
+    patient: bool  # it waits for something, or failed for a reason that may pass
+    nudged: bool  # it answers a message sent again, by a machine or out of patience
+    fresh: bool  # the request was not seen before among the remembered steps
+    untried: bool  # it never succeeded before among them
+    improved: bool  # fewer failures than the last time it was asked
+    new_terms: int  # how many of a message's terms no message before had
+    verbatim: Verbatim  # the turn's own words, for rules that read the raw text; else empty
+    refusals: int = 0  # how often what was handed in was refused in these words
+    runs: bool = field(init=False)  # it runs a command or code, told in its arguments
+    failed: bool = field(init=False)  # it is known to have failed
+    failure: str | None = field(init=False)  # what failed, where something is known to have
+    outcome_key: Hashable = field(init=False)  # the identity of what came back, None: unknown
+    outcome_known: bool = field(init=False)  # a message is its own outcome
+    is_answered: bool = field(init=False)  # a call, more than a thought, whose outcome is known
+    acted: bool = field(init=False)  # it changed something: new, not failed, not only asking
+    progressed: bool = field(init=False)  # new information, a new action, or fewer failures
+    tells_something: bool = field(init=False)  # it has more than a few terms none before had
 
     def __post_init__(self) -> None:
         # Laid out once: later turns look at each step hundreds of times.
