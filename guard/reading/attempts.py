@@ -70,21 +70,14 @@ class Kind(Enum):
 
 
 class ReadTurn(NamedTuple):
-    """A turn as it is to be read.
-
-    Attributes:
-        kind: What it is.
-        turn: The turn; of an answer, the call it answers with what came of it.
-        call: Of an answer, the number of the call's turn.
-        times: Of a refusal, how often it was message, this time included.
-        earlier: Attempts that were taken for words so far, oldest first: only now it
-            is clear that a machine answers what is said.
-    """
+    """A turn as it is to be read."""
 
     kind: Kind
-    turn: Turn
-    call: int | None = None
-    times: int = 0
+    turn: Turn  # of an answer, the call it answers with what came of it
+    call: int | None = None  # of an answer, the number of the call's turn
+    times: int = 0  # of a refusal, how often it was heard, this time included
+    # Attempts that were taken for words so far, oldest first: only now it is clear that a
+    # machine answers what is said.
     earlier: tuple[Turn, ...] = ()
 
 

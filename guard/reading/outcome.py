@@ -70,29 +70,19 @@ _ESSENTIAL_LINES = 3
 
 
 class Outcome(NamedTuple):
-    """What came back, comparable: equal outcomes have an equal `key`.
+    """What came back, comparable: equal outcomes have an equal `key`."""
 
-    Attributes:
-        key: The answer without its volatile parts: its terms, or a digest of few words.
-        failed: It says that it failed.
-        failure: What failed, where something did: its essence with the names in
-            it, so that "no column A" and "no column B" differ; else None.
-        template: The same without names and numbers: what both have in common.
-        failures: How many tests or checks failed, where it tells; else None.
-        is_long: It says more than an acknowledgement does.
-        refers_back: It only says that this was asked before.
-        text: Head of what came back.
-        terms: What it tells, in any order and wording; of a failure its essence.
-    """
-
+    # The answer without its volatile parts: its terms, or a digest of few words.
     key: Hashable
-    failed: bool = False
+    failed: bool = False  # it says that it failed
+    # The essence of what failed with the names in it, so that "no column A" is not "no column B".
     failure: str | None = None
-    template: str | None = None
-    failures: int | None = None
-    is_long: bool = False
-    refers_back: bool = False
-    text: str = ""
+    template: str | None = None  # the same without names and numbers: what both have in common
+    failures: int | None = None  # how many tests or checks failed, where it tells
+    is_long: bool = False  # it says more than an acknowledgement does
+    refers_back: bool = False  # it only says that this was asked before
+    text: str = ""  # head of what came back
+    # What it tells, in any order and wording; of a failure its essence.
     terms: frozenset[str] = frozenset()
 
     @property
