@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import time
-import tomllib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
@@ -25,8 +24,8 @@ from guard.errors import GuardError, PolicyInvalid
 from guard.formats import Recording, read_recording
 from guard.judge import Judge, Verdict
 from guard.judge.run_judge import RunJudge
-from guard.policy import DEFAULT_POLICY, Policy
-from guard.policy.presets import PRESETS, find_preset
+from guard.policy import DEFAULT_POLICY, Policy, parse
+from guard.policy.presets import PRESETS
 from guard.pricing import price_turns
 from guard.printing import table
 from guard.signals import Assessment, Signal
@@ -380,12 +379,7 @@ def choose_policy(preset: str | None, path: Path | None) -> Policy:
     Raises:
         PolicyInvalid: no such preset, or a wrong file.
     """
-    if path is not None:
-        return read_policy(path)
-    found = find_preset(preset or "default")
-    if found is None:
-        raise PolicyInvalid("preset", f"one of {', '.join(PRESETS)}", preset)
-    return found
+    return Policy.from_mapping({"preset": preset}) if path is None else read_policy(path)
 
 
 def read_policy(path: Path) -> Policy:
@@ -395,14 +389,9 @@ def read_policy(path: Path) -> Policy:
         PolicyInvalid: the file cannot be read, or a field is wrong.
     """
     try:
-        text = path.read_text()
-        # Told by what it holds where the name does not: TOML never begins with a brace.
-        is_json = path.suffix.lower() == ".json" or text.lstrip().startswith("{")
-        values: Any = json.loads(text) if is_json else tomllib.loads(text)
-    except OSError as error:
+        values = parse(path.read_text())
+    except (OSError, UnicodeError) as error:
         raise PolicyInvalid("policy", "a readable file", str(path)) from error
-    except ValueError as error:
-        raise PolicyInvalid("policy", f"JSON or TOML ({error})", str(path)) from error
     policy = Policy.from_mapping(values)
     # Now, not at the first turn: there hashing would stand in for it with no more than a warning.
     check_installed(values)

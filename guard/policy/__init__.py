@@ -32,13 +32,12 @@ from guard.policy.fields import (
     schema_of,
     within,
 )
-from guard.policy.renamed import CONTRIB, DEFAULT_DETECTORS, FITTED_AT, renewed
+from guard.policy.renamed import CONTRIB, DEFAULT_DETECTORS, FITTED_AT, SCOPES, renewed
 from guard.signals import Severity, Signal
 
 DETECTOR_NAMES = (*DEFAULT_DETECTORS, *CONTRIB)
 RULES = ("repeat", "errors", "stagnation", "talk", "judge")
 """The sections of thresholds."""
-SCOPES = ("task_type", "tool", "agent")
 EVERY = "every"
 NUDGE_AT = 0.6
 """The second of three repeats."""
@@ -46,12 +45,14 @@ EMBEDDINGS = {
     "pattern": r"^(?:hashing|wordllama|model2vec:\s*\S.*)$",
     "examples": ["hashing", "wordllama", "model2vec:PATH"],
 }
-_BASES = ("extends", "preset")
-"""Either names the policy that the rest of the document is read over."""
+BASES = ("extends", "preset")
+"""Either names the policy that the rest of the document is read over; the first one wins."""
 
 Tables = Mapping[str, dict[str, Any]]
 Scope = Annotated[Tables, {"maxProperties": 200}]
 """Bounded: each new tool is held against all of their names."""
+Reached = Annotated[int | None, within(2, 1000)]
+SEVERITIES = one_of(name.lower() for name in Severity.__members__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,14 +118,10 @@ class EscalationRule(Section):
 
     nudge: Annotated[str | None, one_of(("observe", "tell")), "what is done below the trip"] = None
     nudge_at: Annotated[float | None, SHARE, "from which share of the way to the trip"] = None
-    trip: Annotated[
-        str | None, one_of([one.name.lower() for one in Severity]), "the severity of a trip"
-    ] = None
-    escalate_at: Annotated[
-        int | None, within(2, 1000), "from so many repeats another strategy is asked for"
-    ] = None
-    ask_at: Annotated[int | None, within(2, 1000), "from so many a person"] = None
-    stop_at: Annotated[int | None, within(2, 1000), "from so many the run ends"] = None
+    trip: Annotated[str | None, SEVERITIES, "the severity of a trip"] = None
+    escalate_at: Annotated[Reached, "from so many repeats another strategy is asked for"] = None
+    ask_at: Annotated[Reached, "from so many a person"] = None
+    stop_at: Annotated[Reached, "from so many the run ends"] = None
 
     def severity_of(self, signal: Signal) -> Severity:
         """Give a signal's severity: by its count where one is reached, else by the trip.
@@ -176,15 +173,13 @@ class Policy(Section):
         for name in filter(self.detectors.__contains__, self.contrib):
             with problems.under(f"contrib.{name}"):
                 read_table(self.contrib[name], import_module(f"guard.contrib.{name}").Rule())
-        tables = [(scope, *one) for scope in SCOPES for one in getattr(self, scope).items()]
-        # What a table sets is read over this policy, but holds no tables of its own.
-        bare = replace(self, contrib={}, task_type={}, tool={}, agent={}) if tables else self
-        for scope, name, table in tables:
-            with problems.under(f"{scope}.{name}"):
-                read_table(table, bare, _MAY_SET[scope])
-            if scope == "tool":
-                with problems.under(f"{scope}.{name}"):
-                    read_table(table, ToolNature(), table)
+        for scope, may_set in _MAY_SET.items():
+            for name, table in getattr(self, scope).items():
+                with problems.under(f"{scope}.{name}"):  # read over a policy without such tables
+                    read_table(table, Policy(detectors=self.detectors), may_set)
+        for name, table in self.tool.items():
+            with problems.under(f"tool.{name}"):
+                read_table(table, ToolNature(), table)
         problems.complain()
 
     @classmethod
@@ -205,11 +200,13 @@ from 2 to 50, got 'many'
         if not isinstance(mapping, Mapping):
             raise PolicyInvalid("policy", TABLE, mapping)
         policy, today, problems = DEFAULT_POLICY, renewed(mapping), Problems()
-        for name in reversed(_BASES):
+        for name in filter(today.get, reversed(BASES)):
+            from guard.policy.presets import find_preset  # which are read by this very function
+
             with problems.under(name):
-                policy = _preset(today[name]) if today.get(name) else policy
+                policy = find_preset(today[name])
         with problems.under(""):
-            policy = read_table(today, policy, (*_BASES, *fields_of(cls)))
+            policy = read_table(today, policy, (*BASES, *fields_of(cls)))
         problems.complain()
         used = {name: policy.contrib[name] for name in policy.contrib if name in policy.detectors}
         return replace(policy, contrib=used)
@@ -280,7 +277,7 @@ DEFAULT_POLICY = Policy()
 def schema() -> dict[str, Any]:
     """Give the JSON schema of a policy."""
     found = schema_of(Policy)
-    found["properties"] |= {name: {"type": "string"} for name in _BASES}
+    found["properties"] |= {name: {"type": "string"} for name in BASES}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
 
@@ -305,10 +302,6 @@ def matching(tables: Mapping[str, Any], name: str | None) -> list[Mapping[str, A
     return [tables[key] for key in (*patterns, *([name] if name in tables else []))]
 
 
-def _preset(name: object) -> Policy:
-    from guard.policy.presets import PRESETS, find_preset
-
-    found = find_preset(name) if isinstance(name, str) else None
-    if found is None:
-        raise PolicyInvalid("", f"one of {', '.join(PRESETS)}", name)
-    return found
+def base_name(mapping: Mapping[str, Any]) -> Any:
+    """Give the name of the policy that a document is read over; None: the default."""
+    return next(filter(None, map(mapping.get, BASES)), None)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass, replace
 from enum import StrEnum
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from guard.errors import PolicyInvalid
@@ -22,11 +22,10 @@ T = TypeVar("T")
 Schema = dict[str, Any]
 TABLE = "a table of fields"
 SHARE: Schema = {"exclusiveMinimum": 0, "maximum": 1}
-_NAMES = {int: "integer", float: "number", bool: "boolean", str: "string"}
 _TYPES: dict[str, tuple[str, Any]] = {
+    "boolean": ("true or false", bool),  # before the numbers: to Python, true is one
     "integer": ("a whole number", int),
     "number": ("a number", int | float),
-    "boolean": ("true or false", bool),
     "string": ("a text", str),
     "array": ("a list of texts", list | tuple),
     "object": (TABLE, Mapping),
@@ -59,8 +58,7 @@ def holds(schema: Schema, value: Any) -> bool:
     is_kind = isinstance(value, _TYPES[schema["type"]][1])
     # Python takes True for 1; who writes it does not mean a number.
     is_kind = is_kind and isinstance(value, bool) is (schema["type"] == "boolean")
-    checks = [(check, schema[key]) for key, check in _CHECKS.items() if key in schema]
-    return is_kind and all(check(value, limit) for check, limit in checks)
+    return is_kind and all(_CHECKS[key](value, schema[key]) for key in schema if key in _CHECKS)
 
 
 def expected(schema: Schema) -> str:
@@ -103,8 +101,7 @@ class Field(NamedTuple):
     def _read_tables(self, tables: Any, base: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(tables, Mapping):
             raise PolicyInvalid("", TABLE, tables)
-        names = self.schema.get("propertyNames")
-        found, problems = dict(base), Problems()
+        names, found, problems = self.schema.get("propertyNames"), dict(base), Problems()
         for name, table in tables.items():
             with problems.under(str(name)):
                 if names and not holds(names, name):
@@ -127,13 +124,14 @@ class Section:
                 raise PolicyInvalid(name, expected(schema), value)
 
 
-def _fields_of(shape: Any) -> dict[str, Field]:
+@functools.cache
+def fields_of(shape: Any) -> dict[str, Field]:
+    """Give the fields of a dataclass by name, in order."""
     hints, found = get_type_hints(shape, include_extras=True), dict[str, Field]()
     for one in fields(shape):
-        kind, notes = hints[one.name], list[Any]()
-        while get_origin(kind) in {Annotated, UnionType}:
-            kind, *others = get_args(kind)
-            notes += [note for note in others if note is not NoneType]
+        hint = hints[one.name]
+        kind, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        kind = get_args(kind)[0] if isinstance(kind, UnionType) else kind  # `X | None`
         schema = schema_of(kind)
         for note in notes:
             schema |= note if isinstance(note, dict) else {"description": note}
@@ -143,22 +141,21 @@ def _fields_of(shape: Any) -> dict[str, Field]:
     return found
 
 
-fields_of: Callable[[Any], dict[str, Field]] = functools.cache(_fields_of)
-"""Gives the fields of a dataclass by name, in order."""
-
-
 def schema_of(kind: Any) -> Schema:
     """Give the JSON schema of a type: of a table, that of each of its fields."""
-    if get_origin(kind) is tuple:
-        return {"type": "array", "items": {"type": "string"}}
-    if get_origin(kind) is Mapping:
-        return {"type": "object", "additionalProperties": schema_of(get_args(kind)[1])}
-    if isinstance(kind, type) and issubclass(kind, Section):
+    shape = get_origin(kind) or kind
+    names = [name for name, (_, types) in _TYPES.items() if issubclass(shape, types)]
+    schema: Schema = {"type": names[0] if names else "object"}
+    if issubclass(shape, StrEnum):
+        schema["enum"] = list(shape)
+    elif issubclass(shape, tuple):
+        schema["items"] = {"type": "string"}
+    elif shape is Mapping:
+        schema["additionalProperties"] = schema_of(get_args(kind)[1])
+    elif issubclass(shape, Section):
         properties = {name: one.schema for name, one in fields_of(kind).items()}
-        return {"type": "object", "additionalProperties": False, "properties": properties}
-    if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return one_of(kind)
-    return {"type": _NAMES.get(kind, "object")}
+        schema |= {"additionalProperties": False, "properties": properties}
+    return schema
 
 
 class Problems(list[PolicyInvalid]):

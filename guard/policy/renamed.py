@@ -6,13 +6,14 @@ Databases keep them: of projects, of runs, of every version that stays readable.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 # The registry's names, spelled here because the rules import this package.
 DEFAULT_DETECTORS = ("budget", "repeat", "errors", "stagnation", "talk", "stall")
 CONTRIB = ("broker", "fingerprint", "ralph", "loopguard")
+SCOPES = ("task_type", "tool", "agent")
 FITTED_AT = 0.8
 """The stuck score at which people are asked where its weights were fitted."""
 _EVIDENCE = 5.0
@@ -20,49 +21,34 @@ _EVIDENCE = 5.0
 _OLD = tomllib.loads(Path(__file__).with_name("renamed.toml").read_text("utf-8"))
 
 
-def renewed(mapping: Any) -> Any:
+def renewed(policy: Any) -> Any:
     """Give a policy, or a table of one, in today's words; what it says in them wins."""
-    if not isinstance(mapping, Mapping):
-        return mapping
-    new = {name: _today(name, value) for name, value in mapping.items()}
-    for name, value in mapping.items():
-        if name in CONTRIB:
-            _move(new.pop(name), f"contrib.{name}", new)
-        elif name in _OLD["fields"] and isinstance(value, Mapping):
-            for field, one in new.pop(name).items():
-                # One that never was stays where it is, and is told as unknown.
-                _move(one, _OLD["fields"][name].get(field, f"{name}.{field}"), new)
+    if not isinstance(policy, Mapping):
+        return policy
+    new = {name: dict(one) if isinstance(one, Mapping) else one for name, one in policy.items()}
+    tables = {name: table for name, table in new.items() if isinstance(table, dict)}
+    for name in tables.keys() & SCOPES:
+        new[name] = {key: renewed(table) for key, table in tables[name].items()}
+    if isinstance(evidence := tables.get("stall", {}).get("evidence"), int | float):
+        score = 1.0 - (1.0 - FITTED_AT) ** (min(max(evidence, 0), 100) / _EVIDENCE)
+        tables["stall"]["evidence"] = min(0.99, max(0.5, round(score, 3)))
+    for name in [one for one in tables if one in _OLD]:
+        for field in [one for one in tables[name] if one in _OLD[name]]:
+            _put(new, _OLD[name][field], tables[name].pop(field))
+        if not tables[name]:  # a field that never was stays, and is told as unknown
+            del new[name]
+    for name in [one for one in new if one in CONTRIB]:
+        _put(new, ("contrib", name), new.pop(name))
+    names = new.get("detectors")
+    if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
+        today = {one for name in names for one in _OLD["ladder"].get(name, [name])[-1:]}
+        new["detectors"] = sorted(today, key=(*DEFAULT_DETECTORS, *names).index)
     return new
 
 
-def _today(name: str, value: Any) -> Any:
-    match name, value:
-        case "detectors", [*names] if all(isinstance(one, str) for one in names):
-            order = (*DEFAULT_DETECTORS, *names)
-            return sorted(_renamed(dict.fromkeys(names)), key=order.index)
-        case "ladder", Mapping():
-            return _renamed(value)
-        case "task_type" | "tool" | "agent", Mapping():
-            return {key: renewed(table) for key, table in value.items()}
-        case _, Mapping():
-            return dict(value)  # ours to change
-    return value
-
-
-def _renamed(detectors: Mapping[str, Any]) -> dict[str, Any]:
-    new: dict[str, Any] = {}
-    for name, value in detectors.items():
-        if today := _OLD["detectors"].get(name, name):
-            new.setdefault(today, value)
-    return new
-
-
-def _move(value: Any, path: str, new: dict[str, Any]) -> None:
-    if path == "sensitivity" and isinstance(value, int | float):
-        score = 1.0 - (1.0 - FITTED_AT) ** (min(max(value, 0), 100) / _EVIDENCE)
-        value = min(0.99, max(0.5, round(score, 3)))
-    # At the first dot: an unknown field may have one in its own name.
-    section, _, field = path.partition(".") if "." in path else ("", "", path)
-    table = new.setdefault(section, {}) if section else new
-    if field and isinstance(table, dict):
-        table.setdefault(field, value)
+def _put(policy: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    """Set what is not said yet; an empty path: it is no longer asked for."""
+    for section in path[:-1]:
+        policy = policy.setdefault(section, {})
+    if path and isinstance(policy, dict):  # else it is no table, and told so
+        policy.setdefault(path[-1], value)

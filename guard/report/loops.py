@@ -52,6 +52,7 @@ class Session:
         usd: What they cost; None: not one model call could be priced.
         unpriced_calls: Model calls with tokens and no known price.
         malformed: Lines that could not be read.
+        dismissed: Trips that the judge found to be no loop.
         began: When its first turn was; None: it tells no time.
     """
 
@@ -61,6 +62,7 @@ class Session:
     unpriced_calls: int
     malformed: int
     loops: tuple[Loop, ...]
+    dismissed: int = 0
     began: datetime | None = None
 
 
@@ -89,10 +91,11 @@ def look_through(
     }
     costs = price_turns(recording.turns, paid=earlier.paid)
     earlier.keys.update(turn.key for turn in recording.turns if turn and turn.key)
+    stretches, dismissed = _find_stretches(recording, policy)
     # A loop that an earlier file told already is that file's.
     loops = tuple(
         _loop_of(stretch, recording.turns, costs, new)
-        for stretch in _find_stretches(recording, policy)
+        for stretch in stretches
         if not new.isdisjoint(stretch.wasted)
     )
     used = [turn.usage.total if turn and turn.usage else 0 for turn in recording.turns]
@@ -105,6 +108,7 @@ def look_through(
         ),
         malformed=recording.malformed,
         loops=loops,
+        dismissed=len(new & dismissed),
         began=next((t.ts for t in recording.turns if t and t.ts), None),
     )
 
@@ -167,10 +171,11 @@ def _loop_of(
     )
 
 
-def _find_stretches(recording: Recording, policy: Policy) -> list[_Stretch]:
+def _find_stretches(recording: Recording, policy: Policy) -> tuple[list[_Stretch], set[int]]:
+    """Give the stretches, and the positions of the trips that the judge dismissed."""
     judge = RunJudge(policy, workspace=recording.workspace, goal=recording.goal)
     engine, seen = Engine(policy), _Seen()
-    found: list[_Stretch] = []
+    found, dismissed = list[_Stretch](), set[int]()
     current: _Stretch | None = None
     for place, turn in enumerate(recording.turns):
         if turn is None:
@@ -189,10 +194,11 @@ def _find_stretches(recording: Recording, policy: Policy) -> list[_Stretch]:
             if judge.dismisses(trip, seen.turns):
                 # Afresh, or the next turn would trip on the same turns again.
                 engine.reset()
+                dismissed.add(place)
                 continue
             current = _Stretch(trip, place, sorted({place, *seen.places_of(trip)}))
             found.append(current)
-    return found
+    return found, dismissed
 
 
 def _total(costs: Sequence[Decimal | None]) -> Decimal | None:

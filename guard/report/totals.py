@@ -60,6 +60,7 @@ class Totals:
         priced: Sessions of which at least one model call has a price.
         unpriced: Sessions without one: their dollars are in no figure here.
         unpriced_calls: Model calls with tokens and no known price, in any session.
+        dismissed: Trips that the judge found to be no loop.
         skipped: Files that hold no session in a known form, or cannot be read.
         days: By the day in UTC; sessions that tell no time are in none.
     """
@@ -76,6 +77,7 @@ class Totals:
     unpriced_loops: int = 0
     unpriced_calls: int = 0
     malformed: int = 0
+    dismissed: int = 0
     skipped: int = 0
     by_detector: dict[str, int] = field(default_factory=dict)
     days: dict[date, Day] = field(default_factory=dict)
@@ -87,6 +89,7 @@ class Totals:
         self.sessions += 1
         self.turns += session.turns
         self.malformed += session.malformed
+        self.dismissed += session.dismissed
         self.unpriced_calls += session.unpriced_calls
         self.priced += session.usd is not None
         self.unpriced += session.usd is None
@@ -130,6 +133,7 @@ class Totals:
         lines = [
             (self.unpriced, "session", f" without a known price: {whose} dollars are not counted"),
             (self.unpriced_calls, "model call", " of unknown price, not counted"),
+            (self.dismissed, "suspected loop", " dismissed by the judge, not counted"),
             (self.malformed, "line", " that could not be read"),
             (self.skipped, "file", " without a session in a known form"),
         ]
@@ -154,6 +158,7 @@ class Totals:
             "unpriced_loops": self.unpriced_loops,
             "unpriced_calls": self.unpriced_calls,
             "malformed_lines": self.malformed,
+            "dismissed": self.dismissed,
             "skipped_files": self.skipped,
             "by_detector": dict(sorted(self.by_detector.items())),
             "worst": [found.as_row() for found in self.worst],

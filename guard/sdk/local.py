@@ -125,8 +125,12 @@ class LocalGuard:
             return None
         action, trip = effect
         verdict = None if action is Action.ALLOW else self._judge.rules(trip, self._seen)
-        # No loop: the streaks start afresh, or the same trip would come back at each call.
-        if action is Action.ALLOW or (verdict is not None and not verdict.loop):
+        if verdict is not None and not verdict.loop:
+            why = f"{trip.evidence.summary} No loop: {verdict.reason}"
+            logger.info("while Mission Control is away: %s", why)
+            action = Action.ALLOW
+        # The streaks start afresh, or the same trip would come back at each call.
+        if action is Action.ALLOW:
             self.forget()
             return None
         fix = verdict.fix if verdict else None

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from guard.contrib.embedding import check_installed
 from guard.detectors.score import evidence_limit, stuck_score
 from guard.errors import PolicyInvalid
-from guard.policy import DEFAULT_POLICY, DETECTOR_NAMES, RULES, Policy, parse
+from guard.policy import DEFAULT_POLICY, DETECTOR_NAMES, RULES, Policy, base_name, parse
 from missioncontrol.accounts.models import Project
 from missioncontrol.detection.models import PolicyVersion
 from missioncontrol.errors import InvalidRequest, NotFound, StalePolicy
@@ -117,7 +117,7 @@ def asks_from(policy: Policy) -> float | None:
 
 def beyond_preset(mapping: Mapping[str, Any]) -> tuple[PolicyChange, ...]:
     """Tell what a policy changes of the preset it starts from."""
-    start = mapping.get("extends") or mapping.get("preset")
+    start = base_name(mapping)
     return changes({"extends": start} if isinstance(start, str) else {}, mapping)
 
 

@@ -11,8 +11,9 @@ from typing import Any, cast
 
 from guard.adapters.capabilities import Capabilities
 from guard.budget import UNITS
+from guard.errors import PolicyInvalid
 from guard.nature import ToolNature
-from guard.policy import matching
+from guard.policy import base_name, matching
 from guard.policy.presets import find_preset
 from guard.turn import Phase, Role, Usage
 from guard.turn import Turn as GuardTurn
@@ -70,7 +71,7 @@ def ceilings_of(run: Run) -> dict[str, Any]:
 def shared_ceilings(run: Run) -> dict[str, Any]:
     """Return the ceilings that a run has by its policy and its project, as they are now."""
     rules = rules_of(run)
-    ceilings = rules.get("budget") or _preset_ceilings(rules.get("preset") or rules.get("extends"))
+    ceilings = rules.get("budget") or _preset_ceilings(base_name(rules))
     for table in matching(rules.get("task_type") or {}, run.task_type):
         ceilings = table.get("budget") or ceilings
     return {**ceilings, **run.project.budget}
@@ -79,10 +80,11 @@ def shared_ceilings(run: Run) -> dict[str, Any]:
 @functools.cache
 def _preset_ceilings(name: str | None) -> Mapping[str, Any]:
     """Return the ceilings that a policy of this name brings."""
-    preset = find_preset(name) if name else None
-    if preset is None or preset.budget is None:
+    try:
+        budget = find_preset(name).budget if name else None
+    except PolicyInvalid:  # an older release kept it, and it names what is gone
         return {}
-    ceilings = {unit: getattr(preset.budget, unit) for unit in UNITS}
+    ceilings = {unit: getattr(budget, unit, None) for unit in UNITS}
     return {
         # Dollars as text, as every ceiling is kept: a float would not hold them exactly.
         unit: str(ceiling) if unit == "usd" else ceiling

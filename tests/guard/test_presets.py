@@ -43,6 +43,16 @@ def test_the_name_it_had_before_is_known(old, new):
     assert Policy.from_mapping({"extends": old}) == PRESETS[new]
 
 
+def test_where_both_words_name_one_extends_wins():
+    assert Policy.from_mapping({"preset": "ralph", "extends": "quiet"}) == PRESETS["quiet"]
+
+
+def test_the_replay_command_says_which_names_there_are(tmp_path, capsys):
+    assert main(["replay", str(tmp_path / "run.jsonl"), "--preset", "brokre"]) == 2
+
+    assert "'preset': expected one of default, quiet" in capsys.readouterr().err
+
+
 def test_other_fields_set_it_apart():
     policy = Policy.from_mapping(
         {"preset": "broker", "broker": {"warn": 2}, "budget": {"usd": "2"}, "judged": True}

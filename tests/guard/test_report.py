@@ -224,6 +224,22 @@ def test_as_text_it_says_what_it_left_out(sessions, capsys):
     assert "1 file without a session in a known form" in shown
 
 
+def test_what_the_judge_dismissed_is_no_loop_but_is_told(tmp_path, capsys):
+    rows = [
+        {"role": "assistant", "tool": "Bash", "args": {"command": "pytest -q"}, "result": text}
+        for text in ("3 failed", "2 failed", "1 failed")
+    ]
+    file = write_lines(tmp_path / "a.jsonl", rows)
+    policy = tmp_path / "p.toml"
+    policy.write_text('detectors = ["loopguard"]\n')
+
+    assert report(file, "--policy", policy) == 0
+    shown = capsys.readouterr().out
+    assert "No loops found." in shown
+    assert "1 suspected loop dismissed by the judge, not counted" in shown
+    assert as_json(capsys, file, "--policy", policy)["dismissed"] == 1
+
+
 def test_sessions_without_a_loop_are_good_news(tmp_path, capsys):
     write_lines(tmp_path / "a.jsonl", transcripts.claude_code(1))
 

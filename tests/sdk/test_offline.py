@@ -387,6 +387,19 @@ def test_in_warn_nothing_stands_in_its_way(server, where, caplog):
     assert "about to do so again" in caplog.text
 
 
+def test_what_the_judge_finds_to_be_no_loop_is_written_to_the_log(server, where, caplog):
+    seen_rules(server, where, project_policy={"detectors": ["loopguard"]})
+    server.stop()
+    caplog.set_level("INFO", logger="guard")
+
+    with Session("x", **where) as session:
+        for failures in (3, 2, 1):
+            go = session.before("Bash", {"command": "pytest -q"})
+            session.after(go, result=f"{failures} failed")
+
+    assert "The last 3 events are the same. No loop: Fewer checks fail" in caplog.text
+
+
 @pytest.mark.parametrize("unanswered", ["stop", "proceed"])
 def test_what_became_of_the_call_is_told_after_it(server, where, unanswered):
     seen_rules(server, where, unanswered=unanswered)

@@ -7,6 +7,7 @@ import json
 import pytest
 from rest_framework.test import APIClient
 
+from guard.policy import Policy
 from guard.turn import Role, Turn
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Scope
@@ -44,6 +45,15 @@ def test_a_presets_ceilings_are_the_runs(as_agent):
     shown = open_run(as_agent, policy={"preset": "loopguard"}).json()
 
     assert shown["budget"] == {"usd": "1", "calls": 30}
+
+
+def test_of_two_presets_the_ceilings_are_those_of_the_one_whose_rules_hold(as_agent):
+    policy = {"preset": "ralph", "extends": "loopguard"}
+
+    shown = open_run(as_agent, policy=policy).json()
+
+    assert shown["budget"] == {"usd": "1", "calls": 30}
+    assert Policy.from_mapping(policy).detectors == ("budget", "loopguard")
 
 
 def test_a_policys_own_ceilings_replace_its_presets(as_agent):
