@@ -67,20 +67,6 @@ SENTENCES: tuple[tuple[str, str], ...] = (
         "Er {does} {n}-mal{rest}, mit anderen Schritten dazwischen, und bekam {got}.",
     ),
     (
-        rf"It looked (?P<times>{TIMES}) in a row; only figures went up and down\.",
-        "Er sah {times} hintereinander nach; nur Zahlen schwankten.",
-    ),
-    (
-        (
-            r"It checked the same thing (?P<n>\d+) times in different ways; it "
-            r"holds, and nothing was changed between\."
-        ),
-        (
-            "Er prüfte dasselbe {n}-mal auf verschiedene Weise; es stimmt, und "
-            "dazwischen wurde nichts geändert."
-        ),
-    ),
-    (
         r"It tried (?P<n>\d+) times and failed the same way each time\.",
         "Er versuchte es {n}-mal und scheiterte jedes Mal gleich.",
     ),
@@ -97,8 +83,18 @@ SENTENCES: tuple[tuple[str, str], ...] = (
         "Seine letzten {n} Aufrufe hatte er schon gemacht, mit denselben Antworten.",
     ),
     (
-        r"It tried nearly the same (?P<n>\d+) times and got (?P<got>(?:nearly )?the same \w+)\.",
-        "Er versuchte {n}-mal fast dasselbe und bekam {got}.",
+        r"It handed in its work (?P<n>\d+) times; each was refused alike\.",
+        "Er gab seine Arbeit {n}-mal ab; jede wurde gleich abgelehnt.",
+    ),
+    (
+        (
+            r"Its last (?P<n>\d+) calls ask for nothing that it had not asked for; "
+            r"what came back is not known\."
+        ),
+        (
+            "Seine letzten {n} Aufrufe fragen nach nichts, wonach er nicht schon gefragt hatte; "
+            "was zurückkam, ist nicht bekannt."
+        ),
     ),
     (
         r"It said the same (?P<n>\d+) times in other words\.",
@@ -257,6 +253,25 @@ SENTENCES: tuple[tuple[str, str], ...] = (
     (
         "nothing",
         "nichts",
+    ),
+    # Of rules that are gone: cards and journals of their time keep what they said.
+    (
+        rf"It looked (?P<times>{TIMES}) in a row; only figures went up and down\.",
+        "Er sah {times} hintereinander nach; nur Zahlen schwankten.",
+    ),
+    (
+        (
+            r"It checked the same thing (?P<n>\d+) times in different ways; it "
+            r"holds, and nothing was changed between\."
+        ),
+        (
+            "Er prüfte dasselbe {n}-mal auf verschiedene Weise; es stimmt, und "
+            "dazwischen wurde nichts geändert."
+        ),
+    ),
+    (
+        r"It tried nearly the same (?P<n>\d+) times and got (?P<got>(?:nearly )?the same \w+)\.",
+        "Er versuchte {n}-mal fast dasselbe und bekam {got}.",
     ),
 )
 

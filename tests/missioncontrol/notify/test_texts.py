@@ -97,6 +97,14 @@ def test_every_sentence_fills_only_what_its_pattern_finds():
             "It made its last 12 calls before and got the same answers.",
             "Seine letzten 12 Aufrufe hatte er schon gemacht, mit denselben Antworten.",
         ),
+        (
+            "It handed in its work 4 times; each was refused alike.",
+            "Er gab seine Arbeit 4-mal ab; jede wurde gleich abgelehnt.",
+        ),
+        (
+            "It looked 9 times in a row; only figures went up and down.",
+            "Er sah 9-mal hintereinander nach; nur Zahlen schwankten.",
+        ),
         ("It has spent $5.10 of $5.00.", "Er hat 5,10\u00a0$ von 5,00\u00a0$ verbraucht."),
         (
             "The organisation's budget of $100.00 for today is reached.",

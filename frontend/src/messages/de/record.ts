@@ -66,15 +66,6 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = (
         `${deed(what, n)}, mit anderen Schritten dazwischen, und bekam ${answer(got)}.`,
     ],
     [
-      `It looked ${TIMES} in a row; only figures went up and down\\.`,
-      (n) => `Er sah ${times(n)} hintereinander nach; nur Zahlen schwankten.`,
-    ],
-    [
-      "It checked the same thing (\\d+) times in different ways; it holds, and nothing was changed between\\.",
-      (n) =>
-        `Er prüfte dasselbe ${n}\u2011mal auf verschiedene Weise; es stimmt, und dazwischen wurde nichts geändert.`,
-    ],
-    [
       "It tried (\\d+) times and failed the same way each time\\.",
       (n) => `Er versuchte es ${n}\u2011mal und scheiterte jedes Mal gleich.`,
     ],
@@ -91,8 +82,13 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = (
       (n) => `Seine letzten ${n} Aufrufe hatte er schon gemacht, mit denselben Antworten.`,
     ],
     [
-      "It tried nearly the same (\\d+) times and got ((?:nearly )?the same \\w+)\\.",
-      (n, got) => `Er versuchte ${n}\u2011mal fast dasselbe und bekam ${answer(got)}.`,
+      "It handed in its work (\\d+) times; each was refused alike\\.",
+      (n) => `Er gab seine Arbeit ${n}\u2011mal ab; jede wurde gleich abgelehnt.`,
+    ],
+    [
+      "Its last (\\d+) calls ask for nothing that it had not asked for; what came back is not known\\.",
+      (n) =>
+        `Seine letzten ${n} Aufrufe fragen nach nichts, wonach er nicht schon gefragt hatte; was zurückkam, ist nicht bekannt.`,
     ],
     [
       "It said the same (\\d+) times in other words\\.",
@@ -239,6 +235,20 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = (
     ],
     ["Each answer brings something new\\.", () => "Jede Antwort bringt etwas Neues."],
     ["nothing", () => "nichts"],
+    // Of rules that are gone: cards and journals of their time keep what they said.
+    [
+      `It looked ${TIMES} in a row; only figures went up and down\\.`,
+      (n) => `Er sah ${times(n)} hintereinander nach; nur Zahlen schwankten.`,
+    ],
+    [
+      "It checked the same thing (\\d+) times in different ways; it holds, and nothing was changed between\\.",
+      (n) =>
+        `Er prüfte dasselbe ${n}\u2011mal auf verschiedene Weise; es stimmt, und dazwischen wurde nichts geändert.`,
+    ],
+    [
+      "It tried nearly the same (\\d+) times and got ((?:nearly )?the same \\w+)\\.",
+      (n, got) => `Er versuchte ${n}\u2011mal fast dasselbe und bekam ${answer(got)}.`,
+    ],
   ] satisfies readonly (readonly [string, Says])[]
 ).map(([pattern, says]) => [new RegExp(`^${pattern}$`, "s"), says]);
 
