@@ -142,7 +142,7 @@ def traits_of(tool: str) -> frozenset[str]:
     passes the matter on to another agent.
 
     >>> sorted(traits_of("express_hypothesis")), sorted(traits_of("transfer_to_billing"))
-    (['alone', 'thinks'], ['hands_over'])
+    (['thinks'], ['hands_over'])
     """
     words = frozenset(word.lower() for word in _NAME_WORDS.findall(tool[:200]))
     traits = {name for name, known in _NAMES.items() if words & known}
