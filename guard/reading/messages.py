@@ -20,13 +20,10 @@ from guard.verbatim import bounded
 if TYPE_CHECKING:
     from guard.reading.step import Step
 
-_HEAD = 3000
 _STEM = 5
 _CHANT_LENGTH = 400
 _CHANT_LINES = 8
 _CHANT_WORDS = 60
-_CHANT_SHARE = 0.5
-_CHANT_TEXT = 20_000
 _SENTENCE = re.compile(r"[.!?\n]+\s*")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _IDEOGRAPHS = "\u2e80"
@@ -35,14 +32,14 @@ _WORD = re.compile(r"[^\W_]{3,}|\d+")
 _APART = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + b" " * 128
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _SHORTEST = 3
-_WORK = Phrase.read("shown_work", head=_HEAD)
+SHOWN_WORK = Phrase.read("shown_work", head=3000)
+"""What tells a message that holds an action, or what came of one, from talk."""
 # What a harness writes over a message: "Step 5", "Turn 7/30", "[12:03:11]". The number goes
 # up whatever the agent does.
 _STAMP = re.compile(any_of("stamps"), re.IGNORECASE | re.MULTILINE)
 _ANNOUNCES = Phrase.read("announces", head=400, lower=True, words=True)
 _ANNOUNCING = 3
 _MOSTLY = 0.85
-_COUNTED_TEXT = 2000
 _NUMBER = re.compile(any_of("counts"))
 # The empty text is what remains of a short word without figures.
 _FILLER = frozenset(word[:_STEM] for word in (*read_words("talk")["filler"], ""))
@@ -78,17 +75,6 @@ def terms_of(text: str) -> frozenset[str]:
         else:  # written without spaces: pairs of signs are its words
             stems.update(word[at : at + 2] for at in range(len(word) - 1))
     return frozenset(stems - _FILLER)
-
-
-def shows_work(text: str) -> bool:
-    """Tell a message that holds an action, or what came of one, from talk.
-
-    >>> shows_work("Thought: look there. Action: search[tide mill]")
-    True
-    >>> shows_work("I will take action now.")
-    False
-    """
-    return _WORK.stands_in(text)
 
 
 @functools.lru_cache(maxsize=512)
@@ -137,13 +123,8 @@ def last_talk(steps: Sequence[Step]) -> list[Step]:
 
 def count_on(messages: Sequence[Step]) -> bool:
     """Tell whether like messages count: "batch 3 of 9" after "batch 2 of 9"."""
-    counts = [_counts_in(step.meaning) for step in messages]
-    return all(counts) and len(set(counts)) == len(counts)
-
-
-@functools.lru_cache(maxsize=512)
-def _counts_in(text: str) -> tuple[str, ...]:
-    return tuple(_NUMBER.findall(text[:_COUNTED_TEXT].lower()))
+    told = [tuple(_NUMBER.findall(step.meaning[:2000].lower())) for step in messages]
+    return all(told) and len(set(told)) == len(told)
 
 
 def empty_tail(talk: Sequence[Step], *, fresh: float, share: float, least: int) -> int:
@@ -175,23 +156,15 @@ def find_chant(text: str) -> str | None:
     """
     if len(text) < _CHANT_LENGTH:
         return None
-    text = text[:_CHANT_TEXT]
-    sentences = [part.strip() for part in _SENTENCE.split(text)]
-    if len(sentences) - len(set(sentences)) >= _CHANT_LINES - 1:
-        counts = Counter(part for part in sentences if _LETTERS.search(part))
-        for sentence, count in counts.most_common(1):
-            if count >= _CHANT_LINES and count * len(sentence) >= _CHANT_SHARE * len(text):
-                return sentence[:200]
-    return _find_chanted_words(text)
-
-
-def _find_chanted_words(text: str) -> str | None:
-    """The same without full stops: "and then and then and then"."""
-    words = text.split()
-    if len(words) < _CHANT_WORDS:
-        return None
-    if max(Counter(words).values()) < len(words) / 4:
+    text = text[:20_000]
+    for sentence, count in Counter(map(str.strip, _SENTENCE.split(text))).items():
+        is_most = count >= _CHANT_LINES and 2 * count * len(sentence) >= len(text)
+        if is_most and _LETTERS.search(sentence):
+            return sentence[:200]
+    words = text.split()  # the same without full stops: "and then and then and then"
+    least = len(words) / 4
+    if len(words) < _CHANT_WORDS or max(Counter(words).values()) < least:
         return None  # no pair stands more often than its words
     pair, count = Counter(pairwise(words)).most_common(1)[0]
-    is_text = _LETTERS.search(" ".join(pair)) is not None
-    return " ".join(pair)[:200] if is_text and count >= len(words) / 4 else None
+    chant = " ".join(pair)
+    return chant[:200] if count >= least and _LETTERS.search(chant) else None

@@ -16,7 +16,7 @@ from typing import Any
 from guard.memo import Memo
 from guard.nature import Retry, ToolNature, pick_args, progress_in
 from guard.reading.classify import asks, classify, moves, traits_of, verb_of, waits
-from guard.reading.messages import find_chant, shows_work, terms_of, unstamped
+from guard.reading.messages import SHOWN_WORK, find_chant, terms_of, unstamped
 from guard.reading.normalize import (
     Arguments,
     call_text,
@@ -111,7 +111,7 @@ def _read(turn: Turn, said: str, args: Mapping[str, Any]) -> Action:
         edits=is_call and action_class == ActionClass.FILE_EDIT,
         thinks="thinks" in traits,
         hands_over="hands_over" in traits,
-        shows=not is_call and shows_work(said),
+        shows=not is_call and SHOWN_WORK.stands_in(said),
         terms=terms_of(meaning) if tells else frozenset(),
         chant=None if is_call else find_chant(said),
     )
