@@ -55,18 +55,12 @@ _HALTS = Phrase.read("halts", words=True)
 class Kind(Enum):
     """What a turn is, read beside those before it."""
 
-    ACTION = "action"
-    """A call, or a message of an agent: an attempt of its own."""
-    ANSWER = "answer"
-    """What came of an earlier call."""
-    PERSON = "person"
-    """New words of a person: everything starts afresh."""
-    NUDGE = "nudge"
-    """A person's earlier words again, to an agent that only talked meanwhile."""
-    REFUSAL = "refusal"
-    """An earlier complaint again, whatever was done between."""
-    NOISE = "noise"
-    """A notice, a blank or a router's line: neither words nor action."""
+    ACTION = "action"  # a call, or a message of an agent: an attempt of its own
+    ANSWER = "answer"  # what came of an earlier call
+    PERSON = "person"  # new words of a person: everything starts afresh
+    NUDGE = "nudge"  # a person's earlier words again, to an agent that only talked meanwhile
+    REFUSAL = "refusal"  # an earlier complaint again, whatever was done between
+    NOISE = "noise"  # a notice, a blank or a router's line: neither words nor action
 
 
 class ReadTurn(NamedTuple):
@@ -254,11 +248,10 @@ class TurnReader:
 
     def _is_route(self, turn: Turn) -> bool:
         """Tell a line that only says who is next: an agent, one just asked, or "the agent"."""
-        if turn.role is not Role.ASSISTANT or turn.tool is not None or turn.result:
+        said, is_message = turn.content or "", turn.role is Role.ASSISTANT and turn.tool is None
+        if not is_message or turn.result or len(said) > _LONGEST_ROUTE:
             return False
-        if len(turn.content or "") > _LONGEST_ROUTE:
-            return False
-        terms = terms_of(turn.content or "")
+        terms = terms_of(said)
         asked = terms_of(self._open[-1].tool or "") if self._open else frozenset[str]()
         names = self._names | asked if terms & _ROUTES else self._names
         if not terms <= names | _ROUTES:

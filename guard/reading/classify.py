@@ -18,7 +18,6 @@ from guard.verbatim import PATH_ARGUMENTS
 
 _NAMES, _COMMANDS, _ARGUMENTS = map(read_words, ("names", "commands", "arguments"))
 _NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_PATH_KEYS = frozenset(PATH_ARGUMENTS)
 
 _SORTS = {
     "tests": ActionClass.TEST_RUN,
@@ -29,13 +28,11 @@ _SORTS = {
 _LONGEST_COMMAND = 4000
 _PATCH = ("*** Begin Patch", "diff --git ", "--- a/")
 _STATEMENTS = ("query", "sql", "statement")
-_SQL_HEAD = 200
 _SQL = re.compile(rf"\s*(?:--[^\n]*\n\s*)*({any_of('sql_verbs')})\b", re.IGNORECASE)
 
 _TEST_COMMAND, _EDIT_COMMAND = Phrase.read("test_command"), Phrase.read("edit_command")
 # Apart from those above: it begins with one sign, and is looked for at a tenth of their cost.
 _REDIRECT = re.compile(r">(?<![0-9&>=-]>)>?(?!&)\s?(?!/dev/)[\w./~\"'$-]")
-_LEADERS = _COMMANDS["leaders"]
 _READ_SUBCOMMANDS = read_words("subcommands")
 _READ_ALONE = _COMMANDS["reads"] | _COMMANDS["searches"] | {"cd"}
 _PROGRAMS = _COMMANDS["reads"] | _COMMANDS["searches"] | _READ_SUBCOMMANDS.keys()
@@ -59,7 +56,7 @@ def classify(tool: str | None, command: str, args: Mapping[str, Any]) -> ActionC
     if tool is None:
         return ActionClass.MESSAGE
     for value in map(args.get, _STATEMENTS):
-        if isinstance(value, str) and (found := _SQL.match(value[:_SQL_HEAD])):
+        if isinstance(value, str) and (found := _SQL.match(value[:200])):
             asks_it = found[1].lower() in _COMMANDS["sql_asks"]
             return ActionClass.SEARCH if asks_it else ActionClass.OTHER
     traits, command = traits_of(tool), command[:_LONGEST_COMMAND]
@@ -68,7 +65,7 @@ def classify(tool: str | None, command: str, args: Mapping[str, Any]) -> ActionC
     if tool in {"str_replace_editor", "str_replace_based_edit_tool"}:
         verb = str(args.get("command", ""))
         return ActionClass.READ if verb == "view" else ActionClass.FILE_EDIT
-    has_path = not _PATH_KEYS.isdisjoint(args)
+    has_path = not args.keys().isdisjoint(PATH_ARGUMENTS)
     named = _classify_name(traits, has_path=has_path)
     if named is not ActionClass.OTHER or not traits.isdisjoint({"hands_over", "thinks"}):
         return named
@@ -199,7 +196,9 @@ def _programs_in(command: str) -> tuple[tuple[str, str], ...]:
     """Give what each part of a command line runs, and the word after it."""
     programs = []
     for part in re.split(r"\|\||&&|[|;\n]", command):
-        words = [word for word in part.split() if "=" not in word and word not in _LEADERS]
+        words = [
+            word for word in part.split() if "=" not in word and word not in _COMMANDS["leaders"]
+        ]
         if words:
             head = words[0].strip("`'\"($").rsplit("/", 1)[-1]
             programs.append((head, words[1] if len(words) > 1 else ""))

@@ -106,14 +106,12 @@ def lasting_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
     {'url': '/orders'}
     """
     one_use = _ARGUMENTS["one_use"]
-    kept = {name: value for name, value in args.items() if _plain_name(name) not in one_use}
-    # " " may be a key that is pressed.
-    return {
-        name: (value.rstrip() or value)
-        if isinstance(value, str) and len(value) <= _LONGEST_CALL
-        else value
-        for name, value in (kept or args).items()
-    }
+    lasting = [name for name in args if str(name).lower().replace("-", "_") not in one_use]
+    kept = {name: args[name] for name in lasting or args}
+    for name, value in kept.items():
+        if isinstance(value, str) and len(value) <= _LONGEST_CALL:
+            kept[name] = value.rstrip() or value  # " " may be a key that is pressed
+    return kept
 
 
 def meant_args(args: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -166,11 +164,6 @@ def _cut(text: str) -> str:
         return text
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
     return f"{text[: _LONGEST_CALL - 20]}… #{digest}"
-
-
-@functools.lru_cache(maxsize=1024)
-def _plain_name(name: str) -> str:
-    return str(name).lower().replace("-", "_")
 
 
 def _tamed(value: object, depth: int) -> object:

@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Hashable, Mapping
 from hashlib import blake2b
+from itertools import filterfalse
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -17,9 +18,7 @@ from guard.reading.volatile import HOLE, mask_failure
 from guard.turn import Turn
 
 _WORDS = read_words("answers")
-_HEAD = 4000
 _COMPARED = 12_000
-_REMEMBERED, _HEADS = 64, 256
 _SORTED_LINES = 40
 _AROUND_HOLE = " \t'\".,:;{}[]()"
 _SAMPLE, _SAMPLES = 512, 64
@@ -41,7 +40,6 @@ _TESTS_FAILED = re.compile(r"([1-9]\d{0,6})(?: tests?)? (?:failed|failures?|erro
 _NAMES_AND_NUMBERS = re.compile(any_of("names_and_numbers"))
 _BARE_NUMBER = re.compile(r"(?<![\w'\"`])\d+(?![\w'\"`])")
 _PICTURE = re.compile(r"\s*[\[<(](?:screenshot|image|picture)\b[^\n]{0,80}\s*", re.IGNORECASE)
-_BRACKETS = frozenset("[<(")
 _CODED = re.compile(
     r"<returncode>(?P<code>-?\d{1,5})</returncode>\s{0,9}"
     r"(?:<output>\n?(?P<output>.*?)\n?</output>)?\s{0,9}",
@@ -66,7 +64,6 @@ _SAME_AS_BEFORE = Phrase.read("same_as_before", head=200, lower=True)
 LATE = Phrase.read("late", head=_FAILURE_HEAD, lower=True)
 """What a failure says whose only reason is that no answer came in time."""
 _BUSY = Phrase.read("busy", head=_FAILURE_HEAD, lower=True)
-_ESSENTIAL_LINES = 3
 
 
 class Outcome(NamedTuple):
@@ -97,7 +94,7 @@ class Outcome(NamedTuple):
         return not self.failed and _MORE.stands_in(self.text)
 
 
-_known = Memo[tuple[str, bool], Outcome](_REMEMBERED)
+_known = Memo[tuple[str, bool], Outcome](64)
 
 
 def outcome_of(turn: Turn) -> Outcome | None:
@@ -112,8 +109,7 @@ def outcome_of(turn: Turn) -> Outcome | None:
         return _read(text, is_error=True, asked=turn.args)
     if turn.result is None:
         return None if turn.error is None else _read("", is_error=False, asked=None)
-    head = turn.result[:_LONGEST_MESSAGE]
-    if head.lstrip()[:1] in _BRACKETS and _PICTURE.fullmatch(head):
+    if _PICTURE.fullmatch(turn.result[:_LONGEST_MESSAGE]):
         return None  # a picture was shown: what came back is not known
     text, failed = turn.result, False
     # mini-swe-agent writes each answer so; the code alone says whether it failed.
@@ -167,7 +163,7 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
         failures=failures,
         is_long=len(text) > _LONGEST_ACKNOWLEDGEMENT and text.count("\n") > 1,
         refers_back=_SAME_AS_BEFORE.stands_in(whole),
-        text=whole[:_HEAD],
+        text=whole[:4000],
         terms=terms if failure is None else terms_in(failure),
     )
 
@@ -185,21 +181,15 @@ def _unannounced(text: str) -> str:
     return text[len(opening) + 1 :] if announces else text
 
 
-@functools.lru_cache(maxsize=_HEADS)
+@functools.lru_cache(maxsize=256)
 def _template(failure: str) -> str:
     return _NAMES_AND_NUMBERS.sub("", failure)
 
 
 def _tell_failure(text: str) -> str:
     lines = masked_lines(text)
-    chosen: list[str] = []
-    for line in _TELLS_WHY.pick(lines):
-        if not _looks_like_source(line) and line not in chosen:
-            chosen.append(line)
-            if len(chosen) == _ESSENTIAL_LINES:
-                break
-    chosen = chosen or list(lines[:_ESSENTIAL_LINES])
-    return mask_failure("\n".join(line[:_LONGEST_MESSAGE] for line in chosen))
+    telling = dict.fromkeys(filterfalse(_looks_like_source, _TELLS_WHY.pick(lines)))
+    return mask_failure("\n".join(line[:_LONGEST_MESSAGE] for line in list(telling or lines)[:3]))
 
 
 def _identify(text: str, terms: frozenset[str], *, failed: bool) -> Hashable:
@@ -231,8 +221,6 @@ def looks_failed(result: str) -> bool:
     >>> looks_failed("ERROR! Your patch is empty."), looks_failed("def error(): ...")
     (True, False)
     """
-    if not result:
-        return False
     head = result[:_FAILURE_HEAD].lower()
     if head.startswith("{") and _FIELD_FAILS.match(head):
         return True
@@ -253,8 +241,6 @@ def _looks_like_source(line: str) -> bool:
 
 def _count_failures(text: str) -> int | None:
     tail = text[-_FAILURE_HEAD:].lower()
-    if "fail" in tail or "error" in tail:
-        counts = [int(found) for found in _TESTS_FAILED.findall(tail)]
-        if counts:
-            return sum(counts)
+    if counts := [int(found) for found in _TESTS_FAILED.findall(tail)]:
+        return sum(counts)
     return 0 if " passed" in tail else None
