@@ -23,7 +23,7 @@ from guard.signals import Kind as SignalKind
 from guard.turn import Turn
 
 _ALMOST = 0.99
-_WORDS = frozenset({Kind.PERSON, Kind.NUDGE, Kind.NOISE})
+_WORDS = (Kind.PERSON, Kind.NUDGE, Kind.NOISE)
 SPAN = 40
 """Attempts that are remembered."""
 _NEWS_SPAN = 88

@@ -43,7 +43,7 @@ TOOL = "tool"
 """Who speaks where a tool's turn names no agent."""
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
+@dataclass(slots=True, eq=False)
 class Action:
     """What a turn asks for or says; it does not change, and steps share it."""
 
@@ -148,6 +148,10 @@ class Step(Action):
     acted: bool = field(init=False)  # it changed something: new, not failed, not only asking
     progressed: bool = field(init=False)  # new information, a new action, or fewer failures
     tells_something: bool = field(init=False)  # it has more than a few terms none before had
+    looks_around: bool = field(init=False)  # it only asks and is answered, as who begins does
+    # It failed, or what it looked for is not there; an act that is silent did its work.
+    is_in_vain: bool = field(init=False)
+    stays_patient: bool = field(init=False)  # the same answer for a while is how it is used
 
     def __post_init__(self) -> None:
         # Laid out once: later turns look at each step hundreds of times.
@@ -165,18 +169,11 @@ class Step(Action):
         self.acted = is_effective and (not self.asks if outcome else self.edits)
         self.progressed = self.news >= NEWS or self.acted or self.improved
         self.tells_something = self.new_terms > FEW_TERMS
-
-    @property
-    def looks_around(self) -> bool:
-        """It only asks and is answered, as everyone who begins does."""
-        return self.asks and not self.failed
-
-    @property
-    def is_in_vain(self) -> bool:
-        """It failed, or what it looked for is not there; an act that is silent did its work."""
-        if self.outcome is None or self.outcome.key != NOTHING_FOUND.key:
-            return self.failed
-        return self.asks or bool(self.outcome.terms)
+        self.looks_around = self.asks and not self.failed
+        self.is_in_vain = self.failed
+        if outcome and outcome.key == NOTHING_FOUND.key:
+            self.is_in_vain = self.asks or bool(outcome.terms)
+        self.stays_patient = self.patient or (self.moves and not (outcome and outcome.is_long))
 
     @property
     def names(self) -> frozenset[str]:
@@ -187,11 +184,6 @@ class Step(Action):
     def template(self) -> str | None:
         """What failed, without names: what failures of one sort have in common."""
         return self.outcome.template if self.outcome else None
-
-    @property
-    def stays_patient(self) -> bool:
-        """The same answer for a while is how it is used."""
-        return self.patient or (self.moves and not (self.outcome and self.outcome.is_long))
 
     def answers_as(self, other: Step) -> bool:
         """What came back is the same: the same answer, or the same failure again."""
@@ -213,8 +205,7 @@ class Step(Action):
         return nearness(self.arguments, other.arguments, acts=not self.asks)
 
 
-_OF_ACTION = tuple(one.name for one in fields(Action))
-_read_off = attrgetter(*_OF_ACTION)
+_read_off = attrgetter(*[one.name for one in fields(Action)])
 
 
 def read_step(
@@ -239,13 +230,12 @@ def read_step(
     """
     action, ts = action or read_action(turn), turn.ts
     is_tool = turn.role is Role.TOOL and turn.tool is None
-    asked = dict(zip(_OF_ACTION, _read_off(action), strict=True))
-    asked |= _ask_anew(turn, action, outcome, nature)
-    request, terms = asked["request"], asked["terms"]
+    action = _ask_anew(turn, action, outcome, nature)
+    request, terms = action.request, action.terms
     earlier = [step for step in before if step.request == request and step.is_call]
     outcome, news, improved = _weigh(turn, outcome, nature, news, earlier, before)
     return Step(
-        **asked,
+        *_read_off(action),
         seq=seq,
         key=turn.key,
         at=(ts.replace(tzinfo=ts.tzinfo or UTC) - _EPOCH).total_seconds() if ts else None,
@@ -267,8 +257,8 @@ def read_step(
 
 def _ask_anew(
     turn: Turn, action: Action, outcome: Outcome | None, nature: ToolNature | None
-) -> dict[str, Any]:
-    """Give what this turn asks for otherwise than its wording has it."""
+) -> Action:
+    """Give what this turn asks for, where that is not as its wording has it."""
     anew: dict[str, Any] = {}
     request = action.request
     if nature and nature.retry is Retry.NONE:
@@ -286,7 +276,7 @@ def _ask_anew(
         anew |= {"request": request, "meaning": request, "words": words_in(request)}
         if action.hands_over or action.thinks:
             anew["terms"] = terms_of(request)
-    return anew
+    return replace(action, **anew) if anew else action
 
 
 def _weigh(
