@@ -13,7 +13,6 @@ import functools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -147,49 +146,26 @@ def evidence_at(score: float) -> float:
 # --- what an attempt repeats ------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Between:
-    """What stood between an attempt and the earlier one that it may repeat."""
-
-    edited: bool = False
-    looked: bool = False
-    others: bool = False
-    waited: bool = False
-
-    def take(self, old: Step, *, is_again: bool) -> None:
-        self.edited = self.edited or (old.edits and old.acted)
-        self.looked = self.looked or old.fresh or is_again
-        self.others = self.others or not is_again
-        self.waited = self.waited or old.patient
-
-    def same(self, step: Step, *, was_repeated: bool) -> str:
-        """Say what the same call with the same answer is, after all that."""
-        if self.waited:
-            return ""
-        if self.edited:  # a check of a new state: green is as it should be, red is one more try
-            return "still_failing" if step.failed else ""
-        return "again" if self.looked or (self.others and not was_repeated) else "same"
-
-
 def _find_earlier(
     step: Step, before: Sequence[Step], done: Sequence[Weight]
 ) -> tuple[str, int | None]:
     """Give what a call repeats most closely, and the place of what it repeats."""
-    if not _can_repeat(step) or _checks_its_own_edit(step, before):
-        return "", None
     best: tuple[str, int | None] = ("", None)
-    between = _Between()
+    if not _can_repeat(step):
+        return best
     # An action that shows another page moved something; an order in words asks.
     moves = not (step.failed or step.asks or step.runs) and bool(_targets(step))
-    for place in range(len(before) - 1, -1, -1):
+    places = _places_to_look_at(step, before, only_same=moves)
+    if not places or _checks_its_own_edit(step, before):
+        return best
+    for place in reversed(places):
         old = before[place]
-        if not old.is_answered:
-            continue
         is_again = step.request == old.request
         if old.failed is step.failed and _answers_alike(step, old, moves=moves):
             found = _relate(step, old)
             if found == "same":
-                found = between.same(step, was_repeated=bool(done[place].repeats))
+                was_repeated = bool(done[place].repeats)
+                found = _say_same(step, before[place + 1 :], was_repeated=was_repeated)
             if found and old.agent != step.agent and step.looks_around:
                 own = sum(one.agent == step.agent and one.is_call for one in before)
                 found = _ELSEWHERE[found] if own <= _NEWCOMER else found
@@ -199,13 +175,41 @@ def _find_earlier(
                 break
         elif is_again and step.failed and not old.failed:
             break  # it worked meanwhile
-        between.take(old, is_again=is_again)
     return best
+
+
+def _places_to_look_at(step: Step, before: Sequence[Step], *, only_same: bool) -> list[int]:
+    """Give where calls stand that may have been answered alike, or asked for the same.
+
+    Most attempts bring much: for them only the very same answer counts.
+    """
+    if not only_same and (step.news < MANY or _is_brief(step)):
+        return [place for place, old in enumerate(before) if old.is_answered]
+    request, key, failure = step.request, step.outcome_key, step.failure
+    return [
+        place
+        for place, old in enumerate(before)
+        if (old.request == request or old.outcome_key == key or (failure and old.failure))
+        and old.is_answered
+    ]
+
+
+def _say_same(step: Step, between: Sequence[Step], *, was_repeated: bool) -> str:
+    """Say what the same call with the same answer is, after what stands between them."""
+    answered = [old for old in between if old.is_answered]
+    if any(old.patient for old in answered):
+        return ""
+    if any(old.edits and old.acted for old in answered):
+        # A check of a new state: green is as it should be, red is one more try.
+        return "still_failing" if step.failed else ""
+    looked = any(old.fresh or old.request == step.request for old in answered)
+    others = any(old.request != step.request for old in answered)
+    return "again" if looked or (others and not was_repeated) else "same"
 
 
 def _can_repeat(step: Step) -> bool:
     """Tell an attempt whose answer is known from waiting, paging and handing over."""
-    if step.outcome is None:
+    if step.outcome is None or step.improved:
         return False  # `repeat` counts calls of which nobody knows what came back
     if step.patient or (step.stays_patient and not step.failed):
         return False
@@ -227,7 +231,7 @@ def _checks_its_own_edit(step: Step, before: Sequence[Step]) -> bool:
 
 def _answers_alike(step: Step, old: Step, *, moves: bool) -> bool:
     """The same came back, or nearly: of a failure the same reason."""
-    if step.improved or step.outcome is None or old.outcome is None:
+    if step.outcome is None or old.outcome is None:
         return False
     is_same = step.outcome.key == old.outcome.key or (step.failed and step.failure == old.failure)
     if is_same or moves:
@@ -296,7 +300,9 @@ def _find_news(step: Step, before: Sequence[Step], repeats: str) -> str:
         return ""
     if step.failed:
         return "" if any(step.failure == old.failure for old in before) else "new_failure"
+    if step.news >= MANY:
+        return "news"
     last = next((old for old in reversed(before) if old.verb == step.verb), None)
-    if step.news < MANY and last is not None and last.failed:
+    if last is not None and last.failed:
         return "better"
-    return "news" if step.news >= MANY else "some_news" if step.news >= FEW else ""
+    return "some_news" if step.news >= FEW else ""
