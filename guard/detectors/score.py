@@ -13,6 +13,7 @@ import functools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from guard.policy import Policy
 from guard.policy.renamed import FITTED_AT
 from guard.reading.normalize import NEAR
 from guard.reading.step import Step
-from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, are_alike, likeness
+from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, likeness, may_be_alike
 
 GAINS = ("same", "again", "near", "still_failing", "reworded", "other_question")
 """What an attempt can repeat, and so add to the score."""
@@ -155,7 +156,7 @@ def _find_earlier(
         return best
     # An action that shows another page moved something; an order in words asks.
     moves = not (step.failed or step.asks or step.runs) and bool(_targets(step))
-    places = _places_to_look_at(step, before, only_same=moves)
+    places = _places_to_look_at(step, before, moves=moves)
     if not places or _checks_its_own_edit(step, before):
         return best
     for place in reversed(places):
@@ -178,20 +179,32 @@ def _find_earlier(
     return best
 
 
-def _places_to_look_at(step: Step, before: Sequence[Step], *, only_same: bool) -> list[int]:
-    """Give where calls stand that may have been answered alike, or asked for the same.
-
-    Most attempts bring much: for them only the very same answer counts.
-    """
-    if not only_same and (step.news < MANY or _is_brief(step)):
-        return [place for place, old in enumerate(before) if old.is_answered]
+def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> list[int]:
+    """Give where calls stand that may have been answered alike, or asked for the same."""
+    places = [place for place, old in enumerate(before) if old.is_answered]
+    near: Iterable[bool] = repeat(False)
+    if not moves and _is_brief(step):
+        return places
+    # Most attempts bring much: for them only the very same answer counts.
+    if not moves and step.news < MANY:
+        near = may_be_alike(_told(step), [_told(before[place]) for place in places], _least(step))
     request, key, failure = step.request, step.outcome_key, step.failure
     return [
         place
-        for place, old in enumerate(before)
-        if (old.request == request or old.outcome_key == key or (failure and old.failure))
-        and old.is_answered
+        for place, is_near in zip(places, near, strict=False)
+        if is_near
+        or (old := before[place]).request == request
+        or old.outcome_key == key
+        or (failure is not None and old.failure == failure)
     ]
+
+
+def _told(step: Step) -> frozenset[str]:
+    return step.outcome.terms if step.outcome else frozenset()
+
+
+def _least(step: Step) -> float:
+    return ALIKE if step.news >= FEW else _SIMILAR
 
 
 def _say_same(step: Step, between: Sequence[Step], *, was_repeated: bool) -> str:
@@ -244,7 +257,7 @@ def _answers_alike(step: Step, old: Step, *, moves: bool) -> bool:
         return len(terms & known) >= ALIKE * min(len(terms), len(known))
     if step.news >= MANY:
         return False
-    return are_alike(terms, known, ALIKE if step.news >= FEW else _SIMILAR)
+    return likeness(terms, known) >= _least(step)
 
 
 def _relate(step: Step, old: Step) -> str:
