@@ -1,8 +1,13 @@
 """What a turn says, whatever form its log has: turns become attempts, attempts become steps.
 
-`attempts` puts together what belongs together, `classify` and `normalize` read
-what is asked for, `outcome` what came back; `step` holds both beside the steps before it. The
-rest compares texts by their `terms`, without what is `volatile`.
+    Turn -> `written`    a call written into a text is a call
+         -> `attempts`   an answer belongs to its call, a machine is no person: `ReadTurn`
+         -> `classify`, `normalize`, `messages`   what is asked for or said: `Action`
+         -> `outcome`    what came back: `Outcome`
+         -> `step`       both, beside the steps before: `Step`, all that the rules see
+
+Texts are compared by their `terms`, without what is `volatile`. The words and phrases by which
+all of it is told are data: `words.toml`.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from typing import Any
 TABLES: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
 )
-"""The words and phrases by which turns are read: data, so that a tool is added without code."""
+"""The words and phrases by which turns are read, so that a tool is added without code."""
 
 
 def read_words(table: str) -> dict[str, frozenset[str]]:

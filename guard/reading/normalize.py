@@ -285,12 +285,9 @@ def read_arguments(args: Mapping[str, object] | None) -> Arguments:
 
 
 def nearness(one: Arguments, other: Arguments, *, acts: bool) -> float:
-    """Give how near two calls of one verb are, in [0, 1]; 1 means equal.
+    """Give how near two calls of one verb are, in [0, 1], by their arguments; 1 means equal.
 
-    Args:
-        one: The arguments of a call.
-        other: Those of another call of the same verb.
-        acts: The calls change something: where they do it matters less than what.
+    Where they change something (`acts`), where they do it matters less than what.
     """
     least, shares_body, numbers_moved = 1.0, False, False
     for name in one.keys() | other.keys():

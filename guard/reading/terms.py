@@ -116,11 +116,8 @@ def same_but_quoted(
 ) -> bool:
     """Tell answers that differ only by what each quotes of its own request.
 
-    Args:
-        told: The words of an answer.
-        asked: The words of its request.
-        again: The words of another answer.
-        anew: The words of that one's request.
+    `told` are the words of an answer, `asked` those of its request; `again` and `anew` are those
+    of another answer and of its request.
 
     >>> told, again = words_in("unknown command: sing"), words_in("unknown command: dance")
     >>> same_but_quoted(told, words_in("sing a song"), again, words_in("dance"))
