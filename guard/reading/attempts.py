@@ -29,7 +29,6 @@ SUBMISSION = "hand in"
 _BLANKS = 3
 _ROUTINGS = 5
 """So many blank turns, or routing lines, in a row are all that is said: two routers give three."""
-_MOST_OPEN = 16
 _MOST_NAMES = 1000
 _LONGEST_CALL = 100_000
 _LONGEST_ROUTE = 160
@@ -42,12 +41,9 @@ _SHORT = 200
 _FEW_TERMS = 4
 _SAME_MATTER = 0.5
 _ROUTES = terms_of(" ".join(read_words("talk")["routes"]))
-_FLOOR = terms_of("speaker")
-# What a client writes in the user's name by itself: Claude Code, Codex, Gemini CLI.
 _NOTICE = re.compile(rf"\s{{0,4}}{any_of('notices')}", re.IGNORECASE)
 _BOX = re.compile(r"\s{0,12}(?:[-*] )?(?:\[[ xX~]\]|[\u2610-\u2612\u2713\u2714\u25fb\u25fc])")
 _COMPLAINS = Phrase.read("complains", head=_SHORT, lower=True, words=True)
-# A person who says that the agent goes round wants no fresh start of it.
 _GOES_ROUND = Phrase.read("goes_round", head=_SHORT, lower=True)
 _HALTS = Phrase.read("halts", words=True)
 
@@ -172,7 +168,7 @@ class TurnReader:
             self._was_answered = False
         is_small = sum(map(len, texts_in(turn.args))) <= _LONGEST_CALL
         if turn.result is None and turn.error is None and is_small:
-            self._open = [*self._open[1 - _MOST_OPEN :], replace(turn, seq=seq)]
+            self._open = [*self._open[-15:], replace(turn, seq=seq)]
 
     def _answer(self, turn: Turn) -> ReadTurn | None:
         """Read a tool's or another agent's turn as what came of an open call."""
@@ -260,7 +256,7 @@ class TurnReader:
             return True
         # "Agent active, running." may as well be what a call came to.
         is_answer = bool(self._open) and turn.agent not in {None, self._open[-1].agent}
-        return len(terms) > 1 and (not is_answer or bool(terms & _FLOOR))
+        return len(terms) > 1 and (not is_answer or bool(terms & terms_of("speaker")))
 
     # --- people and machines ----------------------------------------------------
 
@@ -291,10 +287,9 @@ class TurnReader:
             return ReadTurn(Kind.REFUSAL, handed_in, times=times)
         if again and not (action and message.terms):  # a bare "go on" is no new word
             return ReadTurn(Kind.NUDGE, turn)
-        insists = any(map(message.insists, before))
         # Still about the same, or to one who says the same: nothing starts afresh.
-        is_noise = insists or is_unheard or _GOES_ROUND.stands_in(said)
-        return ReadTurn(Kind.NOISE if is_noise else Kind.PERSON, turn)
+        is_same = is_unheard or _GOES_ROUND.stands_in(said) or any(map(message.insists, before))
+        return ReadTurn(Kind.NOISE if is_same else Kind.PERSON, turn)
 
     def _says_the_same(self) -> bool:
         """Its last two messages are one, whatever a person said between them."""

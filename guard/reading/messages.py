@@ -26,7 +26,6 @@ _CHANT_LINES = 8
 _CHANT_WORDS = 60
 _SENTENCE = re.compile(r"[.!?\n]+\s*")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
-_IDEOGRAPHS = "\u2e80"
 _WORD = re.compile(r"[^\W_]{3,}|\d+")
 # In ASCII the same by a table of bytes, at a third of the expression's cost.
 _APART = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + b" " * 128
@@ -34,8 +33,6 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _SHORTEST = 3
 SHOWN_WORK = Phrase.read("shown_work", head=3000)
 """What tells a message that holds an action, or what came of one, from talk."""
-# What a harness writes over a message: "Step 5", "Turn 7/30", "[12:03:11]". The number goes
-# up whatever the agent does.
 _STAMP = re.compile(any_of("stamps"), re.IGNORECASE | re.MULTILINE)
 _ANNOUNCES = Phrase.read("announces", head=400, lower=True, words=True)
 _ANNOUNCING = 3
@@ -70,7 +67,7 @@ def terms_of(text: str) -> frozenset[str]:
         stems.update(word.strip(_ALPHABET) for word in words if len(word) < _SHORTEST)
         return frozenset(stems - _FILLER)
     for word in _WORD.findall(text.lower()):
-        if word[0] < _IDEOGRAPHS:
+        if word[0] < "\u2e80":
             stems.add(word[:_STEM])
         else:  # written without spaces: pairs of signs are its words
             stems.update(word[at : at + 2] for at in range(len(word) - 1))

@@ -45,7 +45,6 @@ COMMANDS = ("command", "cmd", "script", "code", "input")
 _SHORT = 600
 _GIANT = 10**12
 _NUMBER = re.compile(r"\d+")
-_NESTED = (dict, list, tuple, Mapping)
 _BODY = 40
 _TEXT = 80
 _PROSE = 5
@@ -213,7 +212,9 @@ class Argument:
         """Hold a value as a text, and as much of it as is compared."""
         text = _as_text(value)
         if text is None:
-            nested = texts_in({"": value}) if isinstance(value, _NESTED) else ()
+            nested = (
+                texts_in({"": value}) if isinstance(value, dict | list | tuple | Mapping) else ()
+            )
             text = " ".join(nested) or canonical_json(value)
         self._bounded = bounded(text, head=600, tail=200)
         if text is not self._bounded:

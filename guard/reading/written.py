@@ -40,10 +40,8 @@ _FIELD = re.compile(r"^([A-Z][a-z_]{1,40}): ", re.MULTILINE)
 _MOST_FIELDS = 12
 _BASH, _PYTHON = ("bash", "command"), ("python", "code")
 _SCRIPTS = {"execute_bash": _BASH, **dict.fromkeys(("execute_ipython", "execute", "code"), _PYTHON)}
-_LANGUAGES = read_words("fences")
-_FENCED = dict.fromkeys(_LANGUAGES["pythons"], _PYTHON) | dict.fromkeys(
-    _LANGUAGES["shells"] | {""}, _BASH
-)
+_FENCED = dict.fromkeys(read_words("fences")["pythons"], _PYTHON)
+_FENCED |= dict.fromkeys((*read_words("fences")["shells"], ""), _BASH)
 _WORDS = re.compile(r"^\s{0,4}Action(?: \d{1,4})?:\s*", re.MULTILINE)
 _REPORTS = re.compile(rf"\s{{0,4}}{any_of('reports')}")
 _EXIT = re.compile(r"\s{0,4}<returncode>(-?\d{1,9})</returncode>\s*(?:<output>)?")
@@ -51,7 +49,6 @@ _PROMPT = re.compile(
     r"(?:\n?\(Open file: [^\n]*\))?\n?\(Current directory: [^\n]*\)(?:\n\S{0,40}[$#])?\s*\Z"
 )
 _PROMPT_HINT = "(Current directory: "
-# A reply without a command, sent back by the harness itself.
 _SENT_BACK = re.compile(rf"\s{{0,4}}{any_of('sent_back')}")
 _CLOSED = re.compile(r"</(?:output|tool_response|tool_result|observation)>\Z")
 # What a person answered, wrapped as a tool's result.
