@@ -264,12 +264,9 @@ class TurnReader:
         said = turn.content or ""
         if not said.strip() or _NOTICE.match(said):
             return ReadTurn(Kind.NOISE, turn)
-        is_unheard = False
-        if not self._action:
-            answers = self._said is not None
-            if (replied := self._reply(turn)) is not None:
-                return replied
-            is_unheard = answers and self._says_the_same()
+        answers = self._said is not None and not self._action
+        if not self._action and (replied := self._reply(turn)) is not None:
+            return replied
         plain = " ".join(said[:_LONGEST].lower().split()).rstrip(".!? ")
         to, complains = self._last_agent, _complains(said)
         message = _UserMessage(seq, to, plain, terms_of(plain), complains)
@@ -288,6 +285,7 @@ class TurnReader:
         if again and not (action and message.terms):  # a bare "go on" is no new word
             return ReadTurn(Kind.NUDGE, turn)
         # Still about the same, or to one who says the same: nothing starts afresh.
+        is_unheard = answers and self._says_the_same()
         is_same = is_unheard or _GOES_ROUND.stands_in(said) or any(map(message.insists, before))
         return ReadTurn(Kind.NOISE if is_same else Kind.PERSON, turn)
 
