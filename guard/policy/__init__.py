@@ -296,10 +296,8 @@ def parse(text: str) -> dict[str, Any]:
 
 def matching(tables: Mapping[str, Any], name: str | None) -> list[Mapping[str, Any]]:
     """Give the tables that speak of a name: patterns first, the full name last."""
-    if not name:
-        return []
-    patterns = [key for key in tables if key != name and fnmatchcase(name, key)]
-    return [tables[key] for key in (*patterns, *([name] if name in tables else []))]
+    keys = [key for key in tables if name and (key == name or fnmatchcase(name, key))]
+    return [tables[key] for key in sorted(keys, key=lambda key: key == name)]
 
 
 def base_name(mapping: Mapping[str, Any]) -> Any:

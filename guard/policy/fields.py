@@ -22,10 +22,11 @@ T = TypeVar("T")
 Schema = dict[str, Any]
 TABLE = "a table of fields"
 SHARE: Schema = {"exclusiveMinimum": 0, "maximum": 1}
+_NAMES = {int: "integer", float: "number", bool: "boolean", str: "string"}
 _TYPES: dict[str, tuple[str, Any]] = {
-    "boolean": ("true or false", bool),  # before the numbers: to Python, true is one
     "integer": ("a whole number", int),
     "number": ("a number", int | float),
+    "boolean": ("true or false", bool),
     "string": ("a text", str),
     "array": ("a list of texts", list | tuple),
     "object": (TABLE, Mapping),
@@ -124,9 +125,7 @@ class Section:
                 raise PolicyInvalid(name, expected(schema), value)
 
 
-@functools.cache
-def fields_of(shape: Any) -> dict[str, Field]:
-    """Give the fields of a dataclass by name, in order."""
+def _fields_of(shape: Any) -> dict[str, Field]:
     hints, found = get_type_hints(shape, include_extras=True), dict[str, Field]()
     for one in fields(shape):
         hint = hints[one.name]
@@ -141,21 +140,23 @@ def fields_of(shape: Any) -> dict[str, Field]:
     return found
 
 
+fields_of: Callable[[Any], dict[str, Field]] = functools.cache(_fields_of)
+"""Gives the fields of a dataclass by name, in order."""
+
+
 def schema_of(kind: Any) -> Schema:
     """Give the JSON schema of a type: of a table, that of each of its fields."""
     shape = get_origin(kind) or kind
-    names = [name for name, (_, types) in _TYPES.items() if issubclass(shape, types)]
-    schema: Schema = {"type": names[0] if names else "object"}
+    if shape is tuple:
+        return {"type": "array", "items": {"type": "string"}}
+    if shape is Mapping:
+        return {"type": "object", "additionalProperties": schema_of(get_args(kind)[1])}
     if issubclass(shape, StrEnum):
-        schema["enum"] = list(shape)
-    elif issubclass(shape, tuple):
-        schema["items"] = {"type": "string"}
-    elif shape is Mapping:
-        schema["additionalProperties"] = schema_of(get_args(kind)[1])
-    elif issubclass(shape, Section):
-        properties = {name: one.schema for name, one in fields_of(kind).items()}
-        schema |= {"additionalProperties": False, "properties": properties}
-    return schema
+        return one_of(shape)
+    if issubclass(shape, Section):
+        properties = {name: one.schema for name, one in fields_of(shape).items()}
+        return {"type": "object", "additionalProperties": False, "properties": properties}
+    return {"type": _NAMES.get(kind, "object")}
 
 
 class Problems(list[PolicyInvalid]):
