@@ -24,28 +24,17 @@ RECOVERY_TURNS = 5
 class Action(StrEnum):
     """What is done about a signal."""
 
-    TELL = "tell"
-    """A ceiling is near or reached: people hear of each once."""
-    NOTE = "note"
-    """It is written down: what a rule in `observe` would have done."""
-    NUDGE = "nudge"
-    """The agent is told what repeats; nobody is asked."""
-    QUESTION = "question"
-    """A model is asked whether this suspicion is a loop."""
-    ALLOW = "allow"
-    """People allowed that call to repeat: its count begins again."""
-    WARN = "warn"
-    """People are told; the agent goes on."""
-    FLAG = "flag"
-    """A card opens; the agent goes on."""
-    HOLD = "hold"
-    """A card opens; the agent waits for its answer."""
-    FIX = "fix"
-    """As `hold`, and the judge's correction is given in its place, if it has one."""
-    ESCALATE = "escalate"
-    """A card as in `flag`, and the agent is asked for another strategy."""
-    STOP = "stop"
-    """The run ends by the policy; not one more turn is let through."""
+    TELL = "tell"  # a ceiling is near or reached: people hear of each once
+    NOTE = "note"  # it is written down: what a rule in `observe` would have done
+    NUDGE = "nudge"  # the agent is told what repeats; nobody is asked
+    QUESTION = "question"  # a model is asked whether this suspicion is a loop
+    ALLOW = "allow"  # people allowed that call to repeat: its count begins again
+    WARN = "warn"  # people are told; the agent goes on
+    FLAG = "flag"  # a card opens; the agent goes on
+    HOLD = "hold"  # a card opens; the agent waits for its answer
+    FIX = "fix"  # as `hold`, and the judge's correction is given in its place, if it has one
+    ESCALATE = "escalate"  # a card as in `flag`, and the agent is asked for another strategy
+    STOP = "stop"  # the run ends by the policy; not one more turn is let through
 
     @property
     def is_quiet(self) -> bool:
@@ -56,77 +45,49 @@ class Action(StrEnum):
 class FollowUp(StrEnum):
     """What happens because of a turn, and rests on no signal."""
 
-    COUNT_CORRECTED = "count corrected"
-    """One more turn was done since a correction that is being watched."""
-    SETTLE_CORRECTION = "settle correction"
-    """Its turns are over: it helped if they brought something new."""
-    STOP_FINISHED = "stop finished"
-    """The agent was asked to finish and has had its last turns."""
-    STOP_WITH_PARENT = "stop with parent"
-    """The run that started this one was stopped."""
-    COMPLETE = "complete"
-    """The agent says that its task is done."""
-    FOLLOW_POLICY = "follow policy"
-    """The run is judged by a newer version of its project's policy from here on."""
-    COUNT_AFRESH = "count afresh"
-    """All streaks begin again."""
+    COUNT_CORRECTED = "count corrected"  # one more turn was done since a watched correction
+    SETTLE_CORRECTION = "settle correction"  # those are over: it helped if they brought news
+    STOP_FINISHED = "stop finished"  # the agent was asked to finish and has had its last turns
+    STOP_WITH_PARENT = "stop with parent"  # the run that started this one was stopped
+    COMPLETE = "complete"  # the agent says that its task is done
+    FOLLOW_POLICY = "follow policy"  # a newer policy of its project judges the run from here on
+    COUNT_AFRESH = "count afresh"  # all streaks begin again
 
 
 class Control(StrEnum):
     """Who has a run in hand."""
 
-    FREE = "free"
-    """Nobody: its agent works."""
-    HELD = "held"
-    """Its open card."""
-    PAUSED = "paused"
-    """A person, whose answer comes first."""
-    TOLD_WHOLE = "told whole"
-    """It had ended before its turns were told."""
-    OUT_OF_REACH = "out of reach"
-    """It has ended, or is being ended."""
+    FREE = "free"  # nobody: its agent works
+    HELD = "held"  # its open card
+    PAUSED = "paused"  # a person, whose answer comes first
+    TOLD_WHOLE = "told whole"  # it had ended before its turns were told
+    OUT_OF_REACH = "out of reach"  # it has ended, or is being ended
 
 
 class Card(StrEnum):
     """What a run's open card asks of people."""
 
     NONE = "none"
-    TELLS = "tells"
-    """Nothing: its agent was asked for another strategy and goes on."""
+    TELLS = "tells"  # nothing: its agent was asked for another strategy and goes on
     ASKS = "asks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunState:
-    """What an answer depends on, besides what the engine says of the turn.
-
-    Attributes:
-        mode: The run's mode.
-        control: Who has it in hand.
-        card: Its open card.
-        is_finishing: It was asked to finish: its last turns are let through.
-        fix_failed: In `auto`, a correction for this trouble did not help.
-        knows_budget: People were told of every ceiling that it has reached.
-        has_judge: There is a model to ask about suspicions.
-        corrected_turns: Turns done since a correction that is being watched; None: none is.
-        is_finished: It was asked to finish, and this turn is beyond its last.
-        is_orphaned: The run that started it was stopped, and it still works.
-        has_new_policy: It follows its project's policy, which has changed.
-        untold: What ceilings say of this turn that people were not told yet.
-    """
+    """What an answer depends on, besides what the engine says of the turn."""
 
     mode: Mode
-    control: Control = Control.FREE
-    card: Card = Card.NONE
-    is_finishing: bool = False
-    fix_failed: bool = False
-    knows_budget: bool = False
-    has_judge: bool = False
-    corrected_turns: int | None = None
-    is_finished: bool = False
-    is_orphaned: bool = False
-    has_new_policy: bool = False
-    untold: tuple[Signal, ...] = ()
+    control: Control = Control.FREE  # who has it in hand
+    card: Card = Card.NONE  # its open card
+    is_finishing: bool = False  # it was asked to finish: its last turns are let through
+    fix_failed: bool = False  # in `auto`, a correction for this trouble did not help
+    knows_budget: bool = False  # people were told of every ceiling that it has reached
+    has_judge: bool = False  # there is a model to ask about suspicions
+    corrected_turns: int | None = None  # turns done since a watched correction; None: none is
+    is_finished: bool = False  # it was asked to finish, and this turn is beyond its last
+    is_orphaned: bool = False  # the run that started it was stopped, and it still works
+    has_new_policy: bool = False  # it follows its project's policy, which has changed
+    untold: tuple[Signal, ...] = ()  # what ceilings say of this turn that people were not told
 
     @property
     def is_free(self) -> bool:
@@ -143,19 +104,12 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedTurn:
-    """A turn, as far as what follows depends on it.
+    """A turn, as far as what follows depends on it."""
 
-    Attributes:
-        assessment: What the engine and the ceilings say of it.
-        is_done: It is no proposal: a watched correction counts it.
-        is_past: Somebody stepped in after it: it is not answered any more.
-        completes: It says that the task is done, and the policy listens for that.
-    """
-
-    assessment: Assessment
-    is_done: bool = False
-    is_past: bool = False
-    completes: bool = False
+    assessment: Assessment  # what the engine and the ceilings say of it
+    is_done: bool = False  # it is no proposal: a watched correction counts it
+    is_past: bool = False  # somebody stepped in after it: it is not answered any more
+    completes: bool = False  # it says that the task is done, and the policy listens for that
 
 
 _HOLDING = frozenset({Mode.PAUSE, Mode.AUTO})
@@ -296,8 +250,6 @@ def is_allowed(signal: Signal, patterns: Iterable[AllowPattern]) -> bool:
 
     A budget is never allowed by a pattern: its card offers `allow_budget`.
     """
-    calls = signal.evidence.calls
-    if signal.kind is Kind.BUDGET or not calls:
-        return False
-    known = tuple(patterns)
-    return all(any(pattern.covers(call) for pattern in known) for call in calls)
+    calls, known = signal.evidence.calls, tuple(patterns)
+    covered = all(any(pattern.covers(call) for pattern in known) for call in calls)
+    return signal.kind is not Kind.BUDGET and bool(calls) and covered
