@@ -128,14 +128,12 @@ class TurnReader:
         if self._is_route(turn):
             self._routes += 1
             return ReadTurn(Kind.ACTION if self._routes >= _ROUTINGS else Kind.NOISE, turn)
-        is_blank = turn.tool is None and not (
-            turn.result or turn.error or (turn.content or "").strip()
-        )
-        if not is_blank:
+        told = turn.tool is not None or turn.result or turn.error or (turn.content or "").strip()
+        if told:
             self._routes = 0
         if turn.role is Role.USER and not is_report(turn):
             return self._read_user(turn, seq)
-        if is_blank:
+        if not told:
             self._blanks += 1
             return ReadTurn(Kind.ACTION if self._blanks >= _BLANKS else Kind.NOISE, turn)
         self._blanks = 0

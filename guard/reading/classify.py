@@ -94,8 +94,7 @@ def asks(action: str, tool: str | None, command: str) -> bool:
         return True
     if action == ActionClass.SHELL_EXEC:
         return _only_reads(command[:_LONGEST_COMMAND])
-    learns = tool is not None and not traits_of(tool).isdisjoint({"reads", "thinks"})
-    return action == ActionClass.OTHER and learns
+    return action == ActionClass.OTHER and not traits_of(tool).isdisjoint({"reads", "thinks"})
 
 
 def waits(
@@ -108,8 +107,6 @@ def waits(
     >>> waits("get_job_status", ""), waits("get_job", "", "state: PENDING")
     (True, True)
     """
-    if tool is None:
-        return False
     if "waits" in traits_of(tool) or (args and not _ARGUMENTS["waits"].isdisjoint(args)):
         return True
     is_short = len(answer) <= _LONGEST_WAIT_ANSWER
@@ -122,8 +119,6 @@ def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
     >>> moves("press_key"), moves("move_file"), moves("computer", {"action": "scroll"})
     (True, False, True)
     """
-    if tool is None:
-        return False
     traits, args = traits_of(tool), args or {}
     if isinstance(action := args.get("action"), str):
         traits |= traits_of(action)
@@ -133,7 +128,7 @@ def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def traits_of(tool: str) -> frozenset[str]:
+def traits_of(tool: str | None) -> frozenset[str]:
     """Give what a tool's name says of its calls: the lists of words that its words stand in.
 
     Who "thinks" only thinks aloud, learns nothing and changes nothing; who "hands_over"
@@ -142,7 +137,7 @@ def traits_of(tool: str) -> frozenset[str]:
     >>> sorted(traits_of("express_hypothesis")), sorted(traits_of("transfer_to_billing"))
     (['thinks'], ['hands_over'])
     """
-    words = frozenset(word.lower() for word in _NAME_WORDS.findall(tool[:200]))
+    words = frozenset(word.lower() for word in _NAME_WORDS.findall((tool or "")[:200]))
     traits = {name for name, known in _NAMES.items() if words & known}
     if "hand" in words and words & {"off", "over"}:
         traits.add("hands_over")

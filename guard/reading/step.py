@@ -84,7 +84,7 @@ def read_action(turn: Turn) -> Action:
 
 
 def _read(turn: Turn, said: str, args: Mapping[str, Any]) -> Action:
-    tool, is_call, command = turn.tool or "", turn.tool is not None, command_in(args)
+    is_call, command, traits = turn.tool is not None, command_in(args), traits_of(turn.tool)
     action_class = turn.action_class or classify(turn.tool, command, args).value
     if is_call:
         call, request = said, mask_request(turn, said, args)
@@ -93,10 +93,9 @@ def _read(turn: Turn, said: str, args: Mapping[str, Any]) -> Action:
         call, meant = call_text(turn), unstamped(said)
         request = call if meant is said else call_text(replace(turn, content=meant))
         meaning = bounded(meant)
-    traits = traits_of(tool)
     tells = not is_call or not traits.isdisjoint({"hands_over", "thinks"})
     return Action(
-        verb=verb_of(tool, command),
+        verb=verb_of(turn.tool or "", command),
         action_class=action_class,
         is_call=is_call,
         call=call,
@@ -142,6 +141,7 @@ class Step(Action):
     runs: bool = field(init=False)  # it runs a command or code, told in its arguments
     failed: bool = field(init=False)  # it is known to have failed
     failure: str | None = field(init=False)  # what failed, where something is known to have
+    template: str | None = field(init=False)  # that without names: what is common to its sort
     outcome_key: Hashable = field(init=False)  # the identity of what came back, None: unknown
     outcome_known: bool = field(init=False)  # a message is its own outcome
     is_answered: bool = field(init=False)  # a call, more than a thought, whose outcome is known
@@ -159,6 +159,7 @@ class Step(Action):
         self.runs = bool(self.command)
         self.failed = outcome is not None and outcome.failed
         self.failure = outcome.failure if outcome else None
+        self.template = outcome.template if outcome else None
         self.outcome_key = outcome.key if outcome else None
         self.outcome_known = outcome is not None or not self.is_call
         self.is_answered = outcome is not None and self.is_call and not self.thinks
@@ -179,11 +180,6 @@ class Step(Action):
     def names(self) -> frozenset[str]:
         """The names and numbers in its arguments: what the call is about."""
         return self.arguments.names
-
-    @property
-    def template(self) -> str | None:
-        """What failed, without names: what failures of one sort have in common."""
-        return self.outcome.template if self.outcome else None
 
     def answers_as(self, other: Step) -> bool:
         """What came back is the same: the same answer, or the same failure again."""
