@@ -13,7 +13,6 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
 from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any
@@ -30,12 +29,11 @@ _DEEPEST = 40
 _LONGEST_INT = 14_000
 
 _WRITER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
-_quoted = json.encoder.encode_basestring
 _make_writer = json.encoder.c_make_encoder  # type: ignore[attr-defined]
 # The writer within `_WRITER`, which makes one anew for each value: half of a call's cost.
 # It is not asked to look out for circles; the depth of its recursion ends them.
 _write_parts: Callable[[object, int], Iterable[str]] = (
-    _make_writer(None, str, _quoted, None, ":", ",", True, False, True)
+    _make_writer(None, str, json.encoder.encode_basestring, None, ":", ",", True, False, True)
     if _make_writer
     else lambda value, _: _WRITER.iterencode(value)
 )
@@ -115,11 +113,8 @@ def lasting_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def meant_args(args: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Give the arguments without the model's remarks about its own call."""
-    if not args:
-        return {}
-    if _ARGUMENTS["remarks"].isdisjoint(args):
-        return args
-    meant = {name: value for name, value in args.items() if name not in _ARGUMENTS["remarks"]}
+    args, remarks = args or {}, _ARGUMENTS["remarks"]
+    meant = {name: value for name, value in args.items() if name not in remarks}
     # A call of nothing but remarks ("think") is identified by them.
     return meant or args
 
@@ -212,10 +207,7 @@ class Argument:
         """Hold a value as a text, and as much of it as is compared."""
         text = _as_text(value)
         if text is None:
-            nested = (
-                texts_in({"": value}) if isinstance(value, dict | list | tuple | Mapping) else ()
-            )
-            text = " ".join(nested) or canonical_json(value)
+            text = " ".join(texts_in({"": value})) or canonical_json(value)
         self._bounded = bounded(text, head=600, tail=200)
         if text is not self._bounded:
             # Texts are compared, and held for as long as the step is.
@@ -224,9 +216,8 @@ class Argument:
         self.is_body = len(text) >= _BODY
         self.is_number = not self.is_body and _NUMERIC.fullmatch(text) is not None
         # The next page of a file is the same file; another date is another question.
-        self.is_place = (
-            self.is_number and name.lower() in _ARGUMENTS["places"] and not _DATE.search(text)
-        )
+        says_where = self.is_number and name.lower() in _ARGUMENTS["places"]
+        self.is_place = says_where and not _DATE.search(text)
         self._is_held = name in _ARGUMENTS["texts"]
 
     @property
@@ -235,12 +226,12 @@ class Argument:
         text = self.text
         return self._is_held or (" " in text and (len(text) >= _TEXT or "\n" in text))
 
-    @cached_property
+    @functools.cached_property
     def words(self) -> frozenset[str]:
         """Every word of it."""
         return words_in(self._bounded)
 
-    @cached_property
+    @functools.cached_property
     def names(self) -> frozenset[str]:
         """The names and numbers in it, none where it only says which part is wanted."""
         if self.is_place:
@@ -262,17 +253,17 @@ class Arguments(dict[str, Argument]):
     ['05', '07', '2026', 'db', 'src']
     """
 
-    @cached_property
+    @functools.cached_property
     def names(self) -> frozenset[str]:
         """The names and numbers in them: what the call is about."""
         return frozenset[str]().union(*[one.names for one in self.values()])
 
-    @cached_property
+    @functools.cached_property
     def targets(self) -> frozenset[str]:
         """The names in those that are no texts: what an action is done to."""
         return frozenset[str]().union(*[one.names for one in self.values() if not one.is_text])
 
-    @cached_property
+    @functools.cached_property
     def aims(self) -> frozenset[str]:
         """The names in those that are no prose either: what a call is aimed at."""
         terse = [one for one in self.values() if one.text.count(" ") < _PROSE]
