@@ -295,13 +295,10 @@ class TurnReader:
         return bool(terms_of(str(last[1][1])) - terms_of("input"))
 
     def _is_awaited(self) -> bool:
-        """A call waits for an answer, and this log gives answers in the user's name.
-
-        Where several calls wait, its answers stand nowhere, unless it gave one before.
-        """
-        if not self._open or self._open[-1].tool in self._self_told:
-            return False
-        return len(self._open) == 1 or self._users_answer
+        """A call waits for an answer, and this log gives answers in the user's name."""
+        waits = bool(self._open) and self._open[-1].tool not in self._self_told
+        # Where several calls wait, its answers stand nowhere, unless it gave one before.
+        return waits and (len(self._open) == 1 or self._users_answer)
 
 
 @dataclass(slots=True)

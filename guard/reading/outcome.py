@@ -10,7 +10,6 @@ from itertools import filterfalse
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from guard.memo import Memo
 from guard.reading import Phrase, any_of, read_words
 from guard.reading.normalize import canonical_json, mask_places
 from guard.reading.terms import BRIEF, masked_lines, terms_in, words_in
@@ -94,9 +93,6 @@ class Outcome(NamedTuple):
         return not self.failed and _MORE.stands_in(self.text)
 
 
-_known = Memo[tuple[str, bool], Outcome](64)
-
-
 def outcome_of(turn: Turn) -> Outcome | None:
     """Read what came back; None: nothing is known of it."""
     if turn.is_proposed or turn.tool is None:
@@ -129,11 +125,9 @@ def is_transient(text: str) -> bool:
 
 def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outcome:
     """Read a text once, and then what of a failure hangs on what was asked."""
-    outcome = _known.find((text, is_error))
-    if outcome is None:
-        outcome = _read_answer(text, is_error=is_error)
-        if len(text) <= _COMPARED:
-            _known.keep((text, is_error), outcome)
+    # Long ones are not held for the next time.
+    read = _read_answer if len(text) <= _COMPARED else _read_answer.__wrapped__
+    outcome = read(text, is_error=is_error)
     if outcome.failure is None or not _BARE_NUMBER.search(outcome.failure):
         return outcome
     # Numbers that were not asked for are written as 0.
@@ -144,6 +138,7 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
     return outcome._replace(failure=failure, template=_template(failure))
 
 
+@functools.lru_cache(maxsize=128)
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
     whole, text = text, _NO_VALUE.sub("", _unannounced(text))
     if not is_error and len(text) <= _LONGEST_NOTHING and _NOTHING.fullmatch(text.lower()):

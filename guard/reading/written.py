@@ -103,8 +103,6 @@ def shown_call(turn: Turn) -> Turn | None:
     >>> call.tool, call.args
     ('bash', {'command': 'ls'})
     """
-    if turn.role is not Role.ASSISTANT or turn.tool is not None or not turn.content:
-        return None
     return _told(turn, (_fenced, _in_words))
 
 
