@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from guard.budget import KnownUsage, Spent, UsageMeter
 from guard.detectors import PolicyDetectors
-from guard.detectors.base import History, View
+from guard.detectors.base import SAME, History, View, signal_of
 from guard.detectors.score import evidence_limit, stuck_score
 from guard.detectors.stall import Suspicion
 from guard.events import Emit, Emitter, Reset, events_of
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.reading.attempts import Kind, ReadTurn, TurnReader
 from guard.reading.outcome import outcome_of
-from guard.reading.step import Action, Step, read_action, read_step
+from guard.reading.step import Step, read_action, read_step
 from guard.reading.terms import NEWS, TermMemory, texts_in, words_in
 from guard.reading.written import as_call
-from guard.signals import Assessment, Evidence, Signal
+from guard.signals import Assessment, Signal
 from guard.signals import Kind as SignalKind
 from guard.turn import Turn
 
@@ -27,7 +27,6 @@ _WORDS = (Kind.PERSON, Kind.NUDGE, Kind.NOISE)
 SPAN = 40
 """Attempts that are remembered."""
 _NEWS_SPAN = 88
-_ASKED = ("key", "tool", "args", "action_class")
 _OF_NOISE = 1 / 8
 """What a router's line or a blank turn counts of a turn, as what came before is forgotten."""
 
@@ -97,7 +96,6 @@ class Engine:
         self._heard = 0.0  # the same, where what says nothing counts less: the terms' clock
         self._nudged = False
         self._session: str | None = None
-        self._asked: tuple[Turn, Action] | None = None
 
     @property
     def history(self) -> History:
@@ -116,44 +114,11 @@ class Engine:
             if self._session is not None:
                 self._start_afresh("session")
             self._session = turn.session
-        place = None if turn.is_proposed else self._history.find_proposal(turn)
-        if place is None:
-            self._turns += 1
-            seq = self._number(turn)
-            read = self._reader.take(turn, seq)
-            self._heard += _OF_NOISE if read.kind is Kind.NOISE else 1
-            if read.earlier:  # attempts, in the place of the words they were taken for
-                self._history.clear()
-                for attempt in read.earlier:
-                    self._read(attempt, None, 0)
-            if read.kind in _WORDS:
-                return self._assessed(turn, self._take_words(read))
-            shown = read.turn
-            if read.kind is Kind.ANSWER:
-                place = self._history.place_of(read.call)
-        else:
-            read = ReadTurn(Kind.ACTION, turn)
-            seq, shown = self._history.steps[place].seq, turn
-        step, changed = self._read(shown, place, read.times)
-        self._meter.take(turn, failed=step.failed if step.outcome else None)
-        meter = KnownUsage(spent) if spent else self._meter
-        view = View(seq=step.seq, history=self._history, meter=meter)
-        signals = tuple(self._detectors.examine(view, turn))
-        if self._corrected and (again := self._recall(step)):
-            signals = (again, *signals)
-        evidence = self._history.evidence
-        # How near a card is; what is sure and asks nobody stays below.
-        own = [signal.score for signal in signals if signal.kind is not SignalKind.BUDGET]
-        near = round(min(_ALMOST, max([evidence / self._limit, *own])), 3)
-        assessment = Assessment(
-            seq=seq,
-            score=1.0 if any(signal.trips for signal in signals) else near,
-            changed=changed,
-            stuck=round(stuck_score(evidence), 3),
-            signals=signals,
-            suspicion=self._suspicion.examine(view, signals) if self._suspicion else None,
-        )
-        return self._assessed(turn, assessment)
+        assessment = self._take(turn, spent)
+        if self._emit:
+            for event in events_of(turn, assessment):
+                self._emit(event)
+        return assessment
 
     def reset(self, *, corrected: Iterable[Correction] = ()) -> None:
         """Start all streaks afresh: a person stepped in, or it was no loop.
@@ -165,15 +130,9 @@ class Engine:
         """
         self._start_afresh("host")
         for one in corrected:  # for what it asks, whatever came of it or stood before it
-            call = as_call(one.call)
+            call, nature = as_call(one.call), self._detectors.nature_of(one.call)
             step = read_step(
-                call,
-                seq=0,
-                outcome=outcome_of(call),
-                news=0.0,
-                before=(),
-                nature=self._detectors.nature_of(one.call),
-                keep_verbatim=False,
+                call, seq=0, outcome=outcome_of(call), news=0.0, before=(), nature=nature
             )
             self._corrected[step.agent, step.request] = one
 
@@ -182,25 +141,54 @@ class Engine:
         """A correction is in force."""
         return bool(self._corrected)
 
-    def _assessed(self, turn: Turn, assessment: Assessment) -> Assessment:
-        """Tell the host what was seen, if it listens."""
-        if self._emit:
-            for event in events_of(turn, assessment):
-                self._emit(event)
-        return assessment
-
-    def _start_afresh(self, why: Literal["session", "host"]) -> None:
-        self._reader.clear(messages=True)
-        self._forget()
-        self._emit(Reset(why=why))
-
-    def _forget(self) -> None:
+    def _start_afresh(self, why: Literal["user", "session", "host"]) -> None:
+        # A person's words before are kept: sent again, they are a nudge.
+        self._reader.clear(messages=why != "user")
         self._detectors.forget()
         self._history.clear()
         self._terms.start_afresh()
-        self._reader.clear()
         self._meter.forgive_failures()
         self._corrected.clear()
+        self._emit(Reset(why=why))
+
+    def _take(self, turn: Turn, spent: Spent | None) -> Assessment:
+        place = None
+        if not turn.is_proposed:  # it may complete a call that was
+            place = self._history.find(turn.seq, turn.key, proposed=True)
+        if place is None:
+            self._turns += 1
+            seq = self._number(turn)
+            read = self._reader.take(turn, seq)
+            self._heard += _OF_NOISE if read.kind is Kind.NOISE else 1
+            if read.earlier:  # attempts, in the place of the words they were taken for
+                self._history.clear()
+                for attempt in read.earlier:
+                    self._read(attempt, None, 0)
+            if read.kind in _WORDS:
+                return self._take_words(read, seq)
+            if read.kind is Kind.ANSWER:
+                place = self._history.find(read.call, proposed=False)
+        else:
+            seq, read = self._history.steps[place].seq, ReadTurn(Kind.ACTION, turn)
+        step, changed = self._read(read.turn, place, read.times)
+        self._meter.take(turn, failed=step.failed if step.outcome else None)
+        meter = KnownUsage(spent) if spent else self._meter
+        view = View(seq=step.seq, history=self._history, meter=meter)
+        signals = tuple(self._detectors.examine(view, turn))
+        if self._corrected and (again := self._recall(step)):
+            signals = (again, *signals)
+        evidence = self._history.evidence
+        # How near a card is; what is sure and asks nobody stays below.
+        own = [signal.score for signal in signals if signal.kind is not SignalKind.BUDGET]
+        near = round(min(_ALMOST, max([evidence / self._limit, *own])), 3)
+        return Assessment(
+            seq=seq,
+            score=1.0 if any(signal.trips for signal in signals) else near,
+            changed=changed,
+            stuck=round(stuck_score(evidence), 3),
+            signals=signals,
+            suspicion=self._suspicion.examine(view, signals) if self._suspicion else None,
+        )
 
     def _recall(self, step: Step) -> Signal | None:
         """Trip where a corrected request comes back; a change in between may be the cure."""
@@ -213,32 +201,21 @@ class Engine:
         if step.seq == call.seq or (step.key is not None and step.key == call.key):
             return None  # this only reports the corrected call, as not run
         action = "is about to do the same again" if step.proposed else "did the same again"
-        return Signal(
-            detector="repeat",
-            kind=SignalKind.EXACT_REPEAT,
-            score=1.0,
-            turns=turns,
-            evidence=Evidence(
-                summary=f"It was corrected and {action}.",
-                calls=(step.call,),
-                repeats=len(turns),
-                limit=len(turns),
-                similarity=1.0,
-                threshold=1.0,
-            ),
-        )
+        summary, count = f"It was corrected and {action}.", len(turns)
+        kind = SignalKind.EXACT_REPEAT
+        found = signal_of("repeat", kind, [step], summary, limit=count, repeats=count, alike=SAME)
+        return replace(found, turns=turns)
 
-    def _take_words(self, read: ReadTurn) -> Assessment:
+    def _take_words(self, read: ReadTurn, seq: int) -> Assessment:
         """Take what is no attempt; new words of a person reset all streaks."""
-        turn = read.turn
-        self._meter.take(turn, failed=None)
+        is_person = read.kind is Kind.PERSON
+        self._meter.take(read.turn, failed=None)
         if read.kind is not Kind.NOISE:
             self._nudged = read.kind is Kind.NUDGE
-        if read.kind is Kind.PERSON:
-            self._forget()
-            self._emit(Reset(why="user"))
-        self._terms.note(words_in(turn.content or ""), self._heard)
-        return Assessment(seq=self._number(turn), score=0.0, changed=read.kind is Kind.PERSON)
+        if is_person:
+            self._start_afresh("user")
+        self._terms.note(words_in(read.turn.content or ""), self._heard)
+        return Assessment(seq=seq, score=0.0, changed=is_person)
 
     def _number(self, turn: Turn) -> int:
         return turn.seq if turn.seq is not None else self._turns - 1
@@ -248,19 +225,16 @@ class Engine:
 
         Returns the step, and whether it changed something.
         """
-        steps = self._history.steps
-        before = steps if place is None else steps[:place]
+        steps, is_call = self._history.steps, turn.tool is not None
         # Texts of several lines that it wrote itself are entered first: their echo is no news.
-        texts = texts_in(turn.args)
-        if turn.content and turn.tool is not None:
-            texts.append(turn.content)
+        texts = [*texts_in(turn.args), turn.content or ""] if is_call else texts_in(turn.args)
         if written := [text for text in texts if "\n" in text]:
             self._terms.note(words_in("\n".join(written)), self._heard)
-        action = self._read_action(turn)
-        if turn.tool is not None:
+        action = read_action(turn)
+        if is_call:
             self._terms.note(action.words, self._heard)
         outcome = outcome_of(turn)
-        came = outcome.terms if outcome else frozenset() if turn.tool else action.words
+        came = outcome.terms if outcome else frozenset() if is_call else action.words
         news, ever_new = self._terms.weigh(came, self._heard)
         nature = self._detectors.nature_of(turn)
         nudged, self._nudged = self._nudged, False
@@ -269,30 +243,15 @@ class Engine:
             seq=self._number(turn) if place is None else steps[place].seq,
             outcome=outcome,
             news=news,
-            before=before,
+            before=steps[:place],
             action=action,
             nature=nature,
             nudged=nudged,
             keep_verbatim=self._detectors.reads_verbatim,
             refusals=refusals,
         )
+        self._history.put(step, place)
         if nature and nature.progress_key:
             ever_new = min(ever_new, step.news)
-        if place is None:
-            self._history.add(step)
-        else:
-            self._history.put(place, step)
         changed = step.fresh if step.proposed else ever_new >= NEWS or step.acted or step.improved
         return step, changed
-
-    def _read_action(self, turn: Turn) -> Action:
-        """Read a call once: its completion, most often next, asks for what was proposed."""
-        asked, self._asked = self._asked, None
-        if asked is not None and turn.key is not None:
-            proposed, action = asked
-            if all(getattr(turn, name) == getattr(proposed, name) for name in _ASKED):
-                return action
-        action = read_action(turn)
-        if turn.is_proposed:
-            self._asked = turn, action
-        return action

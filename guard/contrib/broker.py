@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from guard.contrib import check_order, read_rule
-from guard.detectors.base import Detector, View, once_each, turns_of
+from guard.detectors.base import Detector, View, signal_of
 from guard.policy import Policy
 from guard.policy.fields import SHARE, Section, within
 from guard.reading.step import Step
-from guard.signals import Evidence, Kind, Severity, Signal
+from guard.signals import Kind, Severity, Signal
 
 HISTORY = 50
 """The rule remembers no more turns than this; it compares with fewer."""
@@ -69,20 +69,16 @@ class Broker(Detector):
             return None
         ends, alike = similar >= rule.terminate, turns[-1 - similar :]
         times = "once" if similar == 1 else f"{similar} times"
-        return Signal(
-            detector=self.name,
-            kind=self.kind,
+        return signal_of(
+            self.name,
+            self.kind,
+            alike,
+            f"It said nearly the same as just before {times} in a row.",
+            limit=rule.terminate if ends else rule.warn,
+            repeats=similar,
             score=min(1.0, similar / rule.warn),
+            alike=(round(self._likeness(turns), 3), rule.threshold),
             severity=Severity.STOP if ends else Severity.ESCALATE,
-            turns=turns_of(alike),
-            evidence=Evidence(
-                summary=f"It said nearly the same as just before {times} in a row.",
-                calls=once_each(alike),
-                repeats=similar,
-                limit=rule.terminate if ends else rule.warn,
-                similarity=round(self._likeness(turns), 3),
-                threshold=rule.threshold,
-            ),
         )
 
     def _likeness(self, turns: Sequence[Step]) -> float:

@@ -10,12 +10,12 @@ from hashlib import sha256
 from typing import Annotated, ClassVar
 
 from guard.contrib import check_order, read_rule
-from guard.detectors.base import Detector, View, once_each, turns_of
+from guard.detectors.base import SAME, Detector, View, signal_of
 from guard.policy import Policy
 from guard.policy.fields import Section, within
 from guard.reading.step import Step
 from guard.reading.volatile import mask_failure, mask_volatile
-from guard.signals import Evidence, Kind, Severity, Signal
+from guard.signals import Kind, Severity, Signal
 from guard.turn import ActionClass
 
 RING = 32
@@ -102,20 +102,15 @@ class Fingerprint(Detector):
         action, files = newest.action_class.replace("_", " ")[:60], newest.verbatim.files
         where = f" on {files[0][:60]}" if len(files) == 1 else f" on {len(files)} files"
         met = " and met the same error" if _error_of(newest) else " and nothing changed"
-        return Signal(
-            detector=self.name,
-            kind=self.kind,
+        return signal_of(
+            self.name,
+            self.kind,
+            streak,
+            f"It did the same ({action}{where if files else ''}) {count} times{met}.",
+            limit=halt if ends else escalate,
             score=min(1.0, count / escalate),
+            alike=SAME,
             severity=Severity.STOP if ends else Severity.ESCALATE,
-            turns=turns_of(streak),
-            evidence=Evidence(
-                summary=f"It did the same ({action}{where if files else ''}) {count} times{met}.",
-                calls=once_each(streak),
-                repeats=count,
-                limit=halt if ends else escalate,
-                similarity=1.0,
-                threshold=1.0,
-            ),
         )
 
 

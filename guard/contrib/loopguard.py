@@ -15,11 +15,11 @@ from zlib import crc32
 
 from guard.contrib import read_rule
 from guard.contrib.embedding import Vector, cosine
-from guard.detectors.base import Detector, View, once_each, turns_of
+from guard.detectors.base import Detector, View, signal_of
 from guard.policy import Policy
 from guard.policy.fields import SHARE, Section, within
 from guard.reading.step import Step
-from guard.signals import Evidence, Kind, Signal
+from guard.signals import Kind, Signal
 
 _ROUND = 4
 _LONGEST = 2000
@@ -95,19 +95,14 @@ class LoopGuard(Detector):
         return lowest
 
     def _signal(self, steps: Sequence[Step], kind: Kind, likeness: float, summary: str) -> Signal:
-        return Signal(
-            detector=self.name,
-            kind=kind,
-            score=1.0,
-            turns=turns_of(steps),
-            evidence=Evidence(
-                summary=summary,
-                calls=once_each(steps),
-                repeats=2 if kind is Kind.PING_PONG else len(steps),
-                limit=2 if kind is Kind.PING_PONG else len(steps),
-                similarity=round(likeness, 3),
-                threshold=1.0 if kind is Kind.EXACT_REPEAT else self._rule.threshold,
-            ),
+        return signal_of(
+            self.name,
+            kind,
+            steps,
+            summary,
+            limit=2 if kind is Kind.PING_PONG else len(steps),
+            repeats=2 if kind is Kind.PING_PONG else None,
+            alike=(round(likeness, 3), 1.0 if kind is Kind.EXACT_REPEAT else self._rule.threshold),
         )
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 from guard.budget import Budget, Spent
 from guard.contrib import read_rule
-from guard.detectors.base import Detector, View, once_each
+from guard.detectors.base import Detector, View, signal_of
 from guard.policy import Policy
 from guard.policy.fields import SHARE, Section, within
 from guard.reading.normalize import call_text
@@ -106,20 +106,14 @@ class Ralph(Detector):
             if ratio >= self._rule.threshold:
                 logger.warning("Loop detected: %.1f%% similarity to previous output", ratio * 100)
                 logger.warning("Breaking loop due to repetitive agent outputs")
-                return Signal(
-                    detector=self.name,
-                    kind=self.kind,
-                    score=1.0,
+                return signal_of(
+                    self.name,
+                    self.kind,
+                    (earlier, newest),
+                    f"Its output is to {ratio:.1%} one it gave shortly before.",
+                    limit=2,
+                    alike=(round(ratio, 3), self._rule.threshold),
                     severity=Severity.STOP,
-                    turns=(earlier.seq, newest.seq),
-                    evidence=Evidence(
-                        summary=f"Its output is to {ratio:.1%} one it gave shortly before.",
-                        calls=once_each((earlier, newest)),
-                        repeats=2,
-                        limit=2,
-                        similarity=round(ratio, 3),
-                        threshold=self._rule.threshold,
-                    ),
                 )
         return None
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import ClassVar
 
 from guard.budget import KnownUsage, UsageMeter
 from guard.detectors.score import Weight, add_up, weigh
 from guard.policy import Policy
 from guard.reading.step import Step
-from guard.signals import Evidence, Kind, Signal
-from guard.turn import Turn
+from guard.signals import Evidence, Kind, Severity, Signal
 
 _NEWCOMER = 2
+SAME = (1.0, 1.0)
+"""As like as can be, and nothing less would do."""
 
 
 class History:
@@ -38,33 +40,22 @@ class History:
         self.weights: list[Weight] = []
         self.evidence = 0.0
         self.has_one_agent = True
-        self._proposed = 0
 
     def clear(self) -> None:
         """Forget all: a person stepped in."""
         self.steps.clear()
         self.weights.clear()
         self.calls.clear()
-        self._proposed = 0
 
-    def add(self, step: Step) -> None:
-        """Take a new step; the oldest beyond the span is forgotten."""
-        self.weights.append(weigh(step, self.steps, self.weights))
-        self.steps.append(step)
-        self._proposed += step.proposed
-        if step.is_call:
-            self.calls.append(step)
-        if len(self.steps) > self._span:
-            oldest = self.steps.pop(0)
-            self._proposed -= oldest.proposed
-            del self.weights[0], self.calls[: oldest.is_call]
-        self._add_up()
-
-    def put(self, index: int, step: Step) -> None:
-        """Replace a step by its completion, which has its number."""
-        self._proposed += step.proposed - self.steps[index].proposed
-        self.steps[index] = step
-        self.weights[index] = weigh(step, self.steps[:index], self.weights)
+    def put(self, step: Step, place: int | None) -> None:
+        """Take a step: a new one, and the oldest beyond the span is forgotten, or a completion."""
+        if place is None:
+            self.weights.append(weigh(step, self.steps, self.weights))
+            self.steps.append(step)
+            del self.steps[: -self._span], self.weights[: -self._span]
+        else:
+            self.steps[place] = step
+            self.weights[place] = weigh(step, self.steps[:place], self.weights)
         self.calls = [step for step in self.steps if step.is_call]
         self._add_up()
 
@@ -79,30 +70,28 @@ class History:
             counted = [weight for step, weight in pairs if step.agent == newest.agent]
         self.evidence = add_up(counted)
 
+    @property
+    def repeats(self) -> list[Step]:
+        """The attempts that repeat an earlier one."""
+        return [self.steps[place] for place, one in enumerate(self.weights) if one.gain > 0]
+
+    def since(self, first: Step) -> list[Step]:
+        """Give a remembered step and all after it."""
+        return self.steps[self.steps.index(first) :]
+
     def answered_of(self, agent: str) -> list[Step]:
         """Give the calls of one agent of which is known what came back."""
         return [step for step in self.steps if step.agent == agent and step.is_answered]
 
-    def find_proposal(self, turn: Turn) -> int | None:
-        """Give the place of the proposed step that this turn completes."""
-        if not self._proposed:
-            return None
-        for index in range(len(self.steps) - 1, -1, -1):
-            step = self.steps[index]
-            if step.proposed:
-                has_keys = turn.key is not None and step.key is not None
-                if turn.key == step.key if has_keys else turn.seq == step.seq:
-                    return index
+    def find(self, seq: int | None, key: str | None = None, *, proposed: bool) -> int | None:
+        """Give the place of the call with this key or number, of those not done yet or of all."""
+        for place in range(len(self.steps) - 1, -1, -1):
+            step = self.steps[place]
+            if step.proposed or not proposed:
+                has_keys = key is not None and step.key is not None
+                if key == step.key if has_keys else seq == step.seq:
+                    return place
         return None
-
-    def place_of(self, seq: int | None) -> int | None:
-        """Give the place of the step with this number, if it is remembered."""
-        places = range(len(self.steps) - 1, -1, -1)
-        return next((place for place in places if self.steps[place].seq == seq), None)
-
-    def between(self, first: Step, last: Step) -> list[Step]:
-        """Give what stands between two remembered steps."""
-        return self.steps[self.steps.index(first) + 1 : self.steps.index(last)]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -133,45 +122,48 @@ class Detector(ABC):
     def examine(self, view: View) -> Signal | None:
         """Look at the newest step; a signal below 1.0 is a nudge."""
 
-    def signal(
-        self,
-        kind: Kind,
-        steps: Sequence[Step],
-        summary: str,
-        *,
-        limit: int,
-        repeats: int | None = None,
-        score: float | None = None,
-        similarity: float | None = None,
-        threshold: float | None = None,
-    ) -> Signal:
-        """Say what these steps are; how sure follows from how many there may be.
 
-        Args:
-            kind: What sort of trouble it is.
-            steps: What it rests on, oldest first.
-            summary: One sentence, subject "It".
-            limit: At how many repeats it trips.
-            repeats: How many there are; None: as many as steps.
-            score: In [0, 1]; None: the share of the limit that is reached.
-            similarity: In [0, 1], lowest pairwise.
-            threshold: What `similarity` is held against.
-        """
-        count = len(steps) if repeats is None else repeats
-        return Signal(
-            detector=self.name,
-            kind=kind,
-            score=min(1.0, count / limit) if score is None else score,
-            turns=tuple([step.seq for step in steps]),
-            evidence=Evidence(
-                summary=summary,
-                calls=once_each(steps),
-                repeats=count,
-                limit=limit,
-                similarity=similarity,
-                threshold=threshold,
-            ),
-        )
+def signal_of(
+    detector: str,
+    kind: Kind,
+    steps: Sequence[Step],
+    summary: str,
+    *,
+    limit: int = 0,
+    repeats: int | None = None,
+    score: float | None = None,
+    alike: tuple[float, float] | tuple[None, None] = (None, None),
+    severity: Severity = Severity.ASK,
+) -> Signal:
+    """Say what these steps are; how sure follows from how many there may be.
+
+    Args:
+        detector: Whose signal it is.
+        kind: What sort of trouble it is.
+        steps: What it rests on, oldest first.
+        summary: One sentence, subject "It".
+        limit: At how many repeats it trips.
+        repeats: How many there are; None: as many as steps.
+        score: In [0, 1]; None: the share of the limit that is reached.
+        alike: How like they are, lowest pairwise, and what that is held against.
+        severity: What it asks for, where the rule itself says so.
+    """
+    count = len(steps) if repeats is None else repeats
+    return Signal(
+        detector=detector,
+        kind=kind,
+        score=min(1.0, count / limit) if score is None else score,
+        severity=severity,
+        turns=tuple([step.seq for step in steps]),
+        evidence=Evidence(
+            summary=summary,
+            calls=tuple(dict.fromkeys([step.call for step in steps])),
+            repeats=count,
+            limit=limit,
+            similarity=alike[0],
+            threshold=alike[1],
+        ),
+    )
 
 
 def surest(signals: Iterable[Signal | None]) -> Signal | None:
@@ -182,46 +174,26 @@ def surest(signals: Iterable[Signal | None]) -> Signal | None:
 
 def tail_of(steps: Sequence[Step], belongs: Callable[[Step], bool]) -> list[Step]:
     """Give the longest tail of steps that all belong, oldest first."""
-    start = len(steps)
-    while start > 0 and belongs(steps[start - 1]):
-        start -= 1
-    return list(steps[start:])
+    return list(takewhile(belongs, reversed(steps)))[::-1]
 
 
 def tries_of(
     steps: Sequence[Step],
     is_try: Callable[[Step], bool],
     is_in_vain: Callable[[Step], bool],
-    is_cure: Callable[[Step], bool],
+    is_cure: Callable[[Step], bool] = lambda _: False,
 ) -> list[Step]:
     """Give the last tries of something, oldest first, back to one that was not in vain.
 
     A step between that may be the cure ends them as well.
     """
-    tries: list[Step] = []
-    for step in reversed(steps):
-        if is_try(step):
-            if not is_in_vain(step):
-                break
-            tries.append(step)
-        elif is_cure(step):
-            break
-    return tries[::-1]
+    tail = tail_of(steps, lambda step: is_in_vain(step) if is_try(step) else not is_cure(step))
+    return [step for step in tail if is_try(step)]
 
 
 def has_edited(step: Step) -> bool:
     """Tell an edit that took effect."""
     return step.edits and step.acted
-
-
-def once_each(steps: Iterable[Step]) -> tuple[str, ...]:
-    """Give the calls of steps as text, each once, in order of appearance."""
-    return tuple(dict.fromkeys([step.call for step in steps]))
-
-
-def turns_of(steps: Iterable[Step]) -> tuple[int, ...]:
-    """Give the numbers of steps, in their order."""
-    return tuple([step.seq for step in steps])
 
 
 def compare_answers(steps: Sequence[Step]) -> str:
@@ -242,36 +214,23 @@ def compare_answers(steps: Sequence[Step]) -> str:
 _FEW = 3
 
 
-def name_other_targets(steps: Sequence[Step]) -> bool:
-    """Tell whether every call names something that none of the others does.
-
-    Of more than three, one may ask again for what another did.
-    """
-    return _differ([step.names for step in steps])
-
-
-def aim_elsewhere(steps: Sequence[Step]) -> bool:
-    """Tell whether every call is for another thing, whatever an action says of it.
+def aim_elsewhere(steps: Sequence[Step], *, in_words: bool = False) -> bool:
+    """Tell whether every call is for something that none of the others is for.
 
     A question is told by all its words. An action's target stands in its short
-    arguments (a path, an id); its text may be worded in any way.
+    arguments (a path, an id): its text may be worded in any way, and counts only
+    `in_words`. Of more than three calls, one may ask again for what another did.
     """
-    return _differ(
-        [step.names if step.asks or step.runs else step.arguments.targets for step in steps]
-    )
+    aims = [
+        step.names if in_words or step.asks or step.runs else step.arguments.targets
+        for step in steps
+    ]
+    if not aims or len(frozenset.intersection(*aims)) in map(len, aims):
+        return False  # one of them names nothing of its own
+    return len(set(aims)) >= len(aims) - (len(aims) > _FEW)
 
 
 def changed_something(step: Step) -> bool:
     """Tell an effective edit, by its name or by the text that it carries."""
     texts = (one.text for one in step.arguments.values() if one.is_body)
     return step.acted and (step.edits or any(" " in text for text in texts))
-
-
-def _differ(names: Sequence[frozenset[str]]) -> bool:
-    if not names:
-        return False
-    common = len(frozenset.intersection(*names))
-    if common in map(len, names):
-        return False  # it names nothing of its own
-    spared = len(names) > _FEW
-    return len(set(names)) >= len(names) - spared

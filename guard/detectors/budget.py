@@ -26,7 +26,6 @@ class BudgetCeiling(Detector):
     """
 
     name: ClassVar[str] = "budget"
-    kind: ClassVar[Kind] = Kind.BUDGET
 
     def __init__(self, policy: Policy) -> None:
         self._budget = policy.budget
@@ -65,7 +64,7 @@ def weigh(
         return None
     return Signal(
         detector=BudgetCeiling.name,
-        kind=BudgetCeiling.kind,
+        kind=Kind.BUDGET,
         score=found.share,
         turns=(seq,),
         evidence=Evidence(

@@ -11,7 +11,7 @@ from guard.detectors.base import (
     aim_elsewhere,
     changed_something,
     has_edited,
-    name_other_targets,
+    signal_of,
     surest,
     tail_of,
     tries_of,
@@ -49,7 +49,9 @@ class Errors(Detector):
             return None
         if count := newest.refusals:  # whatever stood between
             summary = f"It handed in its work {count} times; each was refused alike."
-            return self.signal(Kind.SAME_ERROR, [newest], summary, limit=_HANDED_IN, repeats=count)
+            return signal_of(
+                self.name, Kind.SAME_ERROR, [newest], summary, limit=_HANDED_IN, repeats=count
+            )
         return surest(self._own(view.history.answered_of(newest.agent)))
 
     def _own(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
@@ -67,13 +69,11 @@ class Errors(Detector):
             yield self._hold(in_vain, rule.same)
         if not newest.failed or _is_one_request([step for step in calls if step.failed]):
             return  # `repeat` names it, as it would each of the rows below
-        row = tail_of(in_vain, lambda step: step.failed)
-        near = tail_of(row, lambda step: is_alike(step) and step.nearness(newest) >= NEAR)
-        if len(near) >= _FEW and name_other_targets(near):
-            near = []  # a batch
+        near = tail_of(calls, lambda step: is_alike(step) and step.nearness(newest) >= NEAR)
+        if len(near) < _FEW or not aim_elsewhere(near, in_words=True):  # else a batch
+            yield self._hold(near, rule.near)
         # The same short refusal, whatever is asked.
-        refused = tail_of(row, lambda step: _is_of_one_sort(step, newest))
-        yield self._hold(near, rule.near)
+        refused = tail_of(calls, lambda step: _is_of_one_sort(step, newest))
         if len({step.verb for step in refused}) > 1:
             yield self._hold(refused, rule.refused)
         # Failing variants of one command: no success of it between, and no edit.
@@ -82,13 +82,13 @@ class Errors(Detector):
         )
         yield self._hold(variants, rule.variants)
         # The same failure of it, whatever was read between; and whatever was edited.
-        unedited = tries_of(calls, is_try, is_alike, changed_something)
-        edited = tries_of(calls, is_try, is_alike, lambda _: False)
         # Edits of one file, in whatever words, are nearly one request.
-        likely = rule.near if newest.edits else rule.same
-        for steps, limit in ((unedited, likely), (edited, rule.variants)):
-            if not aim_elsewhere(steps):
-                yield self._hold(steps, limit)
+        unedited = tries_of(calls, is_try, is_alike, changed_something)
+        if not aim_elsewhere(unedited):
+            yield self._hold(unedited, rule.near if newest.edits else rule.same)
+        edited = tries_of(calls, is_try, is_alike)
+        if not aim_elsewhere(edited):
+            yield self._hold(edited, rule.variants)
 
     def _hold(self, steps: Sequence[Step], limit: int) -> Signal | None:
         """Hold steps against a limit; None where they are one request or none."""
@@ -101,7 +101,7 @@ class Errors(Detector):
             summary = f"It tried {len(steps)} times and failed the same way each time."
         elif len({step.verb for step in steps}) > 1:
             summary = f"Its last {len(steps)} attempts, of several kinds, failed or found nothing."
-        return self.signal(Kind.SAME_ERROR, steps, summary, limit=limit)
+        return signal_of(self.name, Kind.SAME_ERROR, steps, summary, limit=limit)
 
 
 def _is_one_request(steps: Sequence[Step]) -> bool:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from itertools import pairwise
 from typing import ClassVar
 
 from guard.detectors.base import (
+    SAME,
     Detector,
     History,
     View,
     compare_answers,
     has_edited,
+    signal_of,
     surest,
     tries_of,
 )
@@ -72,7 +75,7 @@ class Repeat(Detector):
     # --- periods of one turn ------------------------------------------------------
 
     def _once_more(self, history: History) -> Signal | None:
-        again = _laps(_attempts(history.steps), 1)
+        again = _attempts(history.steps)
         if len(again) < 2:  # noqa: PLR2004 - once is no repeat
             return None
         limit = self._limit(again, history)
@@ -84,8 +87,8 @@ class Repeat(Detector):
         if any(step.nudged for step in again):
             return 2 * self._rule.calls
         # "sleep 10" between two looks makes the looking a poll.
-        between = history.between(again[0], again[-1])
-        if any(step.patient for step in (*again, *between)) or again[0].stays_patient:
+        is_poll = any(step.patient for step in history.since(again[0]))
+        if is_poll or again[0].stays_patient:
             seen = any(step.outcome for step in again)
             return self._polls(again, history) if seen else _BLIND_POLLS * self._rule.polls
         completed = [step for step in again if not step.proposed]
@@ -99,8 +102,7 @@ class Repeat(Detector):
         newest, first, last = again[-1], again[0].at, again[-1].at
         if not newest.patient or newest.failed or first is None or last is None:
             return self._rule.polls
-        steps = len(history.steps) - history.steps.index(again[0])
-        is_young = 0 < last - first < _SOON and steps < _BRISK_STEPS
+        is_young = 0 < last - first < _SOON and len(history.since(again[0])) < _BRISK_STEPS
         return self._rule.polls * (_BRISK if is_young else 1)
 
     # --- periods of several -------------------------------------------------------
@@ -130,15 +132,15 @@ class Repeat(Detector):
             1.0 if one.is_call or one.request == two.request else likeness(one.words, two.words)
             for one, two in laps
         )
-        return self.signal(
+        return signal_of(
+            self.name,
             Kind.PING_PONG if period == 2 else Kind.K_CYCLE,  # noqa: PLR2004 - to and fro
             tail,
             _say_rounds(tail, period),
             limit=max(2, needed // period),
             repeats=len(tail) // period,
             score=min(1.0, len(tail) / needed),
-            similarity=round(alike, 3),
-            threshold=SAME_WORDS if alike < 1.0 else 1.0,
+            alike=(round(alike, 3), SAME_WORDS if alike < 1.0 else 1.0),
         )
 
     # --- a call that keeps coming back ----------------------------------------------
@@ -149,14 +151,14 @@ class Repeat(Detector):
             return
         again = [s for s in history.steps if s.request == newest.request and s.is_call]
         same = [step for step in again if step.outcome_key == newest.outcome_key]
-        since = history.steps[history.steps.index(same[0]) + 1 :]
+        since = history.since(same[0])[1:]
         between = [step for step in since if step.is_call or step.agent != newest.agent]
         if 1 < len(same) <= len(between):
             waits = newest.stays_patient or any(step.patient for step in between)
             limit = self._polls(same, history) if waits else self._rule.calls
             if len(same) >= limit and not self._gained_little(between, same):
                 limit = len(same) + 1
-            yield self._comes_back(same, limit)
+            yield self._same(Kind.RECURRENCE, same, _say_again(same, _AMONG), limit)
         if newest.failed and not newest.patient:
             # The same refusal of one request, whatever was read between; an edit may be the cure.
             asked, failure = (newest.request, newest.agent), newest.failure
@@ -167,20 +169,19 @@ class Repeat(Detector):
                 has_edited,
             )
             if len(refused) > 1:
-                yield self._comes_back(refused, self._rule.calls + _REFUSED)
+                limit = self._rule.calls + _REFUSED
+                yield self._same(Kind.RECURRENCE, refused, _say_again(refused, _AMONG), limit)
 
     def _tour(self, history: History) -> Signal | None:
         """Look for a tour: nearly all of the last calls were made before, in whatever order."""
         newest, length = history.last, _TOUR * self._rule.calls
         if newest.outcome is None or newest.fresh:
             return None
-        known, again = set[tuple[str, Hashable]](), list[bool]()
-        calls = history.answered_of(newest.agent)
-        for step in calls:
-            again.append((step.request, step.outcome_key) in known)
-            known.add((step.request, step.outcome_key))
+        calls, first = history.answered_of(newest.agent), dict[tuple[str, Hashable], int]()
+        asked = [(step.request, step.outcome_key) for step in calls]
+        known = [first.setdefault(one, place) < place for place, one in enumerate(asked)]
         last = calls[-length:]
-        if sum(again[-length:]) < length - 1 or any(step.patient for step in last):
+        if sum(known[-length:]) < length - 1 or any(step.patient for step in last):
             return None
         if len({step.outcome_key for step in last}) < _PLACES:
             return None  # acknowledgements: keys are pressed, and nobody sees what comes of it
@@ -197,35 +198,24 @@ class Repeat(Detector):
         gained = [step.progressed if step.is_call else step.tells_something for step in between]
         return sum(gained) <= allowed * len(between)
 
-    def _comes_back(self, same: Sequence[Step], limit: int) -> Signal:
-        summary = f"It {_name_the_action(same[-1])} {len(same)} times, with other steps between, \
-and got {_name_the_answer(same)}."
-        return self._same(Kind.RECURRENCE, same, summary, limit)
-
     def _same(self, kind: Kind, steps: Sequence[Step], summary: str, limit: int) -> Signal:
-        return self.signal(kind, steps, summary, limit=limit, similarity=1.0, threshold=1.0)
+        return signal_of(self.name, kind, steps, summary, limit=limit, alike=SAME)
 
 
 def _laps(steps: Sequence[Step], period: int) -> Sequence[Step]:
     """Give the longest tail in which each turn is the one a period before, in vain."""
-    if len(steps) <= period or not _asks_again(steps[-1 - period], steps[-1]):
-        return ()
-    later = list(steps[-1 : -1 - period : -1])
-    known = list(later)
-    start = len(steps) - period
-    while start > 0:
-        slot = (len(steps) - start) % period
-        earlier, again = steps[start - 1], later[slot]
-        if not _asks_again(earlier, again):
-            break
-        in_vain = period == 1 or not again.progressed
-        if again.is_call and not (in_vain and known[slot].answers_as(earlier)):
-            break
+    known: dict[int, Step] = {}
+    for place in range(len(steps) - period - 1, -1, -1):
+        earlier, again = steps[place], steps[place + period]
+        told = known.get(place % period, again)
+        is_lap = _asks_again(earlier, again)
+        if is_lap and again.is_call:
+            is_lap = not again.progressed and told.answers_as(earlier)
+        if not is_lap:
+            return steps[place + 1 :]
         # An answer that is not known does not join two that differ.
-        later[slot] = earlier
-        known[slot] = known[slot] if known[slot].outcome else earlier
-        start -= 1
-    return steps[start:]
+        known[place % period] = told if told.outcome else earlier
+    return steps
 
 
 def _asks_again(earlier: Step, later: Step) -> bool:
@@ -250,11 +240,14 @@ def _is_one(tail: Sequence[Step]) -> bool:
 
 def _attempts(steps: Sequence[Step]) -> list[Step]:
     """Give the newest turn and its repeats, with nothing come of what stands between."""
-    newest = steps[-1]
+    newest = known = steps[-1]
     attempts, failing = [newest], newest.failed
     for step in reversed(steps[:-1]):
         is_by_same = step.agent == newest.agent and step.is_call == newest.is_call
         if step.request == newest.request and is_by_same:
+            if step.is_call and not known.answers_as(step):
+                break
+            known = known if known.outcome else step
             attempts.append(step)
             failing = failing or step.failed
         elif _ends_streak(step, newest, failing=failing):
@@ -281,13 +274,8 @@ def _ends_streak(step: Step, newest: Step, *, failing: bool) -> bool:
 
 def _edited_each_time(between: Sequence[Step], same: Sequence[Step]) -> bool:
     """A check after an edit looks at a new state, and green is as it should be."""
-    edited, since = 0, False
-    for step in between:
-        if has_edited(step):
-            since = True
-        elif step in same:
-            edited, since = edited + since, False
-    return edited >= len(same) - 1
+    places = (0, *[between.index(step) for step in same[1:]])
+    return all(any(map(has_edited, between[a:b])) for a, b in pairwise(places))
 
 
 # --- in words -------------------------------------------------------------------
@@ -300,30 +288,24 @@ _ACTIONS = {
     "shell_exec": "ran the same command",
     "test_run": "ran the same test",
 }
+_AMONG = ", with other steps between,"
 
 
-def _name_the_action(step: Step) -> str:
-    return _ACTIONS.get(step.action_class, "made the same call")
-
-
-def _name_the_answer(steps: Sequence[Step]) -> str:
-    return "the same error" if steps[-1].failed else compare_answers(steps)
-
-
-def _say_again(again: Sequence[Step]) -> str:
+def _say_again(again: Sequence[Step], among: str = "") -> str:
     newest = again[-1]
-    action = _name_the_action(newest)
+    action = _ACTIONS.get(newest.action_class, "made the same call")
     completed = [step for step in again if not step.proposed]
     answered = [step for step in completed if step.outcome is not None]
+    said = f"It {action} {len(again)} times{among}"
     if not newest.is_call:
-        return f"It {action} {len(again)} times."
+        return f"{said}."
     if not answered:
-        return f"It {action} {len(again)} times; what came back is not known."
-    answer = _name_the_answer(answered)
-    if newest.proposed:
-        times = "once" if len(completed) == 1 else f"{len(completed)} times"
-        return f"It {action} {times}, got {answer}, and is about to do so again."
-    return f"It {action} {len(again)} times and got {answer}."
+        return f"{said}; what came back is not known."
+    answer = "the same error" if answered[-1].failed else compare_answers(answered)
+    if not newest.proposed:
+        return f"{said} and got {answer}."
+    times = "once" if len(completed) == 1 else f"{len(completed)} times"
+    return f"It {action} {times}, got {answer}, and is about to do so again."
 
 
 def _say_rounds(tail: Sequence[Step], period: int) -> str:

@@ -37,14 +37,8 @@ _RELATED = 0.3
 _SIMILAR = 0.5
 # Side by side agents begin alike, each by itself: what a newcomer repeats counts less.
 _NEWCOMER = 1
-_ELSEWHERE = {
-    "same": "again",
-    "again": "near",
-    "near": "other_question",
-    "still_failing": "near",
-    "reworded": "other_question",
-    "other_question": "",
-}
+_ELSEWHERE = ("again", "near", "other_question", "near", "other_question", "")
+"""What each of `GAINS` counts as there."""
 _ACKNOWLEDGEMENT = 200
 _LONG_NAME = 8
 
@@ -67,9 +61,6 @@ class Weight(NamedTuple):
     begins: bool = False
 
 
-NOTHING = Weight(0.0, 1.0)
-
-
 def weight_of(
     weights: Mapping[str, float], repeats: str, brings: str, *, begins: bool = False
 ) -> Weight:
@@ -88,12 +79,12 @@ def fitted_weights() -> Mapping[str, float]:
 
 
 def evidence_limit(policy: Policy) -> float:
-    """Give the evidence at which this policy asks.
+    """Give the evidence at which this policy asks, where the score reaches its sensitivity.
 
     Whoever lets a call be repeated more often lets a mixture of repeats as well.
     """
     patience = max(1.0, policy.repeat.calls / _USUAL_CALLS)
-    return patience * evidence_at(policy.sensitivity)
+    return patience * (math.log(1.0 - policy.sensitivity) / math.log(1.0 - FITTED_AT))
 
 
 def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
@@ -106,8 +97,8 @@ def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
     """
     # Of plans and ledgers between actions only what comes of the actions counts.
     if not step.is_call or step.nudged or step.proposed or step.thinks:
-        return NOTHING
-    repeats, earlier = _find_earlier(step, before, done)
+        return Weight(0.0, 1.0)
+    repeats, earlier = _find_earlier(step, before, done) if _can_repeat(step) else ("", None)
     begins = repeats == "same" and earlier is not None and not done[earlier].repeats
     return weight_of(fitted_weights(), repeats, _find_news(step, before, repeats), begins=begins)
 
@@ -135,15 +126,6 @@ def stuck_score(evidence: float) -> float:
     return 1.0 - math.pow(1.0 - FITTED_AT, evidence)
 
 
-def evidence_at(score: float) -> float:
-    """Give the evidence at which the score reaches a height below 1.
-
-    >>> evidence_at(FITTED_AT)
-    1.0
-    """
-    return math.log(1.0 - score) / math.log(1.0 - FITTED_AT)
-
-
 # --- what an attempt repeats ------------------------------------------------------
 
 
@@ -151,32 +133,31 @@ def _find_earlier(
     step: Step, before: Sequence[Step], done: Sequence[Weight]
 ) -> tuple[str, int | None]:
     """Give what a call repeats most closely, and the place of what it repeats."""
-    best: tuple[str, int | None] = ("", None)
-    if not _can_repeat(step):
-        return best
+    found: list[tuple[int, int]] = []
     # An action that shows another page moved something; an order in words asks.
     moves = not (step.failed or step.asks or step.runs) and bool(_targets(step))
     places = _places_to_look_at(step, before, moves=moves)
     if not places or _checks_its_own_edit(step, before):
-        return best
+        return "", None
     for place in reversed(places):
         old = before[place]
         is_again = step.request == old.request
         if old.failed is step.failed and _answers_alike(step, old, moves=moves):
-            found = _relate(step, old)
-            if found == "same":
+            gain = _relate(step, old)
+            if gain == "same":
                 was_repeated = bool(done[place].repeats)
-                found = _say_same(step, before[place + 1 :], was_repeated=was_repeated)
-            if found and old.agent != step.agent and step.looks_around:
+                gain = _say_same(step, before[place + 1 :], was_repeated=was_repeated)
+            if gain and old.agent != step.agent and step.looks_around:
                 own = sum(one.agent == step.agent and one.is_call for one in before)
-                found = _ELSEWHERE[found] if own <= _NEWCOMER else found
-            if found and (not best[0] or GAINS.index(found) < GAINS.index(best[0])):
-                best = found, place
+                gain = _ELSEWHERE[GAINS.index(gain)] if own <= _NEWCOMER else gain
+            if gain:
+                found.append((GAINS.index(gain), -place))
             if is_again and old.agent == step.agent:
                 break
         elif is_again and step.failed and not old.failed:
             break  # it worked meanwhile
-    return best
+    rank, place = min(found, default=(None, 0))  # of equals the latest
+    return ("", None) if rank is None else (GAINS[rank], -place)
 
 
 def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> list[int]:
@@ -216,8 +197,7 @@ def _say_same(step: Step, between: Sequence[Step], *, was_repeated: bool) -> str
         # A check of a new state: green is as it should be, red is one more try.
         return "still_failing" if step.failed else ""
     looked = any(old.fresh or old.request == step.request for old in answered)
-    others = any(old.request != step.request for old in answered)
-    return "again" if looked or (others and not was_repeated) else "same"
+    return "again" if looked or (answered and not was_repeated) else "same"
 
 
 def _can_repeat(step: Step) -> bool:

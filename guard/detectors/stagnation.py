@@ -10,8 +10,9 @@ from typing import ClassVar
 from guard.detectors.base import (
     Detector,
     View,
+    aim_elsewhere,
     compare_answers,
-    name_other_targets,
+    signal_of,
     surest,
     tail_of,
 )
@@ -91,7 +92,7 @@ class Stagnation(Detector):
             return None
         summary = f"Its last {count} calls ask for nothing that it had not asked for; what came \
 back is not known."
-        return self.signal(Kind.STAGNATION, row, summary, limit=count)
+        return signal_of(self.name, Kind.STAGNATION, row, summary, limit=count)
 
     def _questions(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
         last = calls[-_FEW:]
@@ -112,30 +113,22 @@ back is not known."
 
     def _hold(self, steps: Sequence[Step], limit: int, answer: str) -> Signal | None:
         """Hold steps against a limit; None where they are few, or one call: `repeat` names it."""
-        steps = _of_those_who_came_again(steps)
-        if len(steps) < _FEW or len({(step.request, step.outcome_key) for step in steps}) == 1:
+        # Workers side by side who each look once are a fan-out, and none of them is stuck.
+        times = Counter(step.agent for step in steps)
+        again = [step for step in steps if times[step.agent] > 1]
+        if len(again) < _FEW or again[-1] is not steps[-1]:
             return None
-        if any(step.patient for step in steps):
+        if len({(step.request, step.outcome_key) for step in again}) == 1:
+            return None
+        if any(step.patient for step in again):
             limit *= _PATIENCE
-        summary = f"It asked {len(steps)} times in different ways and got {answer}."
-        return self.signal(Kind.STAGNATION, steps, summary, limit=limit)
-
-
-def _of_those_who_came_again(steps: Sequence[Step]) -> Sequence[Step]:
-    """Leave out who asked once; nothing is left where that is the newest.
-
-    Workers side by side who each look once are a fan-out, and none of them is stuck.
-    """
-    times = Counter(step.agent for step in steps)
-    if len(times) < 2:  # noqa: PLR2004 - one agent's own row
-        return steps
-    again = [step for step in steps if times[step.agent] > 1]
-    return again if again and again[-1] is steps[-1] else ()
+        summary = f"It asked {len(again)} times in different ways and got {answer}."
+        return signal_of(self.name, Kind.STAGNATION, again, summary, limit=limit)
 
 
 def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
     """Let a batch go: lookups that each name another thing."""
-    if len(steps) < _FEW or not name_other_targets(steps):
+    if len(steps) < _FEW or not aim_elsewhere(steps):
         return steps
     # Each may be told another id, beside its own words given back; a duration is none.
     told = {

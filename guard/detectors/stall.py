@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, once_each, turns_of
+from guard.detectors.base import Detector, History, View, signal_of
 from guard.detectors.score import Weight, add_up, evidence_limit
 from guard.policy import Policy
 from guard.reading.step import Step
-from guard.signals import Evidence, Kind, Signal
+from guard.signals import Kind, Signal
 
 SHARE = 0.4
 """The share of a card's evidence that is worth a question where every attempt brings
@@ -45,16 +45,15 @@ class Stall(Detector):
 
     def examine(self, view: View) -> Signal | None:
         """Hold what the remembered steps add up to against the policy."""
-        weights = view.history.weights
-        score = view.history.evidence / self._limit
-        if weights[-1].gain <= 0 or score < _LIKELY:
+        history = view.history
+        score = history.evidence / self._limit
+        if history.weights[-1].gain <= 0 or score < _LIKELY:
             return None
-        pairs = zip(view.history.steps, weights, strict=True)
-        vain = [step for step, weight in pairs if weight.gain > 0][-_SHOWN:]
+        vain = history.repeats[-_SHOWN:]
         if len({(step.request, step.outcome_key, step.agent) for step in vain}) == 1:
             return None  # one call with one answer: `repeat` names it
         summary = f"Nothing new has come of its last {len(vain)} attempts."
-        return self.signal(Kind.STALL, vain, summary, limit=_OFTEN, score=min(1.0, score))
+        return signal_of(self.name, Kind.STALL, vain, summary, limit=_OFTEN, score=min(1.0, score))
 
 
 class Suspicion:
@@ -81,15 +80,14 @@ class Suspicion:
         """
         if not self._is_on:
             return None
-        steps, weights = view.history.steps, view.history.weights
-        in_vain: set[Step] = set()
-        for step, weight in zip(reversed(steps), reversed(weights), strict=True):
+        history, in_vain = view.history, set[Step]()
+        for step, weight in zip(reversed(history.steps), reversed(history.weights), strict=True):
             if moves_on(step, weight):
                 break
             if not step.thinks and not step.proposed:
                 in_vain.add(step)
         # So many questions are worth asking: some evidence is worth one, a drought is another.
-        doubt = add_up(weights) / self._evidence + len(in_vain) / self._drought
+        doubt = add_up(history.weights) / self._evidence + len(in_vain) / self._drought
         worth = int(doubt + _ROUNDING)
         if worth <= self._reached:
             self._reached = worth
@@ -98,7 +96,7 @@ class Suspicion:
         if is_early or any(signal.trips for signal in signals):
             return None
         self._reached, self._asked_at = worth, view.seq
-        return _suspect(steps, weights, in_vain)
+        return _suspect(history, in_vain)
 
 
 def moves_on(step: Step, weight: Weight) -> bool:
@@ -106,22 +104,18 @@ def moves_on(step: Step, weight: Weight) -> bool:
     return weight.brings in _BRINGS or step.acted
 
 
-def _suspect(steps: Sequence[Step], weights: Sequence[Weight], in_vain: set[Step]) -> Signal:
-    pairs = zip(steps, weights, strict=True)
-    rests_on = [step for step, weight in pairs if weight.gain > 0 or step in in_vain]
-    repeats = sum(weight.gain > 0 for weight in weights)
+def _suspect(history: History, in_vain: set[Step]) -> Signal:
+    repeats, count = history.repeats, len(history.steps)
     told = [
         f"{len(in_vain)} attempts have brought little" if in_vain else "",
-        f"{repeats} of its last {len(steps)} steps repeat an earlier one" if repeats else "",
+        f"{len(repeats)} of its last {count} steps repeat an earlier one" if repeats else "",
     ]
-    return Signal(
-        detector="suspicion",
-        kind=Kind.SUSPICION,
+    rests_on = [step for step in history.steps if step in in_vain or step in repeats]
+    return signal_of(
+        "suspicion",
+        Kind.SUSPICION,
+        rests_on[-_SHOWN:],
+        ", ".join(filter(None, told)) + ".",
+        repeats=len(rests_on),
         score=_LIKELY,
-        turns=turns_of(rests_on[-_SHOWN:]),
-        evidence=Evidence(
-            summary=", ".join(filter(None, told)) + ".",
-            calls=once_each(rests_on[-_SHOWN:]),
-            repeats=len(rests_on),
-        ),
     )

@@ -7,7 +7,7 @@ from importlib import import_module
 from itertools import combinations
 from typing import ClassVar
 
-from guard.detectors.base import Detector, History, View, surest, tail_of
+from guard.detectors.base import Detector, History, View, signal_of, surest, tail_of
 from guard.policy import Policy
 from guard.quoting import named, quoted
 from guard.reading.messages import count_on, empty_tail, last_talk, only_announces
@@ -50,7 +50,7 @@ class Talk(Detector):
             return None
         if newest.chant is not None:
             summary = f"It said {quoted(newest.chant[:80])} again and again in one message."
-            return self.signal(Kind.MONOLOGUE, [newest], summary, limit=1)
+            return signal_of(self.name, Kind.MONOLOGUE, [newest], summary, limit=1)
         talk = last_talk(history.steps)
         return surest(
             (self._talks(history, talk), self._reworded(history), self._passed(history, talk))
@@ -68,7 +68,7 @@ class Talk(Detector):
         if not empty or count_on(own[-empty:]):
             return None
         summary = f"It sent {empty} messages in a row and said nothing new in them."
-        return self.signal(Kind.MONOLOGUE, own[-empty:], summary, limit=messages)
+        return signal_of(self.name, Kind.MONOLOGUE, own[-empty:], summary, limit=messages)
 
     def _limits(self, history: History, talk: Sequence[Step]) -> tuple[float, float, int]:
         """Give what still counts as nothing new, and in how many messages."""
@@ -76,9 +76,9 @@ class Talk(Detector):
         if not history.calls:
             # Only what is said is known of this run: it needs more evidence.
             fresh, messages = fresh / 2, messages + _MORE
-            last = talk[-messages:]
+            terms = [len(step.terms) for step in talk[-messages:]]
             # "Let me run the tests" names something, "let me correct that" does not.
-            if only_announces(history.steps) and _count_terms(last) > len(last):
+            if only_announces(history.steps) and sum(terms) > len(terms):
                 fresh, share, messages = fresh / 2, share / 3, _MANY * self._rule.messages
         return fresh, share, messages
 
@@ -92,20 +92,15 @@ class Talk(Detector):
         last = list(said)[-count:]
         if len(last) < count or len({step.request for step in last}) == 1 or count_on(last):
             return None
-        if any(_is_matter(step, newest) for step in history.between(last[0], newest)):
+        if any(_is_matter(step, newest) for step in history.since(last[0])):
             return None
         pairs = combinations(last, 2)
         likeness = min(self._likeness(one.meaning, other.meaning) for one, other in pairs)
         if likeness < _ALIKE:
             return None
-        return self.signal(
-            Kind.MONOLOGUE,
-            last,
-            f"It said the same {count} times in other words.",
-            limit=count,
-            similarity=round(likeness, 3),
-            threshold=_ALIKE,
-        )
+        summary = f"It said the same {count} times in other words."
+        alike = (round(likeness, 3), _ALIKE)
+        return signal_of(self.name, Kind.MONOLOGUE, last, summary, limit=count, alike=alike)
 
     # --- several ----------------------------------------------------------------------
 
@@ -130,14 +125,10 @@ class Talk(Detector):
         names = ", ".join(named(one) if one else "one without a name" for one in whose)
         summary = f"{names} said {empty} things to each other and added nothing."
         repeats = empty // round_of
-        return self.signal(Kind.HAND_OFFS, circle, summary, limit=rounds, repeats=repeats)
+        return signal_of(self.name, Kind.HAND_OFFS, circle, summary, limit=rounds, repeats=repeats)
 
 
 def _is_matter(step: Step, newest: Step) -> bool:
     if step.is_call:
         return step.progressed or step.news > 0 or not step.outcome_known
     return step.agent != newest.agent and (step.progressed or step.tells_something)
-
-
-def _count_terms(talk: Sequence[Step]) -> int:
-    return sum(len(step.terms) for step in talk)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from guard.detectors.base import History, once_each, turns_of
+from guard.detectors.base import History, signal_of
 from guard.policy import Policy
 from guard.reading.normalize import NEAR
 from guard.reading.step import Step
 from guard.reading.terms import NEWS
-from guard.signals import Evidence, Kind, Signal
+from guard.signals import Kind, Signal
 
 _RULE = "errors"
 _AGENTS = 3
@@ -44,18 +44,8 @@ def find_relay(history: History, policy: Policy) -> Signal | None:
     since = [step for step in steps[row[0].last + 1 : row[-1].last] if not _gives_out(step)]
     limit = _AGENTS + any(step.news >= NEWS for step in since)
     limit *= 2 if any(end.patient for end in ends) else 1
-    found = Signal(
-        detector=_RULE,
-        kind=Kind.SAME_ERROR,
-        score=min(1.0, len(ends) / limit),
-        turns=turns_of(ends),
-        evidence=Evidence(
-            summary=f"{len(row)} agents, one after another, ended on the same failure.",
-            calls=once_each(ends),
-            repeats=len(ends),
-            limit=limit,
-        ),
-    )
+    summary = f"{len(row)} agents, one after another, ended on the same failure."
+    found = signal_of(_RULE, Kind.SAME_ERROR, ends, summary, limit=limit)
     return found.on(policy.escalation_of(_RULE).severity_of(found), first=True)
 
 

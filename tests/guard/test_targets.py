@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.detectors.base import aim_elsewhere, name_other_targets
+from guard.detectors.base import aim_elsewhere
 from guard.reading.outcome import outcome_of
 from guard.reading.step import read_step
 from tests.guard.build import a_call
@@ -30,7 +30,7 @@ def steps_of(*calls):
     ],
 )
 def test_each_names_another(calls):
-    assert name_other_targets(steps_of(*calls))
+    assert aim_elsewhere(steps_of(*calls))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_each_names_another(calls):
     ],
 )
 def test_they_ask_for_one_thing(calls):
-    assert not name_other_targets(steps_of(*calls))
+    assert not aim_elsewhere(steps_of(*calls))
 
 
 def test_what_stands_in_a_file_is_not_what_an_edit_aims_at():
@@ -61,4 +61,4 @@ def test_what_stands_in_a_file_is_not_what_an_edit_aims_at():
 def test_any_texts_can_be_compared(texts):
     steps = steps_of(*(a_call("find", query=text) for text in texts))
 
-    assert name_other_targets(steps) in {True, False}
+    assert aim_elsewhere(steps) in {True, False}
