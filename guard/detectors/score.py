@@ -168,7 +168,7 @@ def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> li
         return places
     # Most attempts bring much: for them only the very same answer counts.
     if not moves and step.news < MANY:
-        near = may_be_alike(_told(step), [_told(before[place]) for place in places], _least(step))
+        near = may_be_alike(step.told, [before[place].told for place in places], _least(step))
     request, key, failure = step.request, step.outcome_key, step.failure
     return [
         place
@@ -178,10 +178,6 @@ def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> li
         or old.outcome_key == key
         or (failure is not None and old.failure == failure)
     ]
-
-
-def _told(step: Step) -> frozenset[str]:
-    return step.outcome.terms if step.outcome else frozenset()
 
 
 def _least(step: Step) -> float:
@@ -224,20 +220,15 @@ def _checks_its_own_edit(step: Step, before: Sequence[Step]) -> bool:
 
 def _answers_alike(step: Step, old: Step, *, moves: bool) -> bool:
     """The same came back, or nearly: of a failure the same reason."""
-    if step.outcome is None or old.outcome is None:
-        return False
-    is_same = step.outcome.key == old.outcome.key or (step.failed and step.failure == old.failure)
+    is_same = step.outcome_key == old.outcome_key or (step.failed and step.failure == old.failure)
     if is_same or moves:
         return is_same
-    terms, known = step.outcome.terms, old.outcome.terms
-    if len(terms) < BRIEF:
-        return terms == known and bool(terms)
+    if _is_brief(step):
+        return step.told == old.told and bool(step.told)
     if step.request == old.request:
         # "… You have one step left": the same answer and a remark.
-        return len(terms & known) >= ALIKE * min(len(terms), len(known))
-    if step.news >= MANY:
-        return False
-    return likeness(terms, known) >= _least(step)
+        return len(step.told & old.told) >= ALIKE * min(len(step.told), len(old.told))
+    return step.news < MANY and likeness(step.told, old.told) >= _least(step)
 
 
 def _relate(step: Step, old: Step) -> str:
@@ -246,8 +237,8 @@ def _relate(step: Step, old: Step) -> str:
         return "same"
     is_short = step.outcome is not None and len(step.outcome.text) <= _ACKNOWLEDGEMENT
     is_batch = step.edits or (is_short and not step.asks and not step.runs)
-    if step.runs and step.acted and step.outcome:  # the answer names what this one alone asked for
-        is_batch = is_batch or not step.outcome.terms.isdisjoint(step.names - old.names)
+    if step.runs and step.acted:  # the answer names what this one alone asked for
+        is_batch = is_batch or not step.told.isdisjoint(step.names - old.names)
     if is_batch and not step.failed:
         return ""  # equal acknowledgements of different actions
     # Other targets (a page, a path, an id) are told from other words for the same thing.
@@ -269,7 +260,7 @@ def _relate(step: Step, old: Step) -> str:
 
 def _is_brief(step: Step) -> bool:
     """So few words come back that many different questions have them as an answer."""
-    return step.outcome is not None and len(step.outcome.terms) < BRIEF
+    return len(step.told) < BRIEF
 
 
 def _targets(step: Step) -> frozenset[str]:

@@ -62,9 +62,8 @@ class Stagnation(Detector):
             calls = [step for step in view.history.calls if step.agent == newest.agent]
             return self._unanswered(calls)
         # Equal acknowledgements of other acts are a batch.
-        if newest.news >= NEWS or not newest.is_answered or not (newest.asks or newest.runs):
-            return None
-        if newest.outcome is not None and newest.outcome.has_more:
+        outcome, tells = newest.outcome, newest.news >= NEWS or not newest.is_answered
+        if outcome is None or outcome.has_more or tells or not (newest.asks or newest.runs):
             return None
         calls = view.history.answered_of(newest.agent)
         if view.history.has_one_agent:
@@ -144,10 +143,8 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
     return steps if is_figure else steps[len(steps) // 2 :]
 
 
-# --- calls of which nobody knows what came back ------------------------------------
-
-
 def _is_unanswered(step: Step) -> bool:
+    """Nobody knows what came back."""
     return step.is_call and not step.outcome_known and not step.proposed and not step.stays_patient
 
 

@@ -56,8 +56,6 @@ class Talk(Detector):
             (self._talks(history, talk), self._reworded(history), self._passed(history, talk))
         )
 
-    # --- one agent --------------------------------------------------------------------
-
     def _talks(self, history: History, talk: Sequence[Step]) -> Signal | None:
         newest = history.last
         if newest.is_call and not newest.thinks:
@@ -101,8 +99,6 @@ class Talk(Detector):
         summary = f"It said the same {count} times in other words."
         alike = (round(likeness, 3), _ALIKE)
         return signal_of(self.name, Kind.MONOLOGUE, last, summary, limit=count, alike=alike)
-
-    # --- several ----------------------------------------------------------------------
 
     def _passed(self, history: History, talk: Sequence[Step]) -> Signal | None:
         """Look for a circle of speakers at the end of the run."""

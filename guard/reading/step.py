@@ -143,6 +143,7 @@ class Step(Action):
     failure: str | None = field(init=False)  # what failed, where something is known to have
     template: str | None = field(init=False)  # that without names: what is common to its sort
     outcome_key: Hashable = field(init=False)  # the identity of what came back, None: unknown
+    told: frozenset[str] = field(init=False)  # the terms of what came back, none where unknown
     outcome_known: bool = field(init=False)  # a message is its own outcome
     is_answered: bool = field(init=False)  # a call, more than a thought, whose outcome is known
     acted: bool = field(init=False)  # it changed something: new, not failed, not only asking
@@ -161,6 +162,7 @@ class Step(Action):
         self.failure = outcome.failure if outcome else None
         self.template = outcome.template if outcome else None
         self.outcome_key = outcome.key if outcome else None
+        self.told = outcome.terms if outcome else frozenset()
         self.outcome_known = outcome is not None or not self.is_call
         self.is_answered = outcome is not None and self.is_call and not self.thinks
         is_told = outcome is None or not outcome.refers_back
