@@ -85,7 +85,8 @@ class Engine:
         """
         self._detectors = PolicyDetectors(policy)
         self._corrected: dict[tuple[str, str], Correction] = {}
-        self._suspicion = Suspicion(policy) if suspects else None
+        is_asked = suspects and policy.judged and policy.judge.suspicions
+        self._suspicion = Suspicion(policy) if is_asked else None
         self._emit = Emitter(emit)
         self._history = History(span)
         self._reader = TurnReader()

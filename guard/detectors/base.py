@@ -26,7 +26,6 @@ class History:
         steps: Every remembered step.
         calls: The tool calls among them.
         weights: What each step does to the stuck score.
-        has_one_agent: All that is remembered is of one agent.
         evidence: What adds up that the newest step's agent is stuck (`add_up`).
         last: The newest step; there is none before the first.
     """
@@ -39,7 +38,6 @@ class History:
         self.calls: list[Step] = []
         self.weights: list[Weight] = []
         self.evidence = 0.0
-        self.has_one_agent = True
 
     def clear(self) -> None:
         """Forget all: a person stepped in."""
@@ -57,17 +55,13 @@ class History:
             self.steps[place] = step
             self.weights[place] = weigh(step, self.steps[:place], self.weights)
         self.calls = [step for step in self.steps if step.is_call]
-        self._add_up()
-
-    def _add_up(self) -> None:
         self.last = newest = self.steps[-1]
-        self.has_one_agent = len({step.agent for step in self.steps}) == 1
         counted = self.weights
         # Who has hardly begun and looks around is not held to what others did before.
-        is_early = newest.looks_around and not self.has_one_agent
-        if is_early and sum(step.agent == newest.agent for step in self.calls) <= _NEWCOMER:
+        own = [one for one in self.calls if one.agent == newest.agent]
+        if newest.looks_around and len(own) <= _NEWCOMER:
             pairs = zip(self.steps, self.weights, strict=True)
-            counted = [weight for step, weight in pairs if step.agent == newest.agent]
+            counted = [weight for one, weight in pairs if one.agent == newest.agent]
         self.evidence = add_up(counted)
 
     @property

@@ -61,16 +61,17 @@ class Stagnation(Detector):
         if _is_unanswered(newest):
             calls = [step for step in view.history.calls if step.agent == newest.agent]
             return self._unanswered(calls)
-        # Equal acknowledgements of other acts are a batch.
-        outcome, tells = newest.outcome, newest.news >= NEWS or not newest.is_answered
-        if outcome is None or outcome.has_more or tells or not (newest.asks or newest.runs):
+        if newest.outcome is None or newest.outcome.has_more or newest.news >= NEWS:
             return None
-        calls = view.history.answered_of(newest.agent)
-        if view.history.has_one_agent:
-            return surest(self._questions(calls))
-        # Who takes turns at one matter is as stuck as who is alone with it.
+        # Equal acknowledgements of other acts are a batch.
+        if not newest.is_answered or not (newest.asks or newest.runs):
+            return None
+        own = view.history.answered_of(newest.agent)
         together = [step for step in view.history.calls if step.is_answered]
-        return surest((*self._questions(calls), *self._questions(together)))
+        if len(own) == len(together):
+            return surest(self._questions(own))
+        # Who takes turns at one matter is as stuck as who is alone with it.
+        return surest((*self._questions(own), *self._questions(together)))
 
     def _unanswered(self, own: Sequence[Step]) -> Signal | None:
         count = self._rule.without_results

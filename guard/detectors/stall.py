@@ -8,6 +8,7 @@ only be told from work by reading, so a judge is asked (`Suspicion`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -66,10 +67,9 @@ class Suspicion:
     def __init__(self, policy: Policy) -> None:
         self._drought = policy.judge.drought
         self._evidence = SHARE * evidence_limit(policy)
-        self._is_on = policy.judged and policy.judge.suspicions
         self._every = policy.judge.every
         self._reached = 0
-        self._asked_at: int | None = None
+        self._asked_at = -math.inf
 
     def examine(self, view: View, signals: Sequence[Signal] = ()) -> Signal | None:
         """Give a signal below 1.0 that asks for a question; None: nothing new to ask.
@@ -78,8 +78,6 @@ class Suspicion:
         most once in `judge.every` turns. Where one of the turn's `signals` trips, there is
         nothing left to suspect.
         """
-        if not self._is_on:
-            return None
         history, in_vain = view.history, set[Step]()
         for step, weight in zip(reversed(history.steps), reversed(history.weights), strict=True):
             if moves_on(step, weight):
@@ -92,8 +90,7 @@ class Suspicion:
         if worth <= self._reached:
             self._reached = worth
             return None
-        is_early = self._asked_at is not None and view.seq - self._asked_at < self._every
-        if is_early or any(signal.trips for signal in signals):
+        if view.seq - self._asked_at < self._every or any(signal.trips for signal in signals):
             return None
         self._reached, self._asked_at = worth, view.seq
         return _suspect(history, in_vain)

@@ -32,7 +32,8 @@ def find_relay(history: History, policy: Policy) -> Signal | None:
     Workers side by side that stumble over the same thing are none: no one of them is
     over when the next begins.
     """
-    if not history.steps or history.has_one_agent or _RULE not in policy.detectors:
+    is_alone = len({step.agent for step in history.steps}) < 2  # noqa: PLR2004 - or nobody
+    if is_alone or _RULE not in policy.detectors:
         return None
     steps, newest = history.steps, history.last
     if not newest.is_answered or newest.failure is None or newest.refusals or _gives_out(newest):
