@@ -33,15 +33,10 @@ _OF_NOISE = 1 / 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """A call that was answered with a correction instead of being run.
+    """A call that was answered with a correction instead of being run."""
 
-    Attributes:
-        call: The call, as it was proposed or done.
-        turns: `seq` of the turns it repeated, oldest first, itself included.
-    """
-
-    call: Turn
-    turns: tuple[int, ...] = ()
+    call: Turn  # as it was proposed or done
+    turns: tuple[int, ...] = ()  # `seq` of those it repeated, oldest first, itself included
 
 
 class Engine:

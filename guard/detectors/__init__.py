@@ -23,8 +23,7 @@ from guard.policy import DETECTOR_NAMES, EscalationRule, Policy
 from guard.signals import Kind, Severity, Signal
 from guard.turn import Turn
 
-_KEPT = 500
-"""Pairs of tool and agent whose policy is remembered; a run has few."""
+_KEPT = 500  # pairs of tool and agent whose policy is remembered; a run has few
 
 DETECTORS: dict[str, type[Detector]] = {
     "budget": BudgetCeiling,

@@ -15,29 +15,20 @@ from guard.reading.step import Step
 from guard.signals import Evidence, Kind, Severity, Signal
 
 _NEWCOMER = 2
-SAME = (1.0, 1.0)
-"""As like as can be, and nothing less would do."""
+SAME = (1.0, 1.0)  # as like as can be, and nothing less would do
 
 
 class History:
-    """The last steps since a person spoke, oldest first, at most `span`.
+    """The last steps since a person spoke, oldest first, at most `span`."""
 
-    Attributes:
-        steps: Every remembered step.
-        calls: The tool calls among them.
-        weights: What each step does to the stuck score.
-        evidence: What adds up that the newest step's agent is stuck (`add_up`).
-        last: The newest step; there is none before the first.
-    """
-
-    last: Step
+    last: Step  # the newest; there is none before the first
 
     def __init__(self, span: int) -> None:
         self._span = span
         self.steps: list[Step] = []
-        self.calls: list[Step] = []
-        self.weights: list[Weight] = []
-        self.evidence = 0.0
+        self.calls: list[Step] = []  # those that are tool calls
+        self.weights: list[Weight] = []  # what each step does to the stuck score
+        self.evidence = 0.0  # that the newest step's agent is stuck (`add_up`)
 
     def clear(self) -> None:
         """Forget all: a person stepped in."""
@@ -105,8 +96,7 @@ class Detector(ABC):
     """
 
     name: ClassVar[str]
-    reads_verbatim: ClassVar[bool] = False
-    """It reads the turns' own words (`Step.verbatim`)."""
+    reads_verbatim: ClassVar[bool] = False  # it reads the turns' own words (`Step.verbatim`)
 
     @abstractmethod
     def __init__(self, policy: Policy) -> None:

@@ -28,11 +28,9 @@ GAINS = ("same", "again", "near", "still_failing", "reworded", "other_question")
 KEEPS = ("news", "some_news", "new_failure", "better")
 """What it can bring, and so leave of the score."""
 
-SCORE_FILE = Path(__file__).with_name("score.json")
-"""The fitted weights, and how they were found."""
+SCORE_FILE = Path(__file__).with_name("score.json")  # the fitted weights, and how they were found
 
-_USUAL_CALLS = 3
-"""`repeat.calls` that the weights were fitted beside."""
+_USUAL_CALLS = 3  # `repeat.calls` that the weights were fitted beside
 _RELATED = 0.3
 _SIMILAR = 0.5
 # Side by side agents begin alike, each by itself: what a newcomer repeats counts less.
@@ -44,21 +42,13 @@ _LONG_NAME = 8
 
 
 class Weight(NamedTuple):
-    """What one attempt does to the score: it is first multiplied, then added to.
+    """What one attempt does to the score: it is first multiplied, then added to."""
 
-    Attributes:
-        gain: What it adds.
-        keep: What it leaves of the score before, in [0, 1].
-        repeats: Which of `GAINS` it is, "" for none.
-        brings: Which of `KEEPS` it is, "" for none.
-        begins: It is the first to repeat an attempt at once.
-    """
-
-    gain: float
-    keep: float
-    repeats: str = ""
-    brings: str = ""
-    begins: bool = False
+    gain: float  # what it adds
+    keep: float  # what it leaves of the score before, in [0, 1]
+    repeats: str = ""  # which of `GAINS` it is, "" for none
+    brings: str = ""  # which of `KEEPS` it is, "" for none
+    begins: bool = False  # it is the first to repeat an attempt at once
 
 
 def weight_of(

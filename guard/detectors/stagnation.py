@@ -28,10 +28,8 @@ _HEAD = 400
 _ID = re.compile(r"(?=\D*\d)\w{6,}")
 _FIGURE = re.compile(r"\d+")
 
-_NEW_NAMES = 0.2
-"""So many new names a call, on average, are none."""
-_NAMES = 3
-"""Calls with fewer names than this, on average, tell nothing: a game's moves."""
+_NEW_NAMES = 0.2  # so many new names a call, on average, are none
+_NAMES = 3  # calls with fewer names than this, on average, tell nothing: a game's moves
 _AGAIN = 2
 _GAIN = 100
 
