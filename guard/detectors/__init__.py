@@ -37,10 +37,7 @@ DETECTORS: dict[str, type[Detector]] = {
 
 def detector_named(name: str) -> type[Detector]:
     """Give a rule by the name that a policy has for it."""
-    if name in DETECTORS:
-        return DETECTORS[name]
-    found: type[Detector] = import_module(f"guard.contrib.{name}").DETECTOR
-    return found
+    return DETECTORS.get(name) or import_module(f"guard.contrib.{name}").DETECTOR
 
 
 class ActiveRule(NamedTuple):

@@ -15,6 +15,7 @@ from guard.reading.step import Step
 from guard.signals import Evidence, Kind, Severity, Signal
 
 _NEWCOMER = 2
+_FEW = 3
 SAME = (1.0, 1.0)  # as like as can be, and nothing less would do
 
 
@@ -190,20 +191,14 @@ def compare_answers(steps: Sequence[Step]) -> str:
     return "the same answer" if len(said) <= 1 else "nearly the same answer"
 
 
-# --- do like requests ask for the same thing, or each for another? ---------------------
-#
-# Arguments are compared one by one, and equal ones skipped: three tables counted
-# with one long query are three questions, three wordings of one search are not.
-
-_FEW = 3
-
-
 def aim_elsewhere(steps: Sequence[Step], *, in_words: bool = False) -> bool:
     """Tell whether every call is for something that none of the others is for.
 
-    A question is told by all its words. An action's target stands in its short
-    arguments (a path, an id): its text may be worded in any way, and counts only
-    `in_words`. Of more than three calls, one may ask again for what another did.
+    Arguments are compared one by one, and equal ones skipped: three tables counted with one
+    long query are three questions, three wordings of one search are not. A question is told by
+    all its words. An action's target stands in its short arguments (a path, an id): its text may
+    be worded in any way, and counts only `in_words`. Of more than three calls, one may ask again
+    for what another did.
     """
     aims = [
         step.names if in_words or step.asks or step.runs else step.arguments.targets

@@ -57,8 +57,8 @@ class Stagnation(Detector):
         """Look at the questions the run ends with."""
         newest = view.history.last
         if _is_unanswered(newest):
-            calls = [step for step in view.history.calls if step.agent == newest.agent]
-            return self._unanswered(calls)
+            own = [step for step in view.history.calls if step.agent == newest.agent]
+            return self._unanswered(own)
         if newest.outcome is None or newest.outcome.has_more or newest.news >= NEWS:
             return None
         # Equal acknowledgements of other acts are a batch.
@@ -81,9 +81,10 @@ class Stagnation(Detector):
         known = frozenset[str]().union(*(step.names for step in own[:-count]))
         anew = 0
         for step in row:
-            # Another change may do; only what came of it would tell.
+            # Another change may do, only what came of it would tell; and so may another page.
+            elsewhere = step.fresh and any(one.is_place for one in step.arguments.values())
             is_change = step.edits and step.fresh
-            anew += _GAIN if is_change else len(step.names - known) or _moves_on(step)
+            anew += _GAIN if is_change else len(step.names - known) or elsewhere
             known |= step.names
         again = sum(not step.fresh for step in row)
         if again < _AGAIN or anew > _NEW_NAMES * count:
@@ -145,8 +146,3 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
 def _is_unanswered(step: Step) -> bool:
     """Nobody knows what came back."""
     return step.is_call and not step.outcome_known and not step.proposed and not step.stays_patient
-
-
-def _moves_on(step: Step) -> bool:
-    """Another page, another part of a file."""
-    return step.fresh and any(one.is_place for one in step.arguments.values())
