@@ -111,28 +111,17 @@ class Detector(ABC):
 def signal_of(
     detector: str,
     kind: Kind,
-    steps: Sequence[Step],
-    summary: str,
+    steps: Sequence[Step],  # what it rests on, oldest first
+    summary: str,  # one sentence, subject "It"
     *,
-    limit: int = 0,
-    repeats: int | None = None,
-    score: float | None = None,
+    limit: int = 0,  # at how many repeats it trips
+    repeats: int | None = None,  # None: as many as steps
+    score: float | None = None,  # in [0, 1]; None: the share of the limit that is reached
+    # How like they are, lowest pairwise, and what that is held against.
     alike: tuple[float, float] | tuple[None, None] = (None, None),
-    severity: Severity = Severity.ASK,
+    severity: Severity = Severity.ASK,  # where the rule itself says what it asks for
 ) -> Signal:
-    """Say what these steps are; how sure follows from how many there may be.
-
-    Args:
-        detector: Whose signal it is.
-        kind: What sort of trouble it is.
-        steps: What it rests on, oldest first.
-        summary: One sentence, subject "It".
-        limit: At how many repeats it trips.
-        repeats: How many there are; None: as many as steps.
-        score: In [0, 1]; None: the share of the limit that is reached.
-        alike: How like they are, lowest pairwise, and what that is held against.
-        severity: What it asks for, where the rule itself says so.
-    """
+    """Say what these steps are; how sure follows from how many there may be."""
     count = len(steps) if repeats is None else repeats
     return Signal(
         detector=detector,

@@ -41,24 +41,14 @@ def weigh(
     budget: Budget | None,
     spent: Spent,
     *,
-    seq: int,
-    agent: str = "",
-    scope: str = "run",
+    seq: int,  # the turn the signal is about
+    agent: str = "",  # who acts: its own ceilings within `budget` count too
+    scope: str = "run",  # whose ceilings these are: run | tree | agent | project | day
+    # The agent's name, the day ("2026-11-21"), the id of the run whose tree it is; else None.
     whose: str | None = None,
-    known_as: str | None = None,
+    known_as: str | None = None,  # what people call that, where `whose` is an id
 ) -> Signal | None:
-    """Hold what was used against ceilings; None while less than 80 % is used.
-
-    Args:
-        budget: The ceilings.
-        spent: What was used of them.
-        seq: The turn the signal is about.
-        agent: Who acts: its own ceilings within `budget` count too.
-        scope: Whose ceilings these are: run | tree | agent | project | day.
-        whose: The agent's name, the day ("2026-11-21") or the id of the run whose
-            tree it is; None: the run, the project.
-        known_as: What people call that, where `whose` is an id.
-    """
+    """Hold what was used against ceilings; None while less than 80 % is used."""
     found = nearest(budget, spent, agent=agent)
     if found is None:
         return None
