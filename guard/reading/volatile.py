@@ -40,6 +40,7 @@ _SCRATCH = re.compile(
     r"(?:/private)?/(?:tmp|var/tmp|var/folders)/(?:[^\W\d]|[./-]){0,150}+\d[\w./-]*+"
 )
 _BESIDE = [(beside["hints"], re.compile(beside["finds"])) for beside in TABLES["beside"]]
+_BESIDE_HINT = re.compile(any_of("beside_hint"))
 _HINTS = tuple(hint for hints, _ in _BESIDE for hint in hints if not hint.endswith('"'))
 _HINTS_IN_JSON = tuple(hint for hints, _ in _BESIDE for hint in hints if hint.endswith('"'))
 # What a shell says of a job it put into the background: "[1] 46519".
@@ -80,11 +81,14 @@ def mask_lines(lines: list[str]) -> list[str]:
     if not places:
         return lines
     masked = lines.copy()
-    some = [lines[at] for at in places]
-    if suspects := _suspects("\n".join([shapes[at] for at in places])):
-        for at in _places_of(suspects, [shapes[at] for at in places]):
+    some, marked = [lines[at] for at in places], [shapes[at] for at in places]
+    suspects, may_stand_beside = _suspects("\n".join(marked))
+    if suspects:
+        for at in _places_of(suspects, marked):
             some[at] = " ".join([_mask_word(word) for word in some[at].split(" ")])
-    for place, line in zip(places, _mask_beside(some), strict=True):
+    if may_stand_beside:
+        some = _mask_beside(some)
+    for place, line in zip(places, some, strict=True):
         masked[place] = line
     return masked
 
@@ -112,8 +116,8 @@ def mask_failure(text: str) -> str:
     return _LINE_NUMBER.sub(HOLE, text)
 
 
-def _suspects(shape: str) -> list[str]:
-    """Give what stands in the shape of a line with a volatile word in it.
+def _suspects(shape: str) -> tuple[list[str], bool]:
+    """Give what stands in the shape of a line with a volatile word; and whether one has a hint.
 
     Most words of a run come again: only shapes not seen before are looked at.
     """
@@ -129,8 +133,9 @@ def _suspects(shape: str) -> list[str]:
         and _HAS_DIGIT.search(word)
         and _VOLATILE_SHAPE.search(word)
     ]
-    _plain_shapes.update(unknown.difference(suspects))
-    return suspects + [hint for hint in _TEMPORARY if hint in shape]
+    hints = [word for word in unknown if _BESIDE_HINT.search(word.lower())]
+    _plain_shapes.update(unknown.difference(suspects, hints))
+    return suspects + [hint for hint in _TEMPORARY if hint in shape], bool(hints)
 
 
 @functools.lru_cache(maxsize=8192)
