@@ -174,6 +174,8 @@ class Repeat(Detector):
         if newest.outcome is None or newest.fresh:
             return None
         calls, first = history.answered_of(newest.agent), dict[tuple[str, Hashable], int]()
+        if len(calls) < length:
+            return None
         asked = [(step.request, step.outcome_key) for step in calls]
         known = [first.setdefault(one, place) < place for place, one in enumerate(asked)]
         last = calls[-length:]

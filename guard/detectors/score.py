@@ -39,6 +39,7 @@ _ELSEWHERE = ("again", "near", "other_question", "near", "other_question", "")
 """What each of `GAINS` counts as there."""
 _ACKNOWLEDGEMENT = 200
 _LONG_NAME = 8
+_SKETCHED = 16  # fewer answers are compared at less than their sketches cost
 
 
 class Weight(NamedTuple):
@@ -154,10 +155,11 @@ def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> li
     """Give where calls stand that may have been answered alike, or asked for the same."""
     places = [place for place, old in enumerate(before) if old.is_answered]
     near: Iterable[bool] = repeat(False)
-    if not moves and _is_brief(step):
-        return places
     # Most attempts bring much: for them only the very same answer counts.
-    if not moves and step.news < MANY:
+    brings_little = not moves and step.news < MANY
+    if (not moves and _is_brief(step)) or (brings_little and len(places) < _SKETCHED):
+        return places
+    if brings_little:
         near = may_be_alike(step.told, [before[place].told for place in places], _least(step))
     request, key, failure = step.request, step.outcome_key, step.failure
     return [

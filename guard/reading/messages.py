@@ -120,8 +120,14 @@ def last_talk(steps: Sequence[Step]) -> list[Step]:
 
 def count_on(messages: Sequence[Step]) -> bool:
     """Tell whether like messages count: "batch 3 of 9" after "batch 2 of 9"."""
-    told = [tuple(_NUMBER.findall(step.meaning[:2000].lower())) for step in messages]
+    told = [_counts_in(step.meaning) for step in messages]
     return all(told) and len(set(told)) == len(told)
+
+
+# Asked of the same messages turn by turn.
+@functools.lru_cache(maxsize=512)
+def _counts_in(text: str) -> tuple[str, ...]:
+    return tuple(_NUMBER.findall(text[:2000].lower()))
 
 
 def empty_tail(talk: Sequence[Step], *, fresh: float, share: float, least: int) -> int:
