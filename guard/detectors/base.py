@@ -71,12 +71,12 @@ class History:
 
     def find(self, seq: int | None, key: str | None = None, *, proposed: bool) -> int | None:
         """Give the place of the call with this key or number, of those not done yet or of all."""
-        for place in range(len(self.steps) - 1, -1, -1):
+        places = [at for at, step in enumerate(self.steps) if step.proposed or not proposed]
+        for place in reversed(places):  # mostly none
             step = self.steps[place]
-            if step.proposed or not proposed:
-                has_keys = key is not None and step.key is not None
-                if key == step.key if has_keys else seq == step.seq:
-                    return place
+            has_keys = key is not None and step.key is not None
+            if key == step.key if has_keys else seq == step.seq:
+                return place
         return None
 
 
