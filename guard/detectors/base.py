@@ -161,8 +161,15 @@ def tries_of(
 
     A step between that may be the cure ends them as well.
     """
-    tail = tail_of(steps, lambda step: is_in_vain(step) if is_try(step) else not is_cure(step))
-    return [step for step in tail if is_try(step)]
+    tries: list[Step] = []
+    for step in reversed(steps):
+        if is_try(step):
+            if not is_in_vain(step):
+                break
+            tries.append(step)
+        elif is_cure(step):
+            break
+    return tries[::-1]
 
 
 def has_edited(step: Step) -> bool:
