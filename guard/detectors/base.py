@@ -50,8 +50,8 @@ class History:
         self.last = newest = self.steps[-1]
         counted = self.weights
         # Who has hardly begun and looks around is not held to what others did before.
-        whose = [one.agent for one in self.calls]
-        if newest.looks_around and whose.count(newest.agent) <= _NEWCOMER:
+        looks = newest.looks_around
+        if looks and sum([one.agent == newest.agent for one in self.calls]) <= _NEWCOMER:
             pairs = zip(self.steps, self.weights, strict=True)
             counted = [weight for one, weight in pairs if one.agent == newest.agent]
         self.evidence = add_up(counted)

@@ -202,6 +202,8 @@ class Repeat(Detector):
 
 def _laps(steps: Sequence[Step], period: int) -> Sequence[Step]:
     """Give the longest tail in which each turn is the one a period before, in vain."""
+    if len(steps) <= period or not _asks_again(steps[-1 - period], steps[-1]):
+        return ()  # most often
     known: dict[int, Step] = {}
     for place in range(len(steps) - period - 1, -1, -1):
         earlier, again = steps[place], steps[place + period]
