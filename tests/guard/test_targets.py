@@ -55,6 +55,7 @@ def test_what_stands_in_a_file_is_not_what_an_edit_aims_at():
     ]
 
     assert not aim_elsewhere(steps_of(*edits))
+    assert aim_elsewhere(steps_of(*edits), in_words=True)
 
 
 @given(st.lists(st.text(), min_size=2, max_size=4))
