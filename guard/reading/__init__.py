@@ -73,7 +73,10 @@ class Phrase:
     def stands_in(self, text: str) -> bool:
         """Tell whether one of the phrases stands in this text."""
         head = text[: self.head].lower() if self.lower else text[: self.head]
-        return any(map(head.__contains__, self.hints)) and self.pattern.search(head) is not None
+        for hint in self.hints:
+            if hint in head:
+                return self.pattern.search(head) is not None
+        return False
 
     def pick(self, lines: Sequence[str]) -> Iterator[str]:
         """Give the lines in which one of them stands."""

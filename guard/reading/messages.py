@@ -124,7 +124,7 @@ def count_on(messages: Sequence[Step]) -> bool:
     return all(told) and len(set(told)) == len(told)
 
 
-# Asked of the same messages turn by turn.
+# Asked of the same messages, turn by turn.
 @functools.lru_cache(maxsize=512)
 def _counts_in(text: str) -> tuple[str, ...]:
     return tuple(_NUMBER.findall(text[:2000].lower()))

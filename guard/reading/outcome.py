@@ -46,7 +46,7 @@ _CODED = re.compile(
 )
 # What a program's value was, where it had none: the end of each answer of smolagents.
 _NO_VALUE = re.compile(r"\n\s{0,9}Out: None\s{0,9}\Z")
-_MORE = Phrase.read("has_more")
+_MORE = Phrase.read("has_more", head=4000)
 # A first line of these words alone that names an answer announces it and is no part of it.
 _ANNOUNCED = _WORDS["announced"]
 _CAME_BACK = frozenset({"came", "back"})
@@ -77,6 +77,7 @@ class Outcome(NamedTuple):
     failures: int | None = None  # how many tests or checks failed, where it tells
     is_long: bool = False  # it says more than an acknowledgement does
     refers_back: bool = False  # it only says that this was asked before
+    has_more: bool = False  # it says that a next page follows
     text: str = ""  # head of what came back
     # What it tells, in any order and wording; of a failure its essence.
     terms: frozenset[str] = frozenset()
@@ -86,11 +87,6 @@ class Outcome(NamedTuple):
         """Name the answer for people: equal answers have an equal digest, in every process."""
         key = self.key
         return key if isinstance(key, str) else _digest("\n".join(sorted(self.terms)))
-
-    @property
-    def has_more(self) -> bool:
-        """It says that a next page follows."""
-        return not self.failed and _MORE.stands_in(self.text)
 
 
 def outcome_of(turn: Turn) -> Outcome | None:
@@ -158,6 +154,7 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
         failures=failures,
         is_long=len(text) > _LONGEST_ACKNOWLEDGEMENT and text.count("\n") > 1,
         refers_back=_SAME_AS_BEFORE.stands_in(whole),
+        has_more=not failed and _MORE.stands_in(whole),
         text=whole[:4000],
         terms=terms if failure is None else terms_in(failure),
     )
