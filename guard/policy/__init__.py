@@ -36,21 +36,17 @@ from guard.policy.renamed import CONTRIB, DEFAULT_DETECTORS, FITTED_AT, SCOPES, 
 from guard.signals import Severity, Signal
 
 DETECTOR_NAMES = (*DEFAULT_DETECTORS, *CONTRIB)
-RULES = ("repeat", "errors", "stagnation", "talk", "judge")
-"""The sections of thresholds."""
+RULES = ("repeat", "errors", "stagnation", "talk", "judge")  # the sections of thresholds
 EVERY = "every"
-NUDGE_AT = 0.6
-"""The second of three repeats."""
+NUDGE_AT = 0.6  # the second of three repeats
 EMBEDDINGS = {
     "pattern": r"^(?:hashing|wordllama|model2vec:\s*\S.*)$",
     "examples": ["hashing", "wordllama", "model2vec:PATH"],
 }
-BASES = ("extends", "preset")
-"""Either names the policy that the rest of the document is read over; the first one wins."""
+BASES = ("extends", "preset")  # either names what a policy is read over; the first one wins
 
 Tables = Mapping[str, dict[str, Any]]
-Scope = Annotated[Tables, {"maxProperties": 200}]
-"""Bounded: each new tool is held against all of their names."""
+Scope = Annotated[Tables, {"maxProperties": 200}]  # each new tool is held against all names
 Reached = Annotated[int | None, within(2, 1000)]
 SEVERITIES = one_of(name.lower() for name in Severity.__members__)
 

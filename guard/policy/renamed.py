@@ -14,10 +14,8 @@ from typing import Any
 DEFAULT_DETECTORS = ("budget", "repeat", "errors", "stagnation", "talk", "stall")
 CONTRIB = ("broker", "fingerprint", "ralph", "loopguard")
 SCOPES = ("task_type", "tool", "agent")
-FITTED_AT = 0.8
-"""The stuck score at which people are asked where its weights were fitted."""
-_EVIDENCE = 5.0
-"""What `stall.evidence` was where people were asked from `FITTED_AT`."""
+FITTED_AT = 0.8  # the stuck score at which people are asked where its weights were fitted
+_EVIDENCE = 5.0  # what `stall.evidence` was where people were asked from `FITTED_AT`
 _OLD = tomllib.loads(Path(__file__).with_name("renamed.toml").read_text("utf-8"))
 
 
