@@ -25,6 +25,8 @@ PLAIN_TYPES = frozenset(
     {"CharField", "TextField", "IntegerField", "BigIntegerField", "FloatField", "BooleanField"}
 )
 """Columns whose Python value is what every database driver takes."""
+JSON_SCALARS = (str, int, float, type(None))
+"""What Python's own `json` writes, but for lists and mappings; a bool is an int."""
 
 
 def reader(field: Any, vendor: str) -> Convert | None:
@@ -92,10 +94,25 @@ def _read_json(text: Any) -> Any:
 
 
 def _write_json(value: Any) -> str:
+    # The fast writer would turn bytes, dates and sets into JSON too; on PostgreSQL, where Django
+    # writes with the slow one, they raise. So they do here, in the same words.
+    if not _is_json(value):
+        return json.dumps(value)
     try:
         return to_json(value).decode()
     except ValueError:  # half of a character
         return json.dumps(value)
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, dict):
+        inner = (*value, *value.values())
+    elif isinstance(value, list | tuple):
+        inner = value
+    else:
+        return isinstance(value, JSON_SCALARS)
+    # It calls itself for what is nested only: most of a list are plain numbers.
+    return all(isinstance(one, JSON_SCALARS) or _is_json(one) for one in inner)
 
 
 _SQLITE_READERS: dict[str, Convert] = {

@@ -17,7 +17,6 @@ from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from functools import cache
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from django.db import connection
 from django.db.models import Q, Sum
@@ -28,6 +27,7 @@ from missioncontrol.columns import Convert, writer
 from missioncontrol.costs.models import Spend
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
+from missioncontrol.zones import find_zone
 
 logger = logging.getLogger(__name__)
 
@@ -181,12 +181,11 @@ def zone_of(name: str) -> tzinfo:
     """Return a time zone; UTC where this machine does not know it: judging goes on."""
     if name == "UTC":
         return UTC
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
+    zone = find_zone(name)
+    if zone is None:
         # Once a process: the answer is cached, as judging asks with every turn.
         logger.warning("the time zone %s is not known here: days begin in UTC", name)
-        return UTC
+    return zone or UTC
 
 
 def name_in(scope: str, project: Project, agent: str, *, at: datetime) -> str:

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -41,6 +40,7 @@ from missioncontrol.wire.projects import (
     RoleWord,
     User,
 )
+from missioncontrol.zones import read_zone
 
 LONGEST_HOLD_S = 24 * 3600
 NOT_AN_OWNER = "Only an owner changes a project's rules."
@@ -260,14 +260,7 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
     if "budget" in changes:
         Budget.from_mapping(changes["budget"])
     if "time_zone" in changes:
-        try:
-            ZoneInfo(changes["time_zone"])
-        except (KeyError, ValueError, OSError):
-            raise InvalidRequest(
-                "time_zone: expected an IANA name such as Europe/Berlin, "
-                f"got {changes['time_zone']!r}.",
-                field="time_zone",
-            ) from None
+        changes["time_zone"] = read_zone(changes["time_zone"], field="time_zone").key
     if "redact_rules" in changes:
         changes["redact_rules"] = list(read_rules(changes["redact_rules"]).rules)
     if not 0 <= changes.get("keep_words_days", 0) <= LONGEST_DAYS:
