@@ -222,8 +222,6 @@ def _text(unit: str, value: Decimal | float) -> str:
     return f"{value:.0f}"
 
 
-# --- what a run has used so far, counted turn by turn ------------------------------------
-
 # A run may last for weeks: what is remembered of it is bounded.
 _REMEMBERED_CALLS = 4096
 _REMEMBERED_AGENTS = 256

@@ -293,9 +293,6 @@ def _money(amount: Decimal | None) -> str | None:
     return None if amount is None else f"{amount:f}"
 
 
-# --- the command -------------------------------------------------------------
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")

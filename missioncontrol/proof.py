@@ -104,9 +104,6 @@ class Link(NamedTuple):
     hash: str
 
 
-# --- hashes and signatures ------------------------------------------------------
-
-
 def canonical(value: Any) -> str:
     """Return the one JSON text of a value."""
     # Hashed as text: the same value must be the same bytes in every program that verifies it.
@@ -161,9 +158,6 @@ def is_signed(statement: str, signature: str, key: str) -> bool:
     except (InvalidSignature, ValueError):
         return False
     return True
-
-
-# --- chains ---------------------------------------------------------------------
 
 
 class Chain:
@@ -371,9 +365,6 @@ def _moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-# --- the file of heads ------------------------------------------------------------
-
-
 class Witness:
     """A project's file of heads, compared with its chain as that is walked.
 
@@ -454,9 +445,6 @@ class Witness:
 
 def _named(line: Mapping[str, Any]) -> str:
     return f"{line.get('number')} of {line.get('at')}"
-
-
-# --- an export --------------------------------------------------------------------
 
 
 @dataclass(slots=True, kw_only=True)

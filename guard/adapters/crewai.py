@@ -99,8 +99,6 @@ class MissionControl:
         if self._session is not None:
             self._session.close("failed" if kind else "completed")
 
-    # --- hooks, in the thread of the agent -------------------------------------
-
     def _before_llm_call(self, context: Any) -> None:
         """Add what this agent must read, or end here."""
         if self._stopped is not None:
@@ -145,8 +143,6 @@ class MissionControl:
         except Stopped as stopped:
             self._stopped = stopped
         return None
-
-    # --- the bus, in its own threads ---------------------------------------------
 
     def _on_llm_call(self, source: Any, event: Any) -> None:
         """Keep what a call cost for the turn it leads to; tell an answer."""

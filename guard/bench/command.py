@@ -254,9 +254,6 @@ def _choose(args: argparse.Namespace) -> tuple[str, Policy]:
     return name, choose_policy(args.preset, args.policy)
 
 
-# --- as JSON -----------------------------------------------------------------
-
-
 def as_mapping(benched: Benched, *, runs: bool) -> dict[str, Any]:
     """Give plain JSON values; `runs` adds those that went wrong."""
     by_source = benched.by_source()
@@ -295,9 +292,6 @@ def as_mapping(benched: Benched, *, runs: bool) -> dict[str, Any]:
 
 def _rows(scores: Mapping[str, Score]) -> dict[str, Any]:
     return {name: one.as_row() for name, one in scores.items()}
-
-
-# --- as text -----------------------------------------------------------------
 
 
 def as_text(benched: Benched, *, runs: bool) -> str:

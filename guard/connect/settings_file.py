@@ -94,9 +94,6 @@ def change(path: Path, before: dict[str, Any], after: dict[str, Any]) -> str:
 BEARER = re.compile(r'(Bearer [^"\s]{0,6})[^"\s]*')
 
 
-# --- git ---------------------------------------------------------------------
-
-
 def exclude_file(path: Path) -> Path | None:
     """Name the file in which this repository's owner keeps files out of git."""
     root = _work_tree(path)

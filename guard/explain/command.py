@@ -68,9 +68,6 @@ def _complain(sentence: str, status: int) -> int:
     return status
 
 
-# --- as JSON -----------------------------------------------------------------
-
-
 def as_mapping(found: Explanation) -> dict[str, Any]:
     """Give plain JSON values."""
     return {
@@ -147,9 +144,6 @@ def _signal_as_mapping(signal: Signal | None) -> dict[str, Any] | None:
         "threshold": evidence.threshold,
         "summary": evidence.summary,
     }
-
-
-# --- as text -----------------------------------------------------------------
 
 
 def as_text(found: Explanation, policy: Policy) -> str:

@@ -69,9 +69,6 @@ def _say(rule: str, *, sure: float | None = None, **facts: object) -> Advice:
     return Advice(words["sure"] if sure is None else sure, reason, fix)
 
 
-# --- what does not exist ---------------------------------------------------------
-
-
 def tool_unknown(case: Case, known: Evidence) -> Advice | None:
     """Name the tool that was meant by one that nobody offers."""
     for turn, outcome in _failed(known):
@@ -160,9 +157,6 @@ def _path_of(turn: Turn) -> str | None:
     return None
 
 
-# --- what does not move -------------------------------------------------------------
-
-
 def service_busy(case: Case, known: Evidence) -> Advice | None:
     if not known or not known[-1][1].failed or not is_transient(known[-1][1].text):
         return None
@@ -247,9 +241,6 @@ def _causes(known: Evidence) -> set[Hashable]:
     return {outcome.key for _, outcome in known}
 
 
-# --- what is done already -----------------------------------------------------------
-
-
 def verified(case: Case, known: Evidence) -> Advice | None:
     """Checks upon checks, and all of them pass."""
     if len(known) < _MANY or any(outcome.failures != 0 for _, outcome in known):
@@ -270,9 +261,6 @@ def answer_known(case: Case, known: Evidence) -> Advice | None:
         quote = quoted(first_line(known[-1][1].text))
         return _say("answer_to_all", summary=summary, quote=quote)
     return _say("answer_known", summary=summary)
-
-
-# --- what is only talked about ------------------------------------------------------
 
 
 def handed_round(case: Case, known: Evidence) -> Advice | None:

@@ -154,9 +154,6 @@ def _async_generator(function: Function, how: Telling) -> Function:
     return call
 
 
-# --- what is told ------------------------------------------------------------
-
-
 @dataclass(slots=True)
 class _Items:
     """What a generator gave: how many, and the first of them."""
@@ -230,9 +227,6 @@ async def _tell_error_async(session: Session | AsyncSession, go: Go, error: Exce
         session.unread.extend([*go.messages, *await _after(session, go, error=_error(error))])
     except Stopped:
         logger.info("the run has been stopped; the next call will say so")
-
-
-# --- which session, and how to speak to it -----------------------------------
 
 
 def _here() -> Session:

@@ -145,9 +145,6 @@ def _glance(turn: Turn, run: Run) -> TurnRow:
     return rows.turn_row(turn, project=run.project_id, brief=True)
 
 
-# --- what matches -----------------------------------------------------------------
-
-
 def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -> FoundTurns:
     """Number the turns that match; a search goes back from the newest while it may.
 
@@ -222,9 +219,6 @@ def count_facets(run: Run) -> RunFacets:
 
 def _most(counts: Counter[str | None]) -> tuple[tuple[str, int], ...]:
     return tuple((name, n) for name, n in counts.most_common(100) if name and n)
-
-
-# --- how it went ------------------------------------------------------------------
 
 
 def show_series(
@@ -334,9 +328,6 @@ class _Times(Sequence[datetime]):
 
     def __getitem__(self, seq: Any) -> Any:
         return self._turns.values_list("ts", flat=True).get(seq=seq)
-
-
-# --- who hands on -----------------------------------------------------------------
 
 
 def list_hand_offs(run: Run, *, limit: int = MOST_HAND_OFFS) -> HandOffs:
