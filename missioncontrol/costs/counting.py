@@ -41,6 +41,7 @@ NOTHING = Spent()
 
 def with_counted(turns: QuerySet[TurnModel]) -> QuerySet[TurnModel]:
     """Have each turn say whether its model call is in the ledger: `is_counted`."""
+    # As `_name` does, in the database: one look for all turns of a batch.
     name = Coalesce(NullIf(OuterRef("call_id"), Value("")), OuterRef("key"))
     return turns.annotate(
         is_counted=Exists(ModelCall.objects.filter(run_id=OuterRef("run_id"), call_id=name))
@@ -60,6 +61,7 @@ class CostTotals:
         self._counted = {
             (turn.run_id, turn.call_id or turn.key) for turn in seen if cast(Any, turn).is_counted
         }
+        # Kept until the end, so that they are written with one statement.
         self._new: list[ModelCall] = []
 
     def claims(self, run: Run, turn: Turn) -> bool:

@@ -70,6 +70,7 @@ class Call:
 
 def is_heard(run: Run, source: str) -> bool:
     """Whether what this source tells of the run counts: no better one has spoken."""
+    # The same source goes on being heard: it tells of one call after the other.
     return SOURCES.index(source) >= SOURCES.index(run.meters.usage_source or SOURCES[0])
 
 
@@ -83,6 +84,7 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
     run.meters.usage_source = call.source
     for name, column in USAGE_COLUMNS.items():
         setattr(run.meters, column, getattr(run.meters, column) + getattr(usage, name))
+    # Counted apart: taken for nothing, a sum would claim to be whole.
     if cost is None:
         run.meters.unpriced_calls += 1
     else:
@@ -92,6 +94,7 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
         known = [entry for entry in run.meters.recent_costs if minute - entry[0] < BURN_MINUTES]
         recent: dict[int, Decimal] = {entry[0]: Decimal(entry[1]) for entry in known}
         recent[minute] = recent.get(minute, Decimal(0)) + cost
+        # As text: JSON has no decimals, and a float would not add up.
         run.meters.recent_costs = [[when, str(total)] for when, total in sorted(recent.items())]
     row = row_of(tx, run, call, cost)
     tx.record(
@@ -119,6 +122,7 @@ def take_back(
     The events told of it stay; one more tells that it was taken back.
     """
     worse = ModelCall.objects.filter(run=run, source__in=SOURCES[: SOURCES.index(better)])
+    # Rows of earlier versions tell no time: of them nobody knows that they are older.
     late = Q() if since is None else Q(at__gte=since) | Q(at=None)
     calls = list(worse.filter(late).order_by("pk"))
     if not calls:
@@ -150,6 +154,7 @@ def take_back(
         if minute in recent:
             recent[minute] -= call.cost_usd or 0
     run.meters.recent_costs = [[when, str(total)] for when, total in recent.items() if total > 0]
+    # Last: its events tell what was taken back, and the better source tells the calls anew.
     ModelCall.objects.filter(pk__in=[call.pk for call in calls]).delete()
     return calls
 
@@ -165,6 +170,7 @@ def row_of(tx: RunTransaction, run: Run, call: Call, cost: Decimal | None) -> Mo
         call_id=call.call_id,
         at=tx.at,
         agent=call.agent,
+        # Some tell the model once, at the session's beginning.
         model=call.model or run.meters.model,
         source=call.source,
         cost_usd=cost,
@@ -193,4 +199,5 @@ def cost_of(
 def to_the_micro(cost: Decimal) -> Decimal:
     """Round to what the columns hold."""
     rounded = cost.quantize(MICRO)
+    # As it came where nothing is lost: the event shows the figure that its teller wrote.
     return cost if cost == rounded else rounded
