@@ -109,8 +109,10 @@ def _authority(folder: Path, names: list[str], at: datetime) -> Signer:
             raise TypeError(f"{key} holds another kind of key")
         kept = Signer(x509.load_pem_x509_certificate(certificate.read_bytes()), read)
         is_ours = all(may_vouch_for(kept.certificate, name) for name in names)
+        # A start that was cut off between the two files leaves a key that is not this one's.
+        is_whole = read.public_key() == kept.certificate.public_key()
         # It must outlive every leaf it signs from now on.
-        if is_ours and kept.certificate.not_valid_after_utc - at > LEAF_LIFE:
+        if is_ours and is_whole and kept.certificate.not_valid_after_utc - at > LEAF_LIFE:
             return kept
     made = _found(names, at)
     write_private(key, _pem(made.key))
