@@ -50,6 +50,8 @@ class Evidence:
         whose: The agent's name, the day, or the id of the run whose tree it is.
     """
 
+    # A sentence of ours: it stands on cards, in pushes, and in other languages
+    # (`notify.texts`).
     summary: str
     calls: tuple[str, ...] = ()
     repeats: int = 0
@@ -64,6 +66,7 @@ class Evidence:
     whose: str | None = None
 
 
+# Numbers, so that the higher of two wins; gaps are not needed, as policies name them by word.
 class Severity(IntEnum):
     """What a tripping signal asks for: from a quiet note up to the end."""
 

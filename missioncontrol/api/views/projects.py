@@ -102,6 +102,7 @@ class Projects(APIView):
     @described("projects_make", takes=NewProject, returns=ProjectRow, status=201)
     def post(self, request: Request) -> HttpResponse:
         """Make a project and own it; for who owns one already."""
+        # Else a viewer of one project could fill the server with others.
         if not auth.owned_projects(request):
             raise Forbidden("Only who owns a project makes another.")
         MADE.check(str(request.user.pk), at=now())
@@ -213,6 +214,7 @@ def project_rows(request: Request) -> list[ProjectRow]:
             policy=project.policy,
             policy_version=project.policy_version,
             budget=project.budget,
+            # As one table, whatever columns they are kept in.
             budgets={"run": project.budget, **project.budgets},
             day_extra=extra_today(project, at=now()),
             time_zone=project.time_zone,
@@ -263,6 +265,7 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
         changes["time_zone"] = read_zone(changes["time_zone"], field="time_zone").key
     if "redact_rules" in changes:
         changes["redact_rules"] = list(read_rules(changes["redact_rules"]).rules)
+    # Here, not by the column: the database would refuse it with a sentence about a range.
     if not 0 <= changes.get("keep_words_days", 0) <= LONGEST_DAYS:
         raise InvalidRequest(f"keep_words_days: expected 0 (for ever) to {LONGEST_DAYS} days.")
     if not 1 <= changes.get("hold_limit", 1) <= LONGEST_HOLD_S:
