@@ -8,7 +8,7 @@ written without blanks, and by a faster writer.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC
 from functools import cache
 from typing import Any, TypeVar
@@ -105,6 +105,7 @@ def _write_json(value: Any) -> str:
 
 
 def _is_json(value: Any) -> bool:
+    inner: Sequence[Any]
     if isinstance(value, dict):
         inner = (*value, *value.values())
     elif isinstance(value, list | tuple):

@@ -66,9 +66,11 @@ class MissionControl:
         self._session: Session | None = None
         self._stopped: Stopped | None = None
         self._facts: dict[str, dict[str, Any]] = {}
+        # Model calls that no turn has told of yet, by their ids.
         self._untold: dict[str, tuple[str, dict[str, Any]]] = {}
         self._gone: dict[int, Go] = {}
         self._instead: dict[int, str] = {}
+        # By role: a text about one agent's call is for that agent.
         self._notes: defaultdict[str, list[str]] = defaultdict(list)
         self._scope = ExitStack()
 

@@ -63,6 +63,7 @@ class MissionControl(RunHooks):
         self._facts: dict[str, dict[str, Any]] = {}
         self._gone: dict[str, Go] = {}
         self._notes: list[str] = []
+        # Our messages and where they stand: see `_filter`.
         self._placed: list[tuple[int, Any]] = []
 
     @property

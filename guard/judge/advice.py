@@ -38,6 +38,7 @@ from guard.verbatim import PATH_ARGUMENTS
 
 # A "path" longer than this is a file's text in the wrong argument.
 _LONGEST_PATH = 300
+# More than that is a list to choose from, and no correction.
 _TOOLS_NAMED = 6
 _MANY = 2
 
@@ -58,6 +59,7 @@ Evidence = Sequence[tuple[Turn, Outcome]]
 
 def advise(case: Case) -> Advice | None:
     """Give the first advice that the evidence supports, the most concrete first."""
+    # A proposed call has no outcome yet: advice rests on what came back.
     known = [(turn, outcome) for turn in case.turns if (outcome := outcome_of(turn))]
     return next(filter(None, (rule(case, known) for rule in _RULES)), None)
 
@@ -209,6 +211,7 @@ def test_failing(case: Case, known: Evidence) -> Advice | None:
     common = frozenset.intersection(*tests) if len(tests) >= _MANY else frozenset()
     if not common:
         return None
+    # The same one each time, whatever order the runner lists them in.
     name = named(min(common))
     edits = sum(action_class(turn) == "file_edit" for turn in case.turns)
     tried = f" after {edits} edits" if edits else ""
@@ -243,6 +246,7 @@ def _causes(known: Evidence) -> set[Hashable]:
 
 def verified(case: Case, known: Evidence) -> Advice | None:
     """Checks upon checks, and all of them pass."""
+    # None is not 0: a check that tells no count may have failed.
     if len(known) < _MANY or any(outcome.failures != 0 for _, outcome in known):
         return None
     return _say("verified", count=len(known), quote=quoted(last_line(known[-1][1].text)))

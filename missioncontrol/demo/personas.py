@@ -70,6 +70,7 @@ class Reply:
 
 def read_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
     """Read the `messages` of a chat completion request."""
+    # From the messages alone, as a model has it: a persona keeps no state between calls.
     results = {m["tool_call_id"]: m.get("content") for m in messages if m["role"] == "tool"}
     asked_texts = [str(m.get("content") or "") for m in messages if m["role"] == "user"]
     asked = [call for m in messages for call in m.get("tool_calls") or ()]

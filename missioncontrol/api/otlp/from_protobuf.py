@@ -39,6 +39,7 @@ GROUPS: dict[Signal, tuple[str, str, str]] = {
     "metrics": ("resource_metrics", "scope_metrics", "metrics"),
 }
 POINTS = ("gauge", "sum", "histogram", "exponential_histogram", "summary")
+# STATUS_CODE_ERROR; unset (0) and OK (1) tell of no failure.
 FAILED = 2
 
 
@@ -114,6 +115,7 @@ def _log(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record
 
 def _points(_place: int, given: Any, _resource: dict[str, Any], _scope: str) -> int:
     kind = given.WhichOneof("data")
+    # Counted, not kept: what agents measure so is told in spans and logs as well.
     if not given.name or kind not in POINTS:
         raise Unreadable("a metric has a name and data points")
     return len(getattr(given, kind).data_points)
@@ -132,6 +134,7 @@ def _attributes(pairs: Iterable[Any], depth: int = 0) -> dict[str, Any]:
 
 def _value(given: Any, depth: int) -> Any:
     kind = given.WhichOneof("value")
+    # A sender may nest without end, and each level is one call of ours.
     if kind is None or depth > DEEPEST:
         return None
     value = getattr(given, kind)
