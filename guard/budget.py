@@ -149,6 +149,7 @@ def nearest(budget: Budget | None, spent: Spent, *, agent: str = "") -> Crossing
         *_held_against(own, spent.agents.get(agent, Spent()), agent),
     ]
     reached = next((one for one in found if one.reached), None)
+    # A reached one first, whatever else is tighter: it is the reason to stop.
     if reached is not None:
         return reached
     near = max(found, key=lambda one: one.share, default=None)

@@ -53,6 +53,7 @@ from missioncontrol.wire.turns import (
 TEXT_TURNS = "text"
 """Stands for the tool of a turn that calls none."""
 
+# What somebody types or pastes; a longer text is looked for in every column of every turn.
 LONGEST_NEEDLE = 200
 SEARCH_STRIDE = 5_000
 SEARCH_SECONDS = 1.5
@@ -102,6 +103,7 @@ def list_window(
     `around` puts a turn in the middle of the window.
     """
     if around is not None:
+        # A negative number is below the first turn: the window then begins with it.
         after_seq, before_seq = around - limit // 2 - 1, None
     turns = _at_a_glance(Turn.objects.filter(run=run))
     if before_seq is not None and after_seq is None:
@@ -201,6 +203,7 @@ def count_facets(run: Run) -> RunFacets:
     """Count a run's turns by agent, tool, role and detector, most first."""
     kinds = ("agent", "tool", "role", "detector")
     counted: dict[str, Counter[str | None]] = {kind: Counter() for kind in kinds}
+    # One pass over the run for all four: each alone would read every turn again.
     groups = Turn.objects.filter(run=run).values(*kinds).annotate(n=Count("id")).order_by()
     for group in groups:
         for kind in kinds:
@@ -228,6 +231,8 @@ def show_series(
 
     A point of several turns tells their highest values: no spike disappears.
     """
+    # Clipped to what there is: a page that was left open asks for turns of a run that is gone
+    # on.
     first = max(0, from_seq or 0)
     last = run.meters.last_seq if to_seq is None else min(to_seq, run.meters.last_seq)
     # Rounded up: there are never more points than asked for.
