@@ -73,7 +73,6 @@ def shared_ceilings(run: Run) -> dict[str, Any]:
     """Return the ceilings that a run has by its policy and its project, as they are now."""
     rules = rules_of(run)
     ceilings = rules.get("budget") or _preset_ceilings(rules.get("preset") or rules.get("extends"))
-    # Of several that match, the last: the tables go from the general to the special.
     for table in matching(rules.get("task_type") or {}, run.task_type):
         ceilings = table.get("budget") or ceilings
     return {**ceilings, **run.project.budget}
