@@ -8,7 +8,7 @@ written without blanks, and by a faster writer.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from datetime import UTC
 from functools import cache
 from typing import Any, TypeVar
@@ -27,6 +27,7 @@ PLAIN_TYPES = frozenset(
 """Columns whose Python value is what every database driver takes."""
 JSON_SCALARS = (str, int, float, type(None))
 """What Python's own `json` writes, but for lists and mappings; a bool is an int."""
+_JSON_TYPES = frozenset({*JSON_SCALARS, bool})
 
 
 def reader(field: Any, vendor: str) -> Convert | None:
@@ -105,15 +106,15 @@ def _write_json(value: Any) -> str:
 
 
 def _is_json(value: Any) -> bool:
-    inner: Sequence[Any]
+    inner: Collection[Any] = value
     if isinstance(value, dict):
-        inner = (*value, *value.values())
-    elif isinstance(value, list | tuple):
-        inner = value
-    else:
+        if not all(isinstance(key, JSON_SCALARS) for key in value):
+            return False
+        inner = value.values()
+    elif not isinstance(value, list | tuple):
         return isinstance(value, JSON_SCALARS)
-    # It calls itself for what is nested only: most of a list are plain numbers.
-    return all(isinstance(one, JSON_SCALARS) or _is_json(one) for one in inner)
+    # All at once where nothing is nested: a run's tape is written with each verdict.
+    return _JSON_TYPES.issuperset(map(type, inner)) or all(map(_is_json, inner))
 
 
 _SQLITE_READERS: dict[str, Convert] = {
