@@ -86,7 +86,7 @@ class Fault:
         return f"{where}: {sentence}"
 
 
-# A tuple, not a dataclass: an export has millions, and they are only read.
+# A tuple, not a dataclass: an export may have millions, and they are only read.
 class Link(NamedTuple):
     """One row of a chain, as plain values; `at` as it is hashed."""
 
@@ -449,7 +449,7 @@ class Witness:
             yield {**line, "line": self.lines}
 
     def _place(self, line: Mapping[str, Any]) -> int:
-        # -1: it comes before every row, and is told of at once as a line that nobody signed.
+        # -1: what names no row is looked at with the first, and told of if nobody signed it.
         seq = line.get("seq")
         return seq if isinstance(seq, int) else -1
 

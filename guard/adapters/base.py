@@ -28,7 +28,6 @@ def no_finding(_folder: Path) -> tuple[Finding, ...]:
     return ()
 
 
-# A protocol, not a base class: Codex's daemon and a terminal have nothing in common but this.
 class Session(Protocol):
     """A session that can be spoken to from beside it, without its hooks.
 

@@ -307,8 +307,7 @@ def _rows(scores: Mapping[str, Score]) -> dict[str, Any]:
 def as_text(benched: Benched, *, runs: bool) -> str:
     """Say it in tables; `runs` adds those that went wrong."""
     by_source = benched.by_source()
-    # Sources differ a hundredfold in size: the average over them says more than that over all
-    # runs.
+    # An average over runs would be that of the source with most of them.
     macro = macro_average(by_source.values())
     share = "-" if macro.found_share is None else f"{macro.found_share:.0%}"
     total = score(benched.own, slack=benched.slack)

@@ -26,7 +26,7 @@ CAPABILITIES: Mapping[str, Any] = {
     "inject": ["now", "at_next_tool"],
     "terminate": "sdk",
     "cost": "turns",
-    # A held call waits until the server is back: `Session.before` does not return without it.
+    # Over a restart of the server a held call waits on: this very process asks again.
     "away": "waits",
 }
 """What can truly be done to an agent that asks before each call."""

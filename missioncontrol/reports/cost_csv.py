@@ -71,7 +71,6 @@ def cell(value: object) -> str:
     if isinstance(value, Decimal):
         # Never as 1E-7, which a spreadsheet may take for a text.
         return format(value, "f")
-    # With its zone: a sheet that shows local times would move a day's beginning.
     text = value.isoformat() if isinstance(value, datetime) else str(value)
     return f"'{text}" if text.startswith(FORMULA) else text
 
@@ -125,8 +124,6 @@ def sum_line(account: CostAccount) -> list[object]:
         account.time_zone,
         "total",
         "",
-        # In a line of its own, named in the column by which sheets filter: it must not be
-        # summed again.
         "Total with judge",
         spent.total_usd,
         spent.agents_usd,

@@ -98,7 +98,6 @@ def text_of(report: Report, t: Texts) -> str:
         lines += [f"{t.report.corrected} {_corrected_as(report, t)}", ""]
     lines += [f"{name}: {value}" for name, value in facts_of(report, t)]
     cost, before, runs, loops, trend = t.report.columns
-    # Columns by spaces: a letter's plain part is shown in a fixed width nearly everywhere.
     for title, groups in _splits(report, t):
         lines += ["", f"{title:<{NAME}} {cost:>10} {before:>12} {runs:>5} {loops:>9}  {trend}"]
         for line in (line_of(one, groups, t) for one in groups):

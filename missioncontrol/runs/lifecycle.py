@@ -47,7 +47,7 @@ NEVER_HELD = FORBIDDEN | {S.RUNNING}
 """In any other status a run is held or, ended, may be held when it comes back."""
 
 # Written out, row by row: what two moves that cross lead to is decided here, and not by which
-# of several conditions happens to be asked first. A pair that is missing cannot happen.
+# of several conditions happens to be asked first. A pair that is missing is refused.
 TABLE: dict[tuple[Status, Move], Status] = {
     (S.RUNNING, M.HOLD): S.HOLDING,
     (S.RUNNING, M.WAIT): S.RUNNING,  # a poll that began before the hold was lifted

@@ -115,7 +115,6 @@ def _log(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record
 
 def _points(_place: int, given: Any, _resource: dict[str, Any], _scope: str) -> int:
     kind = given.WhichOneof("data")
-    # Counted, not kept: what agents measure so is told in spans and logs as well.
     if not given.name or kind not in POINTS:
         raise Unreadable("a metric has a name and data points")
     return len(getattr(given, kind).data_points)
