@@ -84,7 +84,6 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
     run.meters.usage_source = call.source
     for name, column in USAGE_COLUMNS.items():
         setattr(run.meters, column, getattr(run.meters, column) + getattr(usage, name))
-    # Counted apart: taken for nothing, a sum would claim to be whole.
     if cost is None:
         run.meters.unpriced_calls += 1
     else:
@@ -94,7 +93,6 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
         known = [entry for entry in run.meters.recent_costs if minute - entry[0] < BURN_MINUTES]
         recent: dict[int, Decimal] = {entry[0]: Decimal(entry[1]) for entry in known}
         recent[minute] = recent.get(minute, Decimal(0)) + cost
-        # As text: JSON has no decimals, and a float would not add up.
         run.meters.recent_costs = [[when, str(total)] for when, total in sorted(recent.items())]
     row = row_of(tx, run, call, cost)
     tx.record(
