@@ -1,8 +1,8 @@
 """Rows to and from a database driver, without Django's steps for each value.
 
 What Django does for a column depends on its field alone: it is looked up once, and where
-it comes to one call (a time, an id, JSON), that call is made. The values are the same; JSON is
-written without blanks, and by a faster writer.
+it comes to one call (a time, an id, dollars, JSON), that call is made. The values are the same;
+JSON is written without blanks, and by a faster writer.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Collection
 from datetime import UTC
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from django.db.models import ForeignKey, JSONField, Model
@@ -50,6 +50,8 @@ def writer(field: Any, database: Any) -> Convert | None:
         known = _write_json if is_plain_json else _SQLITE_WRITERS.get(kind)
         if known is not None:
             return known
+        if kind == "DecimalField":
+            return cast(Convert, target.to_python)
     # PostgreSQL's driver takes both as they are.
     elif kind in {"DateTimeField", "UUIDField"}:
         return None

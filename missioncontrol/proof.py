@@ -108,8 +108,11 @@ class Link(NamedTuple):
 
 def canonical(value: Any) -> str:
     """Return the one JSON text of a value."""
-    # Hashed as text: the same value must be the same bytes in every program that verifies it.
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _encoder.encode(value)
+
+
+# Hashed as text: the same value must be the same bytes in every program that verifies it.
+_encoder = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def sha256(text: str) -> str:

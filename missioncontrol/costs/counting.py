@@ -92,15 +92,15 @@ def count(
     # A person who speaks to the agent may have mended what failed.
     if turn.role is Role.USER:
         forgive_failures(run)
-    use = Use()
+    use, meters = Use(), run.meters
     # A proposal comes again with its outcome, and is counted then.
     if not turn.is_proposed:
         use.turns = 1
-        run.meters.done_turns += 1
+        meters.done_turns += 1
         if turn.tool:
             use.calls = 1
-            run.meters.tool_calls += 1
-            run.meters.failures = run.meters.failures + 1 if turn.error else 0
+            meters.tool_calls += 1
+            meters.failures = meters.failures + 1 if turn.error else 0
     is_paid = turn.usage is not None or turn.cost_usd is not None
     if is_paid and cost_totals.claims(run, turn):
         # A call needs a name in the ledger: of a turn without one, its row's id.

@@ -80,20 +80,22 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
     The run's row lock is held, and the call was not entered before.
     """
     usage, (cost, pricer) = call.usage or Usage(), cost_of(call, run.project.prices)
+    meters = run.meters
     # Callers have asked `is_heard`: it is the best source that has spoken so far.
-    run.meters.usage_source = call.source
+    meters.usage_source = call.source
     for name, column in USAGE_COLUMNS.items():
-        setattr(run.meters, column, getattr(run.meters, column) + getattr(usage, name))
+        if used := getattr(usage, name):
+            setattr(meters, column, getattr(meters, column) + used)
     if cost is None:
-        run.meters.unpriced_calls += 1
+        meters.unpriced_calls += 1
     else:
-        run.meters.cost_usd = min(run.meters.cost_usd + cost, HIGHEST_SUM)
+        meters.cost_usd = min(meters.cost_usd + cost, HIGHEST_SUM)
         minute = int(tx.at.timestamp()) // 60
         # The burn rate is of the last minutes: what is older is let go with the next call.
-        known = [entry for entry in run.meters.recent_costs if minute - entry[0] < BURN_MINUTES]
+        known = [entry for entry in meters.recent_costs if minute - entry[0] < BURN_MINUTES]
         recent: dict[int, Decimal] = {entry[0]: Decimal(entry[1]) for entry in known}
         recent[minute] = recent.get(minute, Decimal(0)) + cost
-        run.meters.recent_costs = [[when, str(total)] for when, total in sorted(recent.items())]
+        meters.recent_costs = [[when, str(total)] for when, total in sorted(recent.items())]
     row = row_of(tx, run, call, cost)
     tx.record(
         run,

@@ -58,8 +58,10 @@ class Use:
 
     def add(self, more: Use) -> None:
         """Count more of it."""
-        for unit in SHARED_UNITS:
-            setattr(self, unit, getattr(self, unit) + getattr(more, unit))
+        self.usd += more.usd
+        self.tokens += more.tokens
+        self.calls += more.calls
+        self.turns += more.turns
 
     @property
     def is_nothing(self) -> bool:
@@ -108,10 +110,11 @@ class Spending:
         """Count what an agent of a run used, on the day of `at`."""
         if use.is_nothing:
             return
+        project, at = run.project, at or self._at
         # Counted whether or not there is a ceiling: one that is set later finds the whole sum.
         for scope in SHARED:
-            name = name_in(scope, run.project, agent, at=at or self._at)
-            self._added[run.project_id, scope, name].add(use)
+            name = name_in(scope, project, agent, at=at)
+            self._added[project.id, scope, name].add(use)
         if run.lineage:
             self.add_to_ancestors(run, use)
 

@@ -120,12 +120,13 @@ def look_ahead(run_ids: Collection[UUID]) -> list[TurnModel]:
     follows from it. What the engine says does not depend on what others may write meanwhile:
     where it does, it is asked under the lock.
     """
-    new = _NEW.rows(run_ids)
+    new: list[TurnModel] = list(_NEW.rows(run_ids))
     for row in new:
         cached = KEPT.get(row.run_id)
         # Asked for a run that was left for a person's sake: it is not asked twice.
         if cached is None or cached.ahead is not None or cached.policy.budget is not None:
             continue
+        # A person who steps in later does so after this turn: what they reset begins behind it.
         if cached.streak_obs == cast(Any, row).streak_obs:
             for seen in _observations(row, above=cached.seen_obs):
                 if seen.obs == cached.seen_obs + 1:
@@ -144,7 +145,9 @@ def unseen(runs: list[Run], ahead: Iterable[TurnModel] = ()) -> dict[UUID, list[
     for run in runs:
         rules = rows.rules_of(run), rows.ceilings_of(run)
         cached = KEPT.get(run.id)
-        if cached is None or cached.rules != rules or _saw_otherwise(cached, run):
+        # One that is ahead of the watermark saw what was not committed.
+        is_ahead = cached is not None and cached.seen_obs > run.meters.detected_obs
+        if cached is None or is_ahead or cached.rules != rules:
             cached = KEPT[run.id] = _fresh_engine(run, rules)
         # Those used longest ago are let go first (`make_room`).
         KEPT.move_to_end(run.id)
@@ -160,12 +163,6 @@ def unseen(runs: list[Run], ahead: Iterable[TurnModel] = ()) -> dict[UUID, list[
     for observations in found.values():
         observations.sort(key=lambda seen: seen.obs)
     return found
-
-
-def _saw_otherwise(cached: CachedEngine, run: Run) -> bool:
-    """Tell whether an engine saw what was not committed, or past where a person stepped in."""
-    is_past = cached.ahead is not None and cached.streak_obs != run.meters.streak_obs
-    return is_past or cached.seen_obs > run.meters.detected_obs
 
 
 def _observations(row: TurnModel, *, above: int) -> list[Observation]:
