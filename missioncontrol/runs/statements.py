@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db import connection
 from django.db.models import AutoField
 
 from missioncontrol.columns import writer
@@ -18,17 +18,16 @@ def insert_rows(model: Any, rows_: Iterable[Any], *, leave_known: bool = False) 
     A key that the database counts up is its own. `leave_known`: a row that is there by a
     unique key stays as it is.
     """
-    _execute(_insertion, model, leave_known, rows_)
+    _execute(_insertion(model, leave_known, connection.vendor), rows_)
 
 
 def update_columns(model: Any, columns: tuple[str, ...], rows_: Iterable[Any]) -> None:
     """Write the same columns of many rows with one prepared statement."""
-    _execute(_assignment, model, columns, rows_)
+    _execute(_assignment(model, columns, connection.vendor), rows_)
 
 
-def _execute(making: Any, model: Any, how: Any, rows_: Iterable[Any]) -> None:
-    database = connections[DEFAULT_DB_ALIAS]  # each look at `connection` asks for the thread's
-    statement, columns = making(model, how, database.vendor)
+def _execute(made: tuple[str, Any], rows_: Iterable[Any]) -> None:
+    statement, columns = made
     # Plain columns need no conversion.
     values = [
         [
@@ -38,7 +37,7 @@ def _execute(making: Any, model: Any, how: Any, rows_: Iterable[Any]) -> None:
         for row in rows_
     ]
     if values:
-        with database.cursor() as cursor:
+        with connection.cursor() as cursor:
             cursor.executemany(statement, values)
 
 
