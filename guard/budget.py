@@ -149,6 +149,7 @@ def nearest(budget: Budget | None, spent: Spent, *, agent: str = "") -> Crossing
         *_held_against(own, spent.agents.get(agent, Spent()), agent),
     ]
     reached = next((one for one in found if one.reached), None)
+    # A reached one first, whatever else is tighter: it is the reason to stop.
     if reached is not None:
         return reached
     near = max(found, key=lambda one: one.share, default=None)
@@ -221,8 +222,6 @@ def _text(unit: str, value: Decimal | float) -> str:
         return f"{value:.2f}" if value >= Decimal("0.01") else f"{value}"
     return f"{value:.0f}"
 
-
-# --- what a run has used so far, counted turn by turn ------------------------------------
 
 # A run may last for weeks: what is remembered of it is bounded.
 _REMEMBERED_CALLS = 4096

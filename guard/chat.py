@@ -26,6 +26,7 @@ DONE = "[DONE]"
 LONGEST_ANSWER = 16 * 1024 * 1024
 _CHUNK = 65_536
 _SHOWN_DETAIL = 2000
+# By scheme: any other, such as `file`, is no place to send a key to.
 _CONNECTIONS: dict[str, type[http.client.HTTPConnection]] = {
     "http": http.client.HTTPConnection,
     "https": http.client.HTTPSConnection,
@@ -79,6 +80,7 @@ class ChatEndpoint:
                 status, raw = response.status, b"".join(_pieces(response, wire, deadline, longest))
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise ModelFailed(str(error) or type(error).__name__) from error
+        # Only now: the body is read in either case, for it says why.
         if status != OK:
             raise _refused(status, raw)
         try:
@@ -147,6 +149,7 @@ def _left(deadline: float) -> float:
 
 
 def _refused(status: int, raw: bytes) -> ModelFailed:
+    # The beginning alone: a proxy's page of errors may be long, and says it there.
     detail = raw[:_SHOWN_DETAIL].decode(errors="replace")
     return ModelFailed(f"the endpoint answered {status}", status=status, detail=detail)
 

@@ -44,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(command.run(args))
     except BrokenPipeError:
         # `guard replay … | head` closes early; that is no error of ours.
+        # Else Python would complain there, when it flushes what nobody reads.
         sys.stderr.close()
         return 0
 

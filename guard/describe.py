@@ -48,6 +48,7 @@ def headline(turn: Turn) -> str:
     args = meant_args(turn.args)
     targets = [value for value in map(args.get, _TARGETS) if isinstance(value, str | int)]
     gist = command_of(turn) or next((str(value) for value in targets if value != ""), None)
+    # Without a command or a target the arguments themselves: a bare tool's name says nothing.
     detail = canonical_json(args) if gist is None and args else one_line(gist or "")
     line = f"{turn.tool} {detail}" if detail else turn.tool
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -106,6 +106,7 @@ class Ended:
     status: Literal["completed", "failed"]
 
 
+# A union, so that a host's `match` over it can be checked to miss none.
 Event = (
     Observed
     | Nudged

@@ -21,6 +21,7 @@ class Memo(Generic[Key, Value]):
 
     def __init__(self, most: int) -> None:
         self._most = most
+        # Two generations in place of an order of use: nothing is moved at each look.
         self._young: dict[Key, Value] = {}
         self._old: dict[Key, Value] = {}
 
@@ -34,6 +35,7 @@ class Memo(Generic[Key, Value]):
     def keep(self, key: Key, value: Value) -> Value:
         """Remember, and give back what is remembered."""
         if len(self._young) >= self._most:
+            # What was not asked for since the last change goes, all at once.
             self._young, self._old = {}, self._young
         self._young[key] = value
         return value

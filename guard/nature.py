@@ -49,6 +49,8 @@ class ToolNature:
 
     def __post_init__(self) -> None:
         for name in ("loop_key", "progress_key"):
+            # Checked here too, where a host makes one by hand: what a tool says is cut instead
+            # (`_paths`).
             paths = getattr(self, name) or ()
             if len(paths) > _MOST_PATHS or any(len(path) > _LONGEST_PATH for path in paths):
                 expected = f"at most {_MOST_PATHS} paths of {_LONGEST_PATH} characters"
@@ -126,6 +128,7 @@ def progress_in(text: str, paths: Sequence[str]) -> str | None:
         value_of = r"\b[\"']?\s{0,3}[:=]\s{0,3}([^\s,;]{1,200})"
         found = [re.search(rf"\b{name}{value_of}", text[:20_000]) for name in names]
         values = [one.group(1) if one else None for one in found]
+    # None of them: the whole answer is compared then, as for any other tool.
     if all(value is None for value in values):
         return None
     return json.dumps(values, sort_keys=True, default=str)

@@ -49,6 +49,7 @@ def price(
     >>> price(used, model="no-such-model", provider=None) is None
     True
     """
+    # Of a call without a model nothing is guessed: a wrong price is worse than none.
     if not model:
         return None
     # Prices change by the day at most: dropping the time lets the cache work.

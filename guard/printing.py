@@ -61,6 +61,7 @@ def progress(
         out: Where to draw; stderr by default.
     """
     out = out or sys.stderr
+    # In a file or a pipe a bar would be lines upon lines.
     if not out.isatty():
         yield from items
         return
@@ -74,5 +75,6 @@ def progress(
             out.write(f"\r{bar} {done}/{total or '?'} {what} ")
             out.flush()
         yield item
+    # Wiped: what is printed next begins in its place.
     out.write("\r\x1b[K")
     out.flush()

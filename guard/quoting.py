@@ -32,6 +32,7 @@ def without_hidden(text: str) -> str:
     >>> without_hidden("rea\u200bd\U000e0041 me")
     'read me'
     """
+    # Nearly all texts: nothing in them can be hidden.
     if text.isascii() and text.isprintable():
         return text
     return "".join(character for character in text if not is_hidden(character))

@@ -411,9 +411,10 @@ def _redact_value(value: object, depth: int) -> Any:
         command = option = ""
         for word in value:
             if isinstance(word, str):
-                masked.append(
-                    _redact_word(word, "".join(f"{one} " for one in (command, option) if one))
-                )
+                before = "".join(f"{one} " for one in (command, option) if one)
+                line = redact(before + word)
+                # Where what stands before is masked too, it held a secret of its own.
+                masked.append(line[len(before) :] if line.startswith(before) else redact(word))
                 name = word[-_LONGEST_OPTION:].rpartition("/")[2]
                 command = name if name in _COMMANDS_WITH_OPTIONS else command
                 option = word if word.startswith("-") and len(word) < _LONGEST_OPTION else ""
@@ -422,12 +423,6 @@ def _redact_value(value: object, depth: int) -> Any:
                 option = ""
         return masked
     return value
-
-
-def _redact_word(word: str, before: str) -> str:
-    masked = redact(before + word)
-    # Where what stands before is masked too, it held a secret of its own.
-    return masked[len(before) :] if masked.startswith(before) else redact(word)
 
 
 def _redact_field(name: object, value: object, depth: int) -> Any:

@@ -32,6 +32,7 @@ from guard.signals import Assessment, Signal
 from guard.turn import Turn
 from guard.wire import Mode
 
+# The server's own name for it: what judges there can be tried here.
 KEY_VARIABLE = "MISSIONCONTROL_JUDGE_KEY"
 
 # What `decide` is told of a run without a card, and of one whose card nobody answers.
@@ -172,6 +173,7 @@ class _Watch:
         assessment = self.engine.observe(turn)
         self.us.append((time.thread_time_ns() - started) / 1000)
         self.assessments.append(assessment)
+        # By number, so that a judge finds the turns that a signal names.
         self.seen[assessment.seq] = turn
         # As if a person had let it go on now: the next card opens on what comes after.
         if self.is_open and gets_on(turn, assessment):
@@ -225,6 +227,7 @@ class _Watch:
         """Close the card: the agent got on by itself."""
         self.alarms[-1] = replace(self.alarms[-1], until=position)
         self.is_open = False
+        # Of the first alarm alone: what was wasted is counted up to there.
         if self.recovered_at is None:
             self.recovered_at = position
 
@@ -290,9 +293,6 @@ def answers_to(assessment: Assessment, *, is_open: bool) -> tuple[Effect, ...]:
 
 def _money(amount: Decimal | None) -> str | None:
     return None if amount is None else f"{amount:f}"
-
-
-# --- the command -------------------------------------------------------------
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -362,6 +362,7 @@ def choose_judge(url: str | None, model: str | None) -> Judge | None:
     """
     if url is None and model is None:
         return None
+    # Half of it would silently fall back to the local judge.
     if not url or not model:
         raise PolicyInvalid("judge", "--judge URL together with --judge-model M", model or "")
     # Only who names a model loads its client.

@@ -50,6 +50,7 @@ class Evidence:
         whose: The agent's name, the day, or the id of the run whose tree it is.
     """
 
+    # A sentence of ours, never an agent's: it stands on cards and in pushes.
     summary: str
     calls: tuple[str, ...] = ()
     repeats: int = 0
@@ -64,6 +65,7 @@ class Evidence:
     whose: str | None = None
 
 
+# Numbers, so that the higher of two wins.
 class Severity(IntEnum):
     """What a tripping signal asks for: from a quiet note up to the end."""
 

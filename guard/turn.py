@@ -57,6 +57,7 @@ class Usage:
     vendor bills it so.
     """
 
+    # Apart, as each has a price of its own.
     input: int = 0
     cache_read: int = 0
     cache_write_5m: int = 0
@@ -93,6 +94,7 @@ class Turn:
     """
 
     role: Role
+    # The caller's own: whoever sends a turn twice is known by it.
     key: str | None = None
     agent: str | None = None
     phase: Phase = Phase.DONE
@@ -104,6 +106,7 @@ class Turn:
     files: tuple[str, ...] = ()
     state: str | None = None
     action_class: str | None = None
+    # Of the model call, not of the tool's: several turns of one answer share it, and its cost.
     call_id: str | None = None
     model: str | None = None
     provider: str | None = None

@@ -20,6 +20,8 @@ PATH_ARGUMENTS = (
 
 def bounded(text: str, *, head: int = 3_000, tail: int = 1_000, joint: str = " ") -> str:
     """Give a text's head and tail: what is held for long, or read."""
+    # More of the head: what failed, and where, is mostly said there; the verdict stands at the
+    # end.
     return text if len(text) <= head + tail else f"{text[:head]}{joint}{text[-tail:]}"
 
 
@@ -55,6 +57,7 @@ UNSAID = Verbatim(content="", result="", error="", files=(), state="")
 def verbatim_of(turn: Turn) -> Verbatim:
     """Read a turn's own words; nothing came back from a proposed call."""
     done = not turn.is_proposed
+    # In the order of the names, so that one call reads the same each time.
     values = [(turn.args or {}).get(name) for name in PATH_ARGUMENTS]
     files = turn.files or [value for value in values if isinstance(value, str) and value]
     return Verbatim(

@@ -81,6 +81,7 @@ class _Publisher(Generic[T]):
         self._publish = publish
         self._lock = threading.Lock()
         self._pid: int | None = None
+        # A thread of its own: whoever commits must not wait for the broker.
         self._loop: asyncio.AbstractEventLoop
         self._waiting: deque[T]
         self._is_sending = False
@@ -128,6 +129,7 @@ async def _tell_screens(broker: Redis, news: Sequence[tuple[Collection[str], Bui
     Who subscribes after this look reads a state that has all of it: a socket reads
     once it is subscribed, and this was committed before we looked.
     """
+    # One question for all: each is a round trip to the broker.
     named = sorted({group for groups, _ in news for group in groups})
     listeners = await broker.pubsub_numsub(*named)
     listened = {group for group, (_, count) in zip(named, listeners, strict=True) if count}
@@ -140,6 +142,7 @@ async def _tell_screens(broker: Redis, news: Sequence[tuple[Collection[str], Bui
                 continue
             for group, frame in frames.items():
                 await broker.publish(group, json.dumps(frame))
+    # What is handed over meanwhile is taken along next time: fewer and larger frames.
     await asyncio.sleep(SCREENS_EVERY_S if listened else UNSEEN_S)
 
 
@@ -176,6 +179,7 @@ def hear_wakes(waker: Waker) -> None:
 
 def wake(run_ids: Collection[UUID]) -> None:
     """Wake the requests that wait for these runs, in every web process; in this one at once."""
+    # A copy: one that is gone is taken out on the way.
     for waker in list(_wakers):
         try:
             # Its loop was closed meanwhile, and says so by raising.

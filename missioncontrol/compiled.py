@@ -80,6 +80,7 @@ class CompiledQuery(Generic[M]):
             given.append(known + known[-1:] * ((1 << (len(known) - 1).bit_length()) - len(known)))
         # By type too: ids and texts become different parameters.
         shape = tuple((type(values[0]), len(values)) for values in given)
+        # Threads may compile the same one at once: either result will do.
         if shape not in self._statements:
             self._statements[shape] = self._compile(shape)
         statement = self._statements[shape]
@@ -98,6 +99,7 @@ class CompiledQuery(Generic[M]):
             [(uuid4() if kind is UUID else uuid4().hex) for _ in range(length)]
             for kind, length in shape
         ]
+        # Django's own compiler, once: what the statement says is never written by hand.
         compiler = self._build(*markers).query.get_compiler(connection=connection)
         sql, params = compiler.as_sql()
         places = {
@@ -159,6 +161,7 @@ def _row(statement: _Statement, read: list[Any], database: Any) -> Any:
 def _made(model: Any, columns: Sequence[str], values: Sequence[Any]) -> Any:
     row = model.__new__(model)
     state = ModelState()
+    # As Django marks what it read: `save` then updates, and inserts nothing.
     state.db, state.adding = DEFAULT_DB_ALIAS, False
     row.__dict__.update(zip(columns, values, strict=False), _state=state)
     return row

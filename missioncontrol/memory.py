@@ -22,8 +22,11 @@ def of_machine() -> int:
 
 def of_process() -> int:
     """Return what this process holds now; without `/proc`, the most it ever held."""
-    if _STATM.is_file():
-        return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    try:
+        with _STATM.open("rb", buffering=0) as told:  # asked with every verdict
+            return int(told.read().split()[1]) * resource.getpagesize()
+    except FileNotFoundError:
+        pass
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     # macOS counts bytes, Linux kilobytes.
     return most if sys.platform == "darwin" else most * 1024

@@ -21,6 +21,7 @@ from functools import cache
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies
 
+# As wide as the columns that keep such an address.
 LONGEST_URL = 500
 TIMEOUT_S = 10.0
 """How long the other side may be silent."""
@@ -70,6 +71,7 @@ def check_url(url: str, *, private_hosts: Collection[str]) -> SplitResult:
         is_private = _names_private(parts, private_hosts)
     except ValueError as error:
         raise Unsendable("is no address") from error
+    # ASCII alone: letters of other alphabets look like these and name another host.
     if len(url) > LONGEST_URL or not url.isprintable() or " " in url or not url.isascii():
         raise Unsendable(f"must be at most {LONGEST_URL} printable ASCII characters, no blanks")
     # What is sent holds an agent's words: in the clear only inside the house.
@@ -108,6 +110,8 @@ def call(
     parts = check_url(url, private_hosts=private_hosts)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     try:
+        # Looked up once, here: between a check and a second look-up a name can be turned to
+        # lead inside.
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise Unsendable(f"{host} cannot be looked up") from error
@@ -125,6 +129,7 @@ def call(
             # No more than that: the other side may answer without end.
             return Reply(status=response.status, body=response.read(MOST_READ))
     except (OSError, http.client.HTTPException, ValueError) as error:
+        # Whatever the cut connection raised is only how the deadline showed.
         if time.monotonic() >= deadline:
             raise Unsendable(f"{host} took longer than {LONGEST_CALL_S:g} s") from error
         raise Unsendable(f"{type(error).__name__}: {error}"[:300]) from error
@@ -146,11 +151,13 @@ def is_public(address: str) -> bool:
     if isinstance(known, ipaddress.IPv6Address):
         if any(known in block for block in _INSIDE):
             return False
+        # IPv4 within IPv6 is judged by where it leads in the end.
         inner = known.ipv4_mapped or known.sixtofour or (known.teredo or (None, None))[1]
         if known in _OWN:
             inner = ipaddress.IPv4Address(int(known) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
+    # Multicast counts as global, and would reach every machine of the local network.
     return known.is_global and not known.is_multicast
 
 
@@ -206,6 +213,7 @@ def only_public(*, private_hosts: Collection[str]) -> Iterator[Watch]:
     _listen()
     # A proxy of the environment is where every call of the library goes first.
     named = {*private_hosts, *(urlsplit(url).netloc for url in getproxies().values())}
+    # By addresses: when a connection is made, Python tells of no name any more.
     watch = Watch(allowed=frozenset(_addresses_of(named)))
     token = _watch.set(watch)
     try:
@@ -248,6 +256,8 @@ def _reach(
     try:
         with _cut_off(connection.sock, deadline):
             if scheme == "https":
+                # After the connection, over it: so the time-out and the deadline hold for the
+                # handshake too.
                 context = ssl.create_default_context()
                 connection.sock = context.wrap_socket(connection.sock, server_hostname=host)
             yield connection
@@ -264,6 +274,7 @@ def _cut_off(wire: socket.socket, deadline: float) -> Iterator[None]:
         with suppress(OSError):  # the other side was first
             line.shutdown(socket.SHUT_RDWR)
 
+    # A thread: a blocked `recv` can be ended from outside alone.
     timer = threading.Timer(max(0.0, deadline - time.monotonic()), hang_up)
     timer.start()
     try:

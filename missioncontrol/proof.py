@@ -29,6 +29,7 @@ ACCESS = "access.changed"
 """What may name a person: rows of it may be blank, if a signed erasure lists them."""
 MONEY = "cost.attributed"
 """What an erasure leaves: figures without words, so that costs can still be checked."""
+# In no particular order here: the one text of a mapping is sorted by its keys.
 HEADER = ("project", "run", "seq", "type", "at", "by", "version", "status")
 ANCHOR_SIGNS = ("heads", "key", "head", "head_seq", "predecessor", "number")
 TURN_SIGNS = ("agent", "role", "phase", "tool", "args", "content", "result", "error", "files")
@@ -85,6 +86,7 @@ class Fault:
         return f"{where}: {sentence}"
 
 
+# A tuple, not a dataclass: an export may have millions, and they are only read.
 class Link(NamedTuple):
     """One row of a chain, as plain values; `at` as it is hashed."""
 
@@ -104,13 +106,13 @@ class Link(NamedTuple):
     hash: str
 
 
-# --- hashes and signatures ------------------------------------------------------
-
-
 def canonical(value: Any) -> str:
     """Return the one JSON text of a value."""
-    # Hashed as text: the same value must be the same bytes in every program that verifies it.
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _encoder.encode(value)
+
+
+# Hashed as text: the same value must be the same bytes in every program that verifies it.
+_encoder = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def sha256(text: str) -> str:
@@ -118,6 +120,7 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+# The salt is erased with the payload: a short text alone would be found by trying.
 def payload_digest(payload: str, salt: str) -> str:
     """Hash a payload with its salt, so that an erased one cannot be guessed."""
     return sha256(salt + payload)
@@ -163,9 +166,6 @@ def is_signed(statement: str, signature: str, key: str) -> bool:
     return True
 
 
-# --- chains ---------------------------------------------------------------------
-
-
 class Chain:
     """One chain, walked row by row from its beginning."""
 
@@ -180,6 +180,7 @@ class Chain:
             yield fault_at(link, "missing")
         elif link.previous != self.head:
             yield fault_at(link, "unlinked")
+        # Its place is hashed with it: a row that is right in itself cannot be moved elsewhere.
         header = {name: getattr(link, name) for name in HEADER}
         is_blank = link.payload is None or link.salt is None
         # An erased payload leaves its digest: the row's own hash can still be checked.
@@ -195,6 +196,8 @@ class Chain:
 
     def end(self, *, head: str, length: int, project: str, run: str | None) -> Iterator[Fault]:
         """Compare the end with where the database says that the chain ends."""
+        # Rows cut off at the end leave a chain that holds: only what is kept beside it can
+        # tell.
         if (self.head, self.length) != (head, length):
             row = self.last.id if self.last else None
             yield Fault(kind="cut", project=project, run=run, seq=self.length - 1, row=row)
@@ -233,11 +236,13 @@ class ProjectChain(Chain):
         self.anchors = 0
         self.old_anchors = 0
         self.retired: set[str] = set()
+        # Kept apart from `trusted`, which is set as soon as a first key was met.
         self._adopts = trusted is None
         self.marked_at: str | None = None
         self.anchored_at: str | None = None
         self._last_anchor = ""
         self._is_rewritten = False
+        # A person's erasure lists the rows that it blanked, and comes after them in the chain.
         self._blank: dict[int, Fault] = {}
 
     def take(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
@@ -253,6 +258,8 @@ class ProjectChain(Chain):
                 yield from self._take_anchor(link, before)
             elif link.type == AMENDED and link.payload is not None:
                 yield from self._take_amendment(link, json.loads(link.payload))
+        # A signed row is what somebody may have written: any shape that is not ours is no
+        # signature.
         except (ValueError, KeyError, TypeError):
             yield fault_at(link, "unsigned")
 
@@ -261,6 +268,8 @@ class ProjectChain(Chain):
         yield from self._blank.values()
 
     def _take_anchor(self, link: Link, before: str) -> Iterator[Fault]:
+        # Each names the one before it: one that was taken out leaves a gap between its
+        # neighbours.
         predecessor, self._last_anchor = self._last_anchor, link.hash
         self.anchors += 1
         if link.payload is None:
@@ -280,6 +289,8 @@ class ProjectChain(Chain):
             return
         place = (payload["head_seq"], payload["head"], payload["predecessor"])
         if payload["number"] != self.anchors:
+            # Counted on from there: one fault for those that are gone, not one for each that
+            # follows.
             self.anchors = int(payload["number"])
             yield fault_at(link, "dropped")
         elif place != (link.seq - 1, before, predecessor) and not self._is_rewritten:
@@ -290,6 +301,7 @@ class ProjectChain(Chain):
     def _remember(self, link: Link, payload: Mapping[str, Any]) -> None:
         self.anchored_at = link.at
         for run, (seq, hash_) in payload["heads"].items():
+            # The newest wins: it covers all that the earlier ones signed of this run.
             self.heads[run] = Head(seq, hash_, link.id)
 
     def _take_amendment(self, link: Link, payload: Mapping[str, Any]) -> Iterator[Fault]:
@@ -297,6 +309,7 @@ class ProjectChain(Chain):
         if not self._is_signed(statement, payload):
             yield fault_at(link, "erasure")
         elif payload["change"] == "erased":
+            # The farthest of all: an erasure that is told again later never takes one back.
             before = self.erased.get(payload["of_run"], Erased())
             now = Erased(payload["through_seq"], payload["turns_through"])
             self.erased[payload["of_run"]] = Erased(*map(max, before, now))
@@ -325,6 +338,8 @@ class RunChain(Chain):
 
     def __init__(self, project: ProjectChain, run: str) -> None:
         super().__init__()
+        # Whoever walks a run's chain has walked its project's before: that says what was
+        # signed.
         self._anchor = project.heads.get(run)
         self._erased_through = project.erased.get(run, Erased()).rows
         self._anchored_at = _moment(project.anchored_at)
@@ -371,9 +386,6 @@ def _moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-# --- the file of heads ------------------------------------------------------------
-
-
 class Witness:
     """A project's file of heads, compared with its chain as that is walked.
 
@@ -389,6 +401,7 @@ class Witness:
         self.last: dict[str, Any] | None = None
         self._project = project
         self._trusted = trusted
+        # Read as it is needed: a file of heads grows by a line a minute for years.
         self._left = self._read(lines)
         self._next = next(self._left, None)
         self._differs = False
@@ -397,6 +410,8 @@ class Witness:
         """Look whether the file knows a checkpoint at this row, and the same one."""
         while self._next is not None and self._place(self._next) <= link.seq:
             line, self._next = self._next, next(self._left, None)
+            # What agrees with a chain that holds needs no signature of its own: checking one
+            # costs more than all the rest.
             if (self._place(line), line.get("hash")) == (link.seq, link.hash):
                 continue
             if not self._is_ours(line):
@@ -411,6 +426,7 @@ class Witness:
         while self._next is not None:
             line, self._next = self._next, next(self._left, None)
             if self._is_ours(line):
+                # The first and the last are named: between them everything is missing.
                 known = [known[0] if known else line, line]
             else:
                 yield self._unsigned(line)
@@ -436,6 +452,7 @@ class Witness:
             yield {**line, "line": self.lines}
 
     def _place(self, line: Mapping[str, Any]) -> int:
+        # -1: what names no row is looked at with the first, and told of if nobody signed it.
         seq = line.get("seq")
         return seq if isinstance(seq, int) else -1
 
@@ -454,9 +471,6 @@ class Witness:
 
 def _named(line: Mapping[str, Any]) -> str:
     return f"{line.get('number')} of {line.get('at')}"
-
-
-# --- an export --------------------------------------------------------------------
 
 
 @dataclass(slots=True, kw_only=True)
@@ -481,6 +495,7 @@ def verify_export(
         lines = one.read_text(encoding="utf-8").splitlines()
         project = json.loads(lines[0])["project"] if lines else one.stem
         witnesses[project] = Witness(project, lines, trusted=trusted)
+    # The project's own chain first: what it signs of a run is needed to check that run.
     for link in _in_order(link for link in read_export(path) if link.run is None):
         chain = verdict.projects.setdefault(link.project, ProjectChain(trusted=trusted))
         verdict.faults += chain.take(link)
@@ -493,6 +508,8 @@ def verify_export(
     runs: dict[tuple[str, str], RunChain] = {}
     for link in _in_order(link for link in read_export(path) if link.run is not None):
         key = (link.project, str(link.run))
+        # One without rows of its own has signed nothing, and its runs are only checked in
+        # themselves.
         of_project = verdict.projects.setdefault(link.project, ProjectChain(trusted=None))
         run_chain = runs.setdefault(key, RunChain(of_project, key[1]))
         verdict.rows += 1
@@ -513,6 +530,8 @@ def read_export(path: Path) -> Iterator[Link]:
             row = json.loads(line)
             payload = row["payload"]
             # The export shows JSON, and what was hashed is its one text.
+            # One format for times as well: `+00:00` and `Z` are the same moment and another
+            # hash.
             text = None if payload is None else canonical(payload)
             at = datetime.fromisoformat(row["at"]).isoformat()
             yield Link(
@@ -556,6 +575,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     try:
         verdict = verify_export(asked.export, trusted=asked.key, heads=asked.heads)
+    # 2, not 1: a file that is no export must not read like one that was tampered with.
     except (OSError, ValueError, KeyError, TypeError) as error:
         sys.stderr.write(f"{asked.export} cannot be read: {type(error).__name__}: {error}\n")
         return 2

@@ -107,6 +107,7 @@ def _pattern(rules: tuple[str, ...]) -> re.Pattern[str]:
     # A rule that begins in a word must not begin within another one.
     whole_words = [one for one in named if _is_of_a_word(one[0][0])]
     others = [one for one in named if not _is_of_a_word(one[0][0])]
+    # What is masked already comes first, so that no rule reads into a mark.
     parts = [_MARKED]
     parts += [rf"(?<!\w){_any_of(whole_words)}"] if whole_words else []
     parts += [_any_of(others)] if others else []
@@ -158,6 +159,8 @@ def read_rules(asked: Sequence[str]) -> Redaction:
     if len(rules) > MOST_RULES:
         raise InvalidRequest(f"At most {MOST_RULES} rules.", field="redact_rules")
     for rule in rules:
+        # Refused while it is written: a rule that meets every text would blank a project's runs
+        # for good.
         whole, fault = rule.removesuffix("*"), ""
         if len(rule) > LONGEST_RULE or not rule.isprintable():
             fault = f"at most {LONGEST_RULE} characters, all of which can be seen."

@@ -75,6 +75,7 @@ api = [
     path("backtest/", policies.Backtests.as_view()),
     path("backtest/<uuid:backtest_id>/", policies.OneBacktest.as_view()),
     path("runs/", runs.Runs.as_view()),
+    # `totals` and `export` are no ids, so they cannot be taken for a run.
     path("runs/totals/", history.Totals.as_view()),
     path("runs/export/", history.Export.as_view()),
     path("shares/", shares.Shares.as_view()),
@@ -135,6 +136,7 @@ api = [
     path("keys/<uuid:key_id>/rotate/", access.RotatedAgentKey.as_view()),
     path("keys/<uuid:key_id>/uses/", access.AgentKeyUses.as_view()),
     path("setup-codes/", setup_codes.SetupCodes.as_view()),
+    # Without a session or a key: the code itself proves who asks.
     path("setup-codes/exchange/", setup_codes.ExchangeCode.as_view()),
     path("setup-codes/<uuid:code_id>/", setup_codes.OneSetupCode.as_view()),
     path("tokens/", access.Tokens.as_view()),
@@ -149,10 +151,12 @@ api = [
 ]
 
 urlpatterns = [
+    # With a version: SDKs of the past go on asking the address that they were made for.
     path("api/v1/", include(api)),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("healthz", operator.healthz),
     path("readyz", operator.readyz),
+    # With or without the slash, as scrapers are set up either way.
     re_path(r"^metrics/?$", operator.metrics),
     re_path(r"^login/?$", ways_in.sign_in, name="how-to-sign-in"),
     *(re_path(f"^login/by/{way}/?$", view) for way, view in ways_in.PAGES.items()),
@@ -160,12 +164,14 @@ urlpatterns = [
     re_path(r"^pair/?$", signing_in.pair, name="pair"),
     re_path(r"^join/?$", joining.join, name="join"),
     path("shared/<str:secret>/", shares.shared, name="shared"),
+    # A picture of its own: messengers show it before anybody opens the link.
     path("shared/<str:secret>/image.png", shares.picture, name="shared-picture"),
     path("logout/", signing_in.sign_out, name="sign-out"),
     # Every other address is a screen's: the app itself says where there is none.
     re_path(r"^(?!api/|ws/|v1/|assets/).*$", screen),
 ]
 
+# Django's own pages are HTML: an agent that asks a wrong address reads JSON.
 handler400 = "missioncontrol.api.problems.bad_request"
 handler404 = "missioncontrol.api.problems.not_found"
 handler500 = "missioncontrol.api.problems.server_error"

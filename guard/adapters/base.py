@@ -72,7 +72,10 @@ class Wiring:
     url: str
     key: str
     fail: Literal["open", "closed"]
+    # By path: an agent's hooks run with whatever `PATH` its own shell has.
     forwarder: Sequence[str]
+    # Through our forwarder where nothing else is said: it alone can add what lies on this
+    # machine.
     via: Literal["http", "command"] = "command"
     hold_s: int = HOOK_HOLD_S
     defer_s: int | None = None
@@ -109,6 +112,7 @@ def hold_reason(holding: Hooks, *, minutes: int, over: str = "", blocks: bool | 
     """
     if not holding:
         return "no hook before a tool runs"
+    # Only where the settings tell it: a guess here would be read as a promise.
     away = (
         ""
         if blocks is None
@@ -186,6 +190,7 @@ class Adapter:
     settings: SettingsWriter
     abilities: Callable[[Hooks], tuple[Finding, ...]]
     advice: tuple[str, ...] = ()
+    # Defaults are functions that do nothing, so that no caller asks whether there is one.
     look_up: Callable[[dict[str, Any]], dict[str, Any]] = nothing
     examine: Callable[[Path], tuple[Finding, ...]] = no_finding
     vias: tuple[Literal["http", "command"], ...] = ("command",)

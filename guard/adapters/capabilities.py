@@ -56,6 +56,7 @@ class Capabilities:
         why: Capability -> a sentence for the person on why it is not there.
     """
 
+    # Silence means yes: an SDK that says nothing of itself asks before each call.
     hold: bool = True
     inject: tuple[InjectAt, ...] | None = None
     terminate: EndBy | None = None
@@ -76,6 +77,7 @@ class Capabilities:
         {'terminate': 'codex cannot be ended from here.', 'inject': 'codex takes no text...
         """
         why, cost = report.get("why"), report.get("cost")
+        # True is no word: so an absent one is unsaid, and not a no.
         end = report.get("terminate", True)
         patience: Any = report.get("patience_s")
         # "No" is said in two ways: by a word of ours, or as JSON says it.
@@ -87,6 +89,7 @@ class Capabilities:
             known = tuple(moment for moment in InjectAt if moment.value in inject)
             # Words that are all new to us are unsaid; to say none is to say never.
             known = known if known or not inject else None
+        # A bool is an int for Python, and no number of seconds.
         is_number = isinstance(patience, int | float) and not isinstance(patience, bool)
         return cls(
             hold=report.get("hold", True) is not False,

@@ -36,9 +36,11 @@ CAPABILITIES: Mapping[str, Any] = {
     "terminate": "hook",
     "cost": "turns",
     "away": "waits",
+    # Less than the hook's own time-out, or the answer would not get through any more.
     "patience_s": HOOK_HOLD_S - claude_code.GIVES_UP_EARLY_S,
 }
 
+# No `SessionEnd`: the context manager says when it is over.
 HOOKS = ("UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop")
 
 
@@ -80,6 +82,7 @@ class MissionControl:
     def options(self, options: ClaudeAgentOptions | None = None) -> ClaudeAgentOptions:
         """Add our hooks to your options, after your own."""
         options = options or ClaudeAgentOptions()
+        # What the SDK does where our own hook fails: the person's choice holds there too.
         blocks = "block" if self._opening.get("fail") == "closed" else "continue"
         ours = HookMatcher(hooks=[self._hook], timeout=HOOK_HOLD_S, on_failure=blocks)
         theirs = options.hooks or {}
@@ -96,6 +99,7 @@ class MissionControl:
             if isinstance(message, ResultMessage):
                 await self._tell_cost(message)
             yield message
+        # Last: whoever reads the messages gets all of them before the end.
         if self._stopped is not None:
             raise self._stopped
 
@@ -122,6 +126,7 @@ class MissionControl:
             go = await session.before(turn.tool or "", turn.args, agent=agent, files=turn.files)
             if not go.run:
                 return _directive(go.text, call=CallAction.SKIP)
+            # Kept for its outcome, which another hook brings.
             self._gone[turn.key or ""] = go
             return _directive(texts=go.messages)
         if turn.tool is not None:
@@ -163,4 +168,5 @@ def _directive(
     texts: tuple[str, ...] = (),
 ) -> Directive:
     messages = tuple(Message(id=str(place), text=text) for place, text in enumerate(texts))
+    # No version: nothing waits for the next one here.
     return Directive(version=0, action=action, call=call, reason=reason, messages=messages)

@@ -47,6 +47,8 @@ def responses_usage(counts: Any) -> Usage | None:
     ...     output_tokens_details=Counts(reasoning_tokens=20))).reasoning
     20
     """
+    # The SDK makes an empty one where the provider told nothing: that is not a call for 0
+    # tokens.
     if not counts or not (counts.input_tokens or counts.output_tokens):
         return None
     read, answered = counts.input_tokens_details, counts.output_tokens_details
@@ -102,4 +104,5 @@ def anthropic_usage(counts: Mapping[str, Any] | None) -> Usage | None:
 
 
 def _count(counts: Mapping[str, Any], name: str) -> int:
+    # Null as well as absent: providers write either.
     return int(counts.get(name) or 0)

@@ -66,9 +66,11 @@ class MissionControl:
         self._session: Session | None = None
         self._stopped: Stopped | None = None
         self._facts: dict[str, dict[str, Any]] = {}
+        # Model calls that no turn has told of yet, by their ids.
         self._untold: dict[str, tuple[str, dict[str, Any]]] = {}
         self._gone: dict[int, Go] = {}
         self._instead: dict[int, str] = {}
+        # By role: a text about one agent's call is for that agent.
         self._notes: defaultdict[str, list[str]] = defaultdict(list)
         self._scope = ExitStack()
 
@@ -98,8 +100,6 @@ class MissionControl:
             self._say("(called no tool)", role, facts)
         if self._session is not None:
             self._session.close("failed" if kind else "completed")
-
-    # --- hooks, in the thread of the agent -------------------------------------
 
     def _before_llm_call(self, context: Any) -> None:
         """Add what this agent must read, or end here."""
@@ -145,8 +145,6 @@ class MissionControl:
         except Stopped as stopped:
             self._stopped = stopped
         return None
-
-    # --- the bus, in its own threads ---------------------------------------------
 
     def _on_llm_call(self, source: Any, event: Any) -> None:
         """Keep what a call cost for the turn it leads to; tell an answer."""

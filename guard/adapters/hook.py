@@ -21,6 +21,7 @@ class ModelCall:
     """
 
     call_id: str
+    # Where two sources tell of the same call, the server believes one of them by this.
     source: str
     usage: Usage
     agent: str = ""
@@ -89,10 +90,12 @@ class HookEvent:
     stop_hook_active: bool = False
     outcome_of: str = ""
     shown_to_model: str = ""
+    # An agent that asks by itself gives up when the server restarts; the forwarder asks again.
     forwarded: bool = False
     agent_pid: int | None = None
     asks: Turn | None = None
     idles: bool = False
+    # It travels with each request: settings of an older `guard connect` are still out there.
     wiring: HookWiring = field(default_factory=HookWiring)
     grant: Literal["once", "session"] | None = None
     answered: Literal["allow_once", "deny"] | None = None
@@ -119,11 +122,13 @@ class HookEvent:
         """Seconds of holding after which this call is put off and the agent's process
         ends; resumed, the session asks again. None: never.
         """
+        # Where a person sits at the terminal, they see the wait and may end it themselves.
         return self.wiring.defer_s if self.holds and self.wiring.is_headless else None
 
     @property
     def run_key(self) -> str:
         """The run's `key`, the same for hook, OTLP and SDK."""
+        # The client too: two agents count their sessions alike.
         return f"{self.client}:{self.session}"
 
     @property
@@ -131,6 +136,7 @@ class HookEvent:
         """A name a person knows the run by: its folder and what was asked."""
         # An agent on Windows names it with backslashes.
         folder = self.cwd.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or self.client
+        # One line: it stands in lists and notices.
         asked = " ".join((self.prompt or "").split())
         if not asked:
             return folder

@@ -39,6 +39,7 @@ class HookWiring:
     @property
     def is_headless(self) -> bool:
         """No person sits at it: its process may end and be resumed."""
+        # Claude Code's own word for `claude -p` and its SDKs.
         return self.entry == "sdk-cli"
 
     @classmethod
@@ -48,6 +49,7 @@ class HookWiring:
         >>> HookWiring.read("via=http; fail=closed; timeout=3900; entry=cli").timeout_s
         3900.0
         """
+        # Names that are not known are passed over: a newer forwarder may say more.
         parts = (part.partition("=") for part in header.split(";"))
         fields = {name.strip(): value.strip() for name, _, value in parts}
         return cls(

@@ -36,6 +36,7 @@ Play = Generator[Callable[[], Any], Any, T]
 class WatchedState(AgentState):
     """The agent's state with its run's key: a resumed graph finds its run by it."""
 
+    # Private: it is kept by a checkpointer, and shown to no model.
     guard_run: NotRequired[Annotated[str, PrivateStateAttr]]  # type: ignore[valid-type]
 
 
@@ -58,6 +59,7 @@ class MissionControl(AgentMiddleware):
 
     def __init__(self, name: str, **opening: Any) -> None:
         super().__init__()
+        # What the caller says wins over what is ours to fill in.
         self._opening = {"name": name, **opening}
         self._watches: dict[tuple[Kind, str], _Watch] = {}
 
@@ -173,12 +175,14 @@ class _Watch:
             # The graph pauses or jumps by it: nothing has failed.
             raise
         except Exception:
+            # Said here: after an exception LangChain calls no `after_agent`.
             yield partial(self.session.close, "failed")
             raise
 
     def answer(self, state: Any) -> Play[dict[str, Any] | None]:
         """Tell what the model said, where it calls no tool."""
         message = next(m for m in reversed(state["messages"]) if isinstance(m, AIMessage))
+        # A structured answer comes as a call of a tool that nobody runs: it is what was said.
         if message.tool_calls and "structured_response" not in state:
             return None  # its calls tell of it
         yield from self.say(message.text or "(no text)", **_facts(message))

@@ -63,6 +63,7 @@ class MissionControl(RunHooks):
         self._facts: dict[str, dict[str, Any]] = {}
         self._gone: dict[str, Go] = {}
         self._notes: list[str] = []
+        # Our messages and where they stand: see `_filter`.
         self._placed: list[tuple[int, Any]] = []
 
     @property
@@ -82,8 +83,6 @@ class MissionControl(RunHooks):
     ) -> None:
         if self._session is not None:
             await self._session.close("failed" if kind else "completed")
-
-    # --- agents --------------------------------------------------------------
 
     async def on_agent_start(self, context: Any, agent: Any) -> None:
         """Tell what the person asked, once."""
@@ -111,8 +110,6 @@ class MissionControl(RunHooks):
             self._notes.append(go.text)
             return
         await self._after(go, result=f"{to_agent.name} has it now")
-
-    # --- the model -----------------------------------------------------------
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         """Keep what the call cost for the turns it leads to; tell an answer."""
@@ -152,8 +149,6 @@ class MissionControl(RunHooks):
             items.append(added)
         return dataclasses.replace(model_data, input=items)
 
-    # --- tools ---------------------------------------------------------------
-
     async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
         """Ask whether a call may run, and wait here while it is held.
 
@@ -184,8 +179,6 @@ class MissionControl(RunHooks):
         if go is not None:
             text = str(result)
             await self._after(go, **{"error" if text.startswith(FAILED) else "result": text})
-
-    # --- the session ---------------------------------------------------------
 
     async def _before(self, tool: str, args: dict[str, Any], **facts: Any) -> Go:
         try:

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from guard.errors import UnreadableRecording
 from guard.formats import Recording
@@ -74,7 +73,18 @@ def read_cases(folder: Path) -> list[Case]:
     found = []
     for path in sorted(folder.glob("*.json")):
         try:
-            found += [_read(row) for row in json.loads(path.read_text())["cases"]]
+            for row in json.loads(path.read_text())["cases"]:
+                # A turn of no known form stays as None: later ones keep the places that
+                # `at_turn` counts.
+                turns = tuple(read_turn(turn, seq=seq) for seq, turn in enumerate(row["turns"]))
+                case = Case(
+                    id=str(row["id"]),
+                    portability=str(row["portability"]),
+                    recording=Recording(run=str(row["id"]), turns=turns),
+                    stuck=row["expected"]["verdict"] != "not_stuck",
+                    at_turn=row["expected"]["at_turn"],
+                )
+                found.append(case)
         # Passed over, a broken suite would leave its cases out of the count unseen.
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UnreadableRecording(str(path), "is no suite of scenarios") from error
@@ -98,16 +108,3 @@ def count_agreement(rulings: Iterable[Ruling]) -> dict[str, dict[str, int]]:
         row[f"{sort}_agree"] += ruling.agrees
     columns = ("stuck", "stuck_agree", "quiet", "quiet_agree")
     return {name: {column: counts[name][column] for column in columns} for name in sorted(counts)}
-
-
-def _read(row: Mapping[str, Any]) -> Case:
-    # A turn of no known form stays as None: later ones keep the places `at_turn` counts.
-    turns = tuple(read_turn(turn, seq=place) for place, turn in enumerate(row["turns"]))
-    expected = row["expected"]
-    return Case(
-        id=str(row["id"]),
-        portability=str(row["portability"]),
-        recording=Recording(run=str(row["id"]), turns=turns),
-        stuck=expected["verdict"] != "not_stuck",
-        at_turn=expected["at_turn"],
-    )

@@ -64,6 +64,7 @@ class Benched:
 
     def scores(self) -> dict[str, Score]:
         """Score every policy, then the rules that only count turns."""
+        # Rules that only count turns come last: they are the floor that every policy must beat.
         rules = {name: score(trials, slack=self.slack) for name, trials in self.trials.items()}
         counted = {
             f"turn {at}": score(count_turns(self.own, at), slack=self.slack) for at in TURN_COUNTS
@@ -80,6 +81,8 @@ class Benched:
 
     def lost_without(self, name: str) -> list[str]:
         """Name the runs whose loop is found no more under such a policy."""
+        # By name, not by number: a rule that finds one run and loses another would look like no
+        # change.
         found = {_label(trial) for trial in self.own if trial.outcome(self.slack) is Outcome.FOUND}
         still = {
             _label(trial)
@@ -117,6 +120,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="a folder with index.jsonl and runs/, or one of labelled turn files",
     )
+    # Both would name what is looked at closely, and one of them would be left out unsaid.
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--preset", metavar="NAME", help="what is looked at closely")
     which.add_argument("--policy", type=Path, metavar="FILE", help="the same, JSON or TOML")
@@ -163,11 +167,14 @@ def run(args: argparse.Namespace) -> int:
     except GuardError as error:
         sys.stderr.write(f"guard bench: {printable(str(error), longest=400)}\n")
         return 2
+    # Not an empty table: it would read as if nothing had been found.
     if benched is None and rulings is None:
         sys.stderr.write("guard bench: nothing to measure: give PATH, --cases or both\n")
         return 2
     if args.json:
         found = as_mapping(benched, runs=args.runs) if benched else {}
+        # Disagreements are listed by case: other projects' verdicts are theirs, and may be
+        # wrong.
         if rulings:
             found["cases"] = count_agreement(rulings)
             found["disagreements"] = [str(ruling) for ruling in rulings if not ruling.agrees]
@@ -211,6 +218,8 @@ def _ask(args: argparse.Namespace) -> str:
     """Measure what is asked with the oracle in the judge's place, and tell it."""
     policy = _choose(args)[1]
     runs = read_corpus(args.path).runs
+    # Twice: an answer at the first suspicion, and one only once the loop is evident, as a
+    # careful judge would give it.
     reach, careful = ask_all(runs, policy), ask_all(runs, policy, careful=True)
     left_out = leave_one_source_out(read_all(runs, policy), policy)
     if args.json:
@@ -250,11 +259,9 @@ def _reach_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _choose(args: argparse.Namespace) -> tuple[str, Policy]:
     """Give the policy that is looked at closely, and what to call it."""
+    # A file is called by its path: the same preset may stand in several, each changed a little.
     name = str(args.policy) if args.policy else args.preset or "default"
     return name, choose_policy(args.preset, args.policy)
-
-
-# --- as JSON -----------------------------------------------------------------
 
 
 def as_mapping(benched: Benched, *, runs: bool) -> dict[str, Any]:
@@ -297,12 +304,10 @@ def _rows(scores: Mapping[str, Score]) -> dict[str, Any]:
     return {name: one.as_row() for name, one in scores.items()}
 
 
-# --- as text -----------------------------------------------------------------
-
-
 def as_text(benched: Benched, *, runs: bool) -> str:
     """Say it in tables; `runs` adds those that went wrong."""
     by_source = benched.by_source()
+    # An average over runs would be that of the source with most of them.
     macro = macro_average(by_source.values())
     share = "-" if macro.found_share is None else f"{macro.found_share:.0%}"
     total = score(benched.own, slack=benched.slack)

@@ -270,9 +270,6 @@ def together(worths: Iterable[Worth]) -> Worth:
     )
 
 
-# --- the command -------------------------------------------------------------
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("path", type=Path, metavar="PATH", help="labelled runs, as for bench")

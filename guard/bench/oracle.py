@@ -31,6 +31,7 @@ Span = tuple[int, int]
 def is_loop(labelled: Labelled, at: int, *, careful: bool) -> bool:
     """Say what the oracle says of a turn."""
     stretch = labelled.stretch_at(at, slack=SLACK)
+    # With the slack of the scores: an alarm that counts as found must be confirmed here too.
     return stretch is not None and (not careful or at >= stretch.evident)
 
 

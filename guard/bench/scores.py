@@ -73,6 +73,7 @@ class Trial:
     def outcome(self, slack: int = SLACK) -> Outcome:
         """Hold the alarms against the label; `slack` in turns."""
         false = bool(self.false_alarms(slack))
+        # A run without a stuck stretch is healthy, however long it is.
         if not self.labelled.parts:
             return Outcome.FALSE if false else Outcome.QUIET
         # One found loop outweighs an earlier false alarm: that one is counted per 1,000 turns.
@@ -133,6 +134,7 @@ class Score:
     @property
     def fa_per_1000(self) -> float:
         """False alarms per 1,000 healthy turns."""
+        # By turns, not by runs: a run of 2,000 turns has more room for an alarm than one of 20.
         return 1000 * self.false_alarms / max(1, self.healthy_turns)
 
     @property
@@ -167,6 +169,7 @@ def score(trials: Iterable[Trial], *, slack: int = SLACK) -> Score:
     """Count what a policy found, missed and cried wolf about."""
     trials = list(trials)
     counts = Counter(trial.outcome(slack) for trial in trials)
+    # Of found loops alone: one that was missed has no delay, and is counted as missed.
     delays = sorted(delay for trial in trials if (delay := trial.delay(slack)) is not None)
     wrong = [(trial.turns - 1, at) for trial in trials for at in trial.false_alarms(slack)]
     # Turn by turn over all runs: a run's own median would hide the slow turns of long ones.

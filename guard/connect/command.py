@@ -87,6 +87,8 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> Connection
     # First: a set-up code is good for once.
     if args.via and args.via not in adapter.vias:
         raise ConnectRefused(f"{adapter.title} has no hooks of that kind (--via {args.via}).")
+    # What was connected before answers for what is not said now: connecting again changes one
+    # thing.
     standing = _connection_at(args.client, place)
     by_code = partial(exchange, code=args.once, name=args.client) if args.once else None
     url, key = address_and_key(args.url, args.key, standing, exchange=by_code)
@@ -155,6 +157,7 @@ def source() -> str:
         return str(folder)
     from importlib.metadata import distribution
 
+    # Its metadata says where pip had it from (PEP 610); without that, from a registry.
     ours = distribution("missioncontrol-guard")
     origin = json.loads(ours.read_text("direct_url.json") or "{}")
     if "vcs_info" not in origin:

@@ -53,6 +53,7 @@ class SettingsFile:
 
     def _text(self, settings: dict[str, Any]) -> str:
         """Write it as its owner does: indented alike, ended alike."""
+        # A file that people keep under version control should differ by our hooks alone.
         theirs = self.path.read_text("utf-8") if self.path.exists() else ""
         indent = _INDENT.search(theirs)
         text = json.dumps(settings, indent=indent[1] if indent else 2, ensure_ascii=False)
@@ -94,9 +95,6 @@ def change(path: Path, before: dict[str, Any], after: dict[str, Any]) -> str:
 BEARER = re.compile(r'(Bearer [^"\s]{0,6})[^"\s]*')
 
 
-# --- git ---------------------------------------------------------------------
-
-
 def exclude_file(path: Path) -> Path | None:
     """Name the file in which this repository's owner keeps files out of git."""
     root = _work_tree(path)
@@ -130,6 +128,7 @@ def keep_out_of_git(path: Path) -> str | None:
             f"Git tracks {path}, and the agent key must not be committed. "
             f"Run `git rm --cached {path}` first, or connect another place."
         )
+    # Ignored already, by whatever rule: nothing is to be added.
     if _git(root, "check-ignore", "-q", "--", str(path)) is not None:
         return None
     where = _git(root, "rev-parse", "--git-path", "info/exclude")

@@ -21,6 +21,7 @@ from guard.policy.fields import SHARE, Section, within
 from guard.reading.step import Step
 from guard.signals import Kind, Signal
 
+# LoopGuard's own numbers, so that the preset does what LoopGuard does.
 _ROUND = 4
 _LONGEST = 2000
 _BUCKETS = 1024
@@ -152,6 +153,7 @@ def _grams_in(word: str) -> tuple[int, ...]:
 @functools.lru_cache(maxsize=512)
 def _clean(text: str) -> str:
     masked = _INSTANT.sub("<time>", _DIGEST.sub("<digest>", _UUID.sub("<id>", text)))
+    # Cut after cleaning: what is masked must not take the room of what is compared.
     return " ".join(_FRONT.sub("", masked).split()).lower()[:_LONGEST]
 
 

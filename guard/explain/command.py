@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--turn",
         type=int,
         metavar="N",
+        # Positions, not `seq`: a file's reader numbers turns by where they stand.
         help="position in the file, first turn 0 (default: the first alarm, or what came nearest)",
     )
     which = parser.add_mutually_exclusive_group()
@@ -64,11 +65,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _complain(sentence: str, status: int) -> int:
+    # What is wrong may quote the file: it must steer no terminal.
     sys.stderr.write(f"guard explain: {printable(sentence, longest=400)}\n")
     return status
-
-
-# --- as JSON -----------------------------------------------------------------
 
 
 def as_mapping(found: Explanation) -> dict[str, Any]:
@@ -149,9 +148,6 @@ def _signal_as_mapping(signal: Signal | None) -> dict[str, Any] | None:
     }
 
 
-# --- as text -----------------------------------------------------------------
-
-
 def as_text(found: Explanation, policy: Policy) -> str:
     """Say it in a page."""
     head = f"turn {found.place} of {printable(found.run)}: {_RESULTS[found.result]}"
@@ -185,6 +181,7 @@ def _reading(found: Explanation, step: Step) -> list[str]:
     remembered = f"remembered: {len(found.steps)} turns since turn {found.since}, {found.began}"
     lines = [f"{who} {what}"]
     if not step.outcome_known and not step.proposed:
+        # Not the same as an empty answer: a log without results says nothing of progress.
         lines.append("came back: not known")
     elif not step.proposed:
         came = "of what it said: "
@@ -227,6 +224,8 @@ def _came(step: Step) -> str:
         return "-"
     if step.outcome is None:
         return "not known"
+    # A piece of the digest: two lines with the same one had the same answer, which is what is
+    # looked for.
     return f"{'failure' if step.failed else 'answer'} {step.outcome.digest[-6:]}"
 
 

@@ -144,9 +144,6 @@ def find_telling(recording: Recording, policy: Policy = DEFAULT_POLICY) -> int |
     return None if best is None else best[1]
 
 
-# --- the run, moment by moment ------------------------------------------------
-
-
 class _Witness(PolicyDetectors):
     """Remembers what the detectors were last shown."""
 

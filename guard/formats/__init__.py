@@ -97,7 +97,13 @@ def _read_rows(file: BufferedFile, unread: list[Unread]) -> Iterator[Row | None]
     for number, line in enumerate(iter(lambda: source.readline(_LONGEST_LINE), b""), 1):
         read: Row | Why
         if len(line) < _LONGEST_LINE or line.endswith(b"\n"):
-            read = _read_object(line)
+            value = _read_json(line)
+            if isinstance(value, dict):
+                read = value
+            elif value is not None:
+                read = "no_object"
+            else:
+                read = "not_json" if line.strip() else "empty"
         else:  # too long a line: its rest is no line of its own
             while (more := source.readline(_LONGEST_LINE)) and not more.endswith(b"\n"):
                 pass
@@ -105,16 +111,6 @@ def _read_rows(file: BufferedFile, unread: list[Unread]) -> Iterator[Row | None]
         if isinstance(read, str) and len(unread) < _NAMED:
             unread.append(Unread(entry=number, why=read))
         yield None if isinstance(read, str) else read
-
-
-def _read_object(line: bytes) -> Row | Why:
-    """Read one line; where it is no object, say why."""
-    value = _read_json(line)
-    if isinstance(value, dict):
-        return value
-    if value is not None:
-        return "no_object"
-    return "not_json" if line.strip() else "empty"
 
 
 def _read_json(text: bytes) -> Any:

@@ -23,6 +23,8 @@ def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
         str(row.get("type")) in {"assistant", "user"}
         and isinstance(row.get("message"), dict)
         and ("sessionId" in row or "uuid" in row or "session_id" in row)
+        # The first few: a transcript begins with records of other kinds, and may have a million
+        # lines.
         for row in rows[:_EARLY]
     )
 
@@ -46,6 +48,7 @@ class _Reader(PairedTurns):
     def __init__(self) -> None:
         super().__init__()
         self.session: str | None = None
+        # Record or call -> the sub-agent whose chain it stands in.
         self._chains: dict[str, str] = {}
         self._sides = 0
 

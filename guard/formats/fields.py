@@ -132,6 +132,7 @@ def read_time(value: object) -> datetime | None:
         moment = datetime.fromisoformat(value.strip())
     except ValueError:
         try:
+            # Some logs write the seconds as a text.
             number = float(value)
         except ValueError:
             number = math.nan
@@ -154,6 +155,7 @@ def read_usage(value: object) -> Usage | None:
     """Read token counts; what is no count is 0. None where there is none."""
     if not isinstance(value, dict):
         return None
+    # A form of our own alone: vendors' names are read where their form is known.
     counts = {name: read_count(value.get(name)) for name in Usage.__dataclass_fields__}
     return Usage(**counts) if any(counts.values()) else None
 

@@ -41,6 +41,7 @@ class Recording:
 
     run: str
     turns: tuple[Turn | None, ...]
+    # Counted, never a reason to refuse: a log that breaks off in a line is a run all the same.
     malformed: int = 0
     unread: tuple[Unread, ...] = ()
     workspace: tuple[str, ...] = ()

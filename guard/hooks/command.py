@@ -38,6 +38,7 @@ MOST_FILES = 2000
 # The exit status with which an agent's hook says no.
 BLOCKS = 2
 
+# Without git nobody says what is built and what is written: these are built nearly everywhere.
 NOT_WALKED = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
 
 

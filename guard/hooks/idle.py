@@ -21,6 +21,7 @@ from guard.hooks.forwarding import forward
 from guard.hooks.unread import end_when_unread
 from guard.sdk.keys import Connection
 
+# Claude Code takes 2 for: go on with what stands on standard error.
 RESTS, WAKES = 0, 2
 
 ASK_S = 40.0
@@ -72,6 +73,7 @@ def wait_beside(
     adapter: Adapter, connection: Connection, body: Mapping[str, Any], wiring: HookWiring
 ) -> int:
     """Wait for a message to this session; answers the exit status."""
+    # A session that ends with its answer has nobody to wake.
     if not adapter.idle_event or not adapter.rests(os.environ):
         return RESTS
     waiter = Waiter(

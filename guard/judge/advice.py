@@ -38,6 +38,7 @@ from guard.verbatim import PATH_ARGUMENTS
 
 # A "path" longer than this is a file's text in the wrong argument.
 _LONGEST_PATH = 300
+# More than that is a list to choose from, and no correction.
 _TOOLS_NAMED = 6
 _MANY = 2
 
@@ -58,6 +59,7 @@ Evidence = Sequence[tuple[Turn, Outcome]]
 
 def advise(case: Case) -> Advice | None:
     """Give the first advice that the evidence supports, the most concrete first."""
+    # A proposed call has no outcome yet: advice rests on what came back.
     known = [(turn, outcome) for turn in case.turns if (outcome := outcome_of(turn))]
     return next(filter(None, (rule(case, known) for rule in _RULES)), None)
 
@@ -67,9 +69,6 @@ def _say(rule: str, *, sure: float | None = None, **facts: object) -> Advice:
     words = read_texts("advice.toml")[rule]
     reason, fix = (words[part].format(**facts) for part in ("reason", "fix"))
     return Advice(words["sure"] if sure is None else sure, reason, fix)
-
-
-# --- what does not exist ---------------------------------------------------------
 
 
 def tool_unknown(case: Case, known: Evidence) -> Advice | None:
@@ -160,9 +159,6 @@ def _path_of(turn: Turn) -> str | None:
     return None
 
 
-# --- what does not move -------------------------------------------------------------
-
-
 def service_busy(case: Case, known: Evidence) -> Advice | None:
     if not known or not known[-1][1].failed or not is_transient(known[-1][1].text):
         return None
@@ -215,6 +211,7 @@ def test_failing(case: Case, known: Evidence) -> Advice | None:
     common = frozenset.intersection(*tests) if len(tests) >= _MANY else frozenset()
     if not common:
         return None
+    # The same one each time, whatever order the runner lists them in.
     name = named(min(common))
     edits = sum(action_class(turn) == "file_edit" for turn in case.turns)
     tried = f" after {edits} edits" if edits else ""
@@ -247,11 +244,9 @@ def _causes(known: Evidence) -> set[Hashable]:
     return {outcome.key for _, outcome in known}
 
 
-# --- what is done already -----------------------------------------------------------
-
-
 def verified(case: Case, known: Evidence) -> Advice | None:
     """Checks upon checks, and all of them pass."""
+    # None is not 0: a check that tells no count may have failed.
     if len(known) < _MANY or any(outcome.failures != 0 for _, outcome in known):
         return None
     return _say("verified", count=len(known), quote=quoted(last_line(known[-1][1].text)))
@@ -270,9 +265,6 @@ def answer_known(case: Case, known: Evidence) -> Advice | None:
         quote = quoted(first_line(known[-1][1].text))
         return _say("answer_to_all", summary=summary, quote=quote)
     return _say("answer_known", summary=summary)
-
-
-# --- what is only talked about ------------------------------------------------------
 
 
 def handed_round(case: Case, known: Evidence) -> Advice | None:

@@ -46,6 +46,8 @@ class Verdict:
 
     judge: str
     loop: bool
+    # As the judge says it: a model's is its own feeling, and only held against the policy's
+    # line.
     confidence: float
     reason: str
     fix: str | None = None

@@ -66,6 +66,7 @@ def write_prompt(case: Case, *, nonce: str) -> list[dict[str, str]]:
         # Spell out what would break a line or hide a text: separators, marks of direction.
         line = _NOT_ASCII.sub(_spelled, json.dumps(record, ensure_ascii=False, default=str))
         room -= len(line)
+        # Whole records only: half a line of JSON could be read as the end of the fence.
         if room < 0:
             break
         lines.append(line)

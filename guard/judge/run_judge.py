@@ -15,6 +15,7 @@ from guard.policy import Policy
 from guard.signals import Signal
 from guard.turn import Role, Turn
 
+# Enough to see where a loop begins; each more is paid for with every question.
 HISTORY_TURNS = 24
 
 
@@ -72,6 +73,7 @@ class RunJudge:
             return rule(case)
         ruling = self._judge.ask(case)
         self.calls += ruling.calls
+        # A model that is away must not let a loop run on: the local one rules at once.
         self.stand_ins += ruling.verdict is None
         return ruling.verdict or rule(case)
 
@@ -89,6 +91,7 @@ class RunJudge:
 
     def _case(self, signal: Signal, seen: Mapping[int, Turn]) -> Case:
         numbers = list(seen)[-HISTORY_TURNS:]
+        # The last thing that a person asked for outweighs the goal that the run began with.
         orders = (turn.content for turn in reversed([*seen.values()]) if turn.role is Role.USER)
         return Case(
             signal=signal,

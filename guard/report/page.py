@@ -110,9 +110,6 @@ def as_page(totals: Totals) -> str:
     )
 
 
-# --- over time -------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _Bar:
     label: str
@@ -194,9 +191,6 @@ def _column(kind: str, x: float, y: float, width: float, height: float) -> str:
 
 def _amount(amount: Decimal, in_dollars: bool) -> str:
     return dollars(amount) if in_dollars else counted(int(amount), "turn")
-
-
-# --- what was seen ---------------------------------------------------------------
 
 
 def _by_detector(totals: Totals) -> str:

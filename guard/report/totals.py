@@ -82,6 +82,7 @@ class Totals:
     by_detector: dict[str, int] = field(default_factory=dict)
     days: dict[date, Day] = field(default_factory=dict)
     _worst: list[tuple[Decimal, int, int, Found]] = field(default_factory=list)
+    # Downwards: a heap throws its smallest out, and of equals that is to be the later one.
     _order: count[int] = field(default_factory=lambda: count(0, -1))
 
     def add(self, session: Session, path: Path) -> None:
@@ -91,6 +92,7 @@ class Totals:
         self.malformed += session.malformed
         self.dismissed += session.dismissed
         self.unpriced_calls += session.unpriced_calls
+        # Counted on either side: a share of the sessions cannot be told from the sum alone.
         self.priced += session.usd is not None
         self.unpriced += session.usd is None
         self.usd += session.usd or 0
@@ -176,6 +178,7 @@ def counted(number: int, what: str) -> str:
 
 def dollars(amount: Decimal) -> str:
     """Write dollars to the cent, less than one to a hundredth of it."""
+    # A loop of a cheap model costs less than a cent, and is not free.
     return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
 
 

@@ -144,8 +144,6 @@ class Driver:
         # The next question tells the server that a hold is kept: not while work goes on.
         arrived.obeyed.wait()
 
-    # --- what comes in -----------------------------------------------------------
-
     def _take(self, event: Notice | Arrived | Signalled) -> None:
         if isinstance(event, Arrived):
             self._obey(event.directive)
@@ -184,8 +182,6 @@ class Driver:
     def _tell(self, turns: Iterable[Turn]) -> None:
         for turn in turns:
             self._reporter.turn(turn)
-
-    # --- what it asks --------------------------------------------------------------
 
     def _obey(self, directive: Directive) -> None:
         if directive.action is DirectiveAction.STOP:

@@ -20,6 +20,7 @@ SCREEN = (
 )
 NOT_STEERED = "This `codex exec` is not steered ({why}); texts arrive at its next tool."
 
+# What `codex exec` would take for itself, in the place where a prompt stands.
 OTHER_COMMANDS = frozenset({"resume", "fork", "review", "help"})
 DANGER = "danger-full-access"
 
@@ -50,6 +51,7 @@ def read(command: Sequence[str]) -> Task | str:
     if command[1:2] not in (["exec"], ["e"]):
         return SCREEN
     try:
+        # An option that is not known here refuses to steer: it could mean anything.
         parser = _Parser(add_help=False, allow_abbrev=False)
         for names in (("-c", "--config"), ("--enable",), ("--disable",)):
             parser.add_argument(*names, action="append", default=[])
@@ -85,6 +87,7 @@ class _Parser(argparse.ArgumentParser):
 def _task(program: str, asked: argparse.Namespace) -> Task:
     if asked.prompt in OTHER_COMMANDS:
         raise _NotDriven(f"`{asked.prompt}` is a command of its own")
+    # Codex itself would ask for one at the terminal, where nobody is expected.
     if asked.prompt in (None, "-") and sys.stdin.isatty():
         raise _NotDriven("it has no prompt")
     cwd = (asked.cd or Path.cwd()).resolve()

@@ -41,6 +41,8 @@ def turn_of(item: Item) -> Turn | None:
             failed = item.get("status") == "failed"
             return call(
                 tool="apply_patch",
+                # The changes themselves: two patches of one file are the same call only if they
+                # say the same.
                 args={"changes": item.get("changes")},
                 error="the change was not applied" if failed else None,
                 files=tuple(_paths(item)),

@@ -60,6 +60,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self._waiting: list[Turn] = []
+        # What was used before any turn waited for it.
         self._unpaid: list[Used] = []
 
     def turn(self, turn: Turn | None) -> list[Turn]:
@@ -77,6 +78,7 @@ class Ledger:
         if not self._waiting:
             self._unpaid.append(used)
             return []
+        # On the first: one model call may have led to several, and is counted once.
         self._waiting[0] = used.on(self._waiting[0])
         return self._flush()
 

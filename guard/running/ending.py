@@ -42,7 +42,14 @@ def descendants(pid: int) -> list[int]:
     children: dict[int, list[int]] = defaultdict(list)
     # macOS has no /proc.
     if not Path("/proc/self").exists():
-        parents = _parents_by_ps()
+        asked = ["ps", "-A", "-o", "pid=,ppid="]
+        try:
+            # Every process in one call: a `ps` for each would be slower than they come and go.
+            done = subprocess.run(asked, capture_output=True, timeout=5, check=True, text=True)
+        except (OSError, subprocess.SubprocessError):
+            return []
+        numbers = [int(word) for word in done.stdout.split()]
+        parents = list(zip(numbers[::2], numbers[1::2], strict=True))
     else:
         pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
         parents = [(pid, int(stat[1])) for pid in pids if (stat := process_stat(pid))]
@@ -91,17 +98,6 @@ def _send(pid: int, number: int) -> None:
         os.kill(pid, number)
         if number == signal.SIGTERM:
             os.kill(pid, signal.SIGCONT)  # a stopped process takes up nothing else
-
-
-def _parents_by_ps() -> list[tuple[int, int]]:
-    try:
-        asked = ["ps", "-A", "-o", "pid=,ppid="]
-        done = subprocess.run(asked, capture_output=True, timeout=5, check=True, text=True)
-    except (OSError, subprocess.SubprocessError):
-        return []
-    # Every process in one call: a `ps` for each would be slower than they come and go.
-    numbers = [int(word) for word in done.stdout.split()]
-    return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def process_stat(pid: int) -> list[str]:

@@ -85,17 +85,14 @@ class Keeper:
             # Its hooks cannot say so: who ends it by a signal is this process.
             change = partial(self._client.change, run_id, capabilities={"terminate": "signal"})
             self._insist(change)
-        # Its own hooks hold a session: a process that stands still would not even ask.
-        self._follow(run_id, may_pause=not is_session)
-
-    def _follow(self, run_id: str, *, may_pause: bool) -> None:
         after, paused = None, False
         while not self._over.is_set():
             ask = partial(self._client.next_directive, run_id, after=after, as_agent=paused)
             directive = self._insist(ask)
             if directive is not None:
                 after = directive.version
-                paused = self._obey(run_id, directive, may_pause=may_pause)
+                # Its own hooks hold a session: a process that stands still would not even ask.
+                paused = self._obey(run_id, directive, may_pause=not is_session)
 
     def _obey(self, run_id: str, directive: Directive, *, may_pause: bool) -> bool:
         """Do what is asked; whether the command now stands still."""

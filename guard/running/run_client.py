@@ -27,8 +27,10 @@ from guard.wire import Directive
 # One request for the next directive; below what proxies cut.
 WAITS_S = 25
 
+# Short: a restart of the server takes seconds, and nobody else asks for this run.
 AGAIN_S = 1.0
 
+# The command waits for it before it begins.
 CHECKS_WITHIN_S = 5.0
 
 ENDED = frozenset({"completed", "failed", "terminated"})
@@ -62,6 +64,7 @@ class RunClient:
 
     def say_ended(self, run_id: str, status: str) -> None:
         """Report an end that the run has not told itself."""
+        # Its own hooks may have told it, and know better how it ended.
         if self.run(run_id)["status"] not in ENDED:
             self.change(run_id, status=status)
 
@@ -82,6 +85,7 @@ class RunClient:
         if after is not None:
             asked |= {"after": after, "wait": WAITS_S}
         path = f"runs/{run_id}/directive/?{urlencode(asked)}"
+        # Longer than the wait, or each quiet one would count as a server that is away.
         answer = self._ask("GET", path, timeout_s=WAITS_S + 10)
         return directive_of(body_of(answer)) if answer.status != NO_CONTENT else None
 

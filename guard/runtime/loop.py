@@ -13,6 +13,7 @@ from guard.runtime.workspace import Workspace
 from guard.sdk.session import Session
 from guard.turn import Role
 
+# A bound of last resort: loops are the engine's to find, long before.
 MOST_STEPS = 200
 
 OnText = Callable[[str, str], object]

@@ -103,7 +103,9 @@ class ChatModel:
         Raises:
             ModelFailed: No completion came back; its sentence says why.
         """
+        # A copy: the conversation goes on, and this request must stay what was sent.
         body: dict[str, Any] = {"model": self.name, "messages": list(messages)}
+        # Left out where there are none: some endpoints refuse an empty list.
         if tools:
             body["tools"] = list(tools)
         if on_text is not None:

@@ -27,9 +27,12 @@ class Draft:
 
     def take(self, chunk: Any) -> str:
         """Take the next chunk; answers the text that is new."""
+        # The first that tells: some endpoints leave it out of later chunks.
         self.id = self.id or chunk.get("id")
         self.model = self.model or chunk.get("model")
+        # The last that tells: where each chunk has it, it grows.
         self.usage = chunk.get("usage") or self.usage
+        # One answer was asked for; a second would be mixed into it.
         for choice in (chunk.get("choices") or ())[:1]:
             self.finished = self.finished or bool(choice.get("finish_reason"))
             delta = choice.get("delta") or choice.get("message") or {}

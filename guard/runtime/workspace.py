@@ -22,6 +22,7 @@ class Workspace:
     """
 
     def __init__(self, root: Path) -> None:
+        # Once: a path is compared with where the root really lies.
         self.root = root.resolve()
 
     def tools(self) -> list[Tool]:
@@ -56,6 +57,7 @@ class Workspace:
             text = self._inside(path).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ToolFailed(f"{path}: {_reason(error)}") from error
+        # Said in the text: a model that sees no end takes what it has for the whole.
         return text if len(text) <= MOST_CHARS else text[:MOST_CHARS] + "\n[cut here]"
 
     def list_files(self) -> str:

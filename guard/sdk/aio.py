@@ -71,6 +71,7 @@ class AsyncSession:
         self._address = {"url": url, "key": key, "outbox": outbox}
         self.unread: list[str] = []
         self._outer: Any = None
+        # Made when a plain function first asks: most programs have none among their tools.
         self._twin: Session | None = None
         self._on_escalation = on_escalation
         where = address(url, key)
@@ -78,6 +79,7 @@ class AsyncSession:
         # For signs of life: a loop that a tool blocks is no dead agent.
         self._beside_the_loop = HttpTransport(*where)
         self._loop: asyncio.AbstractEventLoop | None = None
+        # A transport of a test stands for the only server there is: nothing may go past it.
         beats = self._send_in_background if transport else self._beside_the_loop.send
         own = opening_of(
             name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
@@ -137,6 +139,7 @@ class AsyncSession:
         """Say that the run is over."""
         await self._drive(self._conversation.end(status))
         await self._transport.close()
+        # Last: the beats go over it, and end with the run.
         self._beside_the_loop.close()
 
     def is_here(self) -> bool:
@@ -260,6 +263,7 @@ class AsyncSession:
 
     def _send_in_background(self, request: Request) -> Answer:
         """Send from the background thread, over the loop that owns the connections."""
+        # A connection belongs to the loop that opened it, and works in no other.
         loop = self._loop
         if loop is None or loop.is_closed() or not loop.is_running():
             raise ServerAway("the event loop has ended")

@@ -56,6 +56,8 @@ def captured_args(
         bound = signature.bind_partial(*args, **kwargs).arguments if signature else None
     except TypeError:
         bound = None  # the call is wrong; the function itself will say so
+    # Where the signature does not help, by place: a call without names is still told from
+    # another.
     named = {**{f"arg{n}": value for n, value in enumerate(args)}, **kwargs}
     if bound is not None and signature is not None:
         named = {}
@@ -67,6 +69,7 @@ def captured_args(
                 named[name] = value
     wanted = named if keep is True else {name: named[name] for name in keep if name in named}
     plain = {name: _plain(value, MOST_CHARS) for name, value in wanted.items()}
+    # Masked here, before it leaves: the server is somebody else's machine.
     masked: dict[str, Any] = redact_json(plain)
     return masked
 

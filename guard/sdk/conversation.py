@@ -88,8 +88,6 @@ class Conversation:
         """The run's id on the server; None while it was never reached."""
         return self.offline.run_id
 
-    # --- flows, one a call ---------------------------------------------------
-
     def open(self) -> Flow[None]:
         """Open the run, or find it again; quietly none if the server is away."""
         try:
@@ -154,8 +152,6 @@ class Conversation:
         if self.run_id is not None:
             self.emit(Ended(status=status))
 
-    # --- with the server -----------------------------------------------------
-
     def _propose_there(self, turn: Turn) -> Flow[Go]:
         try:
             directive = yield from self._post(turn, wait_s=VERDICT_S)
@@ -218,8 +214,6 @@ class Conversation:
         self._refused = False
         return body
 
-    # --- without it ----------------------------------------------------------
-
     def _propose_alone(self, turn: Turn) -> Flow[Go]:
         try:
             go = yield from self._offline_answers.propose(turn)
@@ -236,8 +230,6 @@ class Conversation:
         if self.run_id is None and not self.offline.has_mail:
             return self.offline.away
         return self.offline.keep({"end": status})
-
-    # --- holding -------------------------------------------------------------
 
     def _while_held(self, turn: Turn, directive: Directive) -> Flow[Directive]:
         # Asked again for as long as it is held: a person or the project's limit ends a hold, never
@@ -275,8 +267,6 @@ class Conversation:
                 wait_s = pause_of(pause_s, answer.retry_after_s)
             yield Wait(seconds=wait_s)
             away_s, pause_s = away_s + wait_s, min(pause_s * 2, ASK_AGAIN_S)
-
-    # --- verdicts and messages -----------------------------------------------
 
     def _taken(self, turn: Turn, directive: Directive) -> Flow[tuple[str, ...]]:
         if directive.action is DirectiveAction.STOP:
@@ -318,8 +308,6 @@ class Conversation:
                 raise ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
             with self._lock:
                 self._unmarked[:] = [kept for kept in self._unmarked if kept != message_id]
-
-    # --- when the server is away ---------------------------------------------
 
     def _stop_if_stopped(self) -> None:
         if self.stopped is not None:

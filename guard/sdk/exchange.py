@@ -22,6 +22,7 @@ class Request:
     path: str
     body: Mapping[str, Any] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    # For all of a request: a directive that is waited for says more.
     timeout_s: float = 10.0
 
 
@@ -38,6 +39,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+# Time and threads are asked for, as requests are: so one flow serves both sessions.
 class Wait:
     """Let this much time pass, then go on with the flow."""
 

@@ -41,12 +41,14 @@ class Heartbeat:
     def start_afresh(self) -> None:
         """Forget all: a fork takes no thread along, and perhaps a lock that nobody opens."""
         self._changed = threading.Condition()
+        # Weak: a session that its host forgot must not live on, and seem to.
         self._due: WeakKeyDictionary[Living, float] = WeakKeyDictionary()
         self._thread: threading.Thread | None = None
 
     def start(self, session: Living) -> None:
         """Beat for a session from now on."""
         with self._changed:
+            # Due at once: the server counts from the first sign, not from the run's opening.
             self._due[session] = 0.0
             self._changed.notify()
             if self._thread is None:
@@ -84,6 +86,8 @@ class Heartbeat:
                 session, due_at = min(due, key=itemgetter(1))
                 left_s = due_at - time.monotonic()
                 if left_s <= 0:
+                    # Before it beats: a beat that takes its time, or fails, is not followed by
+                    # another at once.
                     self._due[session] = time.monotonic() + self._every_s
                     return session
                 del session, due  # while we wait, only its host holds it

@@ -105,8 +105,6 @@ class Offline:
             self._deliver_all, leave=self.outbox.close if self.outbox else lambda: None
         )
 
-    # --- going and coming ----------------------------------------------------
-
     def leave(self, away: ServerAway, *, doing: str) -> None:
         """The server is away: say so once an outage, and have the background thread look for it."""
         with self._lock:
@@ -167,8 +165,6 @@ class Offline:
             self.outbox.tell_dropped()
         self._background.dismiss(CLOSE_S, last_try=self.has_mail)
 
-    # --- keeping -------------------------------------------------------------
-
     @property
     def has_mail(self) -> bool:
         """Something waits to be delivered."""
@@ -189,8 +185,6 @@ class Offline:
             if self.outbox is not None:
                 self.outbox.keep(record)
             return True
-
-    # --- watching ------------------------------------------------------------
 
     @property
     def is_watching(self) -> bool:
@@ -248,8 +242,6 @@ class Offline:
     def rules(self) -> Any:
         """The rules in force while alone."""
         return self._guard.rules
-
-    # --- the task of the background thread ------------------------------------------------
 
     def _deliver_all(self) -> None:
         """Deliver, come back, learn the rules, deliver what others left."""

@@ -87,6 +87,7 @@ class OfflineAnswers:
             yield Do(work=lambda: self.offline.watch(turn))
 
     def _answer(self, turn: Turn, found: Finding) -> Flow[Go | None]:
+        # Here, not above: an agent whose server is never away loads none of it.
         from guard.describe import headline
         from guard.sdk.terminal import Choice, Question, ask
 

@@ -26,6 +26,7 @@ CAPABILITIES: Mapping[str, Any] = {
     "inject": ["now", "at_next_tool"],
     "terminate": "sdk",
     "cost": "turns",
+    # Over a restart of the server a held call waits on: this very process asks again.
     "away": "waits",
 }
 """What can truly be done to an agent that asks before each call."""
@@ -92,7 +93,9 @@ def opening_of(
         "workspace": list(workspace) or None,
         "capabilities": dict(CAPABILITIES),
     }
+    # Absent, not null: the server's own defaults hold then, and an older one knows no other.
     given = {field: value for field, value in body.items() if value is not None}
+    # Last: what started this process may name its parent, where the caller named none.
     return opening_under(given, os.environ)
 
 
@@ -106,6 +109,8 @@ def proposed(
         agent=agent,
         phase=Phase.PROPOSED,
         tool=tool,
+        # A copy: the tool may change its arguments while it runs, and what was asked must
+        # stand.
         args=dict(args or {}),
         **known(facts),
     )
@@ -124,6 +129,7 @@ def done(turn: Turn, result: Any, error: Any, facts: Mapping[str, Any]) -> Turn:
 
 def message_turn(content: str, *, role: Role | str, agent: str, facts: Mapping[str, Any]) -> Turn:
     """A message as a turn; a person's has no agent."""
+    # Whose words they are is who says them: a person is no agent of the run.
     speaker = None if Role(role) is Role.USER else agent
     return Turn(role=Role(role), key=new_key(), agent=speaker, content=content, **known(facts))
 
@@ -131,6 +137,7 @@ def message_turn(content: str, *, role: Role | str, agent: str, facts: Mapping[s
 def known(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Further fields of a turn; `usage` and `nature` may be mappings."""
     read = dict(facts)
+    # Mappings too, so that what a framework answered can be handed on as it is.
     if isinstance(usage := facts.get("usage"), Mapping):
         read["usage"] = Usage(**usage)
     if isinstance(nature := facts.get("nature"), Mapping):

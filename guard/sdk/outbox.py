@@ -55,6 +55,7 @@ def outbox_root(asked: Path | str | bool | None) -> Path | None:
 def project_folder(root: Path, url: str, key: str) -> Path:
     """Name a project's folder; its agent key cannot be read from it."""
     known = f"{url.rstrip('/')}\n{key}".encode()
+    # By address and key: what was meant for one project is never delivered to another.
     return root / hashlib.sha256(known).hexdigest()[:20]
 
 

@@ -29,6 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """List or send; 1 where it could not all be sent, 2 for a wrong address."""
     root = outbox_root(args.dir)
     if root is None:
+        # No failure: whoever switched it off asked for that.
         sys.stderr.write("guard outbox: it is switched off\n")
         return 0
     if args.action == "list":
@@ -68,6 +69,7 @@ def send(root: Path, url: str, key: str) -> int:
                 left.close()
                 sys.stderr.write(f"guard outbox: {error}; what is left is kept\n")
                 return 1
+            # Only now: a file that was delivered in part is taken up where it ended.
             left.remove()
             files += 1
     finally:

@@ -99,6 +99,7 @@ class Session:
         **opening: Any,
     ) -> None:
         self.agent = agent
+        # As it was given, not as it was found: a child looks into the environment by itself.
         self._address: dict[str, Any] = {"url": url, "key": key, "outbox": outbox}
         self.unread: list[str] = []
         self._outer: Any = None
@@ -142,11 +143,15 @@ class Session:
             name: What people call the sub-agent's run.
             opening: What `guard.Session` takes.
         """
+        # By key, not by id: the parent may have begun while the server was away, and has no id
+        # yet. A key of its own, or `$MISSIONCONTROL_RUN_KEY` would join the child to its
+        # parent's run.
         belongs = {"parent_key": self._conversation.opening["key"], "run_key": new_key()}
         return Session(name, **{**self._address, **belongs, **opening})
 
     def __enter__(self) -> Self:
         self._drive(self._conversation.open())
+        # Only once it is open: a watched function called meanwhile would speak through no run.
         self._outer = enter(self)
         return self
 
@@ -156,11 +161,14 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        # Before the goodbye, which may wait for the server: nothing may be told of a run that
+        # ends.
         leave(self, self._outer)
         self.close("failed" if kind else "completed")
 
     def close(self, status: Literal["completed", "failed"] = "completed") -> None:
         """Say that the run is over."""
+        # The goodbye first: it needs the connection.
         self._drive(self._conversation.end(status))
         self._transport.close()
 
@@ -266,6 +274,8 @@ class Session:
                 for escalation in self._conversation.take_escalations():
                     hand_over(escalation, self._on_escalation)
                 return finished.value  # type: ignore[no-any-return]
+            # Flows ask for what blocks instead of doing it: the asynchronous session drives the
+            # same ones.
             if isinstance(step, Wait):
                 time.sleep(step.seconds)
                 reply, failure = None, None
@@ -275,6 +285,8 @@ class Session:
                 try:
                     reply, failure = self._transport.send(step), None
                 except ServerAway as away:
+                    # Thrown into the flow, which alone knows whether this step can be done
+                    # without a server.
                     reply, failure = None, away
 
 

@@ -88,6 +88,7 @@ def watch(
     Raises:
         Stopped: From the watched call: the run was ended. Let it end your loop.
     """
+    # One name for both, as people try it: a text names a run, anything else is to be called.
     if isinstance(target, str):
         return Watch(target, opening)
     how = Telling(
@@ -98,6 +99,7 @@ def watch(
         append=append,
         skipped=skipped,
     )
+    # Said at once: an option that has no effect on a function would be believed to have one.
     if opening:
         raise TypeError(f"watch() takes {', '.join(opening)} only after a run's name")
     wrap = functools.partial(watched, how=how)
@@ -110,6 +112,7 @@ class Watch:
     def __init__(self, name: str, opening: Mapping[str, Any]) -> None:
         self._name = name
         self._opening = opening
+        # Which kind it is shows when it is entered: `with` or `async with`.
         self._session: Session | None = None
         self._async: AsyncSession | None = None
 

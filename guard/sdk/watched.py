@@ -43,6 +43,7 @@ class Telling:
         """Return the result, untouched unless messages were to be added to its text."""
         if self.append and isinstance(result, str) and messages:
             return with_messages(result, messages)
+        # A result that is no text cannot carry them; left out, nobody would ever read them.
         session.unread.extend(messages)
         return result
 
@@ -63,6 +64,7 @@ def _call(function: Function, how: Telling) -> Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        # Looked up at each call: a function is decorated once, and called within many runs.
         session = _here()
         go = session.before(**asks(args, kwargs))
         if not go.run:
@@ -103,6 +105,7 @@ def _generator(function: Function, how: Telling) -> Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        # When the first item is asked for: a generator that nobody reads calls nothing.
         session, items = _here(), _Items()
         go = session.before(**asks(args, kwargs))
         if not go.run:
@@ -154,9 +157,6 @@ def _async_generator(function: Function, how: Telling) -> Function:
     return call
 
 
-# --- what is told ------------------------------------------------------------
-
-
 @dataclass(slots=True)
 class _Items:
     """What a generator gave: how many, and the first of them."""
@@ -167,6 +167,7 @@ class _Items:
     def note(self, item: Any) -> None:
         self.count += 1
         if len(self.first) < MOST_ITEMS:
+            # The beginning alone: a generator may give millions, and all of them would be kept.
             self.first.append(captured_result(item)[:200])
 
     def passed(self, source: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
@@ -185,6 +186,8 @@ class _Items:
                     item = source.throw(error)
                 else:
                     item = source.send(sent)
+        # Around all of it: the source may end at its first item, or when something is thrown
+        # into it.
         except StopIteration as finished:
             return finished.value
 
@@ -200,6 +203,7 @@ def _asking(function: Function, how: Telling) -> Callable[[Any, Any], dict[str, 
         signature: inspect.Signature | None = inspect.signature(function)
     except (TypeError, ValueError):
         signature = None
+    # Once for all calls, as the signature: both are the function's.
     facts = {"nature": how.nature} if how.nature is not None else {}
 
     def asks(args: Any, kwargs: Any) -> dict[str, Any]:
@@ -230,9 +234,6 @@ async def _tell_error_async(session: Session | AsyncSession, go: Go, error: Exce
         session.unread.extend([*go.messages, *await _after(session, go, error=_error(error))])
     except Stopped:
         logger.info("the run has been stopped; the next call will say so")
-
-
-# --- which session, and how to speak to it -----------------------------------
 
 
 def _here() -> Session:

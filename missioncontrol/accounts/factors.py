@@ -110,21 +110,19 @@ def check_code(user: User, code: str) -> Kind | None:
     rows = Authenticator.objects.select_for_update().filter(user_id=user.pk)
     for row in rows.filter(type__in=(Kind.APP, Kind.RECOVERY_CODES)):
         kind = Kind(row.type)
-        is_right = _take_step(row, code) if kind == Kind.APP else row.wrap().validate_code(code)
+        if kind == Kind.APP:
+            # RFC 6238, 5.2: a code is accepted once; so is no older one after it.
+            step = _step_of(decrypt(row.data["secret"]), code)
+            is_right = step is not None and step > row.data["step"]
+            if is_right:
+                row.data["step"] = step
+                row.save(update_fields=["data"])
+        else:
+            is_right = row.wrap().validate_code(code)
         if is_right:
             row.record_usage()
             return kind
     return None
-
-
-def _take_step(row: Authenticator, code: str) -> bool:
-    """RFC 6238, 5.2: a code is accepted once; so is no older one after it."""
-    step = _step_of(decrypt(row.data["secret"]), code)
-    if step is None or step <= row.data["step"]:
-        return False
-    row.data["step"] = step
-    row.save(update_fields=["data"])
-    return True
 
 
 def _step_of(secret: str, code: str) -> int | None:

@@ -36,6 +36,7 @@ class Project(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id)
     name = models.CharField(max_length=200)
     mode = models.CharField(max_length=8, default=Mode.PAUSE)
+    # As it was written, not as it is read: an old project gets the defaults of the day.
     policy = models.JSONField(default=dict)
     policy_version = models.IntegerField(default=0, help_text="0: never changed")
     budget = models.JSONField(default=dict, help_text="ceilings of each run")
@@ -43,7 +44,9 @@ class Project(models.Model):
     day_extra = models.JSONField(default=dict, help_text="what was allowed on top, for one day")
     time_zone = models.CharField(max_length=64, default="UTC", help_text="where a day begins")
     hold_limit = models.PositiveIntegerField(default=3600, help_text="seconds")
+    # A loop that nobody looks at costs money for as long as it runs.
     unanswered = models.CharField(max_length=8, choices=Unanswered.choices, default=Unanswered.STOP)
+    # Agents go on without us, unless somebody decides that they must not.
     fail = models.CharField(max_length=8, choices=Fail.choices, default=Fail.OPEN)
     agents_choose = models.BooleanField(default=True)
     prices = models.JSONField(
@@ -81,6 +84,7 @@ class Installation(models.Model):
 
     ONLY = 1
 
+    # Always the same: a second row cannot be made.
     id = models.SmallIntegerField(primary_key=True, default=ONLY)
     day_budget = models.JSONField(default=dict, help_text="ceiling of all projects, a day in UTC")
     day_extra = models.JSONField(default=dict, help_text="what was allowed on top, for one day")

@@ -43,11 +43,13 @@ def live_keys(*, at: datetime) -> QuerySet[AgentKey]:
 
 def find_agent_key(secret: str, *, at: datetime) -> AgentKey | None:
     """Return the live agent key behind this text."""
+    # By its hash, which has an index; keys are never compared sign by sign.
     return live_keys(at=at).select_related("project").filter(digest=digest(secret)).first()
 
 
 def line_of(key: AgentKey) -> tuple[UUID, ...]:
     """Return the keys that a key was rotated with, itself among them; () if it never was."""
+    # Most keys were never rotated: no look for those.
     if key.line is None:
         return ()
     return tuple(AgentKey.objects.filter(line=key.line).values_list("pk", flat=True))

@@ -62,6 +62,7 @@ def ensure_local_owner() -> User:
 def create_project(*, name: str, owner: User, at: datetime, mode: Mode = Mode.PAUSE) -> Project:
     """Open a project with its first owner."""
     project = Project.objects.create(name=name, mode=mode, created_at=at)
+    # In the same transaction: a project without an owner could be given one by nobody.
     Membership.objects.create(project=project, user=owner, role=Role.OWNER, joined_at=at)
     return project
 
@@ -119,6 +120,7 @@ def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -
 
 def revoke_agent_key(*, key: AgentKey, at: datetime) -> bool:
     """Switch a key off; False if it was off already."""
+    # Conditional: a second revocation must not move the moment of the first.
     return bool(AgentKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=at))
 
 
@@ -165,6 +167,7 @@ def mint_login_link(*, user: User, at: datetime, on_get: bool = False) -> Minted
     """
     # A used link of a pairing stays until its time is over: the page asks what became of it.
     spent = Q(used_at__isnull=False, code_digest=None) | Q(expires_at__lte=at)
+    # Here, so that no task is needed for it.
     LoginLink.objects.filter(spent).delete()
     token = new_token("")
     row = LoginLink.objects.create(

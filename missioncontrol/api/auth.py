@@ -52,6 +52,8 @@ class AgentCaller:
         return self.key.project
 
 
+# Each looks at its own prefix alone: DRF asks one after the other, and who sends a key of one
+# kind must not be told about another.
 class AgentKeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer mc_…`."""
 
@@ -66,6 +68,7 @@ class AgentKeyAuthentication(BaseAuthentication):
         uses.note_request(request, AgentKey, key.key)
         return AgentCaller(key=key), token
 
+    # Without it DRF answers 403 where 401 is meant: an SDK would take its key for a right one.
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
 
@@ -182,6 +185,7 @@ def the_project(request: Request, named: UUID | None) -> UUID:
     """
     if named is not None:
         return check_belongs(request, named)
+    # An archived one takes no writes: somebody's only live project needs no naming.
     live = _memberships(request, even_archived=False)
     if len(live) != 1:
         raise InvalidRequest("project: say which of your projects.", field="project")
@@ -229,6 +233,7 @@ def _check_role(
     *,
     even_archived: bool = False,
 ) -> None:
+    # The role first, then the archive: a viewer learns nothing of what an owner might do.
     mine = _membership(request, project)
     if mine.role not in roles:
         raise Forbidden(refusal)
@@ -274,6 +279,7 @@ class LookedUp(Container[UUID]):
 
 def acting_in(request: Request) -> Container[UUID]:
     """Return the projects that the caller may act in."""
+    # Not a list: it would be of before the lock.
     return LookedUp(partial(check_may_act, request))
 
 

@@ -183,21 +183,22 @@ async def check_sender(scope: dict[str, Any]) -> None:
     """
     if endpoint.bears_agent_key(scope):
         await keys.holder_of(endpoint.bearer(scope))
-    elif not await web_process.dispatcher.run(lambda: _is_person(scope)):
+        return
+
+    def is_person() -> bool:
+        # Any scheme but `Bearer` finds no token either.
+        kind, _, token = endpoint.header(scope, b"authorization").partition(" ")
+        if kind:
+            return find_personal_token(token.strip(), at=now()) is not None
+        # A proxy may have spoken HTTPS to them: either name will do, its key proves who it is.
+        base, schemes = settings.SESSION_COOKIE_NAME, ("http", "https")
+        names = {origin.cookie_name(base, scheme) for scheme in schemes}
+        cookie = endpoint.header(scope, b"cookie")
+        return any(sessions.person_of(cookie, name) for name in names)
+
+    # In a thread: both ask the database, which would stop the event loop.
+    if not await web_process.dispatcher.run(is_person):
         raise NotSignedIn
-
-
-def _is_person(scope: dict[str, Any]) -> bool:
-    # Any scheme but `Bearer` finds no token either.
-    kind, _, token = endpoint.header(scope, b"authorization").partition(" ")
-    if kind:
-        return find_personal_token(token.strip(), at=now()) is not None
-    # A proxy may have spoken HTTPS to them: either name will do, its key proves who it is.
-    names = {
-        origin.cookie_name(settings.SESSION_COOKIE_NAME, scheme) for scheme in ("http", "https")
-    }
-    cookie = endpoint.header(scope, b"cookie")
-    return any(sessions.person_of(cookie, name) for name in names)
 
 
 class SchemeTellingServer(server.Server):  # type: ignore[misc]  # Daphne has no types

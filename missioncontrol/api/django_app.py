@@ -122,7 +122,20 @@ class DjangoApplication(ASGIHandler):
         pool = self._probes if request.scope["path"] == PROBE else self._people
         if endpoint.bears_agent_key(request.scope):
             pool = self._agents
-        begun = pool.submit(lambda: self._respond(request))
+
+        def respond() -> Any:
+            # As Django's handlers do; `request_finished` comes with the answer's `close`.
+            request_started.send(sender=self.__class__, scope=request.scope)
+            try:
+                response = self.get_response(request)
+                if not response.streaming:
+                    response.close()
+                return response
+            finally:
+                # The thread is kept: a connection that broke must not meet the next request.
+                close_old_connections()
+
+        begun = pool.submit(respond)
         try:
             response = await asyncio.wrap_future(begun)
         except Unavailable as error:
@@ -136,15 +149,3 @@ class DjangoApplication(ASGIHandler):
         if isinstance(response, FileResponse):
             response.block_size = self.chunk_size
         return response
-
-    def _respond(self, request: Any) -> Any:
-        # As Django's handlers do; `request_finished` comes with the answer's `close`.
-        request_started.send(sender=self.__class__, scope=request.scope)
-        try:
-            response = self.get_response(request)
-            if not response.streaming:
-                response.close()
-            return response
-        finally:
-            # The thread is kept: one that broke must not meet the next request.
-            close_old_connections()

@@ -262,8 +262,16 @@ def wait_seconds(text: str | None) -> float:
 
 
 async def _until_hang_up(work: Awaitable[Response], receive: Receive) -> Response | None:
+    """Do some work, cancelled when its caller goes away; None: it went."""
     mine = asyncio.current_task()
-    listening = asyncio.ensure_future(_hang_up(receive, mine))
+
+    async def hang_up() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        if mine is not None:
+            mine.cancel(HUNG_UP)
+
+    listening = asyncio.ensure_future(hang_up())
     try:
         return await work
     except asyncio.CancelledError:
@@ -274,14 +282,6 @@ async def _until_hang_up(work: Awaitable[Response], receive: Receive) -> Respons
         raise
     finally:
         listening.cancel()
-
-
-async def _hang_up(receive: Receive, working: asyncio.Task[Any] | None) -> None:
-    """Cancel who works for a caller that goes away."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    if working is not None:
-        working.cancel(HUNG_UP)
 
 
 async def _read_body(receive: Receive) -> bytes:

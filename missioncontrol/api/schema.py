@@ -53,6 +53,7 @@ def described(
     """
     body: dict[str, Any] | None = _reference(returns, "serialization") if returns else None
     if many and body:
+        # Every list is a page, so that a short one can grow without another shape.
         body = {
             "type": "object",
             "required": ["results", "next"],
@@ -71,6 +72,7 @@ def described(
         responses={
             (status, *files): sent,
             **({200: body} if or_known else {}),
+            # `default`: every refusal has this shape, whatever its status.
             ("default", PROBLEM): _reference(Problem, "serialization"),
         },
         parameters=[OpenApiParameter(name, str) for name in query],
@@ -99,6 +101,8 @@ def complete(result: dict[str, Any], generator: Any, request: Any, public: bool)
 @cache
 def wire_schemas() -> dict[str, Any]:
     """Return the JSON Schema of every wire class, by name."""
+    # By looking, not by a list: a class that nobody named would be missing from the screens'
+    # types.
     modules = [import_module(m.name) for m in iter_modules(wire.__path__, f"{wire.__name__}.")]
     declared = [
         kind
@@ -118,6 +122,7 @@ def wire_schemas() -> dict[str, Any]:
         ("Turn", "validation", TypeAdapter(Turn)),
         ("Event", "serialization", TypeAdapter(Event)),
     ]
+    # All at once: pydantic gives two classes of one name two names only where it sees both.
     schemas, shared = TypeAdapter.json_schemas([*named, *inputs, *outputs], ref_template=REF)
     found = {**shared.get("$defs", {})}
     for (name, _), schema in schemas.items():
@@ -178,6 +183,7 @@ def _open_to_all(
 
 def _otlp(signal: str, rejected: str) -> dict[str, Any]:
     """Describe one of OTLP/HTTP's addresses."""
+    # A text: protobuf's JSON writes 64-bit numbers so.
     counted = {rejected: {"type": "string"}, "errorMessage": {"type": "string"}}
     partial = {
         "type": "object",
@@ -203,6 +209,7 @@ _OPENAPI = "application/vnd.oai.openapi"
 SCHEMA_KINDS = (_OPENAPI, f"{_OPENAPI}+json", "application/yaml", "application/json")
 PUBLIC = frozenset({"healthz", "readyz", "schema", "setup_codes_exchange"})
 
+# By hand: these never pass through Django, so that spectacular cannot find them.
 THIN_PATHS: dict[str, Any] = {
     "/api/v1/runs/{run_id}/directive/": {
         "get": {
@@ -281,6 +288,7 @@ THIN_PATHS: dict[str, Any] = {
                 },
             }
         }
+        # An agent that is added stands in the schema with its adapter.
         for client in ADAPTERS
     },
 }

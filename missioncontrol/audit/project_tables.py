@@ -42,6 +42,8 @@ from missioncontrol.runs.models import (
 )
 
 FORMAT = 1
+# What refers stands below what it refers to: an import inserts in this order, and foreign keys
+# hold at each step. People, keys and channels are left out: they are the installation's.
 TABLES: Mapping[str, tuple[type[Model], str]] = {
     "project": (Project, "pk"),
     "policy_version": (PolicyVersion, "project"),

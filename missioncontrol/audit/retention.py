@@ -68,6 +68,7 @@ def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> 
             reason=f"kept for {days} days",
             at=at,
             of_run=run.id,
+            # No row of the chain: its figures and decisions stay.
             through_seq=-1,
             turns_through=last,
         )

@@ -41,6 +41,7 @@ NOTHING = Spent()
 
 def with_counted(turns: QuerySet[TurnModel]) -> QuerySet[TurnModel]:
     """Have each turn say whether its model call is in the ledger: `is_counted`."""
+    # As `_name` does, in the database: one look for all turns of a batch.
     name = Coalesce(NullIf(OuterRef("call_id"), Value("")), OuterRef("key"))
     return turns.annotate(
         is_counted=Exists(ModelCall.objects.filter(run_id=OuterRef("run_id"), call_id=name))
@@ -60,6 +61,7 @@ class CostTotals:
         self._counted = {
             (turn.run_id, turn.call_id or turn.key) for turn in seen if cast(Any, turn).is_counted
         }
+        # Kept until the end, so that they are written with one statement.
         self._new: list[ModelCall] = []
 
     def claims(self, run: Run, turn: Turn) -> bool:
@@ -90,15 +92,15 @@ def count(
     # A person who speaks to the agent may have mended what failed.
     if turn.role is Role.USER:
         forgive_failures(run)
-    use = Use()
+    use, meters = Use(), run.meters
     # A proposal comes again with its outcome, and is counted then.
     if not turn.is_proposed:
         use.turns = 1
-        run.meters.done_turns += 1
+        meters.done_turns += 1
         if turn.tool:
             use.calls = 1
-            run.meters.tool_calls += 1
-            run.meters.failures = run.meters.failures + 1 if turn.error else 0
+            meters.tool_calls += 1
+            meters.failures = meters.failures + 1 if turn.error else 0
     is_paid = turn.usage is not None or turn.cost_usd is not None
     if is_paid and cost_totals.claims(run, turn):
         # A call needs a name in the ledger: of a turn without one, its row's id.

@@ -70,6 +70,7 @@ class Call:
 
 def is_heard(run: Run, source: str) -> bool:
     """Whether what this source tells of the run counts: no better one has spoken."""
+    # The same source goes on being heard: it tells of one call after the other.
     return SOURCES.index(source) >= SOURCES.index(run.meters.usage_source or SOURCES[0])
 
 
@@ -79,20 +80,22 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
     The run's row lock is held, and the call was not entered before.
     """
     usage, (cost, pricer) = call.usage or Usage(), cost_of(call, run.project.prices)
+    meters = run.meters
     # Callers have asked `is_heard`: it is the best source that has spoken so far.
-    run.meters.usage_source = call.source
+    meters.usage_source = call.source
     for name, column in USAGE_COLUMNS.items():
-        setattr(run.meters, column, getattr(run.meters, column) + getattr(usage, name))
+        if used := getattr(usage, name):
+            setattr(meters, column, getattr(meters, column) + used)
     if cost is None:
-        run.meters.unpriced_calls += 1
+        meters.unpriced_calls += 1
     else:
-        run.meters.cost_usd = min(run.meters.cost_usd + cost, HIGHEST_SUM)
+        meters.cost_usd = min(meters.cost_usd + cost, HIGHEST_SUM)
         minute = int(tx.at.timestamp()) // 60
         # The burn rate is of the last minutes: what is older is let go with the next call.
-        known = [entry for entry in run.meters.recent_costs if minute - entry[0] < BURN_MINUTES]
+        known = [entry for entry in meters.recent_costs if minute - entry[0] < BURN_MINUTES]
         recent: dict[int, Decimal] = {entry[0]: Decimal(entry[1]) for entry in known}
         recent[minute] = recent.get(minute, Decimal(0)) + cost
-        run.meters.recent_costs = [[when, str(total)] for when, total in sorted(recent.items())]
+        meters.recent_costs = [[when, str(total)] for when, total in sorted(recent.items())]
     row = row_of(tx, run, call, cost)
     tx.record(
         run,
@@ -119,6 +122,7 @@ def take_back(
     The events told of it stay; one more tells that it was taken back.
     """
     worse = ModelCall.objects.filter(run=run, source__in=SOURCES[: SOURCES.index(better)])
+    # Rows of earlier versions tell no time: of them nobody knows that they are older.
     late = Q() if since is None else Q(at__gte=since) | Q(at=None)
     calls = list(worse.filter(late).order_by("pk"))
     if not calls:
@@ -150,6 +154,7 @@ def take_back(
         if minute in recent:
             recent[minute] -= call.cost_usd or 0
     run.meters.recent_costs = [[when, str(total)] for when, total in recent.items() if total > 0]
+    # Last: its events tell what was taken back, and the better source tells the calls anew.
     ModelCall.objects.filter(pk__in=[call.pk for call in calls]).delete()
     return calls
 
@@ -165,6 +170,7 @@ def row_of(tx: RunTransaction, run: Run, call: Call, cost: Decimal | None) -> Mo
         call_id=call.call_id,
         at=tx.at,
         agent=call.agent,
+        # Some tell the model once, at the session's beginning.
         model=call.model or run.meters.model,
         source=call.source,
         cost_usd=cost,
@@ -193,4 +199,5 @@ def cost_of(
 def to_the_micro(cost: Decimal) -> Decimal:
     """Round to what the columns hold."""
     rounded = cost.quantize(MICRO)
+    # As it came where nothing is lost: the event shows the figure that its teller wrote.
     return cost if cost == rounded else rounded

@@ -51,12 +51,14 @@ def set_price(
 def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
     """Price what these runs' calls of a model lack; their row locks are held."""
     unpriced = ModelCall.objects.filter(run_id__in=tx.runs, model=model, cost_usd=None)
+    # Of no run beforehand: what is counted again belongs to days long past.
     spending = Spending((), at=tx.at)
     priced = []
     for call in unpriced.order_by("pk"):
         run = tx.run(call.run_id)
         usage = Usage(**{name: getattr(call, column) for name, column in USAGE_COLUMNS.items()})
         cost = own_price(run.project.prices, call.model, usage)
+        # The price may have been taken away again while earlier runs were counted.
         if cost is None:
             continue
         call.cost_usd = to_the_micro(cost)

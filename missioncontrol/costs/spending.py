@@ -17,7 +17,6 @@ from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from functools import cache
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from django.db import connection
 from django.db.models import Q, Sum
@@ -28,6 +27,7 @@ from missioncontrol.columns import Convert, writer
 from missioncontrol.costs.models import Spend
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
+from missioncontrol.zones import find_zone
 
 logger = logging.getLogger(__name__)
 
@@ -58,8 +58,10 @@ class Use:
 
     def add(self, more: Use) -> None:
         """Count more of it."""
-        for unit in SHARED_UNITS:
-            setattr(self, unit, getattr(self, unit) + getattr(more, unit))
+        self.usd += more.usd
+        self.tokens += more.tokens
+        self.calls += more.calls
+        self.turns += more.turns
 
     @property
     def is_nothing(self) -> bool:
@@ -108,10 +110,11 @@ class Spending:
         """Count what an agent of a run used, on the day of `at`."""
         if use.is_nothing:
             return
+        project, at = run.project, at or self._at
         # Counted whether or not there is a ceiling: one that is set later finds the whole sum.
         for scope in SHARED:
-            name = name_in(scope, run.project, agent, at=at or self._at)
-            self._added[run.project_id, scope, name].add(use)
+            name = name_in(scope, project, agent, at=at)
+            self._added[project.id, scope, name].add(use)
         if run.lineage:
             self.add_to_ancestors(run, use)
 
@@ -181,12 +184,11 @@ def zone_of(name: str) -> tzinfo:
     """Return a time zone; UTC where this machine does not know it: judging goes on."""
     if name == "UTC":
         return UTC
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
+    zone = find_zone(name)
+    if zone is None:
         # Once a process: the answer is cached, as judging asks with every turn.
         logger.warning("the time zone %s is not known here: days begin in UTC", name)
-        return UTC
+    return zone or UTC
 
 
 def name_in(scope: str, project: Project, agent: str, *, at: datetime) -> str:

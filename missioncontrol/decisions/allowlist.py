@@ -28,6 +28,7 @@ def allow_calls(tx: RunTransaction, run: Run, decision: Decision, tap: Tap, *, b
     Raises:
         InvalidRequest: the card names no call, such as a budget's.
     """
+    # From the card, not from the tap: what is allowed is what the person was shown.
     calls = decision.evidence.get("calls") or []
     if not calls:
         raise InvalidRequest("This card names no call to allow.", field="decision")
@@ -68,6 +69,8 @@ def _allow(
         run=run if scope == "run" else None,
         agent=run.agent if scope == "agent" else None,
         pattern=pattern,
+        # A tap allows what is on the card, letter by letter; patterns are written by hand
+        # elsewhere.
         match="exact",
         expires_at=expires_at,
         created_by=by,
@@ -79,6 +82,7 @@ def _allow(
 
 def withdraw(tx: RunTransaction, run: Run, *, made_by: str, made_at: datetime, by: str) -> None:
     """Remove the entries that one answer made: they carry its name and moment."""
+    # No row links them: an entry made by hand at the same moment has another author.
     made = AllowlistEntry.objects.filter(
         project=run.project_id, created_by=made_by, created_at=made_at
     )
@@ -105,12 +109,14 @@ class HitTotals:
 
     def write(self, *, at: datetime) -> None:
         """Add the hits to their entries."""
+        # Added in the database: another transaction counts hits of the same entries meanwhile.
         for entry, count in sorted(self._counts.items()):
             AllowlistEntry.objects.filter(pk=entry).update(hits=F("hits") + count, last_hit_at=at)
 
 
 def is_listed(run: Run, signal: Signal, hit_totals: HitTotals, *, at: datetime) -> bool:
     """Tell whether every call of the signal is allowed here; count the hit."""
+    # Read anew each time: an entry that a person just removed must not spare one more card.
     entries = list(in_force(run, at=at))
     patterns = [
         AllowPattern(pattern=entry.pattern, match=cast(Any, entry.match)) for entry in entries
@@ -138,6 +144,7 @@ def grant_of(run: Run, call: str, *, at: datetime) -> Literal["once", "session"]
         if (entry.match, entry.pattern) == ("exact", call)
         and entry.created_by not in SPOKE.values()
     ]
+    # Nobody allowed it: the agent asks its own person, as without us.
     if not meant:
         return None
     return "session" if any(entry.expires_at is None for entry in meant) else "once"
@@ -162,6 +169,7 @@ def add_entry(
         NotFound: the project has no such run.
         InvalidRequest: the pattern is empty.
     """
+    # An empty glob would match every call there is.
     if not pattern.strip():
         raise InvalidRequest("pattern: expected a call, or a pattern of calls.", field="pattern")
     if run and not Run.objects.filter(pk=run, project_id=project).exists():
@@ -209,5 +217,6 @@ def in_force(run: Run, *, at: datetime) -> Collection[AllowlistEntry]:
     """Return the entries that hold for a run."""
     # An entry for an agent holds in every run of that name; one for a run in that run alone.
     here = Q(scope="project") | Q(scope="run", run=run) | Q(scope="agent", agent=run.agent)
+    # By the moment, not by a sweep: an entry is over at its second, though no beat ran since.
     fresh = Q(expires_at__isnull=True) | Q(expires_at__gt=at)
     return AllowlistEntry.objects.filter(here, fresh, project_id=run.project_id)

@@ -23,6 +23,7 @@ from missioncontrol.wire.allowlist import AllowlistPreview, SparedCard, TimesCal
 from missioncontrol.wire.decisions import PERMISSION
 
 LOOKED_BACK = timedelta(days=30)
+# Bounds of what is asked while somebody types; `is_whole` says where one was reached.
 MOST_RUNS = 500
 MOST_CALLS = 5_000
 MOST_CARDS = 1_000
@@ -47,6 +48,7 @@ class Scope:
             found = found.filter(pk=self.run)
         elif self.agent is not None:
             found = found.filter(agent=self.agent)
+        # What was called lately says most of what will be called.
         return found.order_by("-meters__last_turn_at")
 
 

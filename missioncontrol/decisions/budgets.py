@@ -64,6 +64,7 @@ def read_budgets(given: Ceilings) -> dict[str, Any]:
     """
     for scope, value in given.items():
         path = f"budgets.{scope}"
+        # The organisation's own is not among them: it is no project's to set.
         if scope not in {"run", "project", "day", "agents"}:
             raise PolicyInvalid(path, "one of agents, day, project, run", scope)
         if scope == "agents":
@@ -82,6 +83,7 @@ def ceilings_in(project: Project, scope: str, name: str, *, at: datetime) -> Bud
     if scope == "agent":
         agents = project.budgets.get("agents") or {}
         # The ceilings for any agent hold for one that has none by its name.
+        # A turn without a name counts in no agent's ceiling: it could be anybody's.
         found = agents.get(name) or agents.get(ANY_AGENT) if name else None
     elif scope == ORGANISATION:
         found = project.organisation_budget
@@ -121,6 +123,7 @@ def weigh_shared(
     for scope in SHARED:
         name = name_in(scope, run.project, agent, at=at)
         ceilings = ceilings_in(run.project, scope, name, at=at)
+        # Most projects share no ceiling: then nothing is read for them.
         if ceilings is None:
             continue
         spent = spending.spent(run.project, scope, name)
@@ -133,6 +136,7 @@ def weigh_shared(
             evidence = replace(signal.evidence, summary=summary, spent=None)
             signal = replace(signal, score=1.0 if signal.trips else WARN_AT, evidence=evidence)
         shared += [signal] if signal else []
+    # Ceilings before loops: what is over its budget is asked about that, not about its style.
     own = [signal for signal in assessment.signals if signal.kind is Kind.BUDGET]
     rest = [signal for signal in assessment.signals if signal.kind is not Kind.BUDGET]
     return replace(assessment, signals=(*own, *shared, *rest))
@@ -145,6 +149,7 @@ def untold(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
         if signal.kind is Kind.BUDGET:
             # Of two that would be told in the same words, the first.
             fresh.setdefault(_state_key(_state_of(signal)), signal)
+    # Read only where something is new: this is asked with every turn.
     known = {_state_key(state) for state in run.meters.budget_told} if fresh else set()
     return tuple(signal for state, signal in fresh.items() if state not in known)
 
@@ -152,6 +157,7 @@ def untold(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
 def tell(tx: RunTransaction, run: Run, signal: Signal) -> None:
     """Say of a ceiling that it nears its end, or that it is reached."""
     state = _state_of(signal)
+    # A new list, not an addition: the transaction sees a change by comparing with the old one.
     run.meters.budget_told = [*run.meters.budget_told, state]
     tx.record(run, BudgetCrossed, by="guard", **state)
     if not signal.trips:
@@ -171,6 +177,7 @@ def raise_own(run: Run, more: Ceilings, *, whose: str | None, at: datetime) -> R
         own = raised
     # Before anything is kept: it raises where the new ceiling is out of bounds.
     Budget.from_mapping(own)
+    # The run's own ceilings win over its project's, so that raising one lowers no other.
     run.budget = {**run.budget, **own}
     return {
         unit: (None if before.get(unit) is None else str(before[unit]), str(ceiling))
@@ -190,9 +197,12 @@ def raise_shared(
         InvalidRequest: there is no such ceiling.
         PolicyInvalid: the raised one would be out of bounds.
     """
+    # A card may be answered after midnight; today's ceiling is not meant then.
     if scope == "day" and name != day_of(project, at):
         return
     agents = {name} if scope == "agent" else set()
+    # From what was spent, not from the old ceiling alone: a raise that is used up already is
+    # none.
     spent = Spending([], agents=agents, at=at, projects=[project]).spent(project, scope, name)
     ceilings = ceilings_in(project, scope, name, at=at)
     for unit in more:
@@ -219,6 +229,7 @@ def ceilings_moved(tx: RunTransaction, *, by: str) -> None:
     """Tell every run of the transaction that its ceilings moved, and let go what they held."""
     runs = tx.runs.values()
     spending = Spending(runs, agents=_held_agents(runs), at=tx.at)
+    # Read once for all of them: a project's change concerns every run that is open.
     ancestors = Ancestors(runs)
     for run in runs:
         tx.bump(run)

@@ -59,6 +59,7 @@ def open_card(
         expires_at=holding.expiry_of(run, at=tx.at) if holds else None,
     )
     decision.save(force_insert=True)
+    # One at a time: what trips while a card is open is a detection, and no second question.
     run.open_decision = decision.id
     if holds:
         first = max(signal.turns) if from_seq is None else from_seq
@@ -77,6 +78,7 @@ def resume_hold(tx: RunTransaction, run: Run) -> None:
     hold = run.hold
     if hold is None or not hold.stands or run.status not in ON_HOLD:
         return
+    # First: whatever follows finds a hold that is meant now.
     hold.stands = False
     closed = run.decisions.exclude(kind=PERMISSION).order_by("-id").first()
     if closed is not None and closed.holds and closed.resolution == "ended":
@@ -111,6 +113,7 @@ def close_card(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> Dec
     tx.bump(run)
     run.open_decision = None
     resolve(tx, run, decision, resolution=resolution, by=by)
+    # Only what a person let go on counts towards an offer to allow it for good.
     if resolution in suggestions.LET_GO:
         suggestions.note(run, decision, by=by, at=tx.at)
     return decision
@@ -131,6 +134,7 @@ def resolve(tx: RunTransaction, run: Run, card: Decision, *, resolution: str, by
         resolved_by=by,
         decision_status=card.status,
     )
+    # Also where time answered: a push that still asks would be tapped in vain.
     notices.withdraw(card.id, outcome=resolution, by=by, at=tx.at)
 
 

@@ -55,6 +55,7 @@ def show_conversation(run: Run) -> Conversation:
             for seq, at, agent, text in reversed(words)
         ),
         permissions=tuple(_permissions(run)),
+        # Said, so that a page does not claim to show all.
         earlier=messages.count() - len(newest),
     )
 
@@ -94,6 +95,7 @@ def _rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
             read_seq=read.seq if read else None,
             acted_seq=acted,
             key=made.key if made else None,
+            # Once it has left for the model nothing takes it back.
             undoable=state == "queued" and made is not None and made.action in TEXTS,
         )
 

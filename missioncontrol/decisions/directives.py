@@ -47,6 +47,7 @@ OF_METERS = (
     "detected_obs",
     "unconfirmed",
 )
+# What JSON has no form for.
 AS_TEXT = (UUID, Status)
 OF_RUN = tuple(name for name in ControlState.__slots__ if name not in {*OF_METERS, "on_hold"})
 
@@ -71,6 +72,7 @@ def read_control_state(run_id: UUID) -> ControlState | None:
     """Read a run's control state as it is now; None: there is no such run."""
     found = Run.objects.filter(pk=run_id)
     meters = {name: F(f"meters__{name}") for name in OF_METERS}
+    # Columns alone: whoever waits asks again and again, and needs no whole row.
     values = found.values(*OF_RUN, **meters, on_hold=Q(hold__isnull=False)).first()
     return control_state_from(values) if values else None
 

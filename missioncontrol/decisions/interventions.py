@@ -80,6 +80,8 @@ def intervene(
         # Under the run's lock: of two equal taps at once, the second finds the first.
         known = Intervention.objects.filter(run=run, key=tap.key).first()
         if known is not None:
+            # A key stands for one tap: sent again it is answered again, and never does another
+            # thing.
             if known.body != _body(tap):
                 raise KeyReused(tap.key)
             return rows.intervention_row(known, run), False
@@ -219,6 +221,7 @@ def _perform(
         at=tx.at,
         held_from=hold.from_seq if hold and (lifts or run.status in ON_HOLD) else None,
     )
+    # Before the act: what it makes (messages, entries, a fresh run) points at the tap.
     made.save(force_insert=True)
     # Before the act, which may end the hold that tells so.
     is_heard = hold is None or hold.gave_up_at is None or run.parked
@@ -263,6 +266,7 @@ def set_mode(run_id: UUID, mode: str, *, projects: Container[UUID], by: str, at:
     with journal.writing([run_id], at=at) as tx:
         run = _own(tx, run_id, projects)
         _check_is_live(run)
+        # Nothing to tell where nothing moved: a version that rises would make open taps stale.
         if run.mode != mode:
             tx.bump(run)
             run.mode = mode

@@ -29,11 +29,13 @@ LONGEST = 20_000
 """Characters of a call that a card shows."""
 LOOKED_AT = 16
 """Calls under way among which the asked one is looked for."""
+# In the order in which they say most: a pattern means little without its path.
 SUBJECTS = ("file_path", "notebook_path", "path", "url", "pattern", "query")
 
 
 def open_cards(run: Run) -> list[Decision]:
     """Return the run's open permission cards, oldest first."""
+    # The count stands in a row that is read anyway: most runs never ask.
     if not run.meters.open_permissions:
         return []
     return list(run.decisions.filter(kind=PERMISSION, status="open").order_by("id"))
@@ -42,6 +44,7 @@ def open_cards(run: Run) -> list[Decision]:
 def turn_of(run: Run, call: GuardTurn) -> Turn | None:
     """Return the proposed turn that a question is about: the question carries no key."""
     alike = Turn.objects.filter(run=run, phase=Phase.PROPOSED, tool=call.tool)
+    # Compared here: the two databases compare JSON by different rules.
     newest = alike.order_by("-seq")[:LOOKED_AT]
     return next((turn for turn in newest if turn.args == call.args), None)
 
@@ -69,8 +72,10 @@ def open_card(
         expires_at=until,
     )
     decision.save(force_insert=True)
+    # Beside `open_decision`: a run may ask for several permissions, and have a loop's card too.
     run.meters.open_permissions += 1
     row = rows.decision_row(decision, run)
+    # By the agent: nothing was detected.
     tx.record(run, DecisionOpened, by="agent", row=row)
     notices.announce(row, run, at=tx.at)
     return decision

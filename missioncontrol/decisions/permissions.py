@@ -25,6 +25,7 @@ from missioncontrol.wire.decisions import PERMISSION
 
 UNHEARD = timedelta(seconds=30)
 """A request that was not known open for this long is not: the server was away under it."""
+# A third of `UNHEARD`: one note that is late or lost closes nothing.
 HEARD_EVERY_S = 10.0
 MOST_OPEN = 16
 """Questions of one run that people are asked at once; the terminal has the rest."""
@@ -71,6 +72,7 @@ def ask(
                 return None
         turn = permission_cards.turn_of(run, call)
         for card in permission_cards.open_cards(run):
+            # By the turn, for the question has no id: two hooks may tell of one call.
             if turn is not None and card.signal["turns"] == [turn.seq]:
                 return card.id
         until = at + timedelta(seconds=for_s)
@@ -93,6 +95,7 @@ def outcome_of(card_id: UUID) -> Outcome | None:
 
 def hear(card_id: UUID, *, at: datetime) -> None:
     """Note that the agent's request is open; no event, no lock."""
+    # Only an open one: a card that was answered must not seem to wait.
     Decision.objects.filter(pk=card_id, status="open").update(heard_at=at)
 
 
@@ -150,4 +153,5 @@ def time_out_unheard(*, at: datetime) -> None:
     """Close the cards whose request is gone without a word: the server was away under it."""
     lost = Decision.objects.filter(kind=PERMISSION, status="open", heard_at__lt=at - UNHEARD)
     for card_id, run_id in list(lost.values_list("id", "run_id")):
+        # Each under its run's own lock; who answers meanwhile finds it open, or closed by this.
         settle(run_id, card_id, resolution="timed_out", at=at)

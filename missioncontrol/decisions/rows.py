@@ -23,6 +23,7 @@ from missioncontrol.wire.decisions import (
     VerdictRow,
 )
 
+# One that is being judged can be tapped as well: a person need not wait for the judge.
 OPEN = ("judging", "open")
 
 signals: TypeAdapter[Signal] = TypeAdapter(Signal)
@@ -31,6 +32,7 @@ verdicts: TypeAdapter[VerdictRow] = TypeAdapter(VerdictRow)
 
 _LOOP_ACTIONS: tuple[InterventionAction, ...] = ("inject", "continue", "allowlist", "terminate")
 _PERMISSION_ACTIONS: tuple[InterventionAction, ...] = ("allow_once", "deny")
+# No `inject` and no `allowlist`: words do not lower a sum, and no call is at fault.
 _BUDGET_ACTIONS: tuple[InterventionAction, ...] = ("allow_budget", "finish", "terminate")
 
 
@@ -53,6 +55,7 @@ def unavailable(run: Run) -> dict[str, str]:
 def decision_row(decision: Decision, run: Run, *, answer: str | None = None) -> DecisionRow:
     """Show a card; `answer` is where the intervention that closed it stands."""
     is_open = decision.status in OPEN
+    # A closed card's hold is gone, or another's.
     hold = run.hold if is_open else None
     return DecisionRow(
         id=decision.id,

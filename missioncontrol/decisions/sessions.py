@@ -44,6 +44,7 @@ def deliver_message(run_id: UUID, message_id: UUID, *, project: UUID, at: dateti
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
         known = Message.objects.filter(pk=message_id, run=run).exists()
+        # In one sentence: which runs other projects have is not for this agent to learn.
         if run.project_id != project or not known:
             raise NotFound("The message")
         _deliver(tx, run, [message_id])
@@ -55,6 +56,7 @@ def claim_messages(
     """Take the queued messages for one answer; no other answer gets them."""
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
+        # Under the run's lock: of two answers that leave at once, one finds none.
         waiting = unsent_texts(run_id)
         # A text for one agent of the run is left to that agent's own request.
         mine = [m for m in waiting if agents is None or m.agent is None or m.agent in agents]
@@ -89,6 +91,7 @@ def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) 
             run.capabilities = known
             # By hand: a run's description is not among the columns that its transaction writes.
             Run.objects.filter(pk=run_id).update(capabilities=known)
+            # What the open card offers may have grown or shrunk by what was learned.
             card = run.decisions.filter(pk=run.open_decision).first() if run.open_decision else None
             tx.moved(
                 run,

@@ -26,6 +26,7 @@ class Config:
     @classmethod
     def of_environment(cls) -> Self:
         """Read $MISSIONCONTROL_DEMO, a JSON object."""
+        # By the environment: a command line, where keys would stand, is everybody's to read.
         given = json.loads(os.environ["MISSIONCONTROL_DEMO"])
         return cls(
             url=given["url"],

@@ -70,6 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
         except (ValueError, KeyError, TypeError) as error:
             self._respond(400, {"error": {"message": repr(error), "type": "invalid_request_error"}})
             return
+        # It "thinks", so that a person can follow what the agents do.
         time.sleep(reply.after_s * self.pace)
         self._respond(200, completion(body, reply))
 

@@ -51,6 +51,7 @@ AGAIN = {2: 8, 6: 4, 9: 8, 13: 8, 17: 8, 21: 3, 24: 8, 26: 4}
 
 def has_past(project: Project, *, at: datetime) -> bool:
     """Tell whether it was recorded before."""
+    # Two days: runs of today are the demo's agents', whether or not the month was written.
     return Run.objects.filter(project=project, started_at__lt=at - timedelta(days=2)).exists()
 
 
@@ -107,9 +108,11 @@ def _play(
     """Have the turns judged one by one, as they came; stop at a card and answer it."""
     run, _ = open_run(project, OpenRun(name=name, agent="claude-code"), by="agent", at=at)
     for turn in work:
+        # As long as a turn of a real agent takes: costs an hour and idle times come out alike.
         at += timedelta(seconds=40)
         store([Arrival(run=run.id, project=project.id, turns=(turn,))], at=at)
         pipeline.detect([run.id], at=at)
+        # Judged in transactions of their own: what this one knows of the run is old.
         run.refresh_from_db()
         # The rest of the work is never drawn: dice are thrown only for turns that were made.
         if run.open_decision is not None:

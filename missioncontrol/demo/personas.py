@@ -70,6 +70,7 @@ class Reply:
 
 def read_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
     """Read the `messages` of a chat completion request."""
+    # From the messages alone, as a model has it: a persona keeps no state between calls.
     results = {m["tool_call_id"]: m.get("content") for m in messages if m["role"] == "tool"}
     asked_texts = [str(m.get("content") or "") for m in messages if m["role"] == "user"]
     asked = [call for m in messages for call in m.get("tool_calls") or ()]
@@ -97,8 +98,6 @@ def reply_to(conversation: Conversation) -> Reply:
     return Reply(text="I have no part in this demo.")
 
 
-# --- the npm-minded agent ----------------------------------------------------
-
 WRONG = "package.json"
 # Names only, not parts of an address or of a longer word.
 FILE_NAME = re.compile(r"(?<![\w./-])[\w./-]*\w\.(?:toml|json|cfg|py|md|txt|ya?ml)\b")
@@ -120,8 +119,6 @@ def npm_minded(conversation: Conversation) -> Reply:
         return Reply(text=f"Then I read {named}.", tool="read_file", args={"path": named})
     return Reply(text="The version stands in package.json.", tool="read_file", args={"path": WRONG})
 
-
-# --- two agents that will not decide -----------------------------------------
 
 HANDED_OVER = "has it now"
 """How the tool's own answer ends; any other answer came from someone who decided."""
@@ -170,8 +167,6 @@ AMERICAN = re.compile(r"\b(?:US|USA|American|month first)\b")
 US_DATE = re.compile(r"\b(\d\d)/(\d\d)/(\d{4})\b")
 ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 
-
-# --- the healthy one ---------------------------------------------------------
 
 SHELF = 3
 # Possessive: a file of nothing but blanks must not be walked through again and again.

@@ -45,6 +45,7 @@ class Stage:
 
 def npm_minded(stage: Stage) -> str:
     """An agent that looks for package.json in a Python repository, and is put right."""
+    # Made anew each time: what the last performance wrote would give the answer away.
     workspace = workspaces.python_project(stage.config.directory / "npm-minded")
     goal = "What version is this project?"
     agent = Agent(name="npm-minded", instructions=NPM_MINDED, model=stage.model)
@@ -97,6 +98,7 @@ SCENES: dict[str, Scene] = {
 def play_all(stage: Stage) -> None:
     """Start every scene whose project there is a key for; they play for ever."""
     for name, scene in SCENES.items():
+        # A person may have deleted one of the demo's projects.
         if name in stage.config.projects:
             threading.Thread(target=_play, args=(name, scene, stage), daemon=True).start()
 

@@ -59,6 +59,7 @@ def library(root: Path) -> Workspace:
 
 
 def _made(root: Path, files: dict[str, str]) -> Workspace:
+    # From nothing: what an earlier performance left would be read as the project's own.
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)
     workspace = Workspace(root)

@@ -35,6 +35,7 @@ def summary(backtest: Backtest) -> BacktestRow:
 
 def row(backtest: Backtest) -> BacktestRow:
     """Show a backtest: both sides, and every run that either policy flags."""
+    # By id, which is by time: the newest run is what a person remembers.
     results = list(backtest.results.select_related("run").order_by("-run_id"))
     run_ids = [result.run_id for result in results]
     answered = Decision.objects.filter(run_id__in=run_ids, resolution__in=MEANINGS)
@@ -63,6 +64,7 @@ def row(backtest: Backtest) -> BacktestRow:
         healthy=sum(one.label == "healthy" for one in shown),
         proposed=_side([(one.proposed, one.label) for one in shown]),
         today=_side([(one.today, one.label) for one in shown]),
+        # Runs that neither flags are in the sums alone: a list of them would say nothing.
         runs=tuple(one for one in shown if one.proposed or one.today),
     )
 

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models import F, Q
 
-from guard.budget import Budget
+from guard.budget import Budget, Spent
 from guard.engine import Correction, Engine
 from guard.errors import PolicyInvalid
 from guard.policy import DEFAULT_POLICY, Policy
+from guard.signals import Assessment
 from guard.turn import Turn
 from missioncontrol import memory
 from missioncontrol.compiled import CompiledQuery
@@ -46,6 +47,17 @@ class CachedEngine:
     """The policy and the ceilings as they were read: others want another engine."""
     seen_obs: int
     streak_obs: int
+    ahead: tuple[int, Assessment] | None = None
+    """The observation after `seen_obs`, where it saw that before the run was locked."""
+
+    def observe(self, seen: Observation, *, spent: Spent | None = None) -> Assessment:
+        """Ask the engine; a turn it fails on is passed over, or no run would be judged."""
+        try:
+            return self.engine.observe(seen.turn, spent=spent)
+        except Exception:
+            logger.exception("the engine failed on turn %s of %s", seen.row.seq, seen.row.run_id)
+            self.engine = start_engine(self.policy)
+            return Assessment(seq=seen.row.seq, score=0.0, changed=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +113,35 @@ def corrections_of(run: Run) -> list[Correction]:
     return [Correction(call=rows.guard_turn(call), turns=turns_of[call.seq]) for call in calls]
 
 
-def unseen(runs: list[Run]) -> dict[UUID, list[Observation]]:
-    """Read what each run's engine has not seen, oldest first, in one query."""
+def look_ahead(run_ids: Collection[UUID]) -> list[TurnModel]:
+    """Read what is new and show each engine its next observation, before the runs are locked.
+
+    An agent that waits for its verdict has no other, so that the lock is held only for what
+    follows from it. What the engine says does not depend on what others may write meanwhile:
+    where it does, it is asked under the lock.
+    """
+    new: list[TurnModel] = list(_NEW.rows(run_ids))
+    for row in new:
+        cached = KEPT.get(row.run_id)
+        # Asked for a run that was left for a person's sake: it is not asked twice.
+        if cached is None or cached.ahead is not None or cached.policy.budget is not None:
+            continue
+        # A person who steps in later does so after this turn: what they reset begins behind it.
+        if cached.streak_obs == cast(Any, row).streak_obs:
+            for seen in _observations(row, above=cached.seen_obs):
+                if seen.obs == cached.seen_obs + 1:
+                    cached.ahead = seen.obs, cached.observe(seen)
+    return new
+
+
+def unseen(runs: list[Run], ahead: Iterable[TurnModel] = ()) -> dict[UUID, list[Observation]]:
+    """Return what each run's engine has not seen, oldest first.
+
+    What was read `ahead` of the lock stands where nothing has happened to the run since;
+    the rest is read in one query.
+    """
     make_room(memory.of_process())
-    floors: dict[UUID, int] = {}
+    lags: dict[UUID, int] = {}
     for run in runs:
         rules = rows.rules_of(run), rows.ceilings_of(run)
         cached = KEPT.get(run.id)
@@ -114,35 +151,41 @@ def unseen(runs: list[Run]) -> dict[UUID, list[Observation]]:
             cached = KEPT[run.id] = _fresh_engine(run, rules)
         # Those used longest ago are let go first (`make_room`).
         KEPT.move_to_end(run.id)
-        floors[run.id] = cached.seen_obs
+        lags[run.id] = run.meters.detected_obs - cached.seen_obs
+    # Whatever is stored, counted or answered has its event.
+    events = {run.id: run.meters.event_seq for run in runs if not lags[run.id]}
+    known = [row for row in ahead if events.get(row.run_id) == cast(Any, row).event_seq]
+    unread = lags.keys() - {row.run_id for row in known}
     found: dict[UUID, list[Observation]] = {run.id: [] for run in runs}
-    lags = {run.id: run.meters.detected_obs - floors[run.id] for run in runs}
-    unread: Iterable[TurnModel]
-    if not any(lags.values()):
-        unread = _NEW.rows(found.keys())
-    else:
-        # Asked once for every run that is nearly up to date, and by name for the others.
-        near = [run_id for run_id, lag in lags.items() if lag <= NEARLY]
-        reach = max((lags[run_id] for run_id in near), default=0)
-        wanted = Q(run_id__in=near, obs__gt=F("run__meters__detected_obs") - reach)
-        for run_id in lags.keys() - set(near):
-            wanted |= Q(run_id=run_id, obs__gt=floors[run_id])
-        unread = with_counted(TurnModel.objects.filter(wanted))
-    for row in unread:
-        floor = floors[row.run_id]
-        found[row.run_id] += [
-            Observation(obs, turn, row) for obs, turn in rows.unfold(row) if obs > floor
-        ]
+    for row in [*known, *_read({run_id: lags[run_id] for run_id in unread})]:
+        found[row.run_id] += _observations(row, above=KEPT[row.run_id].seen_obs)
     # A row is two observations, a call's proposal and its outcome, with others' between them.
     for observations in found.values():
         observations.sort(key=lambda seen: seen.obs)
     return found
 
 
+def _observations(row: TurnModel, *, above: int) -> list[Observation]:
+    return [Observation(obs, turn, row) for obs, turn in rows.unfold(row) if obs > above]
+
+
+def _read(lags: dict[UUID, int]) -> Iterable[TurnModel]:
+    """Read what these runs' engines have not seen; they lag so far behind the watermarks."""
+    if not any(lags.values()):
+        return _NEW.rows(lags.keys())
+    # Asked once for every run that is nearly up to date, and by name for the others.
+    near = [run_id for run_id, lag in lags.items() if lag <= NEARLY]
+    reach = max((lags[run_id] for run_id in near), default=0)
+    wanted = Q(run_id__in=near, obs__gt=F("run__meters__detected_obs") - reach)
+    for run_id in lags.keys() - set(near):
+        wanted |= Q(run_id=run_id, obs__gt=KEPT[run_id].seen_obs)
+    return with_counted(TurnModel.objects.filter(wanted))
+
+
 _NEW = CompiledQuery(
     lambda runs: with_counted(
         TurnModel.objects.filter(run_id__in=runs, obs__gt=F("run__meters__detected_obs"))
-    )
+    ).annotate(event_seq=F("run__meters__event_seq"), streak_obs=F("run__meters__streak_obs"))
 )
 """What no process has seen: all there is to read where this one judged the runs last."""
 

@@ -1,15 +1,15 @@
 """The data's way as code: what was stored becomes what we think and do.
 
-`detect(runs)` locks the run rows in id order, takes the observations above each
-run's watermark, and for each one: counts its money, asks the engine, has
-`guard.deciding.judge` say what follows, and `effects.apply` do it. It moves the
+`detect(runs)` shows the engines what is new, locks the run rows in id order, takes the
+observations above each run's watermark, and for each one: counts its money, takes what the
+engine says, has `guard.deciding.judge` say what follows, and `effects.apply` do it. It moves the
 watermark, commits, then publishes. Called twice it does nothing twice; whoever
 may call it: a task, the sweeper, a web process.
 """
 
 from __future__ import annotations
 
-import logging
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -31,7 +31,8 @@ from missioncontrol.runs.models import TAPE_POINTS, Run
 from missioncontrol.runs.models import Turn as TurnModel
 from missioncontrol.runs.statements import update_columns
 
-logger = logging.getLogger(__name__)
+_engines = threading.Lock()
+"""One thread of a process at a time: engines are asked before their runs are locked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,18 @@ class Detected:
 
 def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
     """Judge what is new of these runs; if a person waits, of some: `left` are the others."""
-    wanted = set(run_ids)
+    with _engines:
+        return _detect(set(run_ids), at=at)
+
+
+def _detect(wanted: set[UUID], *, at: datetime) -> Detected:
     try:
+        ahead = engine_cache.look_ahead(wanted)
         with journal.writing(wanted, at=at) as tx:
             runs, left = tx.runs.values(), set(tx.runs)
             # What opens here goes to the judge after the commit: it is never asked under a lock.
             cards_before = {run.id: run.open_decision for run in runs}
-            observations = engine_cache.unseen(list(runs))
+            observations = engine_cache.unseen(list(runs), ahead)
             seen = [one.row for found in observations.values() for one in found]
             batch = DetectionBatch(
                 CostTotals(seen, runs, at=at), allowlist.HitTotals(), Ancestors(runs)
@@ -204,14 +210,14 @@ class LinkedRuns:
 def _observe(
     run: Run, cached: CachedEngine, seen: Observation, batch: DetectionBatch, *, at: datetime
 ) -> Assessment:
-    """Ask the engine; a turn it fails on is passed over, or no run would be judged."""
-    try:
-        spent = spent_by_tree(run, batch.cost_totals.spending, at=at)
-        return cached.engine.observe(seen.turn, spent=spent)
-    except Exception:
-        logger.exception("the engine failed on turn %s of run %s", seen.row.seq, run.id)
-        cached.engine = engine_cache.start_engine(cached.policy)
-        return Assessment(seq=seen.row.seq, score=0.0, changed=True)
+    """Take what the engine said ahead of the lock, or ask it now."""
+    ahead, cached.ahead = cached.ahead, None
+    if ahead is not None and ahead[0] == seen.obs:
+        return ahead[1]
+    # What was used is added up for ceilings alone.
+    has_ceilings = cached.policy.budget is not None
+    spent = spent_by_tree(run, batch.cost_totals.spending, at=at) if has_ceilings else None
+    return cached.observe(seen, spent=spent)
 
 
 def _draw_tape(run: Run, seen: Observation, assessment: Assessment) -> None:

@@ -42,12 +42,15 @@ def read_policy(asked: object) -> tuple[dict[str, Any], str]:
         PolicyInvalid: names every wrong field, with what was expected.
         InvalidRequest: the text is too long.
     """
+    # The text is kept beside what it means: comments and order are their author's.
     text = asked if isinstance(asked, str) else ""
     if len(text) > LONGEST_TEXT:
         raise InvalidRequest(f"policy: at most {LONGEST_TEXT} characters.", field="policy")
     mapping = parse(text) if isinstance(asked, str) else asked
     if not isinstance(mapping, Mapping):
         raise PolicyInvalid("policy", "a table of fields, or its text", mapping)
+    # For its faults alone: what is kept is what was asked, so that a later default applies to
+    # it.
     Policy.from_mapping(mapping)
     # Here, not when it judges: who saves a policy is there to read what it lacks.
     check_installed(mapping)
@@ -110,6 +113,7 @@ def line(today: Mapping[str, Any], draft: Mapping[str, Any]) -> PolicyLine:
 
 def asks_from(policy: Policy) -> float | None:
     """Return the stuck score from which a policy asks; None: it does not ask by the score."""
+    # That rule alone asks by the score; the others by what they count.
     if "stall" not in policy.detectors:
         return None
     return round(stuck_score(evidence_limit(policy)), 3)
@@ -145,6 +149,7 @@ def check_seen(project: Project, seen: int | None) -> None:
     Raises:
         StalePolicy: somebody saved another meanwhile.
     """
+    # None: a script that means to overwrite, as a file in a repository is put in force.
     if seen is None or seen == project.policy_version:
         return
     newest = versions(project.id).first()
@@ -164,6 +169,7 @@ def set_policy(project: Project, asked: object, *, note: str, by: str, at: datet
     PolicyVersion.objects.create(
         id=new_id(),
         project=project,
+        # Under the project's lock, so that no number comes twice.
         number=project.policy_version + 1,
         policy=mapping,
         text=text,

@@ -88,37 +88,21 @@ def import_recording(
     """
     turns = _readable(recorded, project, at=at)
     run = _run_of(project, recorded, turns)
-    # Outside `journal.writing`: no lock is held while a long recording is judged.
-    tx = RunTransaction({}, at=at)
-    tx.is_silent = True
-    tx.adopt(run)
-    file = masked_name(file, 200, project.redaction)
-    tx.record(run, RunOpened, by=by, row=rows.run_row(run, at=at))
-    tx.record(
-        run, RunImported, by=by, file=file, form=recorded.form, sha256=sha256, turns=len(turns)
-    )
-    numbered = number_recording(tx, run, turns)
-    # As `counting.count` does: a proposal counts once, with its outcome.
-    done = [turn for turn, _ in numbered if not turn.is_proposed]
-    run.meters.done_turns += len(done)
-    run.meters.tool_calls += sum(bool(turn.tool) for turn in done)
-    if calls:
-        numbered = _enter_apart(tx, run, numbered, calls)
-    else:
-        _enter_told(tx, run, numbered)
-    run.meters.recent_costs = []  # nothing is being spent
-    alarms = _judge(tx, run, numbered)
     recording = Recording(
         run=run,
         project=project,
         sha256=sha256,
-        file=file,
+        file=masked_name(file, 200, project.redaction),
         form=recorded.form,
         unreadable=recorded.malformed,
-        alarms=_alarms.dump_python(alarms, mode="json"),
         by=by,
         at=at,
     )
+    # Outside `journal.writing`: no lock is held while a long recording is judged.
+    tx = RunTransaction({}, at=at)
+    tx.is_silent = True
+    numbered = _enter(tx, recording, turns, calls)
+    recording.alarms = _alarms.dump_python(_judge(tx, run, numbered), mode="json")
     try:
         with journal.holding_project(project.id):
             if project.id not in projects:
@@ -229,10 +213,25 @@ def _run_of(project: Project, recorded: Recorded, turns: Sequence[GuardTurn]) ->
     return run
 
 
-def _enter_told(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> None:
-    """Enter the model calls that the turns tell of, each once."""
+def _enter(
+    tx: RunTransaction, recording: Recording, turns: Sequence[GuardTurn], calls: Sequence[Call]
+) -> Sequence[Numbered]:
+    """Take the turns into the run's chain and meters, and each model call once."""
+    run, by, sha256 = recording.run, recording.by, recording.sha256
+    tx.adopt(run)
+    tx.record(run, RunOpened, by=by, row=rows.run_row(run, at=tx.at))
+    form, file, count = recording.form, recording.file, len(turns)
+    tx.record(run, RunImported, by=by, file=file, form=form, sha256=sha256, turns=count)
+    numbered: Sequence[Numbered] = number_recording(tx, run, turns)
+    # As `counting.count` does: a proposal counts once, with its outcome.
+    done = [turn for turn, _ in numbered if not turn.is_proposed]
+    run.meters.done_turns += len(done)
+    run.meters.tool_calls += sum(bool(turn.tool) for turn in done)
+    if calls:
+        numbered = _enter_apart(tx, run, numbered, calls)
     paid = set[str]()
-    for turn, row in numbered:
+    # Told of apart they alone are counted: the turns would tell of the same ones again.
+    for turn, row in () if calls else numbered:
         call = turn.call_id or turn.key or str(row.id)
         if (turn.usage is None and turn.cost_usd is None) or call in paid:
             continue
@@ -242,6 +241,8 @@ def _enter_told(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> N
         entered = ledger.enter(tx, run, model_call)[0]
         # Of a proposal and its outcome, which share a row, either shows what the call cost.
         run.meters.model, row.cost_usd = entered.model, entered.cost_usd
+    run.meters.recent_costs = []  # nothing is being spent
+    return numbered
 
 
 def _enter_apart(

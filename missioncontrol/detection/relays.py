@@ -43,7 +43,9 @@ def find_relay(history: History, policy: Policy) -> Signal | None:
         return None
     ends = [shift.end for shift in row]
     since = [step for step in steps[row[0].last + 1 : row[-1].last] if not _gives_out(step)]
+    # One more where something was new on the way: they may be getting nearer.
     limit = _AGENTS + any(step.news >= NEWS for step in since)
+    # Twice as many where one of them waits on purpose: what it waits for may yet come.
     limit *= 2 if any(end.patient for end in ends) else 1
     summary = f"{len(row)} agents, one after another, ended on the same failure."
     found = signal_of(_RULE, Kind.SAME_ERROR, ends, summary, limit=limit)
@@ -53,12 +55,14 @@ def find_relay(history: History, policy: Policy) -> Signal | None:
 def _relay(steps: Sequence[Step]) -> list[_Shift]:
     """Give the shifts that end on the newest failure, oldest first, with no action since."""
     actions = (at for at, step in enumerate(steps) if step.acted and not _gives_out(step))
+    # An action may have mended it: what failed before is another matter.
     changed = max(actions, default=-1)
     shifts: dict[str, _Shift] = {}
     for at, step in enumerate(steps):
         if step.is_answered and not _gives_out(step):
             first = shifts[step.agent].first if step.agent in shifts else at
             shifts[step.agent] = _Shift(first, at, step)
+    # By where each ended, for that is what is compared.
     *before, newest = sorted(shifts.values(), key=lambda shift: shift.last)
     row = [newest]
     for shift in reversed(before):

@@ -32,6 +32,7 @@ def explain_move(run: Run, seq: int) -> ScoreMove:
     if turn is None:
         raise NotFound("The turn")
     policy = policy_of(run)
+    # Replayed, not kept: parts for each turn would be written by all, and read of very few.
     engine, (before, start), assessment = _replay(run, turn, policy)
     limit = evidence_limit(policy)
     asks = asks_from(policy)
@@ -48,6 +49,7 @@ def explain_move(run: Run, seq: int) -> ScoreMove:
         asks_from=asks,
         parts=parts,
         changed_seq=changed,
+        # The policy, or the engine itself, may have moved on since: then the page says so.
         is_as_recorded=recorded is not None and abs(_height(recorded, limit) - now) < _NEAR,
     )
 
@@ -124,6 +126,7 @@ def _parts(
         yield _part(why, reached, reached := stuck_score(_evidence(engine)))
     height = _height(assessment.score, limit)
     own = [signal for signal in assessment.signals if signal.kind is not Kind.BUDGET]
+    # Budgets are left out: they count no attempts, and are not in the score.
     rule = max(own, key=lambda signal: signal.score, default=None)
     if rule is not None and height - reached >= _NEAR:
         yield ScorePart(

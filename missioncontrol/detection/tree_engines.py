@@ -89,27 +89,148 @@ class TreeEngine:
     engine: Engine
     policy: Policy
     floors: dict[UUID, int]
+    """Up to where a reset, its own or a relative's, forgot each run."""
     seen: dict[UUID, int] = field(default_factory=dict)
     members: dict[UUID, Member] = field(default_factory=dict)
     started: dict[UUID, bool] = field(default_factory=dict)
+    """Whose start was shown; True: its end too."""
     numbers: dict[UUID, int] = field(default_factory=dict)
     places: dict[int, Place] = field(default_factory=dict)
     count: int = 0
 
-    def number(self, row: TurnModel) -> int:
+    def is_ahead(self, members: Mapping[UUID, Member]) -> bool:
+        """Tell whether it saw more than is committed: the database is not what it was."""
+        return any(self.seen.get(one.id, 0) > one.detected_obs for one in members.values())
+
+    def catch_up(self, root: UUID, members: dict[UUID, Member]) -> None:
+        """Show what others judged since it last looked, each child's start before its turns."""
+        self.members = members
+        new = [one for one in members.values() if one.id not in self.started]
+        starts = sorted(new, key=lambda one: one.id)
+        for row, _, turn in self._news(root):
+            # Ids are UUIDv7: the lower one came first, be it a run or a turn.
+            while starts and starts[0].id < row.id:
+                self._start(starts.pop(0))
+            self.show(row, turn)
+        for member in starts:
+            self._start(member)
+        for member in members.values():
+            if member.over and self.started.get(member.id) is False:
+                self.started[member.id] = True
+                self._hand_over(member, Phase.DONE)
+        self.seen |= {one.id: one.detected_obs for one in members.values()}
+
+    def show(self, row: TurnModel, turn: Turn) -> Signal | None:
+        """Show one turn under its run's name; keep of what is said what concerns several runs."""
+        member = self.members.get(row.run_id)
+        if member is None:
+            return None
+        role, agent = turn.role, member.label
+        if turn.agent and turn.agent != member.agent:
+            agent = f"{member.label} {turn.agent}"
+        # What a child is asked, its parent says.
+        if role is Role.USER and member.relation == "child":
+            parent = self.members.get(member.parent) if member.parent else None
+            role, agent = Role.ASSISTANT, parent.label if parent else "parent"
+        seen = replace(
+            turn,
+            role=role,
+            agent=agent,
+            # A key is a run's own: two runs may use the same.
+            key=f"{member.id}:{turn.key}" if turn.key else None,
+            seq=self._number(row),
+            # Money is counted by the run itself: a tree's rules have no budget.
+            usage=None,
+            cost_usd=None,
+        )
+        tripped = (signal for signal in self._observe(seen) if signal.trips)
+        found = (self._in_own_words(signal, row.run_id) for signal in tripped)
+        return next(filter(None, found), None)
+
+    def _news(self, root: UUID) -> list[tuple[TurnModel, int, Turn]]:
+        """Read what others judged since this process last saw the tree, oldest first."""
+        new = [one for one in self.members.values() if one.detected_obs > self._seen(one)]
+        if not new:
+            return []
+        wanted = Q()
+        for one in new:
+            wanted |= Q(run_id=one.id, obs__gt=self._seen(one), first_obs__lte=one.detected_obs)
+        found = TurnModel.objects.filter(wanted, run__root=root).order_by("-id")[:WINDOW]
+        return [
+            (row, obs, turn)
+            for row in reversed(found)
+            for obs, turn in rows.unfold(row)
+            # A row holds a proposal and its outcome, of which one may be known already.
+            if self._seen(one := self.members[row.run_id]) < obs <= one.detected_obs
+        ]
+
+    def _seen(self, member: Member) -> int:
+        return max(self.seen.get(member.id, 0), self.floors.get(member.id, 0))
+
+    def _start(self, member: Member) -> None:
+        self.started[member.id] = False
+        self._hand_over(member, Phase.PROPOSED)
+
+    def _hand_over(self, member: Member, phase: Phase) -> None:
+        """Show a child's start as its parent's call, which returns when the child is over."""
+        parent = self.members.get(member.parent) if member.parent else None
+        # A run that merely goes on from another was not called by it.
+        if parent is None or member.relation != "child":
+            return
+        call = Turn(
+            role=Role.ASSISTANT,
+            agent=parent.label,
+            key=f"start:{member.id}",
+            phase=phase,
+            tool="hand_off",
+            args={"to": member.label, "goal": member.goal},
+            result="over" if phase is Phase.DONE else None,
+            seq=self._take_number(),
+        )
+        self._observe(call)
+
+    def _number(self, row: TurnModel) -> int:
         """Number a turn within the tree: its completion gets the same."""
         if row.id not in self.numbers:
-            self.numbers[row.id] = self.take_number()
+            self.numbers[row.id] = self._take_number()
             self.places[self.numbers[row.id]] = (row.run_id, row.seq)
             if len(self.numbers) > 2 * WINDOW:  # in one go, seldom: no turn pays for each
                 for row_id in list(self.numbers)[:WINDOW]:
                     del self.places[self.numbers.pop(row_id)]
         return self.numbers[row.id]
 
-    def take_number(self) -> int:
-        """Give the next number."""
+    def _take_number(self) -> int:
         self.count += 1
         return self.count - 1
+
+    def _observe(self, turn: Turn) -> tuple[Signal, ...]:
+        """Ask the engine; one that fails begins again, and the run is judged all the same."""
+        try:
+            assessment = self.engine.observe(turn)
+            relay = find_relay(self.engine.history, self.policy)
+        except Exception:
+            logger.exception("the engine of a tree failed")
+            self.engine = Engine(self.policy, span=SPAN)
+            return ()
+        # A completion may arrive after later turns: what they show was said then.
+        if relay is None or assessment.seq not in relay.turns:
+            return assessment.signals
+        return (*assessment.signals, relay)
+
+    def _in_own_words(self, signal: Signal, run: UUID) -> Signal | None:
+        """Give a signal in the turns of the run that moved last; None: it is one run's own."""
+        # The oldest numbers are dropped in time (`_number`), with their places.
+        places = [self.places[number] for number in signal.turns if number in self.places]
+        others = tuple((str(one), seq) for one, seq in places if one != run)
+        own = tuple(seq for one, seq in places if one == run)
+        if not own or not others:
+            return None
+        # In a loop two runs at least had their turn again; a failure is passed on once.
+        runs = [one for one, _ in places]
+        again = {one for one in runs if runs.count(one) > 1}
+        if signal.kind is not Kind.SAME_ERROR and len(again) <= 1:
+            return None
+        return replace(signal, turns=own, linked_turns=others)
 
 
 class TreeEngines:
@@ -129,7 +250,7 @@ class TreeEngines:
         if tree is None or run.id not in tree.members:
             return None
         tree.seen[run.id] = obs
-        return _show(tree, row, turn)
+        return tree.show(row, turn)
 
 
 def forget(run_ids: Collection[UUID]) -> None:
@@ -161,7 +282,6 @@ def _caught_up(root: UUID, policy: Policy) -> TreeEngine:
         found += [_member(columns) for columns in relatives.filter(pk=root)]
     members = {member.id: member for member in found}
     rules = across_runs(policy)
-    # Up to where a reset, its own or a relative's, forgot each run.
     resets = {one.id: one.streak_obs for one in members.values()}
     for member in members.values():
         for name, obs in member.forgot.items():
@@ -169,15 +289,10 @@ def _caught_up(root: UUID, policy: Policy) -> TreeEngine:
                 resets[UUID(name)] = max(resets[UUID(name)], obs)
     floors = {run: floor for run, floor in resets.items() if floor}
     tree = _kept.get(root)
-    # Ahead of the watermarks, the database is not what it was; with other floors, somebody
-    # stepped in since.
-    is_ahead = tree is not None and any(
-        tree.seen.get(one.id, 0) > one.detected_obs for one in members.values()
-    )
-    if tree is None or is_ahead or tree.policy != rules or tree.floors != floors:
+    # With other rules or floors somebody stepped in since: what it remembers is void.
+    if tree is None or tree.is_ahead(members) or (tree.policy, tree.floors) != (rules, floors):
         tree = TreeEngine(Engine(rules, span=SPAN), rules, floors)
-    tree.members = members
-    _feed(tree, _news_of(tree, root), members)
+    tree.catch_up(root, members)
     _kept[root] = tree
     _kept.move_to_end(root)
     # Those used longest ago go first; one that is asked for again is rebuilt.
@@ -190,127 +305,3 @@ def _member(columns: tuple[Any, ...]) -> Member:
     run, parent, relation, name, agent, goal, status, detected, streak, forgot = columns
     over = status in ENDED
     return Member(run, parent, relation, name, agent, goal, over, detected, streak, forgot)
-
-
-def _news_of(tree: TreeEngine, root: UUID) -> list[tuple[TurnModel, int, Turn]]:
-    """Read what others judged since this process last saw the tree, oldest first."""
-    new = [one for one in tree.members.values() if one.detected_obs > _seen(tree, one)]
-    if not new:
-        return []
-    wanted = Q()
-    for one in new:
-        wanted |= Q(run_id=one.id, obs__gt=_seen(tree, one), first_obs__lte=one.detected_obs)
-    found = TurnModel.objects.filter(wanted, run__root=root).order_by("-id")[:WINDOW]
-    return [
-        (row, obs, turn)
-        for row in reversed(found)
-        for obs, turn in rows.unfold(row)
-        if _seen(tree, tree.members[row.run_id]) < obs <= tree.members[row.run_id].detected_obs
-    ]
-
-
-def _seen(tree: TreeEngine, member: Member) -> int:
-    return max(tree.seen.get(member.id, 0), tree.floors.get(member.id, 0))
-
-
-def _feed(
-    tree: TreeEngine, news: list[tuple[TurnModel, int, Turn]], members: Mapping[UUID, Member]
-) -> None:
-    """Show what is past, each child's start before what came after it."""
-    new = [one for one in members.values() if one.id not in tree.started]
-    starts = sorted(new, key=lambda one: one.id)
-    for row, _, turn in news:
-        # Ids are UUIDv7: the lower one came first, be it a run or a turn.
-        while starts and starts[0].id < row.id:
-            _start(tree, starts.pop(0))
-        _show(tree, row, turn)
-    for member in starts:
-        _start(tree, member)
-    for member in members.values():
-        if member.over and tree.started.get(member.id) is False:
-            tree.started[member.id] = True
-            if member.relation == "child" and member.parent in tree.members:
-                _observe(tree, _handing_over(tree, member, Phase.DONE))
-    tree.seen |= {one.id: one.detected_obs for one in members.values()}
-
-
-def _start(tree: TreeEngine, member: Member) -> None:
-    # False: its start was shown, and its end is still to come.
-    tree.started[member.id] = False
-    if member.relation == "child" and member.parent in tree.members:
-        _observe(tree, _handing_over(tree, member, Phase.PROPOSED))
-
-
-def _handing_over(tree: TreeEngine, member: Member, phase: Phase) -> Turn:
-    """A child's start is its parent's call that returns when the child is over."""
-    parent = tree.members[member.parent] if member.parent else member
-    return Turn(
-        role=Role.ASSISTANT,
-        agent=parent.label,
-        key=f"start:{member.id}",
-        phase=phase,
-        tool="hand_off",
-        args={"to": member.label, "goal": member.goal},
-        result="over" if phase is Phase.DONE else None,
-        seq=tree.take_number(),
-    )
-
-
-def _show(tree: TreeEngine, row: TurnModel, turn: Turn) -> Signal | None:
-    """Show one turn under its run's name; keep of what is said what concerns several runs."""
-    member = tree.members.get(row.run_id)
-    if member is None:
-        return None
-    role, agent = turn.role, member.label
-    if turn.agent and turn.agent != member.agent:
-        agent = f"{member.label} {turn.agent}"
-    # What a child is asked, its parent says.
-    if role is Role.USER and member.relation == "child":
-        parent = tree.members.get(member.parent) if member.parent else None
-        role, agent = Role.ASSISTANT, parent.label if parent else "parent"
-    seen = replace(
-        turn,
-        role=role,
-        agent=agent,
-        # A key is a run's own: two runs may use the same.
-        key=f"{member.id}:{turn.key}" if turn.key else None,
-        seq=tree.number(row),
-        # Money is counted by the run itself: a tree's rules have no budget.
-        usage=None,
-        cost_usd=None,
-    )
-    found = (
-        _in_own_words(tree, signal, row.run_id) for signal in _observe(tree, seen) if signal.trips
-    )
-    return next(filter(None, found), None)
-
-
-def _observe(tree: TreeEngine, turn: Turn) -> tuple[Signal, ...]:
-    """Ask the engine; one that fails begins again, and the run is judged all the same."""
-    try:
-        assessment = tree.engine.observe(turn)
-        relay = find_relay(tree.engine.history, tree.policy)
-    except Exception:
-        logger.exception("the engine of a tree failed")
-        tree.engine = Engine(tree.policy, span=SPAN)
-        return ()
-    # A completion may arrive after later turns: what they show was said then.
-    if relay is None or assessment.seq not in relay.turns:
-        return assessment.signals
-    return (*assessment.signals, relay)
-
-
-def _in_own_words(tree: TreeEngine, signal: Signal, run: UUID) -> Signal | None:
-    """Give a signal in the turns of the run that moved last; None: it is one run's own."""
-    # The oldest numbers are dropped in time (`number`), with their places.
-    places = [tree.places[number] for number in signal.turns if number in tree.places]
-    others = tuple((str(one), seq) for one, seq in places if one != run)
-    own = tuple(seq for one, seq in places if one == run)
-    if not own or not others:
-        return None
-    # In a loop two runs at least had their turn again; a failure is passed on once.
-    runs = [one for one, _ in places]
-    again = {one for one in runs if runs.count(one) > 1}
-    if signal.kind is not Kind.SAME_ERROR and len(again) <= 1:
-        return None
-    return replace(signal, turns=own, linked_turns=others)

@@ -35,6 +35,7 @@ COLUMNS = (
     "by",
     "recovered",
 )
+# Flat names for a sheet; where they stand in a row is for JSON to show.
 OF_WHY = {
     "why_kind": "why.kind",
     "why": "why.summary",

@@ -137,9 +137,6 @@ def whys_of(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
     return whys
 
 
-# --- what each token means ------------------------------------------------------
-
-
 def _holds_words(words: Words) -> Q:
     """Find words in the index; a run's name and goal also before they are indexed."""
     typed = words.typed

@@ -46,6 +46,8 @@ def write(documents: Iterable[Document]) -> None:
     """Write documents; one that is there already is replaced."""
     rows: list[tuple[int, str]] = []
     for one in documents:
+        # Words that are ready-made: both databases then find the same, whatever their own
+        # rules.
         stored = " ".join(one.words)
         if connection.vendor == "postgresql":
             # With their places written out, PostgreSQL parses nothing by rules of its own.
@@ -127,6 +129,7 @@ MAKE: dict[str, tuple[str, ...]] = {
         f"{_AFTER} FOR EACH ROW EXECUTE FUNCTION history_forget()",
     ),
 }
+# The trigger first: it needs the table, and the table does not need it.
 DROP: dict[str, tuple[str, ...]] = {
     "sqlite": ("DROP TRIGGER history_forget", "DROP TABLE history_words"),
     "postgresql": (

@@ -35,6 +35,7 @@ from missioncontrol.wire.events import AccessChanged
 from missioncontrol.wire.shares import ShareRow
 
 LIFE_DAYS = 7
+# A link is open to whoever has it: one that lives for ever is forgotten, and stays open.
 LONGEST_DAYS = 90
 MOST_OPEN = 200
 """Links of one project at once."""
@@ -89,6 +90,7 @@ def share(
         raise NotFound("The run")
     if decision and not Decision.objects.filter(pk=decision, run__project=project_id).exists():
         raise NotFound("The card")
+    # No prefix: it stands in an address, and needs no telling apart from a key.
     token = new_token("")
     # Under the project's lock: two at once cannot both be the last that there is room for.
     with journal.holding_project(project_id):
@@ -101,6 +103,7 @@ def share(
             decision_id=decision,
             week=week,
             language=language,
+            # Its hash alone: who reads the database opens no link.
             digest=token.digest,
             made_by=by,
             created_at=at,
@@ -117,6 +120,7 @@ def revoke(share_id: UUID, *, projects: Collection[UUID], by: User, at: datetime
         NotFound: there is no such link in these projects, or it is over.
     """
     row = Share.objects.filter(pk=share_id, project__in=projects).first()
+    # In one statement: of two that revoke it, one is told that it is over.
     if row is None or not _live(Share.objects.filter(pk=row.pk), at).update(revoked_at=at):
         raise NotFound("The link")
     _note(row, f"revoked the link to {_named(row)}", by=by, at=at)
@@ -124,6 +128,7 @@ def revoke(share_id: UUID, *, projects: Collection[UUID], by: User, at: datetime
 
 def revoke_all_of(maker: int, *, project: UUID, by: User, at: datetime) -> None:
     """End the links of who may share nothing in a project any more, for good."""
+    # One by one, not in one UPDATE: each end is an event of its own in the project's chain.
     for row in list(_live(Share.objects.filter(project=project, made_by=maker), at)):
         revoke(row.pk, projects=[project], by=by, at=at)
 
@@ -220,6 +225,8 @@ def _of_run(run: Run, t: SharedTexts, language: str) -> Story:
 def _of_card(card: Decision, t: SharedTexts, language: str) -> Story:
     run, evidence = card.run, card.evidence
     summary = evidence.get("summary") or ""
+    # Figures and the guard's own sentence: what the turns say may name people, paths and
+    # secrets.
     figures = [(t.turns, str(run.meters.last_seq + 1)), (t.cost, _cost(run, t))]
     if evidence.get("cost_usd") is not None:
         figures.append((t.in_loops, f"${float(evidence['cost_usd']):,.2f}"))
@@ -257,4 +264,5 @@ def _of_costs(project: Project, costs: CostAccount, t: SharedTexts) -> Story:
 
 def _cost(run: Run, t: SharedTexts) -> str:
     spent = run.meters.cost_usd + run.meters.judge_cost_usd
+    # $0.00 would claim that it cost nothing.
     return t.unpriced if not spent and run.meters.unpriced_calls else f"${spent:,.2f}"

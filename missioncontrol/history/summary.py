@@ -39,6 +39,7 @@ from missioncontrol.runs.timeline import place_moments
 from missioncontrol.runs.work import Details, tell_details
 from missioncontrol.wire.history import CallCount, RunSummary, SaidRow, Work
 
+# What can be read while a page is opened; the counts beside it are of all turns.
 DETAIL_TURNS = 3_000
 ASKED_WITHIN = 200
 """The first words of a person stand among so many first turns."""
@@ -64,6 +65,7 @@ def summarize(run: Run) -> RunSummary:
         # The goal is what counts; it leads to a turn only where it was said there.
         is_said = asked is not None and asked.text == _cut(run.goal)
         asked = SaidRow(text=_cut(run.goal), seq=first.seq if first and is_said else None)
+    # The same words twice would read as if nothing had been said since.
     is_new = last is not None and (asked is None or last.seq != asked.seq)
     # Before its last turn, not before now: a run that ended yesterday had a last hour too.
     hour_ago = run.meters.last_turn_at - HOUR if run.meters.last_turn_at else None
@@ -90,6 +92,7 @@ def _cut(text: str) -> str:
 def _work(run: Run, from_seq: int) -> Work | None:
     turns = Turn.objects.filter(run=run, seq__gte=from_seq)
     groups = list(
+        # Counted by the database: whatever the run's length, a few rows come back.
         turns.values("action_class")
         .order_by()
         .annotate(
@@ -116,6 +119,7 @@ def _work(run: Run, from_seq: int) -> Work | None:
         from_seq=from_seq,
         to_seq=run.meters.last_seq,
         since=min(one["since"] for one in groups),
+        # By kind among equals: the same run must not look different at each visit.
         calls=tuple(sorted(calls, key=lambda call: (-call.count, call.kind))),
         # Of the whole run the meter: calls that belong to no turn are in it too.
         cost_usd=dollars(spent) if from_seq else run.meters.cost_usd,
@@ -165,6 +169,7 @@ class _Named(Func):
     output_field = TextField()
     template = "NULLIF(%(expressions)s ->> '%(name)s', '')"
 
+    # SQLite's `->>` came with 3.38; this has been there for longer.
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
         read = "NULLIF(JSON_EXTRACT(%(expressions)s, '$.%(name)s'), '')"
         return self.as_sql(compiler, connection, template=read, **context)

@@ -24,16 +24,17 @@ class SharedReading:
         # A reading that already runs may have looked before this socket joined its group, and would
         # miss what was committed between.
         if waiting is None:
-            waiting = asyncio.ensure_future(self._after_running(name, reading))
-            self._next[name] = waiting
+
+            async def read_after_running() -> str:
+                if name in self._running:
+                    await asyncio.wait([self._running[name]])
+                # From here on it reads: whoever asks now needs the one after it.
+                self._running[name] = self._next.pop(name)
+                try:
+                    return await reading()
+                finally:
+                    del self._running[name]
+
+            waiting = self._next[name] = asyncio.ensure_future(read_after_running())
         # A socket that closes must not end the reading for all others.
         return await asyncio.shield(waiting)
-
-    async def _after_running(self, name: Hashable, reading: Callable[[], Awaitable[str]]) -> str:
-        if name in self._running:
-            await asyncio.wait([self._running[name]])
-        self._running[name] = self._next.pop(name)
-        try:
-            return await reading()
-        finally:
-            del self._running[name]

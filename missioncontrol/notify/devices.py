@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.conf import settings
@@ -22,6 +21,7 @@ from missioncontrol.notify.models import Delivery, Device
 from missioncontrol.notify.texts import language_of
 from missioncontrol.notify.web_push import raw
 from missioncontrol.sealing import fingerprint, seal
+from missioncontrol.zones import read_zone
 
 AUTH_BYTES = 16
 # What waits with an error is tried again: until then it has failed.
@@ -46,7 +46,7 @@ def subscribe(
         InvalidRequest: the address may not be called, or a key cannot be read.
     """
     _check_subscription(endpoint=endpoint, p256dh=p256dh, auth=auth, vapid_key=vapid_key)
-    zone = _zone(time_zone)
+    zone = read_zone(time_zone, field="time_zone").key
     before = Device.objects.filter(endpoint_digest=fingerprint(endpoint))
     # A stranger's, or signed out: it goes with what was chosen for it.
     before.exclude(user=browser.user, left_at=None).delete()
@@ -88,7 +88,7 @@ def change(device: Device, changes: dict[str, Any]) -> None:
     if "language" in changes:
         changes["language"] = language_of(changes["language"])
     if "time_zone" in changes:
-        changes["time_zone"] = _zone(changes["time_zone"])
+        changes["time_zone"] = read_zone(changes["time_zone"], field="time_zone").key
     for end in ("quiet_from", "quiet_to"):
         if end in changes:
             changes[end] = quiet.read_clock(changes[end], field=end)
@@ -149,14 +149,3 @@ def _write(device: Device, changes: dict[str, Any]) -> None:
     for name, value in changes.items():
         setattr(device, name, value)
     device.save(update_fields=list(changes))
-
-
-def _zone(name: str) -> str:
-    try:
-        return str(ZoneInfo(name))
-    # OSError: a name such as `Europe` is a folder of the zones' files.
-    except (KeyError, ValueError, OSError):
-        raise InvalidRequest(
-            f"time_zone: expected an IANA name such as Europe/Berlin, got {name!r}.",
-            field="time_zone",
-        ) from None

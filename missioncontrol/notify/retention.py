@@ -26,10 +26,12 @@ def prune(*, at: datetime, keep: timedelta) -> int:
     """Forget settled deliveries made longer ago than `keep`, the oldest first; count them."""
     before = at - keep
     is_shown = Exists(Notice.objects.filter(IS_OPEN, pk=OuterRef("notice")))
+    # While its card is open it says who was told: that is not history yet.
     settled = Delivery.objects.filter(~is_shown, status__in=SETTLED, created_at__lt=before)
     gone = _in_batches(settled)
     is_kept = Exists(Delivery.objects.filter(notice=OuterRef("pk")))
     empty = Notice.objects.filter(~is_kept, at__lt=before).exclude(IS_OPEN)
+    # A ceiling's notice stays: by it a run is told once, and not again after a month.
     _in_batches(empty.exclude(what="budget"))
     return gone
 

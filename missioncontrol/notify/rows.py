@@ -13,6 +13,7 @@ from missioncontrol.notify.wording import words_of
 from missioncontrol.sealing import Unreadable, unseal
 from missioncontrol.wire.notices import ChannelHears, ChannelRow, DeliveryRow
 
+# In the order in which the page offers them.
 HEARD: tuple[ChannelHears, ...] = ("decisions", "budgets", "reports")
 
 

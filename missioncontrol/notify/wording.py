@@ -37,6 +37,7 @@ def words_of(
     content: Card | Announcement, t: Texts, *, step_minutes: int = 0, at: datetime
 ) -> Words:
     """Return what to say at a moment; a later step says that nobody answered."""
+    # It was put into words when it was made: a figure in it must not move on the way.
     if isinstance(content, Announcement):
         return Words(
             title=content.title,
@@ -83,6 +84,7 @@ def nearing(
     used = (t.used if spent else t.of_all_projects).format(
         spent=spent and t.amount(spent, unit), ceiling=t.amount(most, unit)
     )
+    # Of what several runs share, one run's rate tells no end.
     burns = scope == "run" and bool(burn_usd_per_hour)
     rate = f", {_an_hour(burn_usd_per_hour, t)}" if burns else ""
     left = ""

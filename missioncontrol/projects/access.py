@@ -32,7 +32,9 @@ from missioncontrol.notify import devices, sign_out_notices
 from missioncontrol.notify.models import Device
 from missioncontrol.runs import journal
 
+# As wide as their columns.
 LONGEST_NAME = 100
+# Each key and token that lives is one more that can leak; few programs need as many.
 MOST_LIVE = 50
 OVERLAP = timedelta(hours=24)
 LONGEST_OVERLAP = timedelta(days=30)
@@ -97,6 +99,7 @@ def rotate_agent_key(
         hours = LONGEST_OVERLAP // timedelta(hours=1)
         raise InvalidRequest(f"overlap_hours: expected 0 to {hours}.", field="overlap_hours")
     old = _held_key(key_id, projects)
+    # Unlike revoking: a new key would be a way into a project that takes nothing in.
     if old.project.archived_at is not None:
         raise ProjectArchived
     if not live_keys(at=at).filter(pk=old.pk).exists():
@@ -131,6 +134,7 @@ def revoke_agent_key(key_id: UUID, *, projects: Container[UUID], by: str, at: da
     Raises:
         NotFound: none of these projects has it.
     """
+    # Of an archived project too: a way in can be closed at any time.
     key = _held_key(key_id, projects)
     if services.revoke_agent_key(key=key, at=at):
         _record([key.project_id], f"revoked the agent key {_named(key)}", by=by, at=at)
@@ -172,6 +176,7 @@ def make_token(
     """
     name = _checked(name)
     _check_to_come(expires_at, at=at)
+    # Expired ones count too: they stand in the person's list until they are revoked.
     if PersonalToken.objects.filter(user=user, revoked_at=None).count() >= MOST_LIVE:
         raise InvalidRequest(f"At most {MOST_LIVE} live tokens; revoke one first.")
     made = services.mint_personal_token(
@@ -234,6 +239,8 @@ def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: dat
         InvalidRequest: the name is empty, the browser takes no pushes, or says what is wrong.
     """
     device = Device.objects.filter(browser=browser).first()
+    # Read back from the rows before and after, not from the request: what was asked may be what
+    # it was.
     before = _chosen(browser, device)
     name = changes.get("name", browser.name).strip()
     if not name:
@@ -280,6 +287,7 @@ def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) 
     # Else a link that was offered there would let that browser in again.
     pairing.withdraw(browser.user)
     if not is_here:
+        # Before its browser is forgotten, by which its device is found.
         sign_out_notices.send_to(Device.objects.filter(browser=browser), at=at)
     browsers.sign_out(browser.id)
     _record(_projects_of(browser.user), f"signed out “{browser.name}”", by=by, at=at)
@@ -311,6 +319,7 @@ def set_active(user: User, is_active: bool, *, by: str, at: datetime) -> None:
     if user.username == services.LOCAL_OWNER:
         # Every start signs its person in by this account.
         raise InvalidRequest("This account starts Mission Control: it stays active.")
+    # Nothing is put on record where nothing changes.
     if user.is_active == is_active:
         return
     if not is_active:

@@ -47,6 +47,7 @@ def invite(
             long, or it is one too many.
         Forbidden: who invites is no owner (any more).
     """
+    # One line, without what PostgreSQL refuses: it stands in a sentence of the audit log.
     note = " ".join(note.replace("\0", "").split())
     if len(note) > LONGEST_NOTE:
         raise InvalidRequest(f"note: expected at most {LONGEST_NOTE} characters.", field="note")
@@ -91,6 +92,7 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
         Forbidden: the invitation is over, or they belong to the project already.
         InvalidRequest: the name cannot be had.
     """
+    # Looked up without a lock, to know whose project to lock; `redeem` decides.
     offered = invitations.find(secret, at=at)
     if offered is None:
         raise invitation_over()
@@ -134,6 +136,7 @@ def change_role(
         _check_owns(project_id, by, "Only an owner changes roles.")
         member = _member(project_id, user_id)
         before = member.role
+        # Nothing is put on record, and nobody signed out, where nothing changes.
         if before == role:
             return member
         _keep_an_owner(member)

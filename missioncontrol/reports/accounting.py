@@ -160,9 +160,6 @@ def _saving(made: Estimate) -> Saving:
     )
 
 
-# --- by whom --------------------------------------------------------------------
-
-
 def _groups(
     parts: Sequence[Part], asked: Asked, lasted: list[savings.Lasted], *, at: datetime
 ) -> tuple[CostGroup, ...]:
@@ -226,9 +223,6 @@ def _group(
         trend=tuple(trend),
         saved=_saving(savings.estimate(stops, lasted)),
     )
-
-
-# --- over time ------------------------------------------------------------------
 
 
 def _points(

@@ -128,6 +128,7 @@ def sum_line(account: CostAccount) -> list[object]:
         spent.total_usd,
         spent.agents_usd,
         spent.judge_usd,
+        # Up to the same time of day, as each group's own: the sum of a column must be its sum.
         account.before_by_then_usd,
         spent.calls,
         spent.judge_calls,

@@ -167,9 +167,6 @@ def _counted(project: Project, days: Iterable[date]) -> dict[date, str]:
     return counted
 
 
-# --- telling --------------------------------------------------------------------
-
-
 def _is_news(report: CostReport, *, at: datetime) -> bool:
     """Tell whether anybody wants to hear of it: a quiet or a long past day is only kept."""
     spent = _account.validate_python(report.account).spent

@@ -47,6 +47,7 @@ class Line:
 
 def announcement_of(report: Report, *, path: str) -> Announcement:
     """Return what people and programs are told of a report, in every language."""
+    # As JSON: a webhook gets the figures themselves, not sentences to take apart.
     data = _report.dump_python(report, mode="json")
     return in_every_language(
         lambda t: Announcement(
@@ -64,6 +65,7 @@ def title_of(report: Report, t: Texts) -> str:
     """Say the day and what it cost: "Saturday cost $27.64"."""
     weekday = t.report.weekdays[date.fromisoformat(report.row.day).weekday()]
     title = t.report.title.format(weekday=weekday, cost=cost_words(report.row.spent, t))
+    # Said in the title: whoever read the first one would take the second for a copy.
     return t.report.corrected_title.format(title=title) if report.row.version > 1 else title
 
 
@@ -75,6 +77,7 @@ def body_of(report: Report, t: Texts) -> str:
         parts.append(
             words.was_told.format(usd=t.figures.money(row.was_usd), reason=_why(report, t))
         )
+    # A ceiling of nothing has no share that could be told.
     if row.budget and row.budget.ceiling_usd:
         share = _share(row.spent.total_usd, row.budget.ceiling_usd, t)
         parts.append(words.of_day_budget.format(share=share))
@@ -102,6 +105,7 @@ def text_of(report: Report, t: Texts) -> str:
             lines.append(f"{line.name[:NAME]:<{NAME}} {figures}  {line.trend}")
             lines += [f"  {line.note}"] if line.note else []
         lines += [] if groups else [t.report.empty]
+    # The method last, and never left out: an estimate without it would read as a fact.
     return "\n".join([*lines, "", method_of(row.saved, t)])
 
 
@@ -119,6 +123,7 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
     ]
     money = t.figures.money
     known = row.spent.agents_usd or not row.spent.unpriced_calls
+    # As in the sum: $0.00 beside unpriced calls would be a lie about them.
     agents = money(row.spent.agents_usd) if known else t.report.unpriced
     return render_to_string(
         "reports/cost_report.html",
@@ -130,6 +135,7 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
             "total": total,
             "part": part,
             "was": None if row.was_usd is None else _corrected_as(report, t),
+            # Without the first: the page has the sum in large above them.
             "facts": facts_of(report, t)[1:],
             "tables": tables,
             "method": method_of(row.saved, t),
@@ -201,6 +207,7 @@ def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> Line:
 
 def trend_words(trend: tuple[int, ...], t: Texts) -> str:
     """Say how loops went: this week's sum after the week before's."""
+    # Two weeks: a trend by the day would show weekends and little else.
     half = len(trend) // 2
     before, now = sum(trend[:half]), sum(trend[half:])
     sign = "▲" if now > before else "▼" if now < before else "="
@@ -269,6 +276,7 @@ def _why(report: Report, t: Texts) -> str:
 
 
 def _share(part: Decimal, whole: Decimal, t: Texts) -> str:
+    # Of nothing any part is all of it.
     return t.figures.share(part / whole) if whole > 0 else t.report.all
 
 

@@ -222,7 +222,7 @@ class _Batch:
         self._new.append(row)
         if turn.key:
             self._known[run.id, turn.key] = row
-        run.meters.doing = headline(rows.guard_turn(row))[:200]
+        run.meters.doing = headline(turn)[:200]
         run.meters.model = row.model or run.meters.model
         # A run that was opened without a name is its first speaker's.
         run.agent = run.agent or row.agent
@@ -272,7 +272,8 @@ def _fill_outcome(row: Turn, turn: GuardTurn, *, at: datetime) -> None:
     row.state = turn.state or row.state
     row.call_id, row.model = turn.call_id or row.call_id, turn.model or row.model
     row.provider = turn.provider or row.provider
-    row.usage = asdict(turn.usage) if turn.usage else row.usage
+    if turn.usage:
+        row.usage = {name: getattr(turn.usage, name) for name in rows.USAGE_COLUMNS}
     row.cost_usd = turn.cost_usd if turn.cost_usd is not None else row.cost_usd
     row.done_at = None if turn.is_proposed else at
     # Last: it is over all that the turn says by now.

@@ -46,6 +46,8 @@ FORBIDDEN = frozenset({S.STOPPING, S.TERMINATED})
 NEVER_HELD = FORBIDDEN | {S.RUNNING}
 """In any other status a run is held or, ended, may be held when it comes back."""
 
+# Written out, row by row: what two moves that cross lead to is decided here, and not by which
+# of several conditions happens to be asked first. A pair that is missing is refused.
 TABLE: dict[tuple[Status, Move], Status] = {
     (S.RUNNING, M.HOLD): S.HOLDING,
     (S.RUNNING, M.WAIT): S.RUNNING,  # a poll that began before the hold was lifted
@@ -147,4 +149,5 @@ def moves_version(before: Status, now: Status) -> bool:
     """Tell whether a change of status moves the run's version: an end or a
     comeback does, `holding` <-> `held` does not.
     """
+    # Whoever waits for an answer is not woken by its own waiting.
     return before is not now and ((before in ENDED) != (now in ENDED) or now in ENDED)

@@ -55,6 +55,7 @@ def outlives_session(run: Run) -> bool:
 
 def rules_of(run: Run) -> dict[str, Any]:
     """Return the policy a run follows: its own, else its project's."""
+    # Whole, not merged: what an agent chose for itself is what it is judged by.
     rules: dict[str, Any] = run.policy or run.project.policy
     return rules
 
@@ -64,6 +65,7 @@ def ceilings_of(run: Run) -> dict[str, Any]:
 
     Of an ended run: those it ended under. One that ended before they were kept shows its own.
     """
+    # A project's ceilings move on; a run that is over must not seem to have broken them.
     base = (run.meters.final_ceilings or {}) if run.status in ENDED else shared_ceilings(run)
     return {**base, **run.budget}
 
@@ -95,6 +97,7 @@ def _preset_ceilings(name: str | None) -> Mapping[str, Any]:
 
 def burn_of(run: Run, at: datetime) -> Decimal:
     """Return dollars an hour over the last five minutes, or since the start."""
+    # Whole minutes: costs are kept by the minute, so that the column stays short.
     this_minute = int(at.timestamp()) // 60
     spent = sum(
         Decimal(cost)
@@ -134,6 +137,7 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
         cost_usd=meters.cost_usd,
         judge_cost_usd=meters.judge_cost_usd,
         unpriced_calls=meters.unpriced_calls,
+        # Empty in the database, which has no NULL for a text; absent on the wire.
         usage_source=cast(Any, meters.usage_source or None),
         calls=meters.tool_calls,
         burn_usd_per_hour=burn_of(run, at),
@@ -146,6 +150,7 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
         unavailable=capabilities_of(run).unavailable(run.agent),
         parent=run.parent_id,
         relation=cast(Any, run.relation) if run.parent_id else None,
+        # A root names itself, so that one look finds a whole tree; outside it stands in none.
         root=run.root if run.root != run.id else None,
         doing=meters.doing,
         model=meters.model,
@@ -185,6 +190,7 @@ def meters(run: Run, *, new_points: int, at: datetime) -> Meters:
 
 def turn_row(turn: Turn, *, project: Any, brief: bool = False) -> TurnRow:
     """Show a turn; `brief`: its long texts cut, as lists and live events do."""
+    # Built whole and then cut: `replace` is for the few that have a long text.
     whole = TurnRow(
         id=turn.id,
         project=project,
@@ -223,6 +229,7 @@ def turn_row(turn: Turn, *, project: Any, brief: bool = False) -> TurnRow:
     return replace(whole, args=args, cut=tuple(cut), **short)
 
 
+# Without its score: a detector that saw earlier verdicts would feed on them.
 def guard_turn(turn: Turn) -> GuardTurn:
     """Show a turn to a detector as it stands now."""
     return GuardTurn(

@@ -30,6 +30,7 @@ from missioncontrol.runs.lineage import Relation
 from missioncontrol.runs.models import Hold, Run, RunMeters
 from missioncontrol.wire.events import RunLinked, RunOpened
 
+# Names that the judge can look through; a repository may have hundreds of thousands.
 WORKSPACE_LIMIT = 2000
 UNSPENT = Decimal("0.000000")
 """As the database gives it: what is told at the opening is what is read later."""
@@ -49,6 +50,8 @@ Controller = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+# Bounds as the columns have them: what is longer is refused here, by name, and not by the
+# database.
 class OpenRun:
     """What an agent says of a run it opens."""
 
@@ -102,12 +105,14 @@ def open_run(
             unnamed = Run.objects.filter(pk=known.pk, parent_key="")
             unnamed.update(parent_key=named, relation=request.relation)
         return known, False
+    # Its name is the key's, not the request's: a key for one agent must not speak as another.
     if opener is not None and opener.reach == Reach.AGENT:
         if request.agent not in {"", opener.agent}:
             raise Forbidden(f"This agent key opens runs of {opener.agent} only.")
         request = replace(request, agent=opener.agent)
     if opener is not None and opener.reports_only:
         request = replace(request, capabilities=REPORTS_ONLY.as_mapping())
+    # Asking for what it has anyway is no choice, and is never refused.
     differs = request.mode is not None and request.mode != project.mode
     if (differs or request.policy or request.budget) and not project.agents_choose:
         raise Forbidden("This project does not let agents choose their mode, policy or budget.")
@@ -156,6 +161,8 @@ def join_run(
     if opener is None or opener.reaches(opened_by=run.opened_by, agent=run.agent):
         return run
     by = run.opened_by
+    # While the other key lives the run is its own: two agents must not mix in one run by
+    # accident.
     is_anothers = by is not None and live_keys(at=at).filter(pk=by).exists()
     if opener.reach != Reach.OWN or is_anothers:
         raise Forbidden("Another agent key opened this run; this one does not reach it.")
@@ -229,6 +236,7 @@ def _create(
         task_type=request.task_type,
         mode=request.mode or project.mode,
         policy=request.policy,
+        # A version names the project's policy: what an agent brings along has none.
         policy_version=None if request.policy else project.policy_version,
         budget=request.budget,
         capabilities=request.capabilities,
@@ -270,6 +278,7 @@ def open_successor(tx: RunTransaction, run: Run, *, key: str, by: str) -> Run:
     """
     # A locked run comes without its long columns.
     whole = Run.objects.get(pk=run.pk)
+    # Written out, not copied: a column that is added is not inherited by accident.
     fresh = Run(
         id=new_id(),
         project=run.project,
@@ -303,6 +312,7 @@ def _begin(tx: RunTransaction, run: Run, *, by: str, chosen: tuple[str, ...]) ->
     RunMeters(run=run, cost_usd=UNSPENT, judge_cost_usd=UNSPENT).save(force_insert=True)
     tx.adopt(run)
     row = rows.run_row(run, at=tx.at)
+    # First of all: whoever follows the chain sees no event of a run that it has not met.
     tx.record(run, RunOpened, by=by, row=row, chosen_by_agent=chosen)
     if run.parent_id:
         tx.record(

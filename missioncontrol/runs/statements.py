@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db import connection
 from django.db.models import AutoField
 
 from missioncontrol.columns import writer
@@ -18,6 +18,31 @@ def insert_rows(model: Any, rows_: Iterable[Any], *, leave_known: bool = False) 
     A key that the database counts up is its own. `leave_known`: a row that is there by a
     unique key stays as it is.
     """
+    _execute(_insertion(model, leave_known, connection.vendor), rows_)
+
+
+def update_columns(model: Any, columns: tuple[str, ...], rows_: Iterable[Any]) -> None:
+    """Write the same columns of many rows with one prepared statement."""
+    _execute(_assignment(model, columns, connection.vendor), rows_)
+
+
+def _execute(made: tuple[str, Any], rows_: Iterable[Any]) -> None:
+    statement, columns = made
+    # Plain columns need no conversion.
+    values = [
+        [
+            value if write is None or value is None else write(value)
+            for value, write in ((row.__dict__[name], write) for name, write in columns)
+        ]
+        for row in rows_
+    ]
+    if values:
+        with connection.cursor() as cursor:
+            cursor.executemany(statement, values)
+
+
+@cache
+def _insertion(model: Any, leave_known: bool, _vendor: str) -> tuple[str, Any]:
     fields = model._meta.concrete_fields
     columns = tuple(field for field in fields if not isinstance(field, AutoField))
     quote = connection.ops.quote_name
@@ -27,14 +52,11 @@ def insert_rows(model: Any, rows_: Iterable[Any], *, leave_known: bool = False) 
     if leave_known:
         # Both databases know it; looking first would not help against one that comes meanwhile.
         statement += " ON CONFLICT DO NOTHING"
-    values = _values(model, tuple(field.attname for field in columns), rows_)
-    if values:
-        with connection.cursor() as cursor:
-            cursor.executemany(statement, values)
+    return statement, _writers(columns)
 
 
-def update_columns(model: Any, columns: tuple[str, ...], rows_: Iterable[Any]) -> None:
-    """Write the same columns of many rows with one prepared statement."""
+@cache
+def _assignment(model: Any, columns: tuple[str, ...], _vendor: str) -> tuple[str, Any]:
     by_name = {field.attname: field for field in model._meta.concrete_fields}
     chosen = [by_name[name] for name in columns]
     quote = connection.ops.quote_name
@@ -44,25 +66,8 @@ def update_columns(model: Any, columns: tuple[str, ...], rows_: Iterable[Any]) -
         f"UPDATE {quote(model._meta.db_table)} SET {assignments} "  # noqa: S608 - column names
         f"WHERE {quote(primary.column)} = %s"
     )
-    values = _values(model, (*columns, primary.attname), rows_)
-    with connection.cursor() as cursor:
-        cursor.executemany(statement, values)
+    return statement, _writers([*chosen, primary])
 
 
-def _values(model: Any, names: tuple[str, ...], rows_: Iterable[Any]) -> list[list[Any]]:
-    """Return rows as parameters of a statement; plain columns need no conversion."""
-    database = connections[DEFAULT_DB_ALIAS]
-    columns = _writers(model, names, database.vendor)
-    return [
-        [
-            value if write is None or value is None else write(value)
-            for value, write in ((row.__dict__[name], write) for name, write in columns)
-        ]
-        for row in rows_
-    ]
-
-
-@cache
-def _writers(model: Any, names: tuple[str, ...], _vendor: str) -> tuple[tuple[str, Any], ...]:
-    fields_ = {field.attname: field for field in model._meta.concrete_fields}
-    return tuple((name, writer(fields_[name], connection)) for name in names)
+def _writers(fields: Iterable[Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple((field.attname, writer(field, connection)) for field in fields)

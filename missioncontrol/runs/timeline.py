@@ -53,6 +53,7 @@ from missioncontrol.wire.turns import (
 TEXT_TURNS = "text"
 """Stands for the tool of a turn that calls none."""
 
+# What somebody types or pastes; a longer text is looked for in every column of every turn.
 LONGEST_NEEDLE = 200
 SEARCH_STRIDE = 5_000
 SEARCH_SECONDS = 1.5
@@ -102,6 +103,7 @@ def list_window(
     `around` puts a turn in the middle of the window.
     """
     if around is not None:
+        # A negative number is below the first turn: the window then begins with it.
         after_seq, before_seq = around - limit // 2 - 1, None
     turns = _at_a_glance(Turn.objects.filter(run=run))
     if before_seq is not None and after_seq is None:
@@ -143,9 +145,6 @@ def _glance(turn: Turn, run: Run) -> TurnRow:
     for name in _TEXTS:
         setattr(turn, name, getattr(turn, f"{name}_head"))
     return rows.turn_row(turn, project=run.project_id, brief=True)
-
-
-# --- what matches -----------------------------------------------------------------
 
 
 def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -> FoundTurns:
@@ -204,6 +203,7 @@ def count_facets(run: Run) -> RunFacets:
     """Count a run's turns by agent, tool, role and detector, most first."""
     kinds = ("agent", "tool", "role", "detector")
     counted: dict[str, Counter[str | None]] = {kind: Counter() for kind in kinds}
+    # One pass over the run for all four: each alone would read every turn again.
     groups = Turn.objects.filter(run=run).values(*kinds).annotate(n=Count("id")).order_by()
     for group in groups:
         for kind in kinds:
@@ -224,9 +224,6 @@ def _most(counts: Counter[str | None]) -> tuple[tuple[str, int], ...]:
     return tuple((name, n) for name, n in counts.most_common(100) if name and n)
 
 
-# --- how it went ------------------------------------------------------------------
-
-
 def show_series(
     run: Run, *, points: int, from_seq: int | None = None, to_seq: int | None = None
 ) -> RunSeries:
@@ -234,6 +231,8 @@ def show_series(
 
     A point of several turns tells their highest values: no spike disappears.
     """
+    # Clipped to what there is: a page that was left open asks for turns of a run that is gone
+    # on.
     first = max(0, from_seq or 0)
     last = run.meters.last_seq if to_seq is None else min(to_seq, run.meters.last_seq)
     # Rounded up: there are never more points than asked for.
@@ -334,9 +333,6 @@ class _Times(Sequence[datetime]):
 
     def __getitem__(self, seq: Any) -> Any:
         return self._turns.values_list("ts", flat=True).get(seq=seq)
-
-
-# --- who hands on -----------------------------------------------------------------
 
 
 def list_hand_offs(run: Run, *, limit: int = MOST_HAND_OFFS) -> HandOffs:

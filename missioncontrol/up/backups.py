@@ -165,6 +165,7 @@ def keep_before_migrating(*, at: datetime, most: int) -> Path | None:
     # A database without projects is nobody's data.
     if not most or not dumps.has_projects():
         return None
+    # Beside the data: a copy elsewhere is for the operator to make, who knows where.
     folder = settings.DATA_DIR / FOLDER
     path = folder / f"before-migrating-{at:%Y%m%dT%H%M%SZ}.zip"
     try:

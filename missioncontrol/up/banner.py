@@ -34,6 +34,7 @@ class Banner:
 
     def as_line(self) -> str:
         """Return the one line of `--json`."""
+        # Left out, not null: scripts ask whether it is there.
         secure = {"https_url": self.https_url} if self.https_url else {}
         return json.dumps(
             {
@@ -41,6 +42,7 @@ class Banner:
                 "project": self.project,
                 "agent_key": self.agent_key,
                 "login_url": self.login_url,
+                # For scripts that end it: the supervisor takes its children along.
                 "pid": os.getpid(),
                 **secure,
             }
@@ -68,6 +70,8 @@ class Banner:
             out.write("\n  Three demo agents start now: a card opens within 20 s.\n")
         if self.phone_url:
             out.write(f"\n  On your phone: {self.phone_url}\n\n")
+            # The smallest error correction: a terminal is not dirty, and a large code does not
+            # fit it.
             segno.make(self.phone_url, error="l", micro=False).terminal(out=out, compact=True)
             out.write(self._how_safe(self.phone_url))
         out.flush()

@@ -47,6 +47,7 @@ class DataInUse(CannotStart):
     code = "data_in_use"
 
     def __init__(self, path: Path, pid: int | None, url: str) -> None:
+        # Its lock may be there before it has written who it is.
         who = f" (process {pid})" if pid else ""
         where = f" It serves {url}." if url else ""
         super().__init__(

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.apps import apps
+from django.core.management.sql import emit_post_migrate_signal
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Model
@@ -48,7 +49,7 @@ def is_empty(connection: Any) -> bool:
 
 
 def create_tables(connection: Any) -> None:
-    """Create every table and note that all migrations are applied, in one transaction."""
+    """Create every table as if all migrations had been applied, in one transaction."""
     recorder = MigrationRecorder(connection)
     migrations = MigrationLoader(connection).disk_migrations
     # All or nothing: what is cut off here is found empty, and made again.
@@ -65,3 +66,6 @@ def create_tables(connection: Any) -> None:
         recorder.migration_qs.bulk_create(
             recorder.Migration(app=app, name=name) for app, name in migrations
         )
+        # In here too: whoever finds all migrations applied does not migrate, and the content
+        # types that Django adds after them would be missing for ever.
+        emit_post_migrate_signal(verbosity=0, interactive=False, db=connection.alias)

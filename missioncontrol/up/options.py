@@ -39,6 +39,7 @@ def https_port(asked: Options) -> int:
     """
     if asked.https_port is not None:
         return asked.https_port
+    # Beside `--port`, so that one number is to be remembered.
     return asked.port + 1 if 0 < asked.port < LAST_PORT else 0
 
 
@@ -69,16 +70,20 @@ def parse(argv: list[str]) -> Options:
     add_arguments(parser)
     given = parser.parse_args(argv)
     return Options(
+        # What is named wins: `--lan --host` then means that one address of the network.
         host=given.host or (EVERYWHERE if given.lan else LOOPBACK),
         port=given.port,
+        # Absolute: children run in other directories, and the banner is read elsewhere.
         data=(given.data or default_data_dir()).expanduser().absolute(),
         lan=given.lan,
         https=given.https,
         https_port=given.https_port,
         json=given.json,
+        # A model for the demo's agents is of no other use.
         demo=given.demo or bool(given.demo_model),
         demo_model=given.demo_model,
         durable=given.durable,
+        # Without the slash: it stands before paths, and is compared with an Origin.
         public_url=(given.public_url or env.text("MISSIONCONTROL_PUBLIC_URL")).rstrip("/"),
     )
 

@@ -13,6 +13,7 @@ from missioncontrol.up.data_dir import DataDir
 from missioncontrol.up.frontend import ROOT
 from missioncontrol.up.supervisor import Command
 
+# They wait for an endpoint nearly all the time, and cost little.
 JUDGE_THREADS = 8
 MOST_SENT = 64 * 1024 * 1024
 """Bytes. Daphne closes a socket that sends more than a megabyte in one message; a board of a
@@ -33,6 +34,7 @@ def web(
         endpoint = f"fd:fileno={listener.fileno()}"
     else:
         host, port = listener.getsockname()[:2]
+        # Twisted parts an endpoint's description at colons.
         interface = str(host).replace(":", r"\:")
         endpoint = f"tcp6:port={port}:interface={interface}"
     return Command(
@@ -49,6 +51,7 @@ def phone_web(data: DataDir, secure: tls.Served, port: int) -> Command:
     return Command(
         name="phone",
         argv=_daphne(_secure_endpoint(secure, port)),
+        # A log of its own: two processes that write one would cut each other's lines.
         log=data.logs / "phone.log",
         env={"MISSIONCONTROL_ROLE": "web"},
     )
@@ -83,6 +86,7 @@ def detectors(data: DataDir) -> list[Command]:
     """Detect, each the runs that wait in its queue: nothing else comes between a turn and its
     verdict.
     """
+    # Each has a queue of its own: a run's turns go to one of them, which keeps its engine.
     numbers = range(env.number("MISSIONCONTROL_WORKERS", 2))
     return [_worker(data, f"detector-{number}", f"detect-{number}") for number in numbers]
 
@@ -142,6 +146,7 @@ def broker(data: DataDir, server: valkey.ValkeyServer, socket_path: Path) -> Com
         name="valkey",
         argv=valkey.command(server, socket_path=socket_path),
         log=data.logs / "valkey.log",
+        # It ends last: what the others still hand over in ending must find it.
         last=True,
     )
 
@@ -165,4 +170,5 @@ def demo(data: DataDir, *, url: str, keys: dict[str, str], model_url: str | None
 
 def import_path(present: str) -> str:
     """Return a PYTHONPATH on which children find this very package."""
+    # Ours first: an installed Mission Control must not answer for a checkout.
     return str(ROOT) if not present else f"{ROOT}:{present}"

@@ -88,8 +88,6 @@ class Supervisor:
             stdin=subprocess.DEVNULL,
         )
 
-    # --- children ---------------------------------------------------------------
-
     def start(self, command: Command) -> None:
         """Start a child and keep it running from now on."""
         child = Child(command=command)
@@ -139,8 +137,6 @@ class Supervisor:
             lines = child.command.log.read_text(errors="replace").splitlines()
             last_line = next((line.strip() for line in reversed(lines) if line.strip()), "")
         raise ChildFailed(name, child.command.log, last_line)
-
-    # --- the loop ---------------------------------------------------------------
 
     def catch_signals(self) -> None:
         """Turn Ctrl-C, SIGTERM and a closed terminal into an orderly end."""
@@ -212,8 +208,6 @@ class Supervisor:
             self._log_checked_at = time.monotonic()
             for kept in self._children.values():
                 shorten_log(kept.command.log)
-
-    # --- the end ----------------------------------------------------------------
 
     def stop(self) -> None:
         """End every child: the ones others need last, what lingers by force.

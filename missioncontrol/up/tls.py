@@ -26,12 +26,15 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from missioncontrol.up.data_dir import write_private
 
 FOLDER = "https"
+# It is trusted by hand, on each phone: nobody wants to do that every year.
 AUTHORITY_LIFE = timedelta(days=3650)
 LEAF_LIFE = timedelta(days=397)
 """What phones take from an authority that was added by hand: 825 days at most."""
 RENEW_BEFORE = timedelta(days=30)
 SKEW = timedelta(days=1)
 """A phone's clock may be behind."""
+# Private, link-local, loopback, and what providers and VPNs give out behind one address (RFC
+# 6598).
 PRIVATE = (
     "10.0.0.0/8",
     "172.16.0.0/12",
@@ -43,6 +46,7 @@ PRIVATE = (
     "fe80::/10",
     "::1/128",
 )
+# Names that no public authority signs, so that none of them can be anybody's site.
 LOCAL = ("localhost", "local", "lan", "home.arpa", "internal")
 _NETWORKS = tuple(ipaddress.ip_network(block) for block in PRIVATE)
 
@@ -71,6 +75,7 @@ def ensure(data: Path, *, names: list[str], at: datetime) -> Served:
         key=folder / "server.key", chain=folder / "server.crt", authority=folder / "ca.crt"
     )
     authority = _authority(folder, names, at)
+    # Kept while it is good: a phone shows a warning anew for each new one.
     if not _is_good(files, authority.certificate, names, at):
         leaf = _issue(authority, names, at)
         write_private(files.key, _pem(leaf.key))
@@ -86,6 +91,8 @@ def may_vouch_for(authority: x509.Certificate, name: str) -> bool:
     try:
         address = ipaddress.ip_address(name)
     except ValueError:
+        # A constraint without a dot in front holds for the domain and all below it (RFC 5280,
+        # 4.2.1.10).
         domains = [one for one in allowed if isinstance(one, str)]
         return any(name == one or name.endswith(f".{one}") for one in domains)
     networks = [one for one in allowed if not isinstance(one, str)]
@@ -97,12 +104,15 @@ def _authority(folder: Path, names: list[str], at: datetime) -> Signer:
     certificate, key = folder / "ca.crt", folder / "ca.key"
     if certificate.is_file() and key.is_file():
         read = load_pem_private_key(key.read_bytes(), password=None)
+        # Somebody else's file, put in its place: replacing it silently would lose it.
         if not isinstance(read, ec.EllipticCurvePrivateKey):
             raise TypeError(f"{key} holds another kind of key")
         kept = Signer(x509.load_pem_x509_certificate(certificate.read_bytes()), read)
         is_ours = all(may_vouch_for(kept.certificate, name) for name in names)
+        # A start that was cut off between the two files leaves a key that is not this one's.
+        is_whole = read.public_key() == kept.certificate.public_key()
         # It must outlive every leaf it signs from now on.
-        if is_ours and kept.certificate.not_valid_after_utc - at > LEAF_LIFE:
+        if is_ours and is_whole and kept.certificate.not_valid_after_utc - at > LEAF_LIFE:
             return kept
     made = _found(names, at)
     write_private(key, _pem(made.key))
@@ -200,6 +210,10 @@ def _is_good(files: Served, authority: x509.Certificate, names: list[str], at: d
     leaf = x509.load_pem_x509_certificate(files.chain.read_bytes())
     named = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     known = {str(one.value) for one in named}
+    # A start that was cut off between the two files leaves a key that is not this leaf's.
+    key = load_pem_private_key(files.key.read_bytes(), password=None)
+    if key.public_key() != leaf.public_key():
+        return False
     # Two authorities of one machine bear one name: only their keys tell whose leaf it is.
     is_signed = leaf.issuer == authority.subject and authority.extensions.get_extension_for_class(
         x509.SubjectKeyIdentifier

@@ -131,6 +131,8 @@ class DetectionRaised(EventHead):
     turn_seq: int
     turns: tuple[int, ...]
     summary: str
+    # A rule that tripped does not always open a card: the record says what came of it, so that
+    # the count of cards and that of detections can both be right.
     outcome: Literal[
         "warned", "allowed", "card", "already_open", "observed", "nudged", "escalated", "stopped"
     ]

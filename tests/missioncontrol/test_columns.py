@@ -1,6 +1,7 @@
 """Rows to and from the driver: the same values as Django's own way, without its steps."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -15,6 +16,8 @@ from missioncontrol.columns import new_row, reader, writer
 from missioncontrol.costs.models import Spend
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
+from missioncontrol.runs.statements import update_columns
+from tests.build import a_run
 
 WIDTHS = (Int4, Int8)
 """How wide a parameter is for PostgreSQL, which the column says all the same: whole numbers."""
@@ -91,6 +94,23 @@ def test_json_with_half_a_character_is_still_written():
     write = writer(field, connection) if connection.vendor == "sqlite" else json.dumps
 
     assert json.loads(write(["\ud800"])) == ["\ud800"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "value",
+    [b"x", {"at": datetime(2026, 3, 4, tzinfo=UTC)}, [[{1}]], {"id": new_id()}, {(1, 2): 1}],
+    ids=repr,
+)
+def test_what_is_no_json_is_refused_as_django_refuses_it(value):
+    run = a_run()
+    run.budget = value
+
+    with pytest.raises(TypeError) as theirs:
+        json.dumps(value)
+
+    with pytest.raises(TypeError, match=re.escape(str(theirs.value))):
+        update_columns(Run, ("budget",), [run])
 
 
 def test_json_with_half_a_character_is_still_read():

@@ -55,22 +55,27 @@ OF_DJANGO = {"auth_group_permissions", "auth_user_groups", "auth_user_user_permi
 kind of id. Nothing here fills them."""
 
 
-def made(how, tmp_path):
-    """Make a database in a process of its own; return its shape, whatever the order of things."""
+def printed_by(script, data, *arguments):
+    """Run a script in a process and on an empty database of its own; return what it prints."""
     with a_database() as address:
-        data = tmp_path / how.replace(" ", "-")
-        data.mkdir()
         environment = os.environ | {"MISSIONCONTROL_DATA": str(data)} | address
         if not address:
             environment.pop("DATABASE_URL", None)
         answer = subprocess.run(
-            [sys.executable, "-c", MADE, how],
+            [sys.executable, "-c", script, *arguments],
             cwd=ROOT,
             env=environment,
             check=True,
             capture_output=True,
         )
-    shape = json.loads(answer.stdout)
+    return answer.stdout.strip()
+
+
+def made(how, tmp_path):
+    """Make a database; return its shape, whatever the order of things."""
+    data = tmp_path / how.replace(" ", "-")
+    data.mkdir()
+    shape = json.loads(printed_by(MADE, data, how))
     return shape["applied"], {
         name: {kind: sorted(map(json.dumps, rows)) for kind, rows in parts.items()}
         if isinstance(parts, dict)
@@ -111,6 +116,26 @@ def test_of_two_that_make_one_database_at_once_the_second_finds_it_made(tmp_path
         assert [one.wait() for one in both] == [0, 0]
 
 
+CUT_OFF = """
+import django
+django.setup()
+from django.contrib.contenttypes.models import ContentType
+from django.core.management import call_command
+from django.db import connection
+from missioncontrol.up import new_database
+
+new_database.create_tables(connection)
+left = ContentType.objects.count()
+call_command("migrate", verbosity=0)
+print(0 < left == ContentType.objects.count())
+"""
+
+
+@pytest.mark.slow
+def test_a_start_that_ends_once_the_tables_stand_leaves_nothing_out(tmp_path):
+    assert printed_by(CUT_OFF, tmp_path) == b"True"
+
+
 FAKED = """
 import contextlib, django
 django.setup()
@@ -126,16 +151,4 @@ print(connection.introspection.table_names())
 
 @pytest.mark.slow
 def test_migrations_that_are_faked_make_no_table(tmp_path):
-    with a_database() as address:
-        environment = os.environ | {"MISSIONCONTROL_DATA": str(tmp_path)} | address
-        if not address:
-            environment.pop("DATABASE_URL", None)
-        answer = subprocess.run(
-            [sys.executable, "-c", FAKED],
-            cwd=ROOT,
-            env=environment,
-            check=True,
-            capture_output=True,
-        )
-
-    assert answer.stdout.strip() == b"['django_migrations']"
+    assert printed_by(FAKED, tmp_path) == b"['django_migrations']"

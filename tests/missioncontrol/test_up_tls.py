@@ -53,6 +53,18 @@ def test_it_stays_while_it_is_good(served, tmp_path):
     assert served.chain.read_bytes() == before
 
 
+@pytest.mark.parametrize(("name", "days"), [("server", 0), ("ca", 370)])
+def test_a_key_that_is_not_its_certificates_is_replaced_with_it(name, days, served, tmp_path):
+    other = tls.ensure(tmp_path / "other", names=NAMES, at=NOON).key.parent
+    (tmp_path / "https" / f"{name}.key").write_bytes((other / f"{name}.key").read_bytes())
+
+    again = tls.ensure(tmp_path, names=NAMES, at=NOON + timedelta(days=days))
+
+    ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(again.chain, again.key)
+    authority = x509.load_pem_x509_certificate(again.authority.read_bytes())
+    leaf_of(again).verify_directly_issued_by(authority)
+
+
 def test_it_is_renewed_before_it_ends_under_the_same_authority(served, tmp_path):
     authority, before = served.authority.read_bytes(), served.chain.read_bytes()
 

@@ -78,9 +78,6 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
     return can | ({"away": away} if away else {})
 
 
-# --- reading -----------------------------------------------------------------
-
-
 def read(body: Body) -> HookEvent:
     """Read one hook body.
 
@@ -197,9 +194,6 @@ def _block_text(block: Any) -> str:
     words = mapping(block).get("text")
     # A picture, say: two different ones must not look like one answer.
     return words if isinstance(words, str) else json.dumps(block, sort_keys=True)
-
-
-# --- answering ---------------------------------------------------------------
 
 
 def answer(event: HookEvent, directive: Directive) -> Answer:

@@ -23,6 +23,7 @@ def look_up(body: dict[str, Any]) -> dict[str, Any]:
     # An app-server holds many sessions: a signal to it would end them all.
     pid = session_process(codex.CLIENT, unless="app-server")
     found: dict[str, Any] = {"pid": pid} if pid else {}
+    # Codex's own screen shares one server: through that a session can be spoken to.
     if daemon.socket_of_daemon():
         found["daemon"] = True
     return {"guard": rollout.look_up(body) | found | kept_facts()}

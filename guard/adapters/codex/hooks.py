@@ -81,9 +81,6 @@ _NO_PROCESS = {
 }
 
 
-# --- reading -----------------------------------------------------------------
-
-
 def read(body: Body) -> HookEvent:
     """Read one hook body.
 
@@ -213,9 +210,6 @@ def response_text(response: Any) -> str | None:
     if isinstance(blocks, list) and all(isinstance(b, dict) and "text" in b for b in blocks):
         return "\n".join(str(block["text"]) for block in blocks)
     return json.dumps(response, sort_keys=True)
-
-
-# --- answering ---------------------------------------------------------------
 
 
 def answer(event: HookEvent, directive: Directive) -> Answer:

@@ -37,6 +37,7 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
     The command says nothing but where `guard` is: Codex asks for a new review of
     a hook whose text changed, so another server or key must not change it.
     """
+    # Ours out first, so that connecting twice leaves one of each.
     written = disconnected(settings)
     hooks = written.setdefault("hooks", {})
     for event in HOOKS:

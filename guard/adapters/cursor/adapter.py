@@ -25,6 +25,7 @@ def look_up(_body: Body) -> Hooks:
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     """Say what these hooks can do, by the documentation, once the server answers."""
     holding = hooks.get("preToolUse") or {}
+    # A shorter time-out lets a held call run before a person has answered.
     patient = int(holding.get("timeout") or 0) >= HOOK_HOLD_S
     blocks = bool(holding.get("failClosed"))
     because = hold_reason(holding, minutes=HOOK_HOLD_S // 60, blocks=blocks)
@@ -38,6 +39,7 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
 
 
 def _finding(what: str, works: bool, because: str) -> Finding:
+    # No Cursor was at hand: what its documentation says is marked as that.
     return Finding(what=what, works=works, because=f"{because} (unverified)")
 
 

@@ -56,9 +56,6 @@ WHY_NOT = {
 }
 
 
-# --- reading -----------------------------------------------------------------
-
-
 def read(body: Body) -> HookEvent:
     """Read one hook body.
 
@@ -132,9 +129,6 @@ def _output(written: Any) -> tuple[str | None, int | None]:
 def _call(body: Body, **more: Any) -> Turn | None:
     key, model = text(body, "tool_use_id") or None, text(body, "model") or None
     return read_call(body, key=key, paths=("file_path", "path"), model=model, **more)
-
-
-# --- answering ---------------------------------------------------------------
 
 
 def answer(event: HookEvent, directive: Directive) -> Answer:

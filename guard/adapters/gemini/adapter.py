@@ -22,6 +22,7 @@ SHARED = (
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     """Say what these hooks can do once the server answers."""
     holding = hooks.get("BeforeTool") or {}
+    # Milliseconds here, where other agents' settings have seconds.
     patient = int(holding.get("timeout") or 0) >= settings.HOLD_TIMEOUT_MS
     minutes = settings.HOLD_TIMEOUT_MS // 60_000
     blocks = settings.CLOSED in str(holding.get("command"))

@@ -49,9 +49,6 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
     }
 
 
-# --- reading -----------------------------------------------------------------
-
-
 def read(body: Body) -> HookEvent:
     """Read one hook body.
 
@@ -176,9 +173,6 @@ def _tool_error(body: Body) -> str | None:
         return None
     message = error.get("message") if isinstance(error, dict) else error
     return str(message or "the tool failed")
-
-
-# --- answering ---------------------------------------------------------------
 
 
 def answer(event: HookEvent, directive: Directive) -> Answer:

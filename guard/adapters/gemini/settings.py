@@ -50,6 +50,7 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
     Doing it twice changes nothing more; another forwarder replaces ours. No key
     stands in the file: the forwarder knows it.
     """
+    # Ours out first: so a second time changes nothing, and another forwarder takes its place.
     written = disconnected(settings)
     hooks = written.setdefault("hooks", {})
     for event in HOOKS:

@@ -46,6 +46,7 @@ async def stand_by(run: Run, request: Request) -> Response:
         if control is None:
             raise NotFound("The run")
         left_s = until - asyncio.get_running_loop().time()
+        # A stop before texts: whoever is to end is told nothing more.
         if control.status == Status.STOPPING:
             return _respond(stop=control.reason)
         if control.queued_messages and not control.on_hold:

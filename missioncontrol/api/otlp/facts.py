@@ -56,6 +56,7 @@ class RecordFacts:
     turns: tuple[Turn, ...] = ()
     use: ModelUse | None = None
     prompt: str = ""
+    # By it a tool's span is shown beside the turn that asked for it.
     tool_key: str | None = None
     unpaired: bool = False
     ends: bool = False

@@ -39,6 +39,7 @@ GROUPS: dict[Signal, tuple[str, str, str]] = {
     "metrics": ("resource_metrics", "scope_metrics", "metrics"),
 }
 POINTS = ("gauge", "sum", "histogram", "exponential_histogram", "summary")
+# STATUS_CODE_ERROR; unset (0) and OK (1) tell of no failure.
 FAILED = 2
 
 
@@ -132,6 +133,7 @@ def _attributes(pairs: Iterable[Any], depth: int = 0) -> dict[str, Any]:
 
 def _value(given: Any, depth: int) -> Any:
     kind = given.WhichOneof("value")
+    # A sender may nest without end, and each level is one call of ours.
     if kind is None or depth > DEEPEST:
         return None
     value = getattr(given, kind)

@@ -37,6 +37,7 @@ from missioncontrol.runs.statements import insert_rows
 
 MOST_RUNS = 200
 """In one request; beyond it somebody is making up sessions."""
+# As long as the names that hooks give to runs.
 PROMPT_LENGTH = 60
 Proposal = tuple[str | None, str | None, Any]
 """A proposed turn that waits for its tool: its key, the tool, the masked arguments."""
@@ -98,6 +99,7 @@ def visits(
             continue
         # Of a record that came twice in one request, the first is new.
         unknown = {one.record.key: one for one in reversed(of_run)}
+        # Exporters send a batch again when its answer was lost.
         for record in _KEPT.rows([run.id], unknown.keys()):
             del unknown[record.key]
         new = [one for one in of_run if unknown.get(one.record.key) is one]
@@ -206,6 +208,7 @@ def completing(waiting: list[Proposal], turn: Turn, own: Redaction) -> Turn:
     for proposal in waiting:
         key, tool, args = proposal
         if tool == named and args == given:
+            # Once: two equal calls answer two proposals, the older first.
             waiting.remove(proposal)
             return replace(turn, key=key)
     return turn

@@ -221,6 +221,7 @@ class Tokens(APIView):
         """Make a personal token, signed in. Its secret is in this answer alone."""
         auth.check_by_hand(request)
         auth.check_recent(request)
+        # After the checks: who may not make one learns nothing of what a body should look like.
         asked = read_body(request, NewToken)
         made = access.make_token(
             auth.person_of(request),
@@ -253,6 +254,7 @@ class Sessions(APIView):
     def delete(self, request: Request) -> HttpResponse:
         """Sign out everywhere but here."""
         auth.check_by_hand(request)
+        # A token cannot: only who sits at a browser has a session that is kept.
         access.end_other_sessions(
             user=auth.person_of(request),
             kept=request.session.session_key,

@@ -30,6 +30,7 @@ from missioncontrol.wire.account import (
     RecoveryCodes,
 )
 
+# In the order in which the page shows them.
 OFFERED = ("password", "passkey", "oidc")
 
 
@@ -87,6 +88,7 @@ class Account(APIView):
     def get(self, request: Request) -> HttpResponse:
         """Show your ways in."""
         user = auth.person_of(request)
+        # Where nobody signs in but by links, a factor is asked for nowhere.
         rows = factors.of(user) if settings.SIGN_IN else []
         identity = ways.identity_of(user)
         return json_response(
@@ -241,6 +243,7 @@ class Again(ByHand):
             is_on = "password" in settings.SIGN_IN and proof.password is not None
             is_proved = is_on and user.check_password(proof.password or "")
         if not is_proved:
+            # The same words for each way: which of them was wrong is nobody's to learn.
             raise Forbidden("That does not show that it is you.")
         lockout.succeeded(account, here)
         request.session.cycle_key()

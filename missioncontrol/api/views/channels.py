@@ -71,6 +71,7 @@ class ChannelPatch:
 TESTS = Pace("test messages", most=10, in_all=60)
 RETRIES = Pace("messages sent again", most=20, in_all=120)
 """Each is up to eight calls to somebody else's server."""
+# One list for adding and changing: an option that one of them forgot would be lost.
 RULES = ("enabled", "step_minutes", "quiet_from", "quiet_to", "hears", "language")
 
 
@@ -135,6 +136,7 @@ class ChannelTest(APIView):
     def post(self, request: Request, channel_id: UUID) -> HttpResponse:
         """Send a channel a test, quiet hours or not; the delivery says what comes of it."""
         channel = selectors.channel(channel_id, projects=auth.projects_of(request))
+        # Who may answer may test: whether it arrives is what they need to know at night.
         auth.check_may_act(request, channel.project_id)
         # Each is a call to somebody else's server.
         TESTS.check(str(request.user.pk), at=now())
@@ -200,4 +202,5 @@ def _owned(request: Request, channel_id: UUID) -> Channel:
 
 def _check_owns(request: Request, project: UUID) -> None:
     auth.check_owns(request, project, "Only an owner changes how people are reached.")
+    # Where cards go is a way out for what stands on them: a stolen session does not move it.
     auth.check_recent(request)

@@ -47,6 +47,7 @@ class NewAllowlistEntry:
     reason: str = ""
 
 
+# The same for the list and the file: what is seen is what is exported.
 AUDIT_FILTERS = ("project", "run", "type", "by", "since", "until")
 
 
@@ -152,6 +153,7 @@ class AuditVerify(APIView):
     @described("audit_verify", returns=Verification, query=("project",))
     def get(self, request: Request) -> HttpResponse:
         """Walk every chain and say whether it holds."""
+        # Each time anew: a result that is kept could be what was tampered with.
         return json_response(anchors.verify(projects=auth.projects_of(request)))
 
 

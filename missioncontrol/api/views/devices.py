@@ -104,6 +104,7 @@ class ReachView(APIView):
         auth.check_by_hand(request)
         if not auth.owned_projects(request):
             raise Forbidden("Only who owns a project opens this machine to its network.")
+        # Where the operator chose the way in, it is not for a page to open another.
         if not _has_door():
             raise Unavailable("How phones reach this installation was decided when it was started.")
         # Closing takes a way in away: it needs no proof.
@@ -167,6 +168,7 @@ class ThisPush(APIView):
         # A phone's own name says more than its kind, which is all that its User-Agent tells.
         if asked.name and browser.name in {"Android", "iPhone", "iPad"}:
             browsers.rename(browser, asked.name)
+        # Said to the browser: else it would show a switch that does nothing.
         if not settings.VAPID_PRIVATE_KEY:
             raise Unavailable(str(vapid.NoKey()))
         # A browser renews its subscription by itself: that is nothing for the record.
@@ -226,6 +228,7 @@ class Pairings(APIView):
             )
         made = pairing.offer(user=auth.person_of(request), at=now())
         url = f"{base}/login/{made.secret}/"
+        # As an address of data: the secret in it goes through no second request.
         picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
         # Here alone: of what is kept, neither link nor code can be shown again.
         row = PairingRow(
@@ -253,6 +256,7 @@ class OnePairing(APIView):
             device = _row(link.browser, _this(request)) if link.browser else None
             row = PairingRow(id=link.id, status="paired", expires_at=link.expires_at, device=device)
             return json_response(row)
+        # Told apart from *waiting*, so that the page offers a new one by itself.
         is_over = link.expires_at <= now()
         status: Literal["expired", "waiting"] = "expired" if is_over else "waiting"
         return json_response(PairingRow(id=link.id, status=status, expires_at=link.expires_at))
@@ -265,6 +269,7 @@ def _this(request: Request) -> Browser | None:
     return browsers.present(
         request.session,
         user=auth.person_of(request),
+        # Only to name it: a browser is known by its session.
         agent=request.headers.get("User-Agent", ""),
         at=now(),
     )
@@ -302,6 +307,7 @@ def _row(
             last_sent_at=last.sent_at,
             last_failed_at=last.failed_at,
             last_error=last.error or None,
+            # With another key each push is refused; the page then subscribes anew.
             is_current=device.vapid_key == _push_key(),
         )
     return DeviceRow(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from django.db.models import QuerySet
 from django.http import HttpResponse, StreamingHttpResponse
@@ -40,6 +39,7 @@ from missioncontrol.wire.history import (
     RunSummary,
     SavedViewRow,
 )
+from missioncontrol.zones import read_zone
 
 FILTERS = ("q", "status", "agent", "since", "until", "parent", "tree", "project", "zone")
 FORMATS = {"csv": exporting.csv_lines, "jsonl": exporting.jsonl}
@@ -162,13 +162,7 @@ def runs_response(request: Request) -> HttpResponse:
 def _found(request: Request, *, at: datetime) -> tuple[QuerySet[Run], Query]:
     given = request.query_params
     name = given.get("zone", "")
-    try:
-        zone: tzinfo = ZoneInfo(name) if name else UTC
-    except (KeyError, ValueError, OSError):
-        # OSError: a name such as `Europe` is a folder of the zones' files.
-        raise InvalidRequest(
-            f"zone: expected an IANA name such as Europe/Berlin, got {name[:60]!r}.", field="zone"
-        ) from None
+    zone = read_zone(name, field="zone") if name else UTC
     query = read_query(given.get("q", ""), at=at, zone=zone)
     found = list_runs(
         projects=auth.projects_of(request),

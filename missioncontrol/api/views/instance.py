@@ -92,6 +92,7 @@ class InstanceBudget(APIView):
         if not auth.owned_projects(request):
             raise Forbidden("Only who owns a project sets what all of them may spend.")
         auth.check_recent(request)
+        # It lets go or holds runs of every project, of which this owner may see one alone.
         organisation.set_day_budget(asked.day_usd, by=auth.name_of(request), at=now())
         return json_response(organisation.day_budget(at=now()))
 
@@ -99,6 +100,7 @@ class InstanceBudget(APIView):
 def _parts() -> tuple[PartRow, ...]:
     database = connection.settings_dict
     if connection.vendor == "sqlite":
+        # The library's own version: it comes with Python, and decides what its SQL can say.
         kept_in, place = f"SQLite {sqlite_version}", str(database["NAME"])
     else:
         # Without the user and the password: people read this.

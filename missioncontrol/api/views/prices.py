@@ -37,6 +37,7 @@ class Prices(APIView):
     @described("prices_list", returns=PriceRow, many=True)
     def get(self, request: Request, project_id: UUID) -> HttpResponse:
         """List a project's own prices, by model."""
+        # A list for all who may look: what a model costs is no secret within a project.
         if project_id not in auth.projects_of(request):
             raise NotFound("The project")
         prices = Project.objects.values_list("prices", flat=True).get(pk=project_id)

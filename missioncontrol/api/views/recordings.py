@@ -124,18 +124,16 @@ def _read(file: io.BufferedRandom, name: str, project: UUID) -> tuple[Recorded, 
     try:
         recorded = read_stream(file, Path(name))
     except UnreadableRecording:
+        # Back to the first line that holds anything: whoever sent it sees what it begins with.
         file.seek(0)
-        raise InvalidRequest(f"{name}: {EXPECTED}, got {_beginning(file)}.", field="file") from None
+        lines = enumerate(iter(lambda: file.readline(PIECE), b""), 1)
+        got = "an empty file"
+        for number, line in lines:
+            if words := line.decode("utf-8", "replace").strip():
+                got = f"{words[:40]!r} in line {number}"
+                break
+        raise InvalidRequest(f"{name}: {EXPECTED}, got {got}.", field="file") from None
     # What an agent could not post is not stored from a file either.
     faulty = {place for place, turn in enumerate(recorded.turns) if turn and fault_of(turn)}
     turns = tuple(None if n in faulty else turn for n, turn in enumerate(recorded.turns))
     return replace(recorded, turns=turns, malformed=recorded.malformed + len(faulty)), []
-
-
-def _beginning(file: io.BufferedRandom) -> str:
-    """Say what the first line is that holds anything."""
-    for number, line in enumerate(iter(lambda: file.readline(PIECE), b""), 1):
-        if line.strip():
-            text = line.decode("utf-8", "replace").strip()
-            return f"{text[:40]!r} in line {number}"
-    return "an empty file"

@@ -85,6 +85,7 @@ class Runs(APIView):
         run, is_new = open_run(
             project, asked, by=auth.name_of(request), at=at, opener=request.user.key
         )
+        # Only now: its key reaches it, which opening has checked.
         auth.note_run(request, run.id)
         key = request.user.key
         # Telemetry may have opened it before its agent did, or an agent says more the second time.
@@ -114,6 +115,7 @@ class OneRun(APIView):
         if isinstance(request.user, auth.AgentCaller):
             if asked.capabilities is not None:
                 auth.check_obeys(request)
+            # An empty change would read as done.
             if asked.capabilities is None and asked.status is None and asked.parent is None:
                 raise InvalidRequest("status: an agent sends completed or failed.", field="status")
             run = selectors.find_run(run_id, projects=projects)
@@ -134,6 +136,7 @@ class OneRun(APIView):
                     run_id, asked.status, projects=projects, by="agent", at=at
                 )
         else:
+            # A person ends no run here: that is a tap, which names the version that they saw.
             if asked.mode is None:
                 raise InvalidRequest("mode: expected warn, flag, pause or auto.", field="mode")
             auth.check_may_act(request, selectors.find_run(run_id, projects=projects).project_id)
@@ -162,6 +165,8 @@ class Telemetry(APIView):
         limit, after = page_size(request), whole(request, "after")
         page = selectors.list_telemetry(run, limit=limit, after=after)
         following = f"{address_of(request)}?limit={limit}&after="
+        # A full page may be the last: the next one is empty then, which costs less than
+        # counting.
         more = f"{following}{page[-1].id}" if len(page) == limit else None
         return json_response({"results": page, "next": more})
 

@@ -102,6 +102,7 @@ class OneShare(APIView):
     @described("shares_revoke", status=204)
     def delete(self, request: Request, share_id: UUID) -> HttpResponse:
         """End a link at once."""
+        # In whatever role: a viewer is told that they may not, a stranger that there is none.
         found = Share.objects.filter(pk=share_id, project__in=auth.projects_of(request)).first()
         if found is None:
             raise NotFound("The link")

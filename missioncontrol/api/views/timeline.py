@@ -27,6 +27,7 @@ POINTS = 300
 MOST_PICKED = 500
 MOST_MOMENTS = 100
 # Nine digits: a column of a turn's number holds no more.
+# Bounded: no turn has a longer number.
 _SEQS = re.compile(r"\d{1,9}(,\d{1,9})*")
 
 
@@ -124,6 +125,7 @@ class Series(APIView):
     def get(self, request: Request, run_id: UUID) -> HttpResponse:
         """Show how a run went in at most `points` points; no spike is averaged away."""
         points = whole(request, "points")
+        # 0 is a number that was asked for, and not the default.
         if points is not None and not 0 < points <= timeline.MOST_POINTS:
             raise InvalidRequest(f"points: expected 1 to {timeline.MOST_POINTS}.", field="points")
         run = _run(request, run_id)

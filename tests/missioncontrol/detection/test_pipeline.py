@@ -9,12 +9,14 @@ import pytest
 from django.db import connection
 
 from guard.turn import Role, Turn, Usage
+from missioncontrol.costs.ledger import Call, enter
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.models import Autofix, Decision, Message
 from missioncontrol.decisions.rows import autofix_row
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import engine_cache, judging, pipeline
-from missioncontrol.runs.models import JournalRow, RunMeters
+from missioncontrol.runs import journal
+from missioncontrol.runs.models import JournalRow, Run, RunMeters
 from missioncontrol.runs.models import Turn as TurnRow
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, put, report
 from tests.missioncontrol.taps import tap
@@ -207,6 +209,67 @@ def test_a_process_whose_database_was_put_back_reads_again():
     found = engine_cache.unseen([run])[run.id]
 
     assert [seen.obs for seen in found] == [1, 2]
+
+
+def seen_ahead(run, *turns):
+    """Store turns and have the engine see them before anything is locked."""
+    put(run, *turns)
+    return engine_cache.look_ahead({run.id})
+
+
+def test_what_an_engine_saw_ahead_of_the_lock_counts_once():
+    run = report(a_run(), a_call(error="x"))
+
+    seen_ahead(run, a_call(error="x"))
+    run = report(run, a_proposal())
+
+    assert run.open_decision is not None
+    assert Decision.objects.get().evidence["turns"] == [0, 1, 2]
+
+
+def test_a_person_who_steps_in_after_the_engine_saw_a_turn_resets_that_turn_too():
+    run = report(a_run(), a_call(error="x"))
+    run = report(run, a_call(error="x"))
+
+    seen_ahead(run, a_call(error="x"))
+    tap(run, "pause")
+    tap(run, "continue")
+    pipeline.detect([run.id], at=NOON)
+    run = report(run, a_call(error="x"))
+
+    assert run.open_decision is None
+
+
+def test_what_was_stored_after_the_look_ahead_is_judged_with_it():
+    run = report(a_run(), a_call("ls"))
+
+    ahead = seen_ahead(run, a_call("pwd"))
+    put(run, a_call("date"))
+    run = Run.objects.select_related("meters").get(pk=run.id)
+
+    assert [seen.obs for seen in engine_cache.unseen([run], ahead)[run.id]] == [2, 3]
+
+
+def test_a_call_that_was_counted_after_the_look_ahead_is_not_counted_twice():
+    run = report(a_run(), a_call("ls"))
+    paid = a_call("pwd", usage=Usage(input=1000), model="claude-sonnet-4-5", call_id="one")
+    ahead = seen_ahead(run, paid)
+    with journal.writing([run.id], at=NOON) as tx:
+        call, _ = enter(tx, tx.run(run.id), Call(call_id="one", source="turns"))
+        call.save()
+    run = Run.objects.select_related("meters").get(pk=run.id)
+
+    (seen,) = engine_cache.unseen([run], ahead)[run.id]
+
+    assert seen.row.is_counted
+
+
+def test_a_ceiling_is_weighed_under_the_lock():
+    run = report(a_run(budget={"calls": 2}), a_call("ls"))
+
+    seen_ahead(run, a_call("pwd"))
+
+    assert engine_cache.KEPT[run.id].ahead is None
 
 
 @pytest.fixture

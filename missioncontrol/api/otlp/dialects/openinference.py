@@ -82,11 +82,13 @@ def _model_call(record: Record, common: RecordFacts) -> RecordFacts:
         common,
         turns=model_turns(step),
         prompt=prompt_of(given),
+        # A call that tells neither is no call to count: it would stand there as unpriced.
         use=use if use.usage or use.cost_usd else None,
     )
 
 
 def _messages(record: Record, prefix: str) -> tuple[ChatMessage, ...]:
+    # Attributes are flat: a list is told by numbers in their names.
     messages = []
     for row in numbered(record.attributes, prefix):
         role = str(row.get("message.role") or "assistant").lower()

@@ -47,6 +47,7 @@ class Command(BaseCommand):
         is_whole = True
         for project in projects:
             found = anchors.verify(projects=[project.id])
+            # Every project is looked at, whatever the first one shows.
             is_whole &= found.ok
             for fault in found.faults:
                 self.stdout.write(fault.words)
@@ -69,4 +70,5 @@ class Command(BaseCommand):
                 f"project {project_id}: the file of heads knows it, the database does not"
             )
         if gone or not is_whole:
+            # For scripts: what was found stands above.
             sys.exit(1)

@@ -33,11 +33,13 @@ class Command(BaseCommand):
         for project in chosen_projects(options["project"]):
             t = texts_in(options["language"])
             at = now()
+            # Yesterday in the project's own zone: the last day that is over there.
             asked = options["day"] or today(zone_of(project.time_zone), at=at) - timedelta(days=1)
             kept = (
                 CostReport.objects.filter(project=project, day=asked).order_by("-version").first()
             )
             report = rows.report_of(kept or daily.drawn(project, asked, at=at))
             if kept is None:
+                # On standard error, so that a sheet made of the output stays one.
                 self.stderr.write("No report was kept of this day: these are the figures now.")
             self.stdout.write(csv_of(report) if options["csv"] else text_of(report, t) + "\n")

@@ -39,6 +39,7 @@ class Command(BaseCommand):
     def handle(self, *_: Any, action: str, **options: Any) -> None:
         """Do one action."""
         try:
+            # argparse has let only these actions through.
             getattr(self, f"_{action}")(options)
         except MissionControlError as refused:
             raise CommandError(str(refused)) from None
@@ -46,6 +47,7 @@ class Command(BaseCommand):
             raise CommandError("There is no such project; see `project list`.") from None
 
     def _list(self, _: dict[str, Any]) -> None:
+        # By age: a list that is read twice has the same order, whatever was renamed in between.
         found = Project.objects.annotate(members=Count("membership")).order_by("created_at", "id")
         for project in found:
             archived = ", archived" if project.archived_at else ""
@@ -62,6 +64,7 @@ class Command(BaseCommand):
                 raise CommandError(f"Nobody here is called {name!r}.")
             owner = found
         made = rules.make_project(name=options["name"], owner=owner, mode=Mode.PAUSE, at=now())
+        # The id alone, so that a script can take it.
         self.stdout.write(str(made.id))
 
     def _rename(self, options: dict[str, Any]) -> None:

@@ -26,11 +26,13 @@ class Command(BaseCommand):
         parser.add_argument("--reason", required=True, help="why; it stands in the audit log")
 
     def handle(self, *_: object, by: str, reason: str, **__: object) -> None:
+        # Where the environment says it, no file of ours is read, and none could change it.
         if env.text("MISSIONCONTROL_SECRET_KEY"):
             self._rotate(former_of_environment(), by, reason)
             return
         try:
             data = DataDir(settings.DATA_DIR)
+            # Held, so that nothing runs meanwhile: it would sign and seal with the former one.
             with data.held():
                 former = renew_file(data)
                 self._rotate(former, by, reason)
@@ -55,6 +57,7 @@ def former_of_environment() -> str:
             "MISSIONCONTROL_SECRET_KEY is set: put the new secret there, the former one in"
             " MISSIONCONTROL_SECRET_KEY_FALLBACKS, and run this again."
         )
+    # The first is the one before: the others are older still.
     return str(settings.SECRET_KEY_FALLBACKS[0])
 
 
@@ -66,6 +69,7 @@ def renew_file(data: DataDir) -> str:
     through; so every secret before it is kept until one has succeeded.
     """
     former = data.kept_secret("secret.key")
+    # What it signed must still verify, when its secret half is long gone.
     signing.trust([signing.public_key_of(former)])
     kept = [former, *data.read_secret(FORMER_FILE).splitlines()]
     write_private(data.path / FORMER_FILE, "\n".join(dict.fromkeys(kept)))

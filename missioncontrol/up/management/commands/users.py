@@ -36,6 +36,7 @@ class Command(BaseCommand):
             "erase", help="their account and what the audit log says of them"
         )
         erase.add_argument("person", help="a name")
+        # Asked for: the terminal knows nobody, and an erasure names who answers for it.
         erase.add_argument("--by", required=True, help="who allows it")
         erase.add_argument("--reason", required=True, help="why; it stands in the audit log")
 
