@@ -36,6 +36,8 @@ export default defineConfig({
   },
   test: {
     environment: "node",
+    // Files share one module graph: reading every text anew for each took four fifths of the time.
+    isolate: false,
     include: ["src/**/*.test.ts"],
     setupFiles: ["src/messages/spoken.ts"],
     coverage: {

@@ -73,8 +73,13 @@ NOT_SLOW = "not slow and "
 
 
 def pytest_configure(config):
-    """Run what somebody names, slow or not; passwords in this process cost little."""
+    """Run what somebody names, slow or not; passwords in this process cost little.
+
+    And a file of the front end is looked for when it is asked for: else each client of each
+    test reads all of them first, which was most of what a test of the API took.
+    """
     django_settings.PASSWORD_HASHERS = ["tests.hashing.QuickArgon2"]
+    django_settings.WHITENOISE_AUTOREFRESH = True
     if config.args_source is config.ArgsSource.ARGS:
         config.option.markexpr = config.option.markexpr.removeprefix(NOT_SLOW)
 

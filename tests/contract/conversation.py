@@ -80,9 +80,10 @@ class Caller:
 
     # --- a person ------------------------------------------------------------------
 
-    def card_of(self, run: str) -> dict[str, Any]:
+    def card_of(self, run: str) -> Any:
+        """Return a run's open card; None while it has none."""
         cards = self.each("/api/v1/decisions/?status=open&limit=500")
-        return next(card for card in cards if card["run"] == run)
+        return next((card for card in cards if card["run"] == run), None)
 
     def tap(self, run: str, action: str, **said: Any) -> Answer:
         return self.ask(

@@ -32,9 +32,25 @@ def browser():
         running.close()
 
 
-def forbidden(said):
-    """Return what the browser says of something that the page's own policy forbids."""
-    return [said] if "Content Security Policy" in said else []
+def complaints_of(page):
+    """Return a list that gets what goes wrong on a page: errors, and what its policy forbids."""
+    told = []
+
+    def note(said):
+        if "Content Security Policy" in said.text:
+            told.append(said.text)
+
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("console", note)
+    return told
+
+
+def sign_in(context, installation):
+    """Let a window of the browser be the person who started an installation."""
+    cookies = installation.cookies().items()
+    context.add_cookies(
+        [{"name": name, "value": value, "url": installation.url} for name, value in cookies]
+    )
 
 
 @pytest.fixture
@@ -51,21 +67,17 @@ def open_page(browser, installation):
         )
         contexts.append(context)
         if signed_in:
-            cookies = installation.cookies().items()
-            context.add_cookies(
-                [{"name": name, "value": value, "url": installation.url} for name, value in cookies]
-            )
+            sign_in(context, installation)
         page = context.new_page()
         page.set_default_timeout(60_000)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: complaints.extend(forbidden(said.text)))
+        complaints.append(complaints_of(page))
         page.goto(installation.url + path)
         return page
 
     yield open_one
     for context in contexts:
         context.close()
-    assert complaints == []
+    assert [said for told in complaints for said in told] == []
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+from tests.e2e.screens import FITS
+
 MOST_STEPS = 500
 # A group of radio buttons is one stop; its own arrows go through it.
 WALK = """() => {
@@ -45,6 +47,22 @@ WALK = """() => {
     && !one.closest(`${NATIVE}, label, [tabindex="0"], .strip`)
     && !one.querySelector(`${NATIVE}, [tabindex="0"]`)).map(window.told);
 }"""
+THUMB = [44]
+"""Pixels that a finger needs, each way."""
+# What a thumb or a pointer aims at; links within a sentence are as tall as their line.
+TARGETS = """([least]) => {
+  const all = [...document.querySelectorAll("button, select, input, textarea, summary, a[href]")];
+  const seen = (one) => one.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+    && !one.closest(".skip, .seen-by-readers, .away, .otherwise:not(:focus-within)")
+    && !(one.matches("a") && getComputedStyle(one).display === "inline");
+  const aimedAt = (one) => one.matches("input") ? one.closest("label") ?? one : one;
+  const told = (one) => {
+    const { width, height } = one.getBoundingClientRect();
+    const small = width > 0 && (Math.round(width) < least || Math.round(height) < least);
+    return small ? [`${width.toFixed()} x ${height.toFixed()} ${one.outerHTML.slice(0, 120)}`] : [];
+  };
+  return all.filter(seen).map(aimedAt).filter((one) => one !== null).flatMap(told);
+}"""
 TOO_WIDE = """() => {
   const scrolls = (one) => one !== null && (scrolls(one.parentElement)
     || ["auto", "scroll"].includes(getComputedStyle(one).overflowX) && one.localName !== "html");
@@ -57,6 +75,11 @@ TOO_WIDE = """() => {
   return document.documentElement.scrollWidth > document.documentElement.clientWidth
     ? ["wider than the screen", ...told(all)] : told(cut);
 }"""
+CUT_OFF = """() => [...document.querySelectorAll("button, a.btn, .tabbar a, .chip, .seg label")]
+  .filter((one) => one.checkVisibility())
+  .filter((one) => !one.closest(".skip, .seen-by-readers, .otherwise:not(:focus-within)"))
+  .filter((one) => one.scrollWidth > one.clientWidth + 1)
+  .map((one) => one.textContent.trim().slice(0, 60))"""
 
 
 def walk(page: Page) -> list[dict[str, Any]]:
@@ -92,3 +115,9 @@ def too_wide_enlarged(page: Page) -> list[str]:
     # 1440 pixels at 200 % are 720 wide and half as high.
     page.set_viewport_size({"width": 720, "height": 450})
     return [*narrow, *page.evaluate(TOO_WIDE)]
+
+
+def overflowing(page: Page) -> list[str]:
+    """Return what does not fit: the page itself, or the words on its buttons and chips."""
+    wide = [] if page.evaluate(FITS) else ["wider than the screen"]
+    return [*wide, *page.evaluate(CUT_OFF)]

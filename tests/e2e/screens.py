@@ -1,7 +1,7 @@
 """Every screen there is, by name and address: read from the front end's own routes.
 
 A new word in `route.ts` or page in `settingsPages.ts` is here by itself; a new kind of
-address must be given an example below, or `test_accessibility.py` fails.
+address must be given an example below, or `test_every_screen.py` fails.
 """
 
 from __future__ import annotations

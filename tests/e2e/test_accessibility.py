@@ -1,17 +1,20 @@
-"""No screen breaks WCAG 2.2 AA, as far as axe can tell: any size, dark and light, any state."""
+"""No state of a screen breaks WCAG 2.2 AA, as far as axe can tell: any size, dark and light.
+
+The screens themselves are looked at in `test_every_screen.py`, empty and failing ones in
+`test_nothing.py`.
+"""
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.e2e import axe
 from tests.e2e.axe import complaints, in_both_themes
-from tests.e2e.conftest import DESKTOP, PHONE
-from tests.e2e.screens import examples, flat_routes, route_kinds, screens, settings_pages, stands
+from tests.e2e.conftest import DESKTOP, PHONE, sign_in
+from tests.e2e.screens import screens, stands
 from tests.e2e.stuck import several_stuck
 
 pytestmark = pytest.mark.screens
 
-NAMES = list(screens(run="", decision=""))
 SIZES = {"desktop": DESKTOP, "phone": PHONE}
 
 
@@ -50,12 +53,7 @@ def page(browser, installation, size):
         reduced_motion="reduce",
         service_workers="block",
     )
-    context.add_cookies(
-        [
-            {"name": name, "value": value, "url": installation.url}
-            for name, value in installation.cookies().items()
-        ]
-    )
+    sign_in(context, installation)
     context.add_init_script(path=axe.SCRIPT)
     page = context.new_page()
     page.set_default_timeout(60_000)
@@ -74,23 +72,6 @@ def visit(page, installation, addresses):
     return visit_one
 
 
-# --- every screen ------------------------------------------------------------------------
-
-
-def test_every_route_has_an_example():
-    kinds = set(examples(run="", decision="")) | set(flat_routes())
-    kinds |= {"settings"} if settings_pages() else set()
-
-    assert route_kinds() <= kinds
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_screen_breaks_no_rule(visit, size, name):
-    page = visit(name)
-
-    assert in_both_themes(page, name, size) == []
-
-
 def test_whoever_is_signed_out_reads_what_to_do(browser, installation, size):
     context = browser.new_context(viewport=SIZES[size])
     context.add_init_script(path=axe.SCRIPT)
@@ -100,9 +81,6 @@ def test_whoever_is_signed_out_reads_what_to_do(browser, installation, size):
 
     assert in_both_themes(page, "signed-out", size) == []
     context.close()
-
-
-# --- every state -------------------------------------------------------------------------
 
 
 def test_the_keys_break_no_rule(visit, size):
@@ -142,21 +120,6 @@ def test_a_terminate_that_counts_down_breaks_no_rule(visit, size):
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("button", name="Undo")).to_have_count(0)
     assert found == []
-
-
-@pytest.mark.parametrize("name", ["history", "costs", "audit", "allowlist", "autofixes"])
-def test_what_could_not_be_fetched_is_said_without_breaking_a_rule(page, visit, size, name):
-    page.route(
-        "**/api/v1/**",
-        lambda route: route.continue_() if "/me" in route.request.url else route.abort(),
-    )
-    try:
-        visit(name)
-        expect(page.get_by_text("could not be loaded").first).to_be_visible()
-
-        assert in_both_themes(page, f"{name}-failed", size) == []
-    finally:
-        page.unroute("**/api/v1/**")
 
 
 def test_a_server_that_is_away_is_said_without_breaking_a_rule(browser, installation, size):

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
 from tests.e2e.axe import SCRIPT, in_both_themes
-from tests.e2e.reach import faults_by_keyboard, too_wide_enlarged
+from tests.e2e.reach import TARGETS, THUMB, faults_by_keyboard, too_wide_enlarged
 from tests.installations import wait_for
 
 pytestmark = pytest.mark.screens
@@ -56,6 +56,7 @@ def test_a_fix_is_shown_between_what_came_before_it_and_after(open_page, correct
     for scheme in ("dark", "light") if PICTURES else ():
         page.emulate_media(color_scheme=scheme)
         page.screenshot(path=Path(PICTURES) / f"autofixes-{locale}-{size}-{scheme}.png")
+    assert not phone or page.evaluate(TARGETS, THUMB) == []
     assert too_wide_enlarged(page) == []
 
 

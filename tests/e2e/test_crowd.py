@@ -28,11 +28,6 @@ def rows(page, *, phone):
     return page.locator("li[data-row]" if phone else "tr[data-row]")
 
 
-def open_card_of(person, run):
-    cards = person.get("/api/v1/decisions/?status=open&limit=500")["results"]
-    return next((card for card in cards if card["run"] == run), None)
-
-
 @pytest.mark.parametrize("phone", [False, True])
 def test_of_a_thousand_runs_only_those_in_sight_are_drawn(open_page, thousand, phone):
     page = open_page("/", phone=phone)
@@ -68,7 +63,7 @@ def test_hostile_words_stay_words_and_nothing_is_pushed_aside(
     for _ in range(2):
         agent.post_turns(run, a_turn(call, error=text, result=text, agent=text[:100]))
     agent.post_turns(run, a_turn(call, phase="proposed", agent=text[:100]))
-    card = wait_for(lambda: open_card_of(person, run))
+    card = wait_for(lambda: person.card_of(run))
 
     for path in ("/", "/decisions", f"/decisions/{card['id']}", f"/runs/{run}"):
         page = open_page(path, phone=phone)

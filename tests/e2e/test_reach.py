@@ -1,31 +1,19 @@
-"""Everybody gets everywhere: by keyboard, on a narrow screen, enlarged, with a thumb."""
+"""Who has no pointer, sees little or hears the screen gets everywhere: focus, titles, motion.
+
+What holds for each screen alike is looked at in `test_every_screen.py`.
+"""
 
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.reach import TOO_WIDE, too_wide_enlarged
+from tests.e2e.reach import TARGETS, THUMB, TOO_WIDE
 from tests.e2e.screens import screens, stands
 from tests.e2e.stuck import StuckRun, several_stuck
 
 pytestmark = pytest.mark.screens
 
-NAMES = list(screens(run="", decision=""))
-# What a thumb or a pointer aims at; links within a sentence are as tall as their line.
-TARGETS = """([least]) => {
-  const all = [...document.querySelectorAll("button, select, input, textarea, summary, a[href]")];
-  const seen = (one) => one.checkVisibility({ visibilityProperty: true, opacityProperty: true })
-    && !one.closest(".skip, .seen-by-readers, .away, .otherwise:not(:focus-within)")
-    && !(one.matches("a") && getComputedStyle(one).display === "inline");
-  const aimedAt = (one) => one.matches("input") ? one.closest("label") ?? one : one;
-  const told = (one) => {
-    const { width, height } = one.getBoundingClientRect();
-    const small = width > 0 && (Math.round(width) < least || Math.round(height) < least);
-    return small ? [`${width.toFixed()} x ${height.toFixed()} ${one.outerHTML.slice(0, 120)}`] : [];
-  };
-  return all.filter(seen).map(aimedAt).filter((one) => one !== null).flatMap(told);
-}"""
 MOVING = "document.getAnimations().filter((a) => a.effect.getTiming().duration > 0).length"
 
 
@@ -48,11 +36,6 @@ def visit(open_page, stuck_run):
 # --- narrow, enlarged --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_screen_needs_no_sideways_scrolling_however_far_it_is_enlarged(visit, name):
-    assert too_wide_enlarged(visit(name, phone=True)) == []
-
-
 def test_history_needs_no_sideways_scrolling_however_large_its_figures(visit):
     page = visit("history", phone=True)
     page.set_viewport_size({"width": 320, "height": 640})
@@ -61,12 +44,6 @@ def test_history_needs_no_sideways_scrolling_however_large_its_figures(visit):
     page.evaluate("document.querySelectorAll('.facts dd').forEach((one) => one.append(' 12,345'))")
 
     assert page.evaluate(TOO_WIDE) == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_on_a_phone_is_too_small_for_a_thumb(visit, name):
-    # What a pointer needs on a desk, 24 pixels or room around, is axe's "target-size".
-    assert visit(name, phone=True).evaluate(TARGETS, [44]) == []
 
 
 def test_what_a_verification_names_is_large_enough_for_a_thumb(visit, stuck_run):
@@ -81,7 +58,7 @@ def test_what_a_verification_names_is_large_enough_for_a_thumb(visit, stuck_run)
     page.reload()
     page.locator(f'main a[href="/runs/{stuck_run.id}"].md').wait_for()
 
-    assert page.evaluate(TARGETS, [44]) == []
+    assert page.evaluate(TARGETS, THUMB) == []
 
 
 # --- keyboard ----------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e import axe
+from tests.e2e.reach import TARGETS, THUMB
 from tests.e2e.screens import FITS
 
 ADDRESS = re.compile(r"^http.*/shared/.+/$")
@@ -69,19 +70,23 @@ def test_a_weeks_costs_are_shared_with_the_keyboard(open_page):
 @pytest.mark.screens
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
 def test_a_projects_links_are_listed_in_its_settings_and_revoked_there(
-    open_page, agent, person, phone
+    open_page, installation, agent, person, phone
 ):
     size = "phone" if phone else "desktop"
     run = agent.open_run(name=f"linked on a {size}")
     person.ask("POST", "/api/v1/shares/", {"run": run})
+    week = {"project": installation.project, "week": "2026-11-16"}
+    person.ask("POST", "/api/v1/shares/", week)
     page = open_page("/settings", phone=phone)
     page.add_init_script(path=axe.SCRIPT)
     page.reload()
     links = page.get_by_role("region", name="Links in use")
     one = links.get_by_role("listitem").filter(has_text=f"Run linked on a {size}")
     expect(one).to_be_visible()
+    expect(links.get_by_role("link", name="Costs of the week of 16 Nov").first).to_be_visible()
     assert axe.in_both_themes(page, "shared links", size) == []
     assert page.evaluate(FITS)
+    assert not phone or page.evaluate(TARGETS, THUMB) == []
 
     one.get_by_role("button", name="Revoke").click()
 

@@ -1,0 +1,114 @@
+"""Everybody gets along on every screen: read out, by keyboard, by thumb, enlarged, in German.
+
+A screen is opened once for each way of looking at it, and told all that is wrong there.
+"""
+
+import pytest
+
+from tests.e2e import axe
+from tests.e2e.axe import in_both_themes
+from tests.e2e.conftest import DESKTOP, PHONE, complaints_of, sign_in
+from tests.e2e.reach import (
+    TARGETS,
+    THUMB,
+    faults_by_keyboard,
+    overflowing,
+    too_wide_enlarged,
+)
+from tests.e2e.screens import examples, flat_routes, route_kinds, screens, settings_pages, stands
+from tests.e2e.stuck import several_stuck
+
+pytestmark = pytest.mark.screens
+
+NAMES = list(screens(run="", decision=""))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def summary():
+    """All that axe looked at, in one file once it is done."""
+    yield
+    axe.write_summary()
+
+
+@pytest.fixture(scope="module")
+def addresses(installation):
+    """Five held runs, for all that is looked at: rows, sides and a list."""
+    with several_stuck(installation, "nightly", count=5) as first:
+        yield screens(run=first.id, decision=first.card["id"])
+
+
+@pytest.fixture(scope="module", params=["desk", "phone", "German desk", "German phone"])
+def where(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def page(browser, installation, where):
+    phone, german = "phone" in where, "German" in where
+    context = browser.new_context(
+        viewport=PHONE if phone else DESKTOP,
+        has_touch=phone,
+        is_mobile=phone,
+        locale="de-DE" if german else "en-US",
+        reduced_motion="reduce",
+        service_workers="block",
+    )
+    sign_in(context, installation)
+    # axe is put in as a script of the browser's own, past the page's strict policy.
+    context.add_init_script(path=axe.SCRIPT)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    yield page
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def complaints(page):
+    return complaints_of(page)
+
+
+def at_a_desk(page, name):
+    yield "breaks rules of WCAG", in_both_themes(page, name, "desktop")
+    yield "is in the way of the keyboard", faults_by_keyboard(page)
+
+
+def on_a_phone(page, name):
+    yield "breaks rules of WCAG", in_both_themes(page, name, "phone")
+    # What a pointer needs on a desk, 24 pixels or room around, is axe's "target-size".
+    yield "is too small for a thumb", page.evaluate(TARGETS, THUMB)
+    yield "scrolls sideways when enlarged", too_wide_enlarged(page)
+    page.set_viewport_size(PHONE)
+
+
+def at_a_german_desk(page, name):
+    yield "is cut off in German", overflowing(page)
+
+
+def on_a_german_phone(page, name):
+    yield "is cut off in German", overflowing(page)
+    yield "is in the way of the keyboard", faults_by_keyboard(page)
+
+
+LOOKS = {
+    "desk": at_a_desk,
+    "phone": on_a_phone,
+    "German desk": at_a_german_desk,
+    "German phone": on_a_german_phone,
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_screen_is_in_nobodys_way(page, complaints, installation, addresses, where, name):
+    complaints.clear()
+    page.goto(installation.url + addresses[name])
+    stands(page, name, loading="Wird geladen" if "German" in where else "Loading")
+
+    assert {fault: found for fault, found in LOOKS[where](page, name) if found} == {}
+    assert complaints == []
+
+
+def test_every_route_has_an_example():
+    kinds = set(examples(run="", decision="")) | set(flat_routes())
+    kinds |= {"settings"} if settings_pages() else set()
+
+    assert route_kinds() <= kinds
