@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
 const DIST = new URL("dist/", import.meta.url);
-const MOST = { js: 90_000, css: 15_000, files: 24 };
+const MOST = { js: 90_000, css: 15_000, files: 22 };
 /** German has the guard's sentences besides, which English shows as they were written. */
 const MOST_JS = { en: MOST.js, de: MOST.js + 3_500 };
 

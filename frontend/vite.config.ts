@@ -13,14 +13,20 @@ export default defineConfig({
     manifest: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // What eight chunks share is one file, and so are the small parts, the styles and the
-    // icons that two do: a screen is a few requests, not forty.
+    // What the page itself needs is one file, and so is what eight chunks share, and the small
+    // parts, the styles and the icons that two do: a screen is a few requests, not forty.
     rolldownOptions: {
       output: {
         codeSplitting: {
           groups: [
-            { name: "parts", minShareCount: 8 },
-            { name: "small", minShareCount: 2, maxModuleSize: 1000, priority: -1 },
+            {
+              name: "parts",
+              tags: ["$initial"],
+              test: /^(?!.*(main\.ts|index\.html))/,
+              priority: 2,
+            },
+            { name: "shared", minShareCount: 8 },
+            { name: "shared", minShareCount: 2, maxModuleSize: 1000, priority: -1 },
             { name: "icons", test: /@lucide/, minShareCount: 2 },
             { name: "styles", test: /type=style/, minShareCount: 2 },
           ],

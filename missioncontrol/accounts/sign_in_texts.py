@@ -52,8 +52,8 @@ ENGLISH = SignInTexts(
     or_else="or",
     by_link="Without any of these, a one-time link signs you in. Whoever runs Mission Control "
     "makes one:",
-    by_code="Signed in on another device? Its Settings, Devices shows a code:",
-    forgotten="type it here",
+    by_code="Signed in on another device? Settings, Devices shows a code there:",
+    forgotten="enter it here",
     wrong="Name or password is wrong.",
     too_many="Too many attempts from here. Wait {wait}, then try again.",
     minutes="{count} minutes",

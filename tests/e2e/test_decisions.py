@@ -123,6 +123,18 @@ def test_select_on_a_phone_continues_two_at_once(open_page, stuck):
     assert second.person.card_of(second.id)["status"] == "open"
 
 
+def test_selecting_on_a_phone_moves_no_card(open_page, stuck):
+    run, _ = stuck("one"), stuck("two")
+    page = open_page("/decisions", phone=True)
+    card = page.get_by_role("article", name=run.name)
+    before = card.bounding_box()["y"]
+
+    page.get_by_role("button", name="Select", exact=True).tap()
+
+    expect(page.get_by_role("button", name="Done")).to_be_visible()
+    assert card.bounding_box()["y"] == before
+
+
 def test_x_selects_and_t_twice_ends_both(open_page, stuck):
     runs = [stuck("one"), stuck("two")]
     page = open_page("/decisions")

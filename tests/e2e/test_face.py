@@ -41,6 +41,25 @@ def test_both_faces_come_from_us(open_page):
     assert all(font.startswith(page.evaluate("location.origin")) for font in fonts)
 
 
+def test_a_face_is_asked_for_after_all_that_draws_the_screen(open_page):
+    page = open_page("/")
+    page.evaluate("document.fonts.ready")
+
+    asked = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+    told = page.request.get(page.url).text()
+    first = [name for name in asked if name.endswith(".js") and name.split("/")[-1] in told]
+    fonts = [asked.index(name) for name in asked if name.endswith(".woff2")]
+    assert min(fonts) > max(asked.index(name) for name in first)
+
+
+def test_the_pages_of_who_is_not_signed_in_have_both_faces_too(open_page):
+    page = open_page("/login/", signed_in=False)
+    page.evaluate("document.fonts.ready")
+
+    faces = page.evaluate("[...document.fonts].map(({ family, status }) => [family, status])")
+    assert sorted(faces) == [["Inter Variable", "loaded"], ["JetBrains Mono Variable", "loaded"]]
+
+
 @pytest.mark.parametrize("face", FACES)
 def test_what_stands_in_for_a_face_takes_its_room(open_page, face):
     page = open_page("/costs")

@@ -110,6 +110,19 @@ def agent_of(page, installation, project):
     return place, Caller(installation.url, {"Authorization": f"Bearer {secret}"}), owner
 
 
+def test_the_only_owner_is_not_offered_to_step_down_or_leave(open_as, named):
+    ana, nights = named("Ana"), named("nights")
+    page = open_as(ana, "/settings/projects")
+    make_project(page, nights)
+    page.goto(page.url.replace("projects", "members"))
+    choose(page, nights)
+
+    expect(page.get_by_role("heading", name=f"Members of {nights}")).to_be_visible()
+    expect(page.get_by_text(f"{ana} (you)")).to_be_visible()
+    expect(role_of(page, ana)).to_have_count(0)
+    expect(page.get_by_role("button", name="Leave")).to_have_count(0)
+
+
 def test_one_is_invited_promoted_and_removed_while_looking(installation, open_page, open_as, named):
     ana, bea, nights = named("Ana"), named("Bea"), named("nights")
     desk = open_as(ana, "/settings/projects")
@@ -117,12 +130,12 @@ def test_one_is_invited_promoted_and_removed_while_looking(installation, open_pa
     picture(desk, "projects-desk")
     desk.goto(f"{installation.url}/settings/members")
     choose(desk, nights)
-    expect(desk.get_by_role("radiogroup", name="Keep the words of turns")).to_be_visible()
+    expect(desk.get_by_role("radiogroup", name="Keep turn contents")).to_be_visible()
     picture(desk, "first-invitation-desk")
     link = invite(desk, "the night shift", "Viewer")
     picture(desk, "members-desk")
     assert kept_days(desk, installation, nights) == 30  # asked once, of a laptop's owner
-    expect(desk.get_by_role("radiogroup", name="Keep the words of turns")).to_have_count(0)
+    expect(desk.get_by_role("radiogroup", name="Keep turn contents")).to_have_count(0)
 
     # Invited: without an account, on a phone.
     phone = open_page("/login/", phone=True, signed_in=False)

@@ -201,8 +201,10 @@ class AppState {
       this.#lost = [...this.#lost, ...projectsLost(this.#me, me)];
       this.#me = me;
       this.#access = "in";
-      if (await this.#memory.enter(this.#me)) this.taps.forgetAll();
+      // Sockets are opened meanwhile: a first visit makes its database now.
+      const isAnother = this.#memory.enter(this.#me);
       this.#openFeeds();
+      if (await isAnother) this.taps.forgetAll();
       void handOver(this.#me.user.id);
       await storage.put("csrf", csrfToken());
       await this.#restoreTaps();

@@ -208,7 +208,7 @@ def page(
     wait: TooManyRequests | None = None,
     calls: bool = False,
 ) -> HttpResponse:
-    """Draw a page for who may not be signed in: it runs and loads what bears its nonce alone.
+    """Draw a page for who may not be signed in: it runs what bears its nonce, and loads our fonts.
 
     `wait`: it is refused with 429, and says for how long; `calls`: its script may call us.
     """
@@ -216,14 +216,28 @@ def page(
     # A checkout's commands are typed otherwise than an installed wheel's.
     is_checkout = (settings.BASE_DIR / "manage.py").is_file()
     manage = "uv run --no-dev manage.py" if is_checkout else "missioncontrol"
-    whole = {"nonce": nonce, "manage": manage, "referrer": "no-referrer", **context}
+    whole = {
+        "nonce": nonce,
+        "manage": manage,
+        "referrer": "no-referrer",
+        "sans": bundled_font("inter"),
+        "mono": bundled_font("jetbrains-mono"),
+        **context,
+    }
     response = render(request, template, whole, status=status)
     if wait:
         response.status_code = HTTPStatus.TOO_MANY_REQUESTS
         response["Retry-After"] = str(wait.wait_s)
     response["Content-Security-Policy"] = (
         f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "
+        "font-src 'self'; "
         f"form-action 'self'; {CALLS if calls else ''}"
         "frame-ancestors 'none'; base-uri 'none'"
     )
     return response
+
+
+def bundled_font(name: str) -> str:
+    """Return the address of a font the front end was built with; empty if it is not built."""
+    files = (settings.FRONTEND_DIST / "assets").glob(f"{name}-latin-wght-normal-*.woff2")
+    return next((f"/assets/{file.name}" for file in files), "")

@@ -95,7 +95,7 @@ const texts: typeof en = {
     edit: "Bearbeiten",
     editTitle: "Korrektur bearbeiten",
     fix: "Korrektur:",
-    quoted: (fix) => `Korrektur: „${fix}“`,
+    quoted: (fix) => (fix.startsWith('"') ? `Korrektur: ${fix}` : `Korrektur: „${fix}“`),
     quote: (fix) => `„${fix}“`,
     read: "Korrektur lesen",
     writeOne: "Korrektur schreiben",

@@ -56,6 +56,7 @@ const texts: typeof en = {
   showDemo: "Anzeigen",
   demo: "Demo",
   demoRuns: "Drei Demo-Agenten laufen.",
+  demoAsks: "Einer steckt nach 20 s fest und fragt. Kostenlos; ein Klick entfernt sie.",
   remove: "Entfernen",
   removeHint: "beendet die Demo-Agenten und archiviert ihre Projekte",
   failed: "Der Server war nicht erreichbar; nichts wurde geändert.",

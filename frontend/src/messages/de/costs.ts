@@ -103,7 +103,7 @@ const texts: typeof en = {
     few: (samples, enough) =>
       `Noch keine Schätzung: ${counted(samples, { one: "Schleife endete", other: "Schleifen endeten" })} hier ohne Stopp, nötig sind ${String(enough)}.`,
     unpriced: (n) =>
-      `${counted(n, { one: "Stopp", other: "Stopps" })} ohne Preis ${n === 1 ? "ist" : "sind"} in keinem Betrag.`,
+      `${counted(n, { one: "Stopp", other: "Stopps" })} ohne Preis ${n === 1 ? "ist" : "sind"} nicht mitgezählt.`,
     none: "In diesem Zeitraum wurde nichts gestoppt.",
   },
 };

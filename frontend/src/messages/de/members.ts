@@ -7,9 +7,9 @@ const texts: typeof en = {
   ownersOnly: "Nur Eigentümer verwalten Mitglieder und Einladungen.",
   roles: { owner: "Eigentümer", operator: "Operator", viewer: "Betrachter" },
   may: {
-    owner: "Verwaltet Mitglieder, Schlüssel, Budgets und Regeln.",
-    operator: "Liest alles und antwortet Agenten.",
-    viewer: "Liest alles, antwortet aber keinem Agenten.",
+    owner: "Verwaltet Mitglieder, Schlüssel, Budgets und Regeln",
+    operator: "Liest alles und antwortet Agenten",
+    viewer: "Liest alles, antwortet aber keinem Agenten",
   },
   roleOf: (name) => `Rolle von ${name}`,
   you: (name) => `${name} (hier angemeldet)`,

@@ -52,8 +52,8 @@ const texts: typeof en = {
     balanced: "Wenn ein sorgfältiger Kollege aufsehen würde.",
     watchful: "Früh, für teure oder heikle Läufe.",
   },
-  asksFrom: (score) => `fragt ab ${score}`,
-  asksByRules: "fragt nur nach seinen Grenzen",
+  asksFrom: (score) => `Fragt ab ${score}.`,
+  asksByRules: "Fragt nur nach seinen Grenzen.",
   timesIn: (n, days) => `${counted(n, times)} in ${counted(days, inDays)}`,
   andChanges: (n) => `+ ${counted(n, { one: "Änderung", other: "Änderungen" })}`,
   limit: {

@@ -35,7 +35,7 @@ const texts = {
   quiet: (from: string, to: string) => `quiet ${from} to ${to}`,
   delivered: (at: string) => `delivered ${at}`,
   failed: "failed",
-  waits: "waits",
+  waits: "waiting",
   kinds: {
     discord: "Discord",
     slack: "Slack",

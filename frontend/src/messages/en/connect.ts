@@ -53,6 +53,7 @@ const texts = {
   showDemo: "Show it",
   demo: "Demo",
   demoRuns: "Three demo agents are running.",
+  demoAsks: "One gets stuck within 20 s and asks you. Free; one click removes them.",
   remove: "Remove",
   removeHint: "ends the demo agents and archives their projects",
   failed: "The server could not be reached; nothing was changed.",

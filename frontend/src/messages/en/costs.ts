@@ -104,7 +104,7 @@ const texts = {
     few: (samples: number, enough: number) =>
       `No estimate yet: ${counted(samples, { one: "loop", other: "loops" })} ended without a stop here, ${String(enough)} are needed.`,
     unpriced: (n: number) =>
-      `${counted(n, { one: "stop", other: "stops" })} without a price ${n === 1 ? "is" : "are"} in no amount.`,
+      `${counted(n, { one: "stop", other: "stops" })} without a price ${n === 1 ? "is" : "are"} not counted.`,
     none: "Nothing was stopped in this time.",
   },
 };

@@ -7,9 +7,9 @@ const texts = {
   ownersOnly: "Only owners can manage members and invitations.",
   roles: { owner: "Owner", operator: "Operator", viewer: "Viewer" },
   may: {
-    owner: "Manages members, keys, budgets and rules.",
-    operator: "Can read everything and answer agents.",
-    viewer: "Can read everything, but not answer agents.",
+    owner: "Manages members, keys, budgets and rules",
+    operator: "Can read everything and answer agents",
+    viewer: "Can read everything, but not answer agents",
   },
   roleOf: (name: string) => `Role of ${name}`,
   you: (name: string) => (name === "you" ? "You" : `${name} (you)`),
@@ -34,7 +34,7 @@ const texts = {
   role: "Role",
   life: "Valid for",
   lives: { day: "1 day", week: "7 days", month: "30 days" },
-  keepWords: "Keep the words of turns",
+  keepWords: "Keep turn contents",
   keepWordsHint:
     "Others will read what agents read and wrote. How long after a run ends is it kept? Events, costs and cards stay.",
   kept: { 30: "30 days", 90: "90 days", 0: "no limit" },

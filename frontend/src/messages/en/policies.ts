@@ -52,8 +52,8 @@ const texts = {
     balanced: "When a careful colleague would check.",
     watchful: "Early, for costly or risky runs.",
   },
-  asksFrom: (score: string) => `asks from ${score}`,
-  asksByRules: "asks by its limits only",
+  asksFrom: (score: string) => `Asks from ${score}.`,
+  asksByRules: "Asks by its limits only.",
   timesIn: (n: number, days: number) => `${counted(n, times)} in ${counted(days, dayWords)}`,
   andChanges: (n: number) => `+ ${counted(n, { one: "change", other: "changes" })}`,
   limit: {

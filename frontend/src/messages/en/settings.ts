@@ -38,7 +38,7 @@ const texts = {
   noneDoes: "fail closed",
   ceilingsTitle: "Budgets",
   ceilingsHint:
-    "Warning at 80 %, pause at 100 % with one tap to allow more. Leave empty for no budget.",
+    "Warning at 80%, pause at 100% with one tap to allow more. Leave empty for no budget.",
   ceilings: {
     runDollars: "Per run, dollars",
     runTurns: "Per run, turns",
@@ -57,7 +57,7 @@ const texts = {
   notMade: "not created",
   whoHears: "Who gets it",
   privacy: "Privacy",
-  keepWords: "Keep the words of turns",
+  keepWords: "Keep turn contents",
   keepWordsHint:
     "In days after a run has ended. Then arguments, texts, results and telemetry are erased; events and figures stay.",
   forEver: "for ever",

@@ -56,7 +56,7 @@ const texts = {
   signIn: (command: string) => `Open the sign-in link that ${strong(command)} printed.`,
   signInAgain:
     "It works once, for ten minutes. On the machine that runs Mission Control, this prints a new one:",
-  signInCode: "Signed in on another device? Its Settings, Devices shows a code.",
+  signInCode: "Signed in on another device? Settings, Devices shows a code there.",
   signInWays: "More ways to sign in",
   signInType: "Enter the code",
   find: "Search",
