@@ -100,7 +100,7 @@ def test_json_with_half_a_character_is_still_written():
 @pytest.mark.parametrize(
     "value",
     [b"x", {"at": datetime(2026, 3, 4, tzinfo=UTC)}, [[{1}]], {"id": new_id()}, {(1, 2): 1}],
-    ids=repr,
+    ids=["bytes", "a date", "a set", "an id", "a pair as key"],
 )
 def test_what_is_no_json_is_refused_as_django_refuses_it(value):
     run = a_run()
