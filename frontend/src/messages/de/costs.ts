@@ -41,6 +41,7 @@ const texts: typeof en = {
     month: "Monat davor",
   },
   beforeThen: (before) => `${before}, bis dahin`,
+  compared: "Veränderung",
   change: (change) => `jetzt ${change}`,
   onBefore: (change, before) => `${change} gegenüber ${before}`,
   same: "unverändert",

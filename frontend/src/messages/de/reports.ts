@@ -19,6 +19,7 @@ const texts: typeof en = {
   cost: "Kosten",
   budget: "Budget",
   change: "Woche davor",
+  onWeekBefore: (change) => `${change} zur Woche davor`,
   loops: "Schleifen",
   stopped: "Gestoppt",
   saved: "Gespart",

@@ -41,6 +41,7 @@ const texts = {
     month: "the month before",
   },
   beforeThen: (before: string) => `${before}, so far`,
+  compared: "Change",
   change: (change: string) => `now ${change}`,
   onBefore: (change: string, before: string) => `${change} on ${before}`,
   same: "no change",

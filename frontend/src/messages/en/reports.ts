@@ -19,6 +19,7 @@ const texts = {
   cost: "Cost",
   budget: "Budget",
   change: "Week before",
+  onWeekBefore: (change: string) => `${change} on the week before`,
   loops: "Loops",
   stopped: "Stopped",
   saved: "Saved",
