@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, cast
+from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet, Value
 from django.db.models.functions import Coalesce, NullIf
@@ -63,6 +64,8 @@ class CostTotals:
         }
         # Kept until the end, so that they are written with one statement.
         self._new: list[ModelCall] = []
+        self.priced: set[UUID] = set()
+        """Turns that show what a call cost which was counted now."""
 
     def claims(self, run: Run, turn: Turn) -> bool:
         """Claim a turn's model call; several turns may carry the same one."""
@@ -74,9 +77,11 @@ class CostTotals:
             self._counted.add((run.id, name))
         return True
 
-    def keep(self, call: ModelCall) -> None:
-        """Enter a call that was counted now."""
+    def keep(self, call: ModelCall, row: TurnModel) -> None:
+        """Enter a call that was counted now, and show its cost at its turn."""
         self._new.append(call)
+        row.cost_usd = call.cost_usd
+        self.priced.add(row.id)
 
     def write(self, tx: RunTransaction) -> None:
         """Keep the calls that were counted; add to the shared sums at its very end."""
@@ -106,9 +111,8 @@ def count(
         # A call needs a name in the ledger: of a turn without one, its row's id.
         paid = Call.of_turn(turn, row, call_id=_name(turn) or str(row.id), source="turns")
         call, spent = enter(tx, run, paid)
-        row.cost_usd = call.cost_usd
         use.add(spent)
-        cost_totals.keep(call)
+        cost_totals.keep(call, row)
     cost_totals.spending.add(run, row.agent, use)
     count_agent(run, row.agent, use, obs=row.obs, failed=bool(turn.error))
 

@@ -152,7 +152,8 @@ def unseen(runs: list[Run], ahead: Iterable[TurnModel] = ()) -> dict[UUID, list[
         # Those used longest ago are let go first (`make_room`).
         KEPT.move_to_end(run.id)
         lags[run.id] = run.meters.detected_obs - cached.seen_obs
-    # Whatever is stored, counted or answered has its event.
+    # Whatever is stored, counted or answered has its event; what telemetry shows at a turn has
+    # none, and is not written here.
     events = {run.id: run.meters.event_seq for run in runs if not lags[run.id]}
     known = [row for row in ahead if events.get(row.run_id) == cast(Any, row).event_seq]
     unread = lags.keys() - {row.run_id for row in known}

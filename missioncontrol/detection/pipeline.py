@@ -31,6 +31,8 @@ from missioncontrol.runs.models import TAPE_POINTS, Run
 from missioncontrol.runs.models import Turn as TurnModel
 from missioncontrol.runs.statements import update_columns
 
+VERDICT = ("score", "changed", "detector")
+"""Columns of a turn that detection alone writes."""
 _engines = threading.Lock()
 """One thread of a process at a time: engines are asked before their runs are locked."""
 
@@ -90,7 +92,7 @@ def _detect(wanted: set[UUID], *, at: datetime) -> Detected:
                 left.discard(run.id)
             if trees is not None:
                 trees.look(observations)
-            update_columns(TurnModel, ("score", "changed", "detector", "cost_usd"), judged)
+            _write_verdicts(judged, batch.cost_totals)
             # What many runs share comes last and in a fixed order: it is locked briefly, and no
             # two transactions wait for each other.
             batch.hit_totals.write(at=at)
@@ -108,6 +110,17 @@ def _detect(wanted: set[UUID], *, at: datetime) -> Detected:
     ]
     controlled = [run.id for run in runs if run.controller_id or run.controller_url]
     return Detected(control_states, opened, batch.questions, controlled, left)
+
+
+def _write_verdicts(judged: list[TurnModel], cost_totals: CostTotals) -> None:
+    """Write what was said of turns; their cost only where it was counted now.
+
+    Telemetry may show a call at a turn since it was read: no event tells of that.
+    """
+    unpriced = [row for row in judged if row.id not in cost_totals.priced]
+    priced = [row for row in judged if row.id in cost_totals.priced]
+    update_columns(TurnModel, VERDICT, unpriced)
+    update_columns(TurnModel, (*VERDICT, "cost_usd"), priced)
 
 
 def _catch_up(

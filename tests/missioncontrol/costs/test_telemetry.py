@@ -11,7 +11,7 @@ from missioncontrol.costs import counting, selectors
 from missioncontrol.costs.ledger import Call
 from missioncontrol.costs.models import Spend
 from missioncontrol.costs.telemetry import Began, count_calls, led_to, place_calls
-from missioncontrol.detection import pipeline
+from missioncontrol.detection import engine_cache, pipeline
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, put, report
@@ -268,3 +268,19 @@ def test_a_call_told_before_its_turn_is_placed_once_the_turn_is_there():
 
     assert Turn.objects.get(run=run).cost_usd == Decimal("0.008055")
     assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
+
+
+def test_a_cost_that_is_placed_after_the_look_ahead_stays(monkeypatch):
+    run = tell(a_run(), told(turn_key="toolu_1"))
+    put(run, a_call("ls", key="toolu_1"))
+    look_ahead = engine_cache.look_ahead
+
+    def place_after(run_ids):
+        ahead = look_ahead(run_ids)
+        place_calls(run_ids, at=NOON)
+        return ahead
+
+    monkeypatch.setattr(engine_cache, "look_ahead", place_after)
+    pipeline.detect([run.id], at=NOON)
+
+    assert Turn.objects.get(run=run).cost_usd == Decimal("0.008055")
