@@ -47,6 +47,8 @@ class CachedEngine:
     """The policy and the ceilings as they were read: others want another engine."""
     seen_obs: int
     streak_obs: int
+    looks_at_use: bool
+    """One of its rules asks what the run has used, which is known under the run's lock."""
     ahead: tuple[int, Assessment] | None = None
     """The observation after `seen_obs`, where it saw that before the run was locked."""
 
@@ -124,7 +126,7 @@ def look_ahead(run_ids: Collection[UUID]) -> list[TurnModel]:
     for row in new:
         cached = KEPT.get(row.run_id)
         # Asked for a run that was left for a person's sake: it is not asked twice.
-        if cached is None or cached.ahead is not None or cached.policy.budget is not None:
+        if cached is None or cached.ahead is not None or cached.looks_at_use:
             continue
         # A person who steps in later does so after this turn: what they reset begins behind it.
         if cached.streak_obs == cast(Any, row).streak_obs:
@@ -228,4 +230,12 @@ def _fresh_engine(run: Run, rules: tuple[Any, Any]) -> CachedEngine:
         seen_obs=floor,
         # It passes the point where a person stepped in, as the first engine did.
         streak_obs=min(floor, run.meters.streak_obs),
+        looks_at_use=_looks_at_use(policy),
     )
+
+
+def _looks_at_use(policy: Policy) -> bool:
+    tables = [*policy.tool.values(), *policy.agent.values()]
+    named = [policy.detectors, *(table.get("detectors") or () for table in tables)]
+    # Ralph asks without a ceiling too: how long its iterations take on average.
+    return policy.budget is not None or any("ralph" in one for one in named)

@@ -227,9 +227,8 @@ def _observe(
     ahead, cached.ahead = cached.ahead, None
     if ahead is not None and ahead[0] == seen.obs:
         return ahead[1]
-    # What was used is added up for ceilings alone.
-    has_ceilings = cached.policy.budget is not None
-    spent = spent_by_tree(run, batch.cost_totals.spending, at=at) if has_ceilings else None
+    spending = batch.cost_totals.spending
+    spent = spent_by_tree(run, spending, at=at) if cached.looks_at_use else None
     return cached.observe(seen, spent=spent)
 
 

@@ -18,7 +18,7 @@ from missioncontrol.detection import engine_cache, judging, pipeline
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, Run, RunMeters
 from missioncontrol.runs.models import Turn as TurnRow
-from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, put, report
+from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, after, put, report
 from tests.missioncontrol.taps import tap
 
 pytestmark = pytest.mark.django_db
@@ -270,6 +270,18 @@ def test_a_ceiling_is_weighed_under_the_lock():
     seen_ahead(run, a_call("pwd"))
 
     assert engine_cache.KEPT[run.id].ahead is None
+
+
+@pytest.mark.parametrize(
+    "rules", [{"detectors": ["ralph"]}, {"agent": {"coder": {"detectors": ["ralph"]}}}], ids=str
+)
+def test_a_rule_that_looks_at_run_time_leaves_out_the_time_in_a_hold(rules):
+    run = report(a_run(policy=rules), *[a_call(f"step {n}") for n in range(76)])
+    RunMeters.objects.update(held_seconds=8 * 3600)
+
+    run = report(run, a_call("go on"), at=after(8 * 3600))
+
+    assert run.status == "running"
 
 
 @pytest.fixture
