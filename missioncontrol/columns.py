@@ -8,9 +8,10 @@ JSON is written without blanks, and by a faster writer.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import UTC
 from functools import cache
+from itertools import chain
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
@@ -25,9 +26,8 @@ PLAIN_TYPES = frozenset(
     {"CharField", "TextField", "IntegerField", "BigIntegerField", "FloatField", "BooleanField"}
 )
 """Columns whose Python value is what every database driver takes."""
-JSON_SCALARS = (str, int, float, type(None))
-"""What Python's own `json` writes, but for lists and mappings; a bool is an int."""
-_JSON_TYPES = frozenset({*JSON_SCALARS, bool})
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_TEXT, _LIST = frozenset({str}), frozenset({list})
 
 
 def reader(field: Any, vendor: str) -> Convert | None:
@@ -97,26 +97,30 @@ def _read_json(text: Any) -> Any:
 
 
 def _write_json(value: Any) -> str:
-    # The fast writer would turn bytes, dates and sets into JSON too; on PostgreSQL, where Django
-    # writes with the slow one, they raise. So they do here, in the same words.
-    if not _is_json(value):
-        return json.dumps(value)
     try:
-        return to_json(value).decode()
-    except ValueError:  # half of a character
+        text = to_json(value).decode()
+    except ValueError:  # half of a character, or what holds itself
         return json.dumps(value)
+    # The fast writer turns bytes, dates and sets into JSON too. On PostgreSQL, where Django writes
+    # with the slow one, they raise: so they do here, in the same words.
+    return text if _is_json(value) else json.dumps(value)
 
 
 def _is_json(value: Any) -> bool:
-    inner: Collection[Any] = value
-    if isinstance(value, dict):
-        if not all(isinstance(key, JSON_SCALARS) for key in value):
+    """Tell whether both writers surely write the same; of anything else the slow one tells."""
+    kind = type(value)
+    if kind is dict:
+        if not _TEXT.issuperset(map(type, value)):
             return False
-        inner = value.values()
-    elif not isinstance(value, list | tuple):
-        return isinstance(value, JSON_SCALARS)
-    # All at once where nothing is nested: a run's tape is written with each verdict.
-    return _JSON_TYPES.issuperset(map(type, inner)) or all(map(_is_json, inner))
+        value = value.values()
+    elif kind is not list and kind is not tuple:
+        return kind in _SCALARS
+    if _SCALARS.issuperset(map(type, value)):
+        return True
+    if _LIST.issuperset(map(type, value)):
+        # As one list: the points of a run's tape, which is written with each verdict.
+        return _is_json(list(chain.from_iterable(value)))
+    return all(map(_is_json, value))
 
 
 _SQLITE_READERS: dict[str, Convert] = {

@@ -96,6 +96,24 @@ def test_json_with_half_a_character_is_still_written():
     assert json.loads(write(["\ud800"])) == ["\ud800"]
 
 
+@pytest.mark.parametrize("key", [None, True, 1, 1.5, float("inf")], ids=str)
+def test_a_key_is_written_as_django_writes_it(key):
+    field = Run._meta.get_field("budget")
+    write = writer(field, connection) if connection.vendor == "sqlite" else json.dumps
+
+    assert json.loads(write([{key: 1}])) == json.loads(json.dumps([{key: 1}]))
+
+
+def test_json_that_holds_itself_is_refused():
+    endless = []
+    endless.append(endless)
+    field = Run._meta.get_field("budget")
+    write = writer(field, connection) if connection.vendor == "sqlite" else json.dumps
+
+    with pytest.raises(ValueError, match="Circular reference"):
+        write(endless)
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "value",
