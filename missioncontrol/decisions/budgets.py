@@ -157,7 +157,6 @@ def untold(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
 def tell(tx: RunTransaction, run: Run, signal: Signal) -> None:
     """Say of a ceiling that it nears its end, or that it is reached."""
     state = _state_of(signal)
-    # A new list, not an addition: the transaction sees a change by comparing with the old one.
     run.meters.budget_told = [*run.meters.budget_told, state]
     tx.record(run, BudgetCrossed, by="guard", **state)
     if not signal.trips:

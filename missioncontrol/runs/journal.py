@@ -407,7 +407,7 @@ def _row_of(event: EventHead, *, previous: str) -> JournalRow:
 def _copied(meters: RunMeters) -> dict[str, Any]:
     """Copy the columns, lists as lists of their own: one that grows in place is seen to."""
     copied = vars(meters).copy()
-    copied.update((name, list(copied[name])) for name in LIST_NAMES if copied[name])
+    copied.update((name, list(copied[name])) for name in LIST_NAMES)
     return copied
 
 

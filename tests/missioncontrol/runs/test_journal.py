@@ -45,6 +45,16 @@ def test_a_run_has_ended_from_its_end_until_it_is_heard_of_again(told_run):
     assert (back.ended_at, back.meters.final_ceilings) == (None, None)
 
 
+@pytest.mark.parametrize("before", [[], [[0]]], ids=str)
+def test_a_list_that_grows_in_place_is_written(told_run, before):
+    RunMeters.objects.update(corrected=before)
+
+    with writing([told_run.id], at=NOON) as tx:
+        tx.run(told_run.id).meters.corrected.append([1])
+
+    assert RunMeters.objects.get(pk=told_run.pk).corrected == [*before, [1]]
+
+
 def test_a_ceiling_that_moves_after_the_end_is_none_that_the_run_had(project, told_run):
     type(project).objects.update(budget={"usd": "5.00"})
     move(told_run, Move.COMPLETE)
