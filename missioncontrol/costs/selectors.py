@@ -13,10 +13,10 @@ from django.db.models.functions import TruncDate
 
 from guard.turn import Usage
 from missioncontrol.accounts.models import Project
-from missioncontrol.costs.spending import zone_of
 from missioncontrol.runs.models import ModelCall, Run
 from missioncontrol.runs.rows import USAGE_COLUMNS, dollars
 from missioncontrol.wire.costs import CostRow
+from missioncontrol.zones import zone_of
 
 
 def costs(

@@ -9,11 +9,10 @@ is not committed yet is seen at the next turn, and belongs to calls in flight.
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
 from uuid import UUID
@@ -27,9 +26,7 @@ from missioncontrol.columns import Convert, writer
 from missioncontrol.costs.models import Spend
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
-from missioncontrol.zones import find_zone
-
-logger = logging.getLogger(__name__)
+from missioncontrol.zones import zone_of
 
 ORGANISATION = "organisation"
 """The scope of what all projects used on a day in UTC: each adds to a row of its own, which
@@ -177,18 +174,6 @@ def spent_everywhere(day: str) -> Decimal:
     """Add up the dollars that all projects used on a day in UTC."""
     rows = Spend.objects.filter(scope=ORGANISATION, name=day)
     return rows.aggregate(usd=Sum("usd"))["usd"] or Decimal(0)
-
-
-@cache
-def zone_of(name: str) -> tzinfo:
-    """Return a time zone; UTC where this machine does not know it: judging goes on."""
-    if name == "UTC":
-        return UTC
-    zone = find_zone(name)
-    if zone is None:
-        # Once a process: the answer is cached, as judging asks with every turn.
-        logger.warning("the time zone %s is not known here: days begin in UTC", name)
-    return zone or UTC
 
 
 def name_in(scope: str, project: Project, agent: str, *, at: datetime) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta
-from zoneinfo import ZoneInfo
 
 from missioncontrol.errors import InvalidRequest
+from missioncontrol.zones import zone_of
 
 
 def read_clock(text: str | None, *, field: str) -> time | None:
@@ -35,7 +35,7 @@ def end_of_quiet(
     """
     if start is None or end is None or start == end:
         return None
-    local = at.astimezone(ZoneInfo(zone))
+    local = at.astimezone(zone_of(zone))
     clock = local.time()
     over_midnight = end < start
     # `end` itself is no longer quiet: what was put off is due then.

@@ -16,7 +16,6 @@ from django.db.models.functions import TruncDate, TruncMinute
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.costs.ledger import JUDGE
-from missioncontrol.costs.spending import zone_of
 from missioncontrol.reports import loops
 from missioncontrol.reports.loops import Loop
 from missioncontrol.reports.periods import (
@@ -32,6 +31,7 @@ from missioncontrol.reports.savings import Lasted
 from missioncontrol.runs.models import JournalRow, ModelCall, Run
 from missioncontrol.runs.rows import USAGE_COLUMNS, dollars
 from missioncontrol.wire.costs import CostBudget
+from missioncontrol.zones import zone_of
 
 Group = Literal["agent", "model", "project", "run"]
 GROUPS: tuple[Group, ...] = ("agent", "model", "project", "run")

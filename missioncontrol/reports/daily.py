@@ -21,7 +21,6 @@ from django.db.models.functions import TruncDate
 from pydantic import TypeAdapter
 
 from missioncontrol.accounts.models import Project
-from missioncontrol.costs.spending import zone_of
 from missioncontrol.ids import new_id
 from missioncontrol.notify import services as notices
 from missioncontrol.reports import accounting
@@ -33,6 +32,7 @@ from missioncontrol.reports.texts import announcement_of
 from missioncontrol.runs.models import ModelCall
 from missioncontrol.runs.rows import USAGE_COLUMNS
 from missioncontrol.wire.costs import CostAccount
+from missioncontrol.zones import zone_of
 
 logger = logging.getLogger(__name__)
 

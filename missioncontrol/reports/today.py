@@ -9,11 +9,11 @@ from uuid import UUID
 from django.db.models import Count, Q, Sum
 
 from missioncontrol.accounts.models import Project
-from missioncontrol.costs.spending import zone_of
 from missioncontrol.reports import account_parts, periods
 from missioncontrol.runs.models import ModelCall
 from missioncontrol.runs.rows import dollars
 from missioncontrol.wire.costs import TodayRow
+from missioncontrol.zones import zone_of
 
 
 def spent_today(*, projects: Collection[UUID], at: datetime) -> list[TodayRow]:

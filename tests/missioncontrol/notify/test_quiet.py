@@ -52,6 +52,10 @@ def test_the_night_that_has_an_hour_twice_ends_at_the_one_still_ahead():
     assert quiet("2026-10-25T01:15", "22:00", "02:30") == "2026-10-25T01:30"
 
 
+def test_in_a_zone_that_is_not_known_here_any_more_they_are_in_utc():
+    assert quiet("2026-11-21T23:00", "22:00", "07:00", "Lemuria/Port") == "2026-11-22T07:00"
+
+
 def test_hours_without_a_length_are_none():
     assert quiet("2026-11-21T12:00", "13:00", "13:00") is None
     assert end_of_quiet(datetime.now(UTC), start=None, end=time(7), zone=BERLIN) is None
