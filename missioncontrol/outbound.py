@@ -157,7 +157,7 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(known) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
-    # Multicast counts as global, and would reach every machine of the local network.
+    # Multicast counts as global, and leads to whoever listens in the local network.
     return known.is_global and not known.is_multicast
 
 

@@ -82,7 +82,7 @@ def _allow(
 
 def withdraw(tx: RunTransaction, run: Run, *, made_by: str, made_at: datetime, by: str) -> None:
     """Remove the entries that one answer made: they carry its name and moment."""
-    # No row links them: an entry made by hand at the same moment has another author.
+    # No row links them: what the same person adds by hand has another moment.
     made = AllowlistEntry.objects.filter(
         project=run.project_id, created_by=made_by, created_at=made_at
     )

@@ -53,7 +53,7 @@ from missioncontrol.wire.turns import (
 TEXT_TURNS = "text"
 """Stands for the tool of a turn that calls none."""
 
-# What somebody types or pastes; a longer text is looked for in every column of every turn.
+# What somebody types or pastes: it is looked for in every text of every turn.
 LONGEST_NEEDLE = 200
 SEARCH_STRIDE = 5_000
 SEARCH_SECONDS = 1.5
@@ -231,8 +231,7 @@ def show_series(
 
     A point of several turns tells their highest values: no spike disappears.
     """
-    # Clipped to what there is: a page that was left open asks for turns of a run that is gone
-    # on.
+    # Clipped to what there is: an address may name turns that the run does not have.
     first = max(0, from_seq or 0)
     last = run.meters.last_seq if to_seq is None else min(to_seq, run.meters.last_seq)
     # Rounded up: there are never more points than asked for.

@@ -73,7 +73,7 @@ def parse(argv: list[str]) -> Options:
         # What is named wins: `--lan --host` then means that one address of the network.
         host=given.host or (EVERYWHERE if given.lan else LOOPBACK),
         port=given.port,
-        # Absolute: children run in other directories, and the banner is read elsewhere.
+        # Absolute: the banner shows it to people in whatever directory.
         data=(given.data or default_data_dir()).expanduser().absolute(),
         lan=given.lan,
         https=given.https,

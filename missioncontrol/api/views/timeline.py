@@ -27,7 +27,6 @@ POINTS = 300
 MOST_PICKED = 500
 MOST_MOMENTS = 100
 # Nine digits: a column of a turn's number holds no more.
-# Bounded: no turn has a longer number.
 _SEQS = re.compile(r"\d{1,9}(,\d{1,9})*")
 
 
