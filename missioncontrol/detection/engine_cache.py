@@ -230,11 +230,12 @@ def _fresh_engine(run: Run, rules: tuple[Any, Any]) -> CachedEngine:
         seen_obs=floor,
         # It passes the point where a person stepped in, as the first engine did.
         streak_obs=min(floor, run.meters.streak_obs),
-        looks_at_use=_looks_at_use(policy),
+        looks_at_use=looks_at_use(policy),
     )
 
 
-def _looks_at_use(policy: Policy) -> bool:
+def looks_at_use(policy: Policy) -> bool:
+    """Tell whether a rule of this policy asks what the run has used."""
     tables = [*policy.tool.values(), *policy.agent.values()]
     named = [policy.detectors, *(table.get("detectors") or () for table in tables)]
     # Ralph asks without a ceiling too: how long its iterations take on average.

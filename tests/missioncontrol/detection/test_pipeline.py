@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from guard.engine import Engine
+from guard.policy import DETECTOR_NAMES, Policy
 from guard.turn import Role, Turn, Usage
 from missioncontrol.costs.ledger import Call, enter
 from missioncontrol.decisions import interventions
@@ -270,6 +272,27 @@ def test_a_ceiling_is_weighed_under_the_lock():
     seen_ahead(run, a_call("pwd"))
 
     assert engine_cache.KEPT[run.id].ahead is None
+
+
+class WatchedUse:
+    """Notes whether anybody asks what was used."""
+
+    asked = False
+
+    def __getattr__(self, unit):
+        self.asked = True
+        return 0
+
+
+@pytest.mark.parametrize("detector", DETECTOR_NAMES)
+def test_it_is_known_of_each_rule_whether_it_looks_at_what_was_used(detector):
+    policy, use = Policy(detectors=(detector,)), WatchedUse()
+    engine = Engine(policy, suspects=True)
+
+    for _ in range(5):
+        engine.observe(a_call(error="x"), spent=use)
+
+    assert engine_cache.looks_at_use(policy) is use.asked
 
 
 @pytest.mark.parametrize(
