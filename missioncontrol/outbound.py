@@ -110,8 +110,7 @@ def call(
     parts = check_url(url, private_hosts=private_hosts)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     try:
-        # Looked up once, here: between a check and a second look-up a name can be turned to
-        # lead inside.
+        # Looked up once, here: before a second look-up a name can be turned to lead inside.
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise Unsendable(f"{host} cannot be looked up") from error
@@ -256,8 +255,7 @@ def _reach(
     try:
         with _cut_off(connection.sock, deadline):
             if scheme == "https":
-                # After the connection, over it: so the time-out and the deadline hold for the
-                # handshake too.
+                # Over the connection: the time-out and the deadline hold for the handshake too.
                 context = ssl.create_default_context()
                 connection.sock = context.wrap_socket(connection.sock, server_hostname=host)
             yield connection

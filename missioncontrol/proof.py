@@ -196,8 +196,7 @@ class Chain:
 
     def end(self, *, head: str, length: int, project: str, run: str | None) -> Iterator[Fault]:
         """Compare the end with where the database says that the chain ends."""
-        # Rows cut off at the end leave a chain that holds: only what is kept beside it can
-        # tell.
+        # Rows cut off at the end leave a chain that holds: what is kept beside it tells.
         if (self.head, self.length) != (head, length):
             row = self.last.id if self.last else None
             yield Fault(kind="cut", project=project, run=run, seq=self.length - 1, row=row)
@@ -258,8 +257,7 @@ class ProjectChain(Chain):
                 yield from self._take_anchor(link, before)
             elif link.type == AMENDED and link.payload is not None:
                 yield from self._take_amendment(link, json.loads(link.payload))
-        # A signed row is what somebody may have written: any shape that is not ours is no
-        # signature.
+        # Anybody may have written it: any shape that is not ours is no signature.
         except (ValueError, KeyError, TypeError):
             yield fault_at(link, "unsigned")
 
@@ -268,8 +266,7 @@ class ProjectChain(Chain):
         yield from self._blank.values()
 
     def _take_anchor(self, link: Link, before: str) -> Iterator[Fault]:
-        # Each names the one before it: one that was taken out leaves a gap between its
-        # neighbours.
+        # Each names the one before it: one that was taken out leaves a gap.
         predecessor, self._last_anchor = self._last_anchor, link.hash
         self.anchors += 1
         if link.payload is None:
@@ -289,8 +286,7 @@ class ProjectChain(Chain):
             return
         place = (payload["head_seq"], payload["head"], payload["predecessor"])
         if payload["number"] != self.anchors:
-            # Counted on from there: one fault for those that are gone, not one for each that
-            # follows.
+            # Counted on from there: one fault for all that are gone, and none for what follows.
             self.anchors = int(payload["number"])
             yield fault_at(link, "dropped")
         elif place != (link.seq - 1, before, predecessor) and not self._is_rewritten:
@@ -338,8 +334,7 @@ class RunChain(Chain):
 
     def __init__(self, project: ProjectChain, run: str) -> None:
         super().__init__()
-        # Whoever walks a run's chain has walked its project's before: that says what was
-        # signed.
+        # Its project's chain was walked before: that says what was signed.
         self._anchor = project.heads.get(run)
         self._erased_through = project.erased.get(run, Erased()).rows
         self._anchored_at = _moment(project.anchored_at)
@@ -508,8 +503,7 @@ def verify_export(
     runs: dict[tuple[str, str], RunChain] = {}
     for link in _in_order(link for link in read_export(path) if link.run is not None):
         key = (link.project, str(link.run))
-        # One without rows of its own has signed nothing, and its runs are only checked in
-        # themselves.
+        # One without rows has signed nothing: its runs are only checked in themselves.
         of_project = verdict.projects.setdefault(link.project, ProjectChain(trusted=None))
         run_chain = runs.setdefault(key, RunChain(of_project, key[1]))
         verdict.rows += 1
@@ -530,8 +524,7 @@ def read_export(path: Path) -> Iterator[Link]:
             row = json.loads(line)
             payload = row["payload"]
             # The export shows JSON, and what was hashed is its one text.
-            # One format for times as well: `+00:00` and `Z` are the same moment and another
-            # hash.
+            # Times too: `+00:00` and `Z` are the same moment and another hash.
             text = None if payload is None else canonical(payload)
             at = datetime.fromisoformat(row["at"]).isoformat()
             yield Link(

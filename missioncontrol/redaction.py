@@ -159,8 +159,7 @@ def read_rules(asked: Sequence[str]) -> Redaction:
     if len(rules) > MOST_RULES:
         raise InvalidRequest(f"At most {MOST_RULES} rules.", field="redact_rules")
     for rule in rules:
-        # Refused while it is written: a rule that meets every text would blank a project's runs
-        # for good.
+        # Refused while it is written: one that meets every text would blank all runs for good.
         whole, fault = rule.removesuffix("*"), ""
         if len(rule) > LONGEST_RULE or not rule.isprintable():
             fault = f"at most {LONGEST_RULE} characters, all of which can be seen."

@@ -101,8 +101,7 @@ def complete(result: dict[str, Any], generator: Any, request: Any, public: bool)
 @cache
 def wire_schemas() -> dict[str, Any]:
     """Return the JSON Schema of every wire class, by name."""
-    # By looking, not by a list: a class that nobody named would be missing from the screens'
-    # types.
+    # By looking, not by a list: a class that nobody named would be missing from the types.
     modules = [import_module(m.name) for m in iter_modules(wire.__path__, f"{wire.__name__}.")]
     declared = [
         kind

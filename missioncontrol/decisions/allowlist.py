@@ -69,8 +69,7 @@ def _allow(
         run=run if scope == "run" else None,
         agent=run.agent if scope == "agent" else None,
         pattern=pattern,
-        # A tap allows what is on the card, letter by letter; patterns are written by hand
-        # elsewhere.
+        # A tap allows what is on the card, letter by letter; patterns are written by hand.
         match="exact",
         expires_at=expires_at,
         created_by=by,

@@ -200,8 +200,7 @@ def raise_shared(
     if scope == "day" and name != day_of(project, at):
         return
     agents = {name} if scope == "agent" else set()
-    # From what was spent, not from the old ceiling alone: a raise that is used up already is
-    # none.
+    # From what was spent, not from the old ceiling alone: that may be far below.
     spent = Spending([], agents=agents, at=at, projects=[project]).spent(project, scope, name)
     ceilings = ceilings_in(project, scope, name, at=at)
     for unit in more:

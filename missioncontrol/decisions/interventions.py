@@ -80,8 +80,7 @@ def intervene(
         # Under the run's lock: of two equal taps at once, the second finds the first.
         known = Intervention.objects.filter(run=run, key=tap.key).first()
         if known is not None:
-            # A key stands for one tap: sent again it is answered again, and never does another
-            # thing.
+            # A key stands for one tap: sent again it is answered again, and does nothing else.
             if known.body != _body(tap):
                 raise KeyReused(tap.key)
             return rows.intervention_row(known, run), False

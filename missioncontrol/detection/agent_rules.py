@@ -29,8 +29,7 @@ def rules_for(run_id: UUID, *, project: UUID, at: datetime) -> RunRules:
     if run is None:
         raise NotFound("The run")
     try:
-        # The project's too: an agent that opens its next run while we are away has no run's
-        # own.
+        # The project's too: they hold for the next run, which may be opened while we are away.
         of_project = Policy.from_mapping(run.project.policy)
         if run.project.budget:
             of_project = replace(of_project, budget=Budget.from_mapping(run.project.budget))

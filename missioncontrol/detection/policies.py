@@ -49,8 +49,7 @@ def read_policy(asked: object) -> tuple[dict[str, Any], str]:
     mapping = parse(text) if isinstance(asked, str) else asked
     if not isinstance(mapping, Mapping):
         raise PolicyInvalid("policy", "a table of fields, or its text", mapping)
-    # For its faults alone: what is kept is what was asked, so that a later default applies to
-    # it.
+    # For its faults alone: what is kept is what was asked, so that later defaults apply.
     Policy.from_mapping(mapping)
     # Here, not when it judges: who saves a policy is there to read what it lacks.
     check_installed(mapping)

@@ -46,8 +46,7 @@ def write(documents: Iterable[Document]) -> None:
     """Write documents; one that is there already is replaced."""
     rows: list[tuple[int, str]] = []
     for one in documents:
-        # Words that are ready-made: both databases then find the same, whatever their own
-        # rules.
+        # Words that are ready-made: both databases find the same, whatever their rules.
         stored = " ".join(one.words)
         if connection.vendor == "postgresql":
             # With their places written out, PostgreSQL parses nothing by rules of its own.

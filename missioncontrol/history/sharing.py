@@ -225,8 +225,7 @@ def _of_run(run: Run, t: SharedTexts, language: str) -> Story:
 def _of_card(card: Decision, t: SharedTexts, language: str) -> Story:
     run, evidence = card.run, card.evidence
     summary = evidence.get("summary") or ""
-    # Figures and the guard's own sentence: what the turns say may name people, paths and
-    # secrets.
+    # Figures and the guard's own sentence: turns may name people, paths and secrets.
     figures = [(t.turns, str(run.meters.last_seq + 1)), (t.cost, _cost(run, t))]
     if evidence.get("cost_usd") is not None:
         figures.append((t.in_loops, f"${float(evidence['cost_usd']):,.2f}"))

@@ -239,8 +239,7 @@ def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: dat
         InvalidRequest: the name is empty, the browser takes no pushes, or says what is wrong.
     """
     device = Device.objects.filter(browser=browser).first()
-    # Read back from the rows before and after, not from the request: what was asked may be what
-    # it was.
+    # Compared as rows before and after: what was asked for may be what it was.
     before = _chosen(browser, device)
     name = changes.get("name", browser.name).strip()
     if not name:

@@ -50,8 +50,7 @@ Controller = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-# Bounds as the columns have them: what is longer is refused here, by name, and not by the
-# database.
+# Bounds as the columns have them: refused here, by name, and not by the database.
 class OpenRun:
     """What an agent says of a run it opens."""
 
@@ -161,8 +160,7 @@ def join_run(
     if opener is None or opener.reaches(opened_by=run.opened_by, agent=run.agent):
         return run
     by = run.opened_by
-    # While the other key lives the run is its own: two agents must not mix in one run by
-    # accident.
+    # While the other key lives the run is its own: two agents must not mix by accident.
     is_anothers = by is not None and live_keys(at=at).filter(pk=by).exists()
     if opener.reach != Reach.OWN or is_anothers:
         raise Forbidden("Another agent key opened this run; this one does not reach it.")

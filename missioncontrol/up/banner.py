@@ -70,8 +70,7 @@ class Banner:
             out.write("\n  Three demo agents start now: a card opens within 20 s.\n")
         if self.phone_url:
             out.write(f"\n  On your phone: {self.phone_url}\n\n")
-            # The smallest error correction: a terminal is not dirty, and a large code does not
-            # fit it.
+            # The least error correction: a terminal is clean, and has no room for a large code.
             segno.make(self.phone_url, error="l", micro=False).terminal(out=out, compact=True)
             out.write(self._how_safe(self.phone_url))
         out.flush()

@@ -33,8 +33,7 @@ LEAF_LIFE = timedelta(days=397)
 RENEW_BEFORE = timedelta(days=30)
 SKEW = timedelta(days=1)
 """A phone's clock may be behind."""
-# Private, link-local, loopback, and what providers and VPNs give out behind one address (RFC
-# 6598).
+# Private, link-local, loopback, and what providers and VPNs share (RFC 6598).
 PRIVATE = (
     "10.0.0.0/8",
     "172.16.0.0/12",
@@ -91,8 +90,7 @@ def may_vouch_for(authority: x509.Certificate, name: str) -> bool:
     try:
         address = ipaddress.ip_address(name)
     except ValueError:
-        # A constraint without a dot in front holds for the domain and all below it (RFC 5280,
-        # 4.2.1.10).
+        # Without a dot in front it holds for the domain and all below (RFC 5280, 4.2.1.10).
         domains = [one for one in allowed if isinstance(one, str)]
         return any(name == one or name.endswith(f".{one}") for one in domains)
     networks = [one for one in allowed if not isinstance(one, str)]

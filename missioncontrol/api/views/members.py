@@ -127,8 +127,7 @@ class Invitations(APIView):
         )
         base, is_local = base_of_links(request)
         return json_response(
-            # Behind `#`: a browser sends that part to no server, so no proxy's log has the
-            # secret.
+            # Behind `#`: a browser sends that part to no server, so no log has the secret.
             MadeInvitation(
                 **_fields(made.row, at=at), url=f"{base}/join#{made.secret}", is_local=is_local
             ),

@@ -165,8 +165,7 @@ class Telemetry(APIView):
         limit, after = page_size(request), whole(request, "after")
         page = selectors.list_telemetry(run, limit=limit, after=after)
         following = f"{address_of(request)}?limit={limit}&after="
-        # A full page may be the last: the next one is empty then, which costs less than
-        # counting.
+        # A full page may be the last: an empty one after it costs less than counting.
         more = f"{following}{page[-1].id}" if len(page) == limit else None
         return json_response({"results": page, "next": more})
 
