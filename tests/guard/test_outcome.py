@@ -227,6 +227,18 @@ def test_a_name_with_something_after_it_is_an_answer(answer):
     assert outcome_of(a_call("search", answer)).key != outcome_of(a_call("search", "[]")).key
 
 
+@pytest.mark.parametrize(
+    ("answer", "more"),
+    [
+        ("2 rows; there are more results", True),
+        ("No more results", False),
+        ("There are no more results for this query.", False),
+    ],
+)
+def test_it_tells_whether_a_page_follows(answer, more):
+    assert outcome_of(a_call("search", answer)).has_more is more
+
+
 def test_code_that_failed_says_so():
     said = "Code execution failed at line 'df.shape' due to: InterpreterError: `df` is not defined"
 

@@ -14,6 +14,7 @@ from guard.policy import (
     DEFAULT_POLICY,
     RULES,
     Errors,
+    EscalationRule,
     JudgeRule,
     Policy,
     Repeat,
@@ -192,6 +193,16 @@ def test_what_it_set_is_set_under_todays_names():
     assert policy.escalation_of("repeat").stop_at == 9
     assert policy.escalation_of("errors").trip == "observe"
     assert policy.for_step(tool="Bash", agent=None).repeat.calls == 8
+
+
+def test_what_it_says_in_todays_names_wins_wherever_it_stands():
+    ladder = {"exact_repeat": {"stop_at": 9}, "repeat": {"ask_at": 4}}
+    before = {"exact_repeat": {"repeats": 8}, "repeat": {"calls": 5}, "ladder": ladder}
+
+    policy = Policy.from_mapping(before)
+
+    assert policy.repeat.calls == 5
+    assert policy.escalation_of("repeat") == EscalationRule(ask_at=4)
 
 
 def test_what_it_set_wrongly_is_told_in_todays_names():

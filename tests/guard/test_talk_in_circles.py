@@ -133,3 +133,9 @@ def test_a_tool_that_answers_in_turns_of_its_own_converses_with_nobody():
     ]
 
     assert first_trip(turn for room in rooms for turn in room) is None
+
+
+def test_one_sentence_that_is_half_of_a_message_is_chanting_even_if_a_shorter_one_comes_oftener():
+    chant = "Yes. " * 12 + "I will now look at the tide tables of the harbour once more. " * 8
+
+    assert first_trip([a_message(chant)]) == 0
