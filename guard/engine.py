@@ -83,7 +83,7 @@ class Engine:
         is_asked = suspects and policy.judged and policy.judge.suspicions
         self._suspicion = Suspicion(policy) if is_asked else None
         self._emit = Emitter(emit)
-        self._history = History(span)
+        self.history = History(span)  # to be read by others, not changed
         self._reader = TurnReader()
         self._terms = TermMemory(_NEWS_SPAN)
         self._meter = UsageMeter(policy.budget)
@@ -92,11 +92,6 @@ class Engine:
         self._heard = 0.0  # the same, where what says nothing counts less: the terms' clock
         self._nudged = False
         self._session: str | None = None
-
-    @property
-    def history(self) -> History:
-        """The remembered steps; to be read, not changed."""
-        return self._history
 
     def observe(self, turn: Turn, *, spent: Spent | None = None) -> Assessment:
         """Take the next turn, or the completion of a proposed one.
@@ -141,7 +136,7 @@ class Engine:
         # A person's words before are kept: sent again, they are a nudge.
         self._reader.clear(messages=why != "user")
         self._detectors.forget()
-        self._history.clear()
+        self.history.clear()
         self._terms.start_afresh()
         self._meter.forgive_failures()
         self._corrected.clear()
@@ -150,30 +145,30 @@ class Engine:
     def _take(self, turn: Turn, spent: Spent | None) -> Assessment:
         place = None
         if not turn.is_proposed:  # it may complete a call that was
-            place = self._history.find(turn.seq, turn.key, proposed=True)
+            place = self.history.find(turn.seq, turn.key, proposed=True)
         if place is None:
             self._turns += 1
             seq = self._number(turn)
             read = self._reader.take(turn, seq)
             self._heard += _OF_NOISE if read.kind is Kind.NOISE else 1
             if read.earlier:  # attempts, in the place of the words they were taken for
-                self._history.clear()
+                self.history.clear()
                 for attempt in read.earlier:
                     self._read(attempt, None, 0)
             if read.kind in _WORDS:
                 return self._take_words(read, seq)
             if read.kind is Kind.ANSWER:
-                place = self._history.find(read.call, proposed=False)
+                place = self.history.find(read.call, proposed=False)
         else:
-            seq, read = self._history.steps[place].seq, ReadTurn(Kind.ACTION, turn)
+            seq, read = self.history.steps[place].seq, ReadTurn(Kind.ACTION, turn)
         step, changed = self._read(read.turn, place, read.times)
         self._meter.take(turn, failed=step.failed if step.outcome else None)
         meter = KnownUsage(spent) if spent else self._meter
-        view = View(seq=step.seq, history=self._history, meter=meter)
+        view = View(seq=step.seq, history=self.history, meter=meter)
         signals = tuple(self._detectors.examine(view, turn))
         if self._corrected and (again := self._recall(step)):
             signals = (again, *signals)
-        evidence = self._history.evidence
+        evidence = self.history.evidence
         # How near a card is; what is sure and asks nobody stays below.
         own = [signal.score for signal in signals if signal.kind is not SignalKind.BUDGET]
         near = round(min(_ALMOST, max([evidence / self._limit, *own])), 3)
@@ -221,7 +216,7 @@ class Engine:
 
         Returns the step, and whether it changed something.
         """
-        steps, is_call = self._history.steps, turn.tool is not None
+        steps, is_call = self.history.steps, turn.tool is not None
         # Texts of several lines that it wrote itself are entered first: their echo is no news.
         texts = [*texts_in(turn.args), turn.content or ""] if is_call else texts_in(turn.args)
         if written := [text for text in texts if "\n" in text]:
@@ -246,7 +241,7 @@ class Engine:
             keep_verbatim=self._detectors.reads_verbatim,
             refusals=refusals,
         )
-        self._history.put(step, place)
+        self.history.put(step, place)
         if nature and nature.progress_key:
             ever_new = min(ever_new, step.news)
         changed = step.fresh if step.proposed else ever_new >= NEWS or step.acted or step.improved

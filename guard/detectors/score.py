@@ -79,13 +79,7 @@ def evidence_limit(policy: Policy) -> float:
 
 
 def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
-    """Weigh an attempt beside those before it.
-
-    Args:
-        step: The newest step.
-        before: Those before it, oldest first, whoever made them.
-        done: What each of those was found to be.
-    """
+    """Weigh the newest attempt beside those `before`, whoever made them, and what they did."""
     # Of plans and ledgers between actions only what comes of the actions counts.
     if not step.is_call or step.nudged or step.proposed or step.thinks:
         return Weight(0.0, 1.0)

@@ -24,7 +24,7 @@ from guard.reading.written import as_call, is_report, reported, shown_call, spok
 from guard.turn import Role, Turn
 
 SUBMISSION = "hand in"
-"""The name under which a refusal message again is read: as what came of handing in."""
+"""The name under which a refusal heard again is read: as what came of handing in."""
 
 _BLANKS = 3
 _ROUTINGS = 5

@@ -121,7 +121,7 @@ def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
     """
     traits, args = traits_of(tool), args or {}
     if isinstance(action := args.get("action"), str):
-        traits |= traits_of(action)
+        traits |= traits_of(action[:200])  # remembered, and may be a whole script
     if "debuggers" in traits and isinstance(command := args.get("command"), str):
         return command.strip().lower() in _COMMANDS["debugger_steps"]
     return "moves" in traits and "files" not in traits

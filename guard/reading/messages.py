@@ -131,13 +131,9 @@ def _counts_in(text: str) -> tuple[str, ...]:
 
 
 def empty_tail(talk: Sequence[Step], *, fresh: float, share: float, least: int) -> int:
-    """Count the longest tail of messages that, taken together, tell nothing new.
+    """Count the longest tail of messages, at `least` so many, that together tell nothing new.
 
-    Args:
-        talk: Messages, oldest first.
-        fresh: So many new terms a message on average count as nothing.
-        share: Likewise the share of new terms among all, in (0, 1].
-        least: Tails shorter than this are not looked at.
+    So many `fresh` terms a message are nothing on average, and such a `share` of all terms.
     """
     best = new = total = 0
     for count, step in enumerate(reversed(talk), start=1):

@@ -86,12 +86,10 @@ def write_call(tool: str, args: Mapping[str, Any]) -> str:
     return _cut(f"{tool} {canonical_json(args)}" if args else tool)
 
 
-def mask_request(turn: Turn, call: str, args: Mapping[str, Any]) -> str:
-    """Mask the volatile parts of a turn's canonical text and meant arguments."""
-    if turn.tool is None:
-        return call
+def mask_request(tool: str, args: Mapping[str, Any], call: str) -> str:
+    """Mask the volatile parts of a call of these meant arguments, which is written so."""
     kept = lasting_args(args)
-    return mask_scratch(call if kept == args else write_call(turn.tool, kept))
+    return mask_scratch(call if kept == args else write_call(tool, kept))
 
 
 def lasting_args(args: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -86,8 +86,8 @@ def read_action(turn: Turn) -> Action:
 def _read(turn: Turn, said: str, args: Mapping[str, Any]) -> Action:
     is_call, command, traits = turn.tool is not None, command_in(args), traits_of(turn.tool)
     action_class = turn.action_class or classify(turn.tool, command, args).value
-    if is_call:
-        call, request = said, mask_request(turn, said, args)
+    if turn.tool is not None:
+        call, request = said, mask_request(turn.tool, args, said)
         meaning = request
     else:
         call, meant = call_text(turn), unstamped(said)
@@ -263,7 +263,7 @@ def _ask_anew(
         anew["moves"] = False
     if nature and nature.loop_key is not None and turn.tool is not None:
         args = meant_args(pick_args(turn.args, nature.loop_key))
-        request = mask_request(turn, write_call(turn.tool, args), args)
+        request = mask_request(turn.tool, args, write_call(turn.tool, args))
         anew["arguments"] = read_arguments(args)
     # A call without arguments that is merely acknowledged (`step()`, "ok") asks for what the
     # agent says beside it.

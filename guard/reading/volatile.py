@@ -41,8 +41,6 @@ _SCRATCH = re.compile(
 )
 _BESIDE = [(beside["hints"], re.compile(beside["finds"])) for beside in TABLES["beside"]]
 _BESIDE_HINT = re.compile(any_of("beside_hint"))
-_HINTS = tuple(hint for hints, _ in _BESIDE for hint in hints if not hint.endswith('"'))
-_HINTS_IN_JSON = tuple(hint for hints, _ in _BESIDE for hint in hints if hint.endswith('"'))
 # What a shell says of a job it put into the background: "[1] 46519".
 _JOB = re.compile(r"\[\d+\]\s+\d+")
 # It begins with a digit, and looks back from there: an expression that begins with one of
@@ -149,12 +147,9 @@ def _mask_word(word: str) -> str:
 
 def _mask_beside(lines: list[str]) -> list[str]:
     low = "\n".join(lines).lower()
-    stands = low.__contains__
-    if not any(map(stands, _HINTS)) and not ('"' in low and any(map(stands, _HINTS_IN_JSON))):
-        return lines
     low_lines = low.split("\n")
     for hints, pattern in _BESIDE:
-        if standing := list(filter(stands, hints)):
+        if standing := list(filter(low.__contains__, hints)):
             mask = rf"\g<1>{HOLE}" if pattern.groups else HOLE
             for place in _places_of(standing, low_lines):
                 lines[place] = pattern.sub(mask, lines[place])

@@ -153,7 +153,7 @@ def test_its_memory_stays_bounded_in_a_long_run():
     for i in range(2000):
         engine.observe(a_call("Bash", f"line {i}\nanother {i * 31}", command=f"do {i}"))
 
-    assert len(engine._history.steps) <= Engine.WINDOW
+    assert len(engine.history.steps) <= Engine.WINDOW
     seen = engine._terms._seen
     assert len(seen.young) + len(seen.old) < Engine.WINDOW * 8
 

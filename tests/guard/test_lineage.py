@@ -193,6 +193,6 @@ def test_parallel_calls_keep_the_order_in_which_they_were_asked():
         )
         engine.observe(done.turns[0])
 
-    steps = engine._history.steps
+    steps = engine.history.steps
     assert [step.call.split()[-1].strip('"}') for step in steps] == ["one", "two", "three"]
     assert all(step.outcome for step in steps)

@@ -75,7 +75,7 @@ def test_only_a_progress_key_that_moved_since_the_last_time_is_better():
     for done in (0, 1, 1, 2):
         engine.observe(a_call("tick", f"done={done}, please wait", id=1))
 
-    assert [step.improved for step in engine._history.steps] == [False, True, False, True]
+    assert [step.improved for step in engine.history.steps] == [False, True, False, True]
 
 
 @pytest.mark.parametrize(("retry", "at"), [("poll", 7), ("retry", 2), ("none", 2)])

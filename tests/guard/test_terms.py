@@ -68,7 +68,7 @@ def test_a_failure_that_is_known_tells_nothing_new_whatever_it_quotes():
         error = f"Traceback:\n  File 'a.py'\n    return table['{name}'] + {name}\nKeyError: 'user'"
         engine.observe(a_call(error=error, command=f"python {name}.py"))
 
-    assert [step.news for step in engine._history.steps] == [1.0, 0.0]
+    assert [step.news for step in engine.history.steps] == [1.0, 0.0]
 
 
 def test_nothing_is_no_news():

@@ -105,7 +105,7 @@ def test_a_run_of_long_messages_is_held_by_their_heads_and_tails():
     for number in range(50):
         engine.observe(a_message(f"{number} " + "word " * 200_000))
 
-    assert all(len(step.meaning) < 5000 for step in engine._history.steps)
+    assert all(len(step.meaning) < 5000 for step in engine.history.steps)
 
 
 def test_money_beyond_reason_is_no_price():
