@@ -68,8 +68,6 @@ class Repeat(Detector):
         found = (self._once_more(history), *self._series(history), *self._recurring(history))
         return surest((*found, self._tour(history)))
 
-    # --- periods of one turn ------------------------------------------------------
-
     def _once_more(self, history: History) -> Signal | None:
         again = _attempts(history.steps)
         if len(again) < 2:  # noqa: PLR2004 - once is no repeat
@@ -100,8 +98,6 @@ class Repeat(Detector):
             return self._rule.polls
         is_young = 0 < last - first < _SOON and len(history.since(again[0])) < _BRISK_STEPS
         return self._rule.polls * (_BRISK if is_young else 1)
-
-    # --- periods of several -------------------------------------------------------
 
     def _series(self, history: History) -> Iterator[Signal]:
         """Find the shortest period among the calls, and among all turns."""
@@ -138,8 +134,6 @@ class Repeat(Detector):
             score=min(1.0, len(tail) / needed),
             alike=(round(alike, 3), SAME_WORDS if alike < 1.0 else 1.0),
         )
-
-    # --- a call that keeps coming back ----------------------------------------------
 
     def _recurring(self, history: History) -> Iterator[Signal]:
         newest = history.last
@@ -277,8 +271,6 @@ def _edited_each_time(between: Sequence[Step], same: Sequence[Step]) -> bool:
     places = (0, *[between.index(step) for step in same[1:]])
     return all(any(map(has_edited, between[a:b])) for a, b in pairwise(places))
 
-
-# --- in words -------------------------------------------------------------------
 
 _ACTIONS = {
     "file_edit": "made the same edit",

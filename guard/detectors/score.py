@@ -111,9 +111,6 @@ def stuck_score(evidence: float) -> float:
     return 1.0 - math.pow(1.0 - FITTED_AT, evidence)
 
 
-# --- what an attempt repeats ------------------------------------------------------
-
-
 def _find_earlier(
     step: Step, before: Sequence[Step], done: Sequence[Weight]
 ) -> tuple[str, int | None]:
@@ -257,9 +254,6 @@ def _targets(step: Step) -> frozenset[str]:
 def _is_apart(names: frozenset[str], others: frozenset[str]) -> bool:
     """Each names something that the other does not."""
     return not names <= others and not others <= names
-
-
-# --- what it brings -------------------------------------------------------------
 
 
 def _find_news(step: Step, before: Sequence[Step], repeats: str) -> str:

@@ -140,6 +140,7 @@ def _fields_of(shape: Any) -> dict[str, Field]:
     return found
 
 
+# Annotated: mypy takes a dataclass for no key of a cache.
 fields_of: Callable[[Any], dict[str, Field]] = functools.cache(_fields_of)
 """Gives the fields of a dataclass by name, in order."""
 

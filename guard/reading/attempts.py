@@ -33,8 +33,7 @@ _MOST_NAMES = 1000
 _LONGEST_CALL = 100_000
 _LONGEST_ROUTE = 160
 _REMEMBERED = 8
-_REPEATS = 2
-"""Who so often says again what it said before is a machine."""
+_REPEATS = 2  # who so often says again what it said before is a machine
 _LONG_AGO = 1000
 _LONGEST = 4000
 _SHORT = 200
@@ -148,8 +147,6 @@ class TurnReader:
         self._said = replace(turn, seq=seq) if is_said and not self._open else None
         return ReadTurn(Kind.ACTION, turn)
 
-    # --- calls and their answers ------------------------------------------------
-
     def _note(self, turn: Turn, seq: int) -> None:
         """Remember a call without a result, by its number."""
         if turn.role is Role.TOOL or turn.tool is None or turn.is_proposed:
@@ -255,8 +252,6 @@ class TurnReader:
         # "Agent active, running." may as well be what a call came to.
         is_answer = bool(self._open) and turn.agent not in {None, self._open[-1].agent}
         return len(terms) > 1 and (not is_answer or bool(terms & terms_of("speaker")))
-
-    # --- people and machines ----------------------------------------------------
 
     def _read_user(self, turn: Turn, seq: int) -> ReadTurn:
         said = turn.content or ""

@@ -195,9 +195,6 @@ def _as_text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-# --- how near two calls are ----------------------------------------------------------
-
-
 class Argument:
     """One argument of a call; its words are read when first compared."""
 

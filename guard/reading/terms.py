@@ -47,8 +47,7 @@ MANY = 0.25
 """From this share of new terms on it brings much."""
 SAME_WORDS = 0.75
 """From this share of common words on two messages say the same."""
-_TOLD = 2
-"""So many words say something."""
+_TOLD = 2  # so many words say something
 BRIEF = 12
 """An answer of fewer terms is told apart by each of them."""
 

@@ -24,11 +24,10 @@ _plain_shapes: set[str] = set()
 _MOST_SHAPES = 40_000
 _FEW_HINTS = 12
 _HAS_DIGIT = re.compile(r"\d")
-# Of bytes: `str.translate` looks each sign up anew for each text.
-_TO_ZERO = bytes.maketrans(b"123456789", b"000000000")
 # Marks that neither stand in a volatile word nor keep one from being volatile.
 _MARKS = b"!\"#$%&'()*,/;<=>?@[\\]^`{|}~"
-_TO_SHAPE = _TO_ZERO.translate(bytes.maketrans(_MARKS, b" " * len(_MARKS)))
+# Of bytes: `str.translate` looks each sign up anew for each text.
+_TO_SHAPE = bytes.maketrans(b"123456789" + _MARKS, b"0" * 9 + b" " * len(_MARKS))
 
 _VOLATILE = re.compile(any_of("volatile") % "1[4-9]")
 # The shape of whatever the expression above finds, temporary paths apart.
