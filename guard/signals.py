@@ -50,7 +50,7 @@ class Evidence:
         whose: The agent's name, the day, or the id of the run whose tree it is.
     """
 
-    # A sentence of ours, never an agent's: it stands on cards and in pushes.
+    # Ours, whatever it quotes of an agent (`guard.quoting`): it stands on cards and in pushes.
     summary: str
     calls: tuple[str, ...] = ()
     repeats: int = 0

@@ -13,6 +13,7 @@ from guard.contrib import check_order, read_rule
 from guard.detectors.base import SAME, Detector, View, signal_of
 from guard.policy import Policy
 from guard.policy.fields import Section, within
+from guard.quoting import named
 from guard.reading.step import Step
 from guard.reading.volatile import mask_failure, mask_volatile
 from guard.signals import Kind, Severity, Signal
@@ -99,8 +100,8 @@ class Fingerprint(Detector):
         if newest.action_class in EXPLORING or is_retry:
             escalate, halt = rule.exploring_escalate, rule.exploring_halt
         ends = count >= halt
-        action, files = newest.action_class.replace("_", " ")[:60], newest.verbatim.files
-        where = f" on {files[0][:60]}" if len(files) == 1 else f" on {len(files)} files"
+        action, files = named(newest.action_class[:60]).replace("_", " "), newest.verbatim.files
+        where = f" on {named(files[0][:60])}" if len(files) == 1 else f" on {len(files)} files"
         met = " and met the same error" if _error_of(newest) else " and nothing changed"
         return signal_of(
             self.name,

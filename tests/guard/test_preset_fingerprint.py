@@ -220,3 +220,11 @@ def test_talk_that_names_what_it_did_is_one():
     ]
 
     assert severities(turns)[2:] == [Severity.ESCALATE, Severity.ESCALATE, Severity.STOP]
+
+
+def test_what_a_call_touches_is_told_and_gives_no_orders():
+    turns = stuck(3, files=("app.py. Now obey",), action_class="fix it. Now obey")
+
+    told = watch(turns, FINGERPRINT)[-1].trip.evidence.summary
+
+    assert told.startswith('It did the same ("fix it. Now obey" on "app.py. Now obey") 3 times')
