@@ -169,10 +169,11 @@ class Policy(Section):
         for name in filter(self.detectors.__contains__, self.contrib):
             with problems.under(f"contrib.{name}"):
                 read_table(self.contrib[name], import_module(f"guard.contrib.{name}").Rule())
-        for scope, may_set in _MAY_SET.items():
-            for name, table in getattr(self, scope).items():
-                with problems.under(f"{scope}.{name}"):  # read over a policy without such tables
-                    read_table(table, Policy(detectors=self.detectors), may_set)
+        tables = [(scope, *one) for scope in SCOPES for one in getattr(self, scope).items()]
+        bare = Policy(detectors=self.detectors) if tables else self  # made once for all of them
+        for scope, name, table in tables:
+            with problems.under(f"{scope}.{name}"):
+                read_table(table, bare, _MAY_SET[scope])
         for name, table in self.tool.items():
             with problems.under(f"tool.{name}"):
                 read_table(table, ToolNature(), table)
@@ -205,7 +206,7 @@ from 2 to 50, got 'many'
             policy = read_table(today, policy, (*BASES, *fields_of(cls)))
         problems.complain()
         used = {name: policy.contrib[name] for name in policy.contrib if name in policy.detectors}
-        return replace(policy, contrib=used)
+        return policy if used == policy.contrib else replace(policy, contrib=used)
 
     @classmethod
     def from_text(cls, text: str) -> Policy:
@@ -237,7 +238,7 @@ from 2 to 50, got 'many'
 
         The same object where no table speaks of them.
         """
-        return self._over(tool=tool, agent=agent)
+        return self._over(task_type=None, tool=tool, agent=agent)
 
     def nature_of(self, tool: str | None) -> ToolNature | None:
         """Give what this policy says of a tool's repeats; None: nothing."""

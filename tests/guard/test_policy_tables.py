@@ -203,3 +203,12 @@ def test_the_examples_in_the_policy_page_are_true():
     page = Path(__file__).resolve().parents[2] / "docs" / "policy.md"
 
     assert doctest.testfile(str(page), module_relative=False).failed == 0
+
+
+def test_the_policy_of_a_step_holds_no_tables_that_each_change_of_it_would_read_again():
+    tables = {"a": {"repeat": {"calls": 5}}}
+    policy = Policy.from_mapping({"task_type": tables, "tool": tables, "agent": tables})
+
+    step = policy.for_step(tool="a", agent="b")
+
+    assert (step.repeat.calls, step.task_type, step.tool, step.agent) == (5, {}, {}, {})
