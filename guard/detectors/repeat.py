@@ -18,6 +18,7 @@ from guard.detectors.base import (
     tries_of,
 )
 from guard.policy import Policy
+from guard.quoting import named
 from guard.reading.messages import only_announces
 from guard.reading.step import FEW_TERMS, Step
 from guard.reading.terms import NEWS, SAME_WORDS, likeness
@@ -306,6 +307,7 @@ def _say_rounds(tail: Sequence[Step], period: int) -> str:
         times = f"{len(tail) / period:.1f}" if len(tail) % period else f"{rounds}"
         return f"It went through the same {period} turns {times} times and came out where it began."
     if first.agent != second.agent:
-        return f"{first.agent or 'One'} and {second.agent or 'another'} answered each other \
-the same way {rounds} times."
+        one, other = (named(step.agent) if step.agent else "" for step in (first, second))
+        return f"{one or 'One'} and {other or 'another'} answered each other the same way \
+{rounds} times."
     return f"It went to and fro between the same two turns {rounds} times."
