@@ -10,6 +10,7 @@ import json
 from datetime import datetime
 
 from guard.describe import command_of, headline
+from guard.quoting import named
 from guard.reading.normalize import call_text
 from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
@@ -120,7 +121,7 @@ def _evidence(run: Run, call: GuardTurn, turn: Turn | None, *, at: datetime) -> 
         at=turn.ts if turn else at,
     )
     return CardEvidence(
-        summary=f"It asks for permission to use {asks.tool}.",
+        summary=f"It asks for permission to use {named(asks.tool)}.",
         turns=(turn.seq,) if turn else (),
         items=(item,) if turn else (),
         calls=(call_text(call),),
