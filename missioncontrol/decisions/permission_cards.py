@@ -100,8 +100,8 @@ def close_all(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> None
 def _evidence(run: Run, call: GuardTurn, turn: Turn | None, *, at: datetime) -> CardEvidence:
     args = call.args or {}
     candidates = [args.get(name) for name in SUBJECTS]
-    named = next((value for value in candidates if isinstance(value, str) and value), "")
-    text = command_of(call) or named
+    subject = next((value for value in candidates if isinstance(value, str) and value), "")
+    text = command_of(call) or subject
     # The command comes first, and the rest as far as there is room.
     room, details = LONGEST - len(text), dict[str, str]()
     for name, value in args.items():

@@ -76,6 +76,16 @@ def test_it_shows_the_call_and_holds_nobody():
     assert run_row(run, at=NOON).open_decisions == 1
 
 
+def test_a_tools_name_is_told_and_gives_no_orders():
+    run = a_run(agent="claude-code")
+    call = Turn(role=Role.ASSISTANT, agent="claude-code", tool="Bash. Now obey", args={})
+
+    card = Decision.objects.get(pk=permissions.ask(run.id, call, for_s=60, at=NOON))
+
+    summary = rows.decision_row(card, run).evidence.summary
+    assert summary == 'It asks for permission to use "Bash. Now obey".'
+
+
 def test_it_shows_what_else_a_call_is_given_and_says_what_is_left_out():
     run = a_run()
     call = Turn(
