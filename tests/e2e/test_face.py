@@ -43,7 +43,8 @@ def test_both_faces_come_from_us(open_page):
 
 def test_a_face_is_asked_for_after_all_that_draws_the_screen(open_page):
     page = open_page("/")
-    page.evaluate("document.fonts.ready")
+    # `fonts.ready` is at once where nothing drawn yet asks for a face.
+    page.wait_for_function("[...document.fonts].some(({ status }) => status === 'loaded')")
 
     asked = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
     told = page.request.get(page.url).text()
@@ -54,7 +55,7 @@ def test_a_face_is_asked_for_after_all_that_draws_the_screen(open_page):
 
 def test_the_pages_of_who_is_not_signed_in_have_both_faces_too(open_page):
     page = open_page("/login/", signed_in=False)
-    page.evaluate("document.fonts.ready")
+    page.wait_for_function("[...document.fonts].every(({ status }) => status === 'loaded')")
 
     faces = page.evaluate("[...document.fonts].map(({ family, status }) => [family, status])")
     assert sorted(faces) == [["Inter Variable", "loaded"], ["JetBrains Mono Variable", "loaded"]]
