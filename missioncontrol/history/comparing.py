@@ -120,7 +120,9 @@ def _read(run: Run) -> list[_Read]:
         step = ComparedStep(
             seq=turn.seq, text=headline(seen), role=turn.role, failed=bool(turn.error)
         )
-        request = mask_request(seen, call_text(seen), meant_args(seen.args))
+        request = call_text(seen)
+        if seen.tool is not None:  # ids and times that every call has anew tell none apart
+            request = mask_request(seen.tool, meant_args(seen.args), request)
         if turn.seq <= run.meters.erased_seq:  # without its words it is like no other
             request = f"turn {run.pk} {turn.seq}"
         # With who spoke: an agent that repeats a person's words does another step.
