@@ -52,6 +52,7 @@ class Ralph(Detector):
     """
 
     name: ClassVar[str] = "ralph"
+    reads_usage: ClassVar[bool] = True  # how long its iterations take on average
     kind: ClassVar[Kind] = Kind.SEMANTIC_REPEAT
     reads_verbatim: ClassVar[bool] = True
 

@@ -98,6 +98,7 @@ class Detector(ABC):
 
     name: ClassVar[str]
     reads_verbatim: ClassVar[bool] = False  # it reads the turns' own words (`Step.verbatim`)
+    reads_usage: ClassVar[bool] = False  # it asks what the run has used, without a ceiling too
 
     @abstractmethod
     def __init__(self, policy: Policy) -> None:

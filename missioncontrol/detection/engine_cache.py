@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db.models import F, Q
 
 from guard.budget import Budget, Spent
+from guard.detectors import detector_named
 from guard.engine import Correction, Engine
 from guard.errors import PolicyInvalid
 from guard.policy import DEFAULT_POLICY, Policy
@@ -238,5 +239,5 @@ def looks_at_use(policy: Policy) -> bool:
     """Tell whether a rule of this policy asks what the run has used."""
     tables = [*policy.tool.values(), *policy.agent.values()]
     named = [policy.detectors, *(table.get("detectors") or () for table in tables)]
-    # Ralph asks without a ceiling too: how long its iterations take on average.
-    return policy.budget is not None or any("ralph" in one for one in named)
+    asks = any(detector_named(name).reads_usage for names in named for name in names)
+    return policy.budget is not None or asks
