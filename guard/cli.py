@@ -7,6 +7,8 @@ import importlib
 import sys
 from collections.abc import Sequence
 
+from guard.errors import GuardError
+
 # Name -> (module with `add_arguments(parser)` and `run(args) -> int`, help).
 COMMANDS: dict[str, tuple[str, str]] = {
     "replay": ("guard.replay", "run the engine over recorded runs, no server"),
@@ -42,6 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = importlib.import_module(COMMANDS[args.command][0])
     try:
         return int(command.run(args))
+    except GuardError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
     except BrokenPipeError:
         # `guard replay … | head` closes early; that is no error of ours.
         # Else Python would complain there, when it flushes what nobody reads.

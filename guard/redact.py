@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 MASK = "[masked]"
 LONGEST = 1_048_576
@@ -399,9 +399,14 @@ def _redact_value(value: object, depth: int) -> Any:
     if isinstance(value, dict):
         masked_fields = {}
         for name, inner in value.items():
+            named = name if isinstance(name, str) else ""
+            # Its end alone: "secret" stands last in what names one, and names have no bound.
+            is_secret = (
+                isinstance(inner, str) and inner and _SECRET_NAME.search(named[-_LONGEST_NAME:])
+            )
             # Few names are long enough to hold a secret.
-            is_long = isinstance(name, str) and len(name) > _SHORT_NAME
-            masked_fields[redact(name) if is_long else name] = _redact_field(name, inner, depth)
+            shown = redact(named) if len(named) > _SHORT_NAME else name
+            masked_fields[shown] = MASK if is_secret else _redact_value(inner, depth + 1)
         return masked_fields
     if isinstance(value, list | tuple):
         # Mask a list's texts; a command's words as if they stood in one line. What a rule must
@@ -423,15 +428,3 @@ def _redact_value(value: object, depth: int) -> Any:
                 option = ""
         return masked
     return value
-
-
-def _redact_field(name: object, value: object, depth: int) -> Any:
-    # The end of the name alone: "secret" stands last in what names one, and names have no bound.
-    if (
-        isinstance(value, str)
-        and value
-        and isinstance(name, str)
-        and _SECRET_NAME.search(name[-_LONGEST_NAME:])
-    ):
-        return MASK
-    return cast("Any", _redact_value(value, depth + 1))

@@ -13,10 +13,10 @@ from typing import Any, Literal
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter, Wiring
 from guard.adapters.hook import PROBE
-from guard.connect.settings_file import SettingsFile, change, keep_out_of_git, settings_file
+from guard.connect.settings_file import change, keep_out_of_git, settings_file
 from guard.connect.setup_code import exchange
 from guard.connect.undo import undoable
-from guard.errors import ConnectRefused, GuardError, ServerAway, ServerRefused
+from guard.errors import ConnectRefused, ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
 from guard.sdk.keys import USER_WIDE, Connection, address_and_key, connections, remember
 from guard.sdk.timing import HOOK_HOLD_S, MARGIN_S
@@ -69,12 +69,46 @@ def add_place_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Connect an agent; answers the exit status."""
-    try:
-        adapter = adapter_of(args.client)
-        file = settings_file(adapter.settings, args.project_dir)
-        return _connect(adapter, file, wanted(args, adapter, file.place), yes=args.yes)
-    except GuardError as error:
-        return refuse(error)
+    adapter = adapter_of(args.client)
+    file = settings_file(adapter.settings, args.project_dir)
+    connection = wanted(args, adapter, file.place)
+    before = file.read()
+    after = adapter.settings.connected(
+        before,
+        Wiring(
+            url=connection.url,
+            key=connection.key,
+            fail=connection.fail,
+            forwarder=forwarder(),
+            via=connection.via,
+            hold_s=connection.hold_s,
+            defer_s=connection.defer_s,
+            user_wide=connection.place == USER_WIDE,
+        ),
+    )
+    if not agreed(file.path, before, after, yes=args.yes):
+        return REFUSED
+    # Before it is written: at no moment may git take up a file with a key in it.
+    if adapter.settings.holds_key and (excluded := keep_out_of_git(file.path)):
+        say(excluded)
+    with undoable(file.path, is_theirs=not adapter.settings.subscribed(before)):
+        file.write(after)
+    # After the hooks: a key that no hook uses would be left behind where writing them failed.
+    remember(connection)
+    away = (
+        "its tools run (fail open)"
+        if connection.fail == "open"
+        else "its tools are blocked (fail closed)"
+    )
+    say(
+        f"{adapter.title} is connected ({file.path}). While Mission Control is down, {away}. "
+        "Restart open sessions to connect them."
+    )
+    for sentence in adapter.advice:
+        say(sentence)
+    if file.place != USER_WIDE and _connection_at(connection.client, USER_WIDE):
+        say(TWICE.format(title=adapter.title, client=adapter.client))
+    return DONE
 
 
 def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> Connection:
@@ -166,46 +200,6 @@ def source() -> str:
     return f"{vcs['vcs']}+{origin['url']}@{vcs['commit_id']}#subdirectory={origin['subdirectory']}"
 
 
-def _connect(adapter: Adapter, file: SettingsFile, connection: Connection, *, yes: bool) -> int:
-    before = file.read()
-    after = adapter.settings.connected(
-        before,
-        Wiring(
-            url=connection.url,
-            key=connection.key,
-            fail=connection.fail,
-            forwarder=forwarder(),
-            via=connection.via,
-            hold_s=connection.hold_s,
-            defer_s=connection.defer_s,
-            user_wide=connection.place == USER_WIDE,
-        ),
-    )
-    if not agreed(file.path, before, after, yes=yes):
-        return REFUSED
-    # Before it is written: at no moment may git take up a file with a key in it.
-    if adapter.settings.holds_key and (excluded := keep_out_of_git(file.path)):
-        say(excluded)
-    with undoable(file.path, is_theirs=not adapter.settings.subscribed(before)):
-        file.write(after)
-    # After the hooks: a key that no hook uses would be left behind where writing them failed.
-    remember(connection)
-    away = (
-        "its tools run (fail open)"
-        if connection.fail == "open"
-        else "its tools are blocked (fail closed)"
-    )
-    say(
-        f"{adapter.title} is connected ({file.path}). While Mission Control is down, {away}. "
-        "Restart open sessions to connect them."
-    )
-    for sentence in adapter.advice:
-        say(sentence)
-    if file.place != USER_WIDE and _connection_at(connection.client, USER_WIDE):
-        say(TWICE.format(title=adapter.title, client=adapter.client))
-    return DONE
-
-
 def agreed(path: Path, before: dict[str, Any], after: dict[str, Any], *, yes: bool) -> bool:
     """Show what changes; ask where a person sits at a terminal."""
     shown = change(path, before, after)
@@ -216,12 +210,6 @@ def agreed(path: Path, before: dict[str, Any], after: dict[str, Any], *, yes: bo
     sys.stdout.write("Write this? [y/N] ")
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
-
-
-def refuse(error: Exception) -> int:
-    """Say why nothing was done; answers the exit status."""
-    sys.stderr.write(f"{error}\n")
-    return REFUSED
 
 
 def say(sentence: str) -> None:

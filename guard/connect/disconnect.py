@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 
 from guard.adapters import adapter_of
-from guard.connect.command import DONE, REFUSED, add_place_arguments, agreed, refuse, say
+from guard.connect.command import DONE, REFUSED, add_place_arguments, agreed, say
 from guard.connect.settings_file import settings_file, take_into_git
 from guard.connect.undo import forget_before, put_back
-from guard.errors import GuardError
 from guard.sdk.keys import forget
 
 add_arguments = add_place_arguments
@@ -16,21 +15,18 @@ add_arguments = add_place_arguments
 
 def run(args: argparse.Namespace) -> int:
     """Take our hooks and the key out again; answers the exit status."""
-    try:
-        adapter = adapter_of(args.client)
-        file = settings_file(adapter.settings, args.project_dir)
-        before = file.read()
-        after = adapter.settings.disconnected(before)
-        if not agreed(file.path, before, after, yes=args.yes):
-            return REFUSED
-        # Byte for byte as it was, where nobody else changed it; else without what is ours.
-        if after != before and not put_back(file.path):
-            file.write(after)
-        if adapter.settings.holds_key:
-            take_into_git(file.path)
-        forget(adapter.client, file.place)
-        forget_before(file.path)
-        say(f"{adapter.title} is disconnected.")
-    except GuardError as error:
-        return refuse(error)
+    adapter = adapter_of(args.client)
+    file = settings_file(adapter.settings, args.project_dir)
+    before = file.read()
+    after = adapter.settings.disconnected(before)
+    if not agreed(file.path, before, after, yes=args.yes):
+        return REFUSED
+    # Byte for byte as it was, where nobody else changed it; else without what is ours.
+    if after != before and not put_back(file.path):
+        file.write(after)
+    if adapter.settings.holds_key:
+        take_into_git(file.path)
+    forget(adapter.client, file.place)
+    forget_before(file.path)
+    say(f"{adapter.title} is disconnected.")
     return DONE

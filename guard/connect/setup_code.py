@@ -6,12 +6,10 @@ import argparse
 import platform
 import sys
 
-from guard.errors import ConnectRefused, GuardError
+from guard.errors import ConnectRefused
 from guard.sdk.exchange import Request
 from guard.sdk.transport import HttpTransport
 from guard.sdk.wording import body_of
-
-DONE, REFUSED = 0, 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,13 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the key alone, for a shell to take up; answers the exit status."""
-    try:
-        key = exchange(args.url, args.once, name=args.name)
-    except GuardError as error:
-        sys.stderr.write(f"{error}\n")
-        return REFUSED
-    sys.stdout.write(f"{key}\n")
-    return DONE
+    sys.stdout.write(f"{exchange(args.url, args.once, name=args.name)}\n")
+    return 0
 
 
 def exchange(url: str, code: str, *, name: str) -> str:

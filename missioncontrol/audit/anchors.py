@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
@@ -42,7 +42,13 @@ def anchor_heads(*, at: datetime, since: datetime | None = None) -> list[UUID]:
     A project whose own chain alone moved is anchored too. `since`: look at the runs that
     something happened to since then, as all others were anchored; None: at every run.
     """
-    moved: dict[UUID, list[RunMeters]] = {project: [] for project in _moved_projects()}
+    last = JournalRow.objects.filter(project=OuterRef("pk"), run=None).order_by("-seq")
+    projects = Project.objects.filter(event_seq__gte=0).annotate(
+        last_type=Subquery(last.values("type")[:1]), said=Subquery(last.values("payload")[:1])
+    )
+    # Checkpoints of earlier versions have no number: one of today's kind follows them.
+    going_on = projects.exclude(last_type=ANCHORED, said__contains='"number":').order_by("pk")
+    moved: dict[UUID, list[RunMeters]] = {project.pk: [] for project in going_on.only("pk")}
     unanchored = RunMeters.objects.filter(event_seq__gt=F("anchored_seq")).order_by("pk")
     unanchored = unanchored.annotate(project_id=F("run__project_id"))
     if since is not None:
@@ -95,17 +101,6 @@ def verify(*, projects: Collection[UUID]) -> Verification:
         keys=signing.trusted_keys(),
         compared_since=parse_datetime(walk.compared_since) if walk.compared_since else None,
     )
-
-
-def _moved_projects() -> Iterator[UUID]:
-    """Find the projects whose chain goes on after its last checkpoint of today's kind."""
-    last = JournalRow.objects.filter(project=OuterRef("pk"), run=None).order_by("-seq")
-    found = Project.objects.filter(event_seq__gte=0).annotate(
-        last_type=Subquery(last.values("type")[:1]), said=Subquery(last.values("payload")[:1])
-    )
-    # Checkpoints of earlier versions have no number: one of today's kind follows them.
-    at_rest = found.exclude(last_type=ANCHORED, said__contains='"number":')
-    return iter(at_rest.order_by("pk").values_list("pk", flat=True))
 
 
 def _anchor(project_id: UUID, runs: Collection[RunMeters], *, at: datetime) -> None:

@@ -10,9 +10,10 @@ import json
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 from django.db import connection
@@ -177,26 +178,16 @@ def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -
     else:
         found = turns.filter(seq__lt=end).order_by("seq")
         seqs, searched_from = list(found.values_list("seq", flat=True)), 0
+    # In numbers without a gap each is as far ahead of its place as the one before it.
+    grouped = groupby(enumerate(seqs), key=lambda placed: placed[1] - placed[0])
+    stretches = [list(stretch) for _, stretch in grouped]
     return FoundTurns(
         run=run.id,
         count=len(seqs),
-        ranges=tuple(_ranges(seqs)),
+        ranges=tuple((stretch[0][1], stretch[-1][1]) for stretch in stretches),
         searched_from=searched_from,
         searched_to=end - 1,
     )
-
-
-def _ranges(seqs: Iterable[int]) -> Iterator[tuple[int, int]]:
-    first = last = None
-    for seq in seqs:
-        if first is None or last is None:
-            first = seq
-        elif seq != last + 1:
-            yield first, last
-            first = seq
-        last = seq
-    if first is not None and last is not None:
-        yield first, last
 
 
 def count_facets(run: Run) -> RunFacets:

@@ -182,7 +182,10 @@ def _read_whole(path: Path) -> Backup:
     """Read all of a file before anything is touched for it; return what it says of itself."""
     try:
         with zipfile.ZipFile(path) as archive:
-            backup = _read_manifest(archive)
+            manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
+            if manifest.pop("format", None) != FORMAT:
+                raise RestoreRefused("The backup is of a kind that this version does not read.")
+            backup = Backup(**manifest)
             # A file without a database is no backup, however whole it is.
             archive.getinfo(dumps.NAMES[backup.vendor])
             damaged = archive.testzip()
@@ -190,14 +193,6 @@ def _read_whole(path: Path) -> Backup:
         raise RestoreRefused(f"{path} cannot be read as a backup: {fault}.") from None
     if damaged:
         raise RestoreRefused(f"{path} cannot be read as a backup: {damaged} in it is damaged.")
-    return backup
-
-
-def _read_manifest(archive: zipfile.ZipFile) -> Backup:
-    manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
-    if manifest.pop("format", None) != FORMAT:
-        raise RestoreRefused("The backup is of a kind that this version does not read.")
-    backup = Backup(**manifest)
     known = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
     unknown = [name for name in backup.migrations if tuple(name) not in known]
     if unknown:

@@ -10,7 +10,6 @@ import asyncio
 import json
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from django.db.models import Q
 
@@ -31,24 +30,23 @@ async def wait_for_message(run: Run, request: Request) -> Response:
     # From where the first of its questions stood: what came between two of them counts.
     since = asked["since"] if isinstance(asked.get("since"), int) else run.meters.last_obs
     until = asyncio.get_running_loop().time() + wait_seconds(str(asked.get("wait", 0)))
+
+    def look(control: ControlState) -> dict[str, Any]:
+        # A session that spoke to itself still rests; one that
+        # was told something or called a tool does not.
+        activity = Q(role__in=["user", "system"]) | Q(tool__isnull=False)
+        later = Turn.objects.filter(activity, run=run, obs__gt=since)
+        if control.forbidden or control.status in ENDED or later.exists():
+            return {"over": True}
+        claimed = sessions.claim_messages(run.id, at=now()) if control.queued_messages else []
+        return {"wake": "\n\n".join(message.text for message in claimed)} if claimed else {}
+
     control = await dispatcher.control_state(run.id)
     while control is not None:
-        news = await dispatcher.run(partial(_news_of, run.id, control, since))
+        news = await dispatcher.run(partial(look, control))
         left_s = until - asyncio.get_running_loop().time()
         if news or left_s <= 0:
             body = json.dumps({"wake": None, "over": False, "since": since} | news).encode()
             return Response(200, body, sent=told(run.id, control) if news.get("wake") else None)
         control = await dispatcher.rested(run.id, after=control.version, timeout_s=left_s)
     raise NotFound("The run")
-
-
-def _news_of(run_id: UUID, control: ControlState, since: int) -> dict[str, Any]:
-    """Look whether the session left its rest, or there is a text for it."""
-    activity = Q(role__in=["user", "system"]) | Q(tool__isnull=False)
-    # A session that spoke to itself still rests; one that
-    # was told something or called a tool does not.
-    later = Turn.objects.filter(activity, run_id=run_id, obs__gt=since)
-    if control.forbidden or control.status in ENDED or later.exists():
-        return {"over": True}
-    claimed = sessions.claim_messages(run_id, at=now()) if control.queued_messages else []
-    return {"wake": "\n\n".join(message.text for message in claimed)} if claimed else {}
