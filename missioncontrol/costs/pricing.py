@@ -16,8 +16,8 @@ from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import ModelCall, Turn
 from missioncontrol.runs.rows import USAGE_COLUMNS
 from missioncontrol.runs.statements import update_columns
+from missioncontrol.wire.costs import PriceSet
 from missioncontrol.wire.events import CostAttributed
-from missioncontrol.wire.prices import PriceSet
 
 RUNS_AT_ONCE = 64
 

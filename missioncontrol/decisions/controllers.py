@@ -19,7 +19,7 @@ from missioncontrol import outbound
 from missioncontrol.decisions import messages
 from missioncontrol.decisions.models import ControllerNote
 from missioncontrol.notify import signing
-from missioncontrol.notify.retries import LEASE, MOST_TRIES, next_try
+from missioncontrol.notify.tries import LEASE, MOST_TRIES, next_try
 from missioncontrol.runs import journal
 from missioncontrol.wire.events import NoticeFailed, NoticeSent
 

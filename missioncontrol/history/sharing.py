@@ -32,7 +32,7 @@ from missioncontrol.runs import journal
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.costs import CostAccount
 from missioncontrol.wire.events import AccessChanged
-from missioncontrol.wire.shares import ShareRow
+from missioncontrol.wire.history import ShareRow
 
 LIFE_DAYS = 7
 # A link is open to whoever has it: one that lives for ever is forgotten, and stays open.

@@ -15,8 +15,8 @@ from missioncontrol import outbound
 from missioncontrol.notify import addresses, content, letter, wording
 from missioncontrol.notify.links import link
 from missioncontrol.notify.models import Delivery
-from missioncontrol.notify.outcome import SENT, Outcome, of_status
 from missioncontrol.notify.texts import Texts, texts_in
+from missioncontrol.notify.tries import SENT, Outcome, of_status
 from missioncontrol.sealing import unseal
 
 LONGEST_CALL_S = 40.0

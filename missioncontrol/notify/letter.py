@@ -13,7 +13,7 @@ from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from typing import Any
 
-from missioncontrol.notify.outcome import SENT, Outcome
+from missioncontrol.notify.tries import SENT, Outcome
 
 PLAIN = policy.SMTP.clone(cte_type="7bit")
 """Every server takes it: what is not ASCII is encoded."""

@@ -18,10 +18,10 @@ from django.db import transaction
 from django.db.models import Q
 
 from missioncontrol.accounts import ways
-from missioncontrol.notify import chat, retries, services, web_push, webhook
+from missioncontrol.notify import chat, services, tries, web_push, webhook
 from missioncontrol.notify.addresses import CHATS
 from missioncontrol.notify.models import Delivery, Device
-from missioncontrol.notify.outcome import Outcome
+from missioncontrol.notify.tries import Outcome
 from missioncontrol.runs import journal
 from missioncontrol.sealing import Unreadable
 from missioncontrol.wire.events import NoticeFailed, NoticeSent
@@ -35,7 +35,7 @@ JOURNALLED = frozenset({"decision", "warning", "budget", "report", "test"})
 
 Sender = Callable[[Delivery, datetime], Outcome]
 """Sends one delivery (its notice, device, channel and project are loaded), outside every
-lock, within `retries.LEASE`; says what came of it. It may be called twice for one delivery:
+lock, within `tries.LEASE`; says what came of it. It may be called twice for one delivery:
 after a death nobody knows whether it was sent."""
 
 SENDERS: Mapping[str, Sender] = {
@@ -54,7 +54,7 @@ def claim(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:
     found = list(due.order_by("due_at").values_list("id", flat=True)[:MOST_AT_ONCE])
     # One by one: of several workers that found the same delivery, one update takes it.
     free = Delivery.objects.filter(_free(at), status="waiting", due_at__lte=at)
-    leased_until = at + retries.LEASE
+    leased_until = at + tries.LEASE
     return [pk for pk in found if free.filter(pk=pk).update(leased_until=leased_until)]
 
 
@@ -69,10 +69,16 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
     if delivery is None or _stands_down(delivery, at=at):
         return
     # Its last try was counted and never settled: whoever made it died.
-    if delivery.tries >= retries.MOST_TRIES:
+    if delivery.tries >= tries.MOST_TRIES:
         gave_up = Outcome(failure="nothing came of its last try", is_final=True)
         settle(delivery, gave_up, at=at)
-    elif _count_try(delivery):
+        return
+    # Whose lease went to another meanwhile does not try beside it.
+    mine = Delivery.objects.filter(
+        pk=delivery.pk, status="waiting", tries=delivery.tries, leased_until=delivery.leased_until
+    )
+    delivery.tries += 1
+    if mine.update(tries=delivery.tries):
         # `at` is when it was claimed: the answer came as much later as the call took.
         began = time.monotonic()
         outcome = _send(delivery, at)
@@ -81,7 +87,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
 
 def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
     """Write down what came of a try: sent, to be tried again, or failed."""
-    again = outcome.failure and not outcome.is_final and delivery.tries < retries.MOST_TRIES
+    again = outcome.failure and not outcome.is_final and delivery.tries < tries.MOST_TRIES
     # Later than it was sent: the run's lock is not held while somebody else takes their time.
     with _transaction_for(delivery, at=at) as record:
         # A card may have been answered on the way: this was sent all the same.
@@ -94,7 +100,7 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
             )
         elif again:
             mine.filter(status="waiting").update(
-                due_at=retries.next_try(delivery.tries, at),
+                due_at=tries.next_try(delivery.tries, at),
                 leased_until=None,
                 last_error=outcome.failure,
             )
@@ -135,15 +141,6 @@ def retry(delivery: Delivery, *, at: datetime) -> bool:
 
 def _free(at: datetime) -> Q:
     return Q(leased_until__isnull=True) | Q(leased_until__lte=at)
-
-
-def _count_try(delivery: Delivery) -> bool:
-    # Whose lease went to another meanwhile does not try beside it.
-    mine = Delivery.objects.filter(
-        pk=delivery.pk, status="waiting", tries=delivery.tries, leased_until=delivery.leased_until
-    )
-    delivery.tries += 1
-    return bool(mine.update(tries=delivery.tries))
 
 
 def _send(delivery: Delivery, at: datetime) -> Outcome:

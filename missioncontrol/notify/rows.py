@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from missioncontrol.notify import addresses, content
 from missioncontrol.notify.models import Channel, Delivery
-from missioncontrol.notify.retries import MOST_TRIES
 from missioncontrol.notify.texts import texts_in
+from missioncontrol.notify.tries import MOST_TRIES
 from missioncontrol.notify.wording import words_of
 from missioncontrol.sealing import Unreadable, unseal
 from missioncontrol.wire.notices import ChannelHears, ChannelRow, DeliveryRow

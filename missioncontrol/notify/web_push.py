@@ -18,8 +18,8 @@ from missioncontrol.accounts import ways
 from missioncontrol.accounts.models import Role
 from missioncontrol.notify import content, pushed, vapid
 from missioncontrol.notify.models import Delivery, Device, Notice
-from missioncontrol.notify.outcome import Outcome, of_status
 from missioncontrol.notify.texts import texts_in
+from missioncontrol.notify.tries import Outcome, of_status
 from missioncontrol.sealing import unseal
 
 # RFC 8030, 7.3: what a push service answers once a subscription has ended.

@@ -13,8 +13,8 @@ from missioncontrol import outbound
 from missioncontrol.notify import content, signing, wording
 from missioncontrol.notify.links import link
 from missioncontrol.notify.models import Channel, Delivery
-from missioncontrol.notify.outcome import Outcome, of_status
 from missioncontrol.notify.texts import texts_in
+from missioncontrol.notify.tries import Outcome, of_status
 from missioncontrol.sealing import unseal
 
 UNSAID = frozenset({"html", "others"})

@@ -13,8 +13,7 @@ from pydantic import TypeAdapter
 from missioncontrol.errors import NotFound
 from missioncontrol.notify.models import Delivery
 from missioncontrol.reports.models import CostReport
-from missioncontrol.wire.costs import CostAccount, CostGroup
-from missioncontrol.wire.reports import Report, ReportRow
+from missioncontrol.wire.costs import CostAccount, CostGroup, Report, ReportRow
 
 groups: TypeAdapter[tuple[CostGroup, ...]] = TypeAdapter(tuple[CostGroup, ...])
 _account: TypeAdapter[CostAccount] = TypeAdapter(CostAccount)

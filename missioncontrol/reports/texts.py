@@ -18,8 +18,7 @@ from missioncontrol.notify.content import Announcement, bounded, in_every_langua
 from missioncontrol.notify.links import link
 from missioncontrol.notify.texts import Texts
 from missioncontrol.reports.cost_csv import COLUMNS, group_lines, lines_of, sum_line, total_of
-from missioncontrol.wire.costs import CostGroup, CostSum, Saving
-from missioncontrol.wire.reports import Report
+from missioncontrol.wire.costs import CostGroup, CostSum, Report, Saving
 
 STEEP = Decimal("0.25")
 SMALL = Decimal("0.005")

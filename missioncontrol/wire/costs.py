@@ -1,4 +1,4 @@
-"""What was spent, on what, and what stops saved."""
+"""What was spent, on what, at which prices, what stops saved, and each day's report of it."""
 
 from __future__ import annotations
 
@@ -193,3 +193,66 @@ class TodayRow:
     """Of these calls; they are in no amount."""
     budget: CostBudget | None
     """None: the day has no ceiling in dollars."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceRow:
+    """A project's own price of a model, in dollars for a million tokens."""
+
+    project: UUID
+    model: str
+    input: str
+    output: str
+    cache_read: str | None
+    """None: as input."""
+    cache_write: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceSet:
+    """A price that was set, and what it counted again."""
+
+    model: str
+    calls: int
+    """That had no price until now."""
+    usd: Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRow:
+    """A day's cost report in a list. It is never changed: a later version corrects it."""
+
+    id: UUID
+    project: UUID
+    project_name: str
+    day: str
+    """In the project's time zone."""
+    time_zone: str
+    version: int
+    """1, or higher: it corrects the one before."""
+    reason: str
+    """Why it corrects; empty for the first."""
+    made_at: datetime
+    spent: CostSum
+    was_usd: Decimal | None
+    """What the version before told; None for the first."""
+    before_usd: Decimal
+    """What the same day a week before cost."""
+    budget: CostBudget | None
+    saved: Saving
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A day's cost report: by agent (in `account`), model and project."""
+
+    row: ReportRow
+    newest: UUID
+    """Of the same day; another than this one's: it was corrected."""
+    account: CostAccount
+    models: tuple[CostGroup, ...]
+    projects: tuple[CostGroup, ...]
+    sent: int
+    """Channels that have it."""
+    waiting: int
+    failed: int

@@ -23,8 +23,7 @@ from missioncontrol.reports.cost_csv import account_csv
 from missioncontrol.reports.periods import PERIOD_KINDS
 from missioncontrol.reports.texts import csv_of
 from missioncontrol.reports.today import spent_today
-from missioncontrol.wire.costs import CostAccount, CostRow, TodayRow, UsualRow
-from missioncontrol.wire.reports import Report, ReportRow
+from missioncontrol.wire.costs import CostAccount, CostRow, Report, ReportRow, TodayRow, UsualRow
 
 COST_GROUPS = ("day", "agent", "model", "project", "run")
 # A month, however long it is.

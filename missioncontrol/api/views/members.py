@@ -23,7 +23,7 @@ from missioncontrol.api.views.devices import base_of_links
 from missioncontrol.clock import now
 from missioncontrol.history import sharing
 from missioncontrol.projects import members
-from missioncontrol.wire.members import InvitationRow, MadeInvitation, MemberRow
+from missioncontrol.wire.access import InvitationRow, MadeInvitation, MemberRow
 from missioncontrol.wire.projects import RoleWord
 
 INVITATIONS = Pace("invitations", most=20, in_all=200)

@@ -17,7 +17,7 @@ from missioncontrol.clock import now
 from missioncontrol.costs.prices import read_price
 from missioncontrol.costs.pricing import set_price
 from missioncontrol.errors import InvalidRequest, NotFound
-from missioncontrol.wire.prices import PriceRow, PriceSet
+from missioncontrol.wire.costs import PriceRow, PriceSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,7 @@ from missioncontrol.history import pictures, sharing
 from missioncontrol.history.models import Share
 from missioncontrol.history.shared_texts import SHARED_TEXTS
 from missioncontrol.notify.texts import language_of
-from missioncontrol.wire.shares import MadeShare, ShareRow
+from missioncontrol.wire.history import MadeShare, ShareRow
 
 # Nobody guesses 256 bits: this holds back who keeps the server busy with drawing.
 VISITS = Pace("shared links opened", most=120, in_all=600)
