@@ -7,13 +7,12 @@ import unicodedata
 
 _NAME = re.compile(r"[\w./:@#+=-]{1,100}")
 _MARKS = str.maketrans(dict.fromkeys('"“”„‟«»\uff02', "'"))
+# Letters and marks that draw nothing; variation selectors carry whole texts (Butler 2025,
+# "Smuggling arbitrary data through an emoji").
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0100-\U000e01ef]"
 )
-"""Letters and marks that draw nothing; variation selectors carry whole texts (Butler 2025,
-"Smuggling arbitrary data through an emoji").
-"""
 
 
 def is_hidden(character: str) -> bool:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 MASK = "[masked]"
+# Characters of a text that are masked and kept whole.
 LONGEST = 1_048_576
-"""Characters of a text that are masked and kept whole."""
 _SHORTEST = 6
+# Characters given up beside a cut, where a secret may be broken; a key has 3,300.
 _EDGE = 4_096
-"""Characters given up beside a cut, where a secret may be broken; a key has 3,300."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from guard.turn import Turn
 
+# Arguments that name a file; the surest first.
 PATH_ARGUMENTS = (
     "file_path",
     "filepath",
@@ -15,7 +16,6 @@ PATH_ARGUMENTS = (
     "notebook_path",
     "target_file",
 )
-"""Arguments that name a file; the surest first."""
 
 
 def bounded(text: str, *, head: int = 3_000, tail: int = 1_000, joint: str = " ") -> str:

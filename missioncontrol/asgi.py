@@ -47,8 +47,8 @@ THIN: tuple[tuple[str, re.Pattern[str], endpoint.Handler], ...] = (
     ("POST", re.compile(r"^/v1/metrics/?$"), otlp.metrics),
 )
 
+# Addresses with one method; `turns/` has another, which Django answers.
 AGENTS_ONLY = tuple(path for _, path, _ in THIN[1:])
-"""Addresses with one method; `turns/` has another, which Django answers."""
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -86,8 +86,8 @@ async def _serve(scope: Any, receive: Any, send: Any) -> None:
     await django_application(scope, endpoint.bounded(scope, receive), send)
 
 
+# Daphne serves us, and has not opened its sockets yet: its requests can be made of ours.
 IS_ASKED_BEFORE = "daphne.server" in sys.modules
-"""Daphne serves us, and has not opened its sockets yet: its requests can be made of ours."""
 if IS_ASKED_BEFORE:
     from missioncontrol.api import daphne_requests
 

@@ -180,8 +180,8 @@ def database(name: str, *, sqlite: Path, pooled: bool, durable: bool) -> dict[st
     }
 
 
+# Pages of 4 kB in the write-ahead log from which a commit does not leave it to the sweeper.
 AUTOCHECKPOINT_PAGES = 16_384
-"""Pages of 4 kB in the write-ahead log from which a commit does not leave it to the sweeper."""
 
 
 def sqlite_database(path: Path, *, durable: bool) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import resource
 import sys
 from pathlib import Path
 
+# What a container may have, told by either version of control groups.
 _LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-"""What a container may have, told by either version of control groups."""
 _STATM = Path("/proc/self/statm")
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
+# What the names of our cookies begin with.
 OURS = "mc_"
-"""What the names of our cookies begin with."""
 HOST_ONLY = "__Host-"
 
 

@@ -23,19 +23,19 @@ from urllib.request import getproxies
 
 # As wide as the columns that keep such an address.
 LONGEST_URL = 500
+# How long the other side may be silent.
 TIMEOUT_S = 10.0
-"""How long the other side may be silent."""
+# How long a call may take, however often the other side says a little.
 LONGEST_CALL_S = 15.0
-"""How long a call may take, however often the other side says a little."""
 MOST_READ = 65_536
 NOT_PUBLIC = "it leads to an address that is not public"
+# Addresses that a gateway translates to IPv4: they say nothing of where they lead.
 _OWN = ipaddress.ip_network("64:ff9b::/96")
-"""Addresses that a gateway translates to IPv4: they say nothing of where they lead."""
+# What `ipaddress` calls global and is not: IPv4 in other clothes, a site's own addresses.
 _INSIDE = tuple(
     ipaddress.ip_network(block)
     for block in ("::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "fec0::/10")
 )
-"""What `ipaddress` calls global and is not: IPv4 in other clothes, a site's own addresses."""
 
 
 class Unsendable(Exception):

@@ -25,17 +25,18 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 GENESIS = "0" * 64
 ANCHORED, AMENDED = "chain.anchored", "audit.amended"
+# What may name a person: rows of it may be blank, if a signed erasure lists them.
 ACCESS = "access.changed"
-"""What may name a person: rows of it may be blank, if a signed erasure lists them."""
+# What an erasure leaves: figures without words, so that costs can still be checked.
 MONEY = "cost.attributed"
-"""What an erasure leaves: figures without words, so that costs can still be checked."""
 # In no particular order here: the one text of a mapping is sorted by its keys.
 HEADER = ("project", "run", "seq", "type", "at", "by", "version", "status")
 ANCHOR_SIGNS = ("heads", "key", "head", "head_seq", "predecessor", "number")
 TURN_SIGNS = ("agent", "role", "phase", "tool", "args", "content", "result", "error", "files")
+# How long an event may take from its moment to its commit, and clocks may differ.
 SLACK = timedelta(minutes=5)
-"""How long an event may take from its moment to its commit, and clocks may differ."""
 
+# Everything a verification can name, in plain words.
 FAULTS = {
     "changed": "row {seq} was changed: it does not fit its own hash",
     "blanked": "row {seq} lost its payload or salt, and no signed erasure allows it",
@@ -60,7 +61,6 @@ FAULTS = {
     " history was rewritten, or an older copy was put back",
     "heads_file": "line {what} of the file of heads is not signed with a trusted key",
 }
-"""Everything a verification can name, in plain words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,17 +19,16 @@ from missioncontrol.sealing import fingerprint
 
 MOST_RULES = 50
 LONGEST_RULE = 100
+# Signs before the star: fewer are met in every text.
 SHORTEST_RULE = 3
-"""Signs before the star: fewer are met in every text."""
+# What is masked already stays as it is: a turn may come by more than one door.
 _MARKED = r"\[masked(?: [a-p]{6})?\]"
-"""What is masked already stays as it is: a turn may come by more than one door."""
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 # Possessive (`+`): what blanks took is never tried again shorter, so time stays linear.
 _STANDS_FOR = {"#": r"\d", "?": r"[^\W\d_]", " ": r"\s{1,16}+"}
+# Characters read at a time: no other thread runs while an expression reads. What a rule meets is
+# shorter than the overlap, but for the rest of a word.
 _PIECE, _OVERLAP = 16_384, 2_048
-"""Characters read at a time: no other thread runs while an expression reads. What a rule
-meets is shorter than the overlap, but for the rest of a word.
-"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,36 +104,35 @@ DATABASES = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "auth.User"
 
+# Bytes of one request of an agent; `api.limits` holds to this and to what follows.
 BODY_LIMIT = env.number("MISSIONCONTROL_BODY_LIMIT", 8 * 1024 * 1024)
-"""Bytes of one request of an agent; `api.limits` holds to this and to what follows."""
+# Bytes of one request without an agent's key: people's are far smaller.
 STRANGER_BODY_LIMIT = env.number("MISSIONCONTROL_STRANGER_BODY_LIMIT", 512 * 1024)
-"""Bytes of one request without an agent's key: people's are far smaller."""
 REQUEST_LIMITS = {"runs": 3_000, "turns": 60_000, "otlp": 12_000, "taps": 1_200}
+# Of one key, token or session: requests a minute by kind, bytes a minute, runs that have not ended;
+# 0: any number. Far above what one needs.
 KEY_LIMITS = env.counts(
     "MISSIONCONTROL_KEY_LIMITS", REQUEST_LIMITS | {"bytes": 1024**3, "open_runs": 10_000}
 )
-"""Of one key, token or session: requests a minute by kind, bytes a minute, runs that have not
-ended; 0: any number. Far above what one needs.
-"""
+# Requests a minute of one address, whatever keys it sends.
 ADDRESS_LIMITS = env.counts(
     "MISSIONCONTROL_ADDRESS_LIMITS", {kind: 4 * KEY_LIMITS[kind] for kind in REQUEST_LIMITS}
 )
-"""Requests a minute of one address, whatever keys it sends."""
+# The same of all keys of a project together.
 PROJECT_LIMITS = env.counts(
     "MISSIONCONTROL_PROJECT_LIMITS",
     {kind: 4 * KEY_LIMITS[kind] for kind in ("turns", "otlp", "bytes", "open_runs")},
 )
-"""The same of all keys of a project together."""
+# Runs that may be opened at once; who comes then is told to come again (503).
 MOST_OPENINGS = env.number("MISSIONCONTROL_MOST_OPENINGS", 64)
-"""Runs that may be opened at once; who comes then is told to come again (503)."""
+# Whose `X-Forwarded-For` is believed; nobody's, unless it is named.
 TRUSTED_PROXIES = env.networks("MISSIONCONTROL_TRUSTED_PROXIES")
-"""Whose `X-Forwarded-For` is believed; nobody's, unless it is named."""
 
+# How people may sign in besides one-time links and codes; nothing: in no other way.
 SIGN_IN = env.choices("MISSIONCONTROL_SIGN_IN", ("password", "passkey", "oidc"))
-"""How people may sign in besides one-time links and codes; nothing: in no other way."""
 OIDC = env.identity_provider("MISSIONCONTROL_OIDC") if "oidc" in SIGN_IN else None
+# For how long after signing in keys, members and secrets may be changed without a new proof.
 SIGN_IN_AGAIN = timedelta(minutes=env.number("MISSIONCONTROL_SIGN_IN_AGAIN_MINUTES", 15))
-"""For how long after signing in keys, members and secrets may be changed without a new proof."""
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 _VALIDATOR = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
@@ -147,14 +146,14 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
 MFA_ADAPTER = "missioncontrol.accounts.factors.SealedFactors"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = "passkey" in SIGN_IN
+# Steps of 30 s by which a telephone's clock may be wrong.
 MFA_TOTP_TOLERANCE = 1
-"""Steps of 30 s by which a telephone's clock may be wrong."""
 ACCOUNT_EMAIL_VERIFICATION = "none"
 
 REDIS_URL = env.text("REDIS_URL", "redis://127.0.0.1:6379/0")
 BROKER_URL = REDIS_URL.replace("redis+socket://", "unix://")
+# How names at the broker begin: several installations may share one.
 BROKER_PREFIX = env.text("MISSIONCONTROL_PREFIX", "mc")
-"""How names at the broker begin: several installations may share one."""
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://")
 CELERY_TASK_IGNORE_RESULT = True
@@ -165,34 +164,33 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = f"{BROKER_PREFIX}-oversight"
+# Among how many detectors runs are divided; web and `up` must agree.
 WORKERS = env.number("MISSIONCONTROL_WORKERS", 2)
-"""Among how many detectors runs are divided; web and `up` must agree."""
+# Each run's turns wait in one of these queues, so that one detector sees them all.
 DETECT_QUEUES = [f"{BROKER_PREFIX}-detect-{number}" for number in range(max(1, WORKERS))]
-"""Each run's turns wait in one of these queues, so that one detector sees them all."""
+# Bytes of a detecting process up to which it keeps more engines.
 DETECTOR_MEMORY = env.number(
     "MISSIONCONTROL_DETECTOR_MEMORY_MB", 0
 ) * 1_000_000 or memory.of_machine() // 4 // len(DETECT_QUEUES)
-"""Bytes of a detecting process up to which it keeps more engines."""
 # Of several installations on one broker, each asks its own workers whether they live.
 CELERY_CONTROL_EXCHANGE = f"{BROKER_PREFIX}-control"
+# Hosts, with or without a port, that a controller's webhook may lead to although they are not
+# public.
 CONTROLLER_HOSTS = env.words("MISSIONCONTROL_CONTROLLER_HOSTS")
-"""Hosts, with or without a port, that a controller's webhook may lead to although they
-are not public.
-"""
+# The same for a project's channels: a mail server, ntfy or web hook inside the house.
 NOTIFY_HOSTS = env.words("MISSIONCONTROL_NOTIFY_HOSTS")
-"""The same for a project's channels: a mail server, ntfy or web hook inside the house."""
+# Where the heads of the audit log are kept beside the database; worker and web share it.
 AUDIT_HEADS = env.directory("MISSIONCONTROL_AUDIT_HEADS", DATA_DIR / "audit")
-"""Where the heads of the audit log are kept beside the database; worker and web share it."""
+# Public keys that signed the audit log before the secret key was changed.
 AUDIT_KEYS = env.words("MISSIONCONTROL_AUDIT_KEYS") + env.kept_lines(DATA_DIR / "audit.keys")
-"""Public keys that signed the audit log before the secret key was changed."""
+# An https address that each new head is posted to; empty: it stays here.
 AUDIT_SEND_TO = env.text("MISSIONCONTROL_AUDIT_SEND_TO")
-"""An https address that each new head is posted to; empty: it stays here."""
+# How many backups `up` keeps of those it makes before migrating; 0: it makes none.
 KEEP_BACKUPS = env.number("MISSIONCONTROL_KEEP_BACKUPS", 3)
-"""How many backups `up` keeps of those it makes before migrating; 0: it makes none."""
+# How long it is kept what became of each delivery; None: for ever.
 KEEP_DELIVERIES = env.days("MISSIONCONTROL_KEEP_DELIVERIES_DAYS", 90)
-"""How long it is kept what became of each delivery; None: for ever."""
+# The model that judges; None: the local judge does.
 JUDGE = env.judge("MISSIONCONTROL_JUDGE")
-"""The model that judges; None: the local judge does."""
 JUDGE_QUEUE = f"{BROKER_PREFIX}-judge"
 if JUDGE is not None:
     # A model takes seconds: its questions wait in a queue of their own, not before

@@ -24,8 +24,8 @@ from redis.exceptions import RedisError
 logger = logging.getLogger(__name__)
 
 LISTEN_AGAIN_S = 0.5
+# What the broker's `CLIENT LIST` calls us.
 CLIENT_NAME = f"mission-control-{os.getpid()}"
-"""What the broker's `CLIENT LIST` calls us."""
 Listener = Callable[[dict[str, Any]], object]
 Lost = Callable[[], object]
 AWAY = (RedisError, OSError)
@@ -147,8 +147,8 @@ class Subscriber:
                     logger.exception("hearing %s failed", message["channel"])
 
 
+# Of this process.
 subscriber = Subscriber()
-"""Of this process."""
 
 
 async def wait_for_event(event: asyncio.Event, timeout_s: float) -> None:

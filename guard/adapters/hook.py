@@ -148,10 +148,10 @@ class HookEvent:
         return self.turns[0].key if self.turns and self.turns[0].tool else None
 
 
+# The event name `guard doctor` sends; no agent has one of this name.
 PROBE = "Probe"
-"""The event name `guard doctor` sends; no agent has one of this name."""
 
+# The event name of our own process that stands by a session (`guard.hooks.watcher`).
 BESIDE = "Beside"
-"""The event name of our own process that stands by a session (`guard.hooks.watcher`)."""
 
 NAME_CHARS = 60

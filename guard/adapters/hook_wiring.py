@@ -11,8 +11,8 @@ from dataclasses import dataclass
 HEADER = "X-MissionControl-Hook"
 
 
+# How long before the hook's time-out our forwarder stops waiting, to answer itself.
 FORWARDER_EARLY_S = 30
-"""How long before the hook's time-out our forwarder stops waiting, to answer itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

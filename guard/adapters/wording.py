@@ -8,14 +8,14 @@ NO_MORE = "This session has ended: call no more tools."
 
 STOPPED = "Stopped by Mission Control."
 
+# A hold that could not be waited out: the server is going down.
 STILL_HELD = (
     "Mission Control still holds this session, so the call was not run. "
     "Make the same call again to go on waiting."
 )
-"""A hold that could not be waited out: the server is going down."""
 
+# A second held call: the correction stands in the first one's answer.
 NOT_RUN = "Mission Control answered another call of yours instead; this one was not run."
-"""A second held call: the correction stands in the first one's answer."""
 
 
 def texts_of(directive: Directive) -> str:

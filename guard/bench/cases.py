@@ -20,8 +20,8 @@ from guard.formats.fields import read_turn
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.replay import replay
 
+# Turns after a suite's own verdict within which a loop must be caught.
 LATER = 2
-"""Turns after a suite's own verdict within which a loop must be caught."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,8 +36,8 @@ from guard.reading.step import Step
 
 Weights = Mapping[str, float]
 
+# What one false alarm in 1,000 healthy turns costs, in points of loops found.
 COST_OF_A_FALSE_ALARM = 8.0
-"""What one false alarm in 1,000 healthy turns costs, in points of loops found."""
 
 _GAINS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
 _KEEPS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1.0)
@@ -54,8 +54,8 @@ _ALIKE_FIRST = ("same", "near", "reworded", "other_question")
 _FITTED = (*(name for name in GAINS if name != "same"), *KEEPS)
 _DETECTOR = "stall"
 _PLAIN_GAIN = 0.3
+# What weights begin at that nothing was fitted for.
 _PLAIN_KEEP = 0.5
-"""What weights begin at that nothing was fitted for."""
 
 
 class Mark(NamedTuple):

@@ -191,6 +191,7 @@ def numbered(place: int, turn: Turn) -> list[Turn]:
 
 as_is: Form = _each(lambda _, turn: [turn])
 
+# Every form by its name; the first is the run as it was recorded.
 FORMS: dict[str, Form] = {
     "as it is": as_is,
     "results as tool turns": _apart(Role.TOOL, None),
@@ -212,4 +213,3 @@ FORMS: dict[str, Form] = {
     "ids in every call": _each(numbered),
     "timestamps in every result": _with_answer(stamp),
 }
-"""Every form by its name; the first is the run as it was recorded."""

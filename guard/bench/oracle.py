@@ -21,11 +21,11 @@ from guard.printing import progress
 from guard.reading.attempts import Kind, TurnReader
 from guard.replay import replay
 
+# Attempts after a stretch is evident within which a question is in time.
 IN_TIME = 2
-"""Attempts after a stretch is evident within which a question is in time."""
 
+# A stuck stretch: from its start to the last turn at which a question is in time.
 Span = tuple[int, int]
-"""A stuck stretch: from its start to the last turn at which a question is in time."""
 
 
 def is_loop(labelled: Labelled, at: int, *, careful: bool) -> bool:

@@ -21,8 +21,8 @@ from guard.formats import read_recording
 from guard.policy import Policy
 from guard.printing import progress
 
+# In 1,000 healthy turns, where a choice is made: sources it has not seen ask more.
 MOST_QUESTIONS = 15.0
-"""In 1,000 healthy turns, where a choice is made: sources it has not seen ask more."""
 _SHARES = (0.3, 0.4, 0.5, 0.6)
 _DROUGHTS = (5, 6, 7, 8, 10, 12)
 # Sums of tenths miss a whole number by less than this.

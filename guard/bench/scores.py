@@ -17,8 +17,8 @@ from typing import Any
 
 from guard.bench.labels import Labelled, Stretch
 
+# Turns by which labelled loop starts may be off (the corpus's own estimate).
 SLACK = 2
-"""Turns by which labelled loop starts may be off (the corpus's own estimate)."""
 
 
 # The normal deviate of a 95 % interval.

@@ -15,12 +15,12 @@ from guard.reading.normalize import canonical_json
 from guard.replay import replay
 from guard.turn import Role
 
+# The rule of OpenCode and Cline: the same tool and arguments, three times in a row.
 IDENTICAL_CALLS = "three identical calls"
-"""The rule of OpenCode and Cline: the same tool and arguments, three times in a row."""
 _IDENTICAL = 3
 
+# The plain rule that stands beside every figure: alarm at this turn.
 TURN_COUNTS = (10, 25, 30)
-"""The plain rule that stands beside every figure: alarm at this turn."""
 
 
 def try_policies(

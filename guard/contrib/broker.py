@@ -14,8 +14,8 @@ from guard.policy.fields import SHARE, Section, within
 from guard.reading.step import Step
 from guard.signals import Kind, Severity, Signal
 
+# The rule remembers no more turns than this; it compares with fewer.
 HISTORY = 50
-"""The rule remembers no more turns than this; it compares with fewer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

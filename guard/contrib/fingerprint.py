@@ -19,8 +19,8 @@ from guard.reading.volatile import mask_failure, mask_volatile
 from guard.signals import Kind, Severity, Signal
 from guard.turn import ActionClass
 
+# How many actions the rule remembers.
 RING = 32
-"""How many actions the rule remembers."""
 EXPLORING = frozenset({ActionClass.SEARCH, "explore", "exploration"})
 FIXES = frozenset({"fix", "fix_attempt", "bug_fix", "repair"})
 _UNTELLING = frozenset({ActionClass.READ, ActionClass.SEARCH, ActionClass.FILE_EDIT, *FIXES})

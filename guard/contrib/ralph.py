@@ -20,10 +20,10 @@ from guard.turn import Role, Turn
 
 logger = logging.getLogger(__name__)
 
+# Beyond this many iterations their average time counts too,
 SLOW_AFTER = 75
-"""Beyond this many iterations their average time counts too,"""
+# and may not be longer than this, in seconds.
 SLOW_S = 300.0
-"""and may not be longer than this, in seconds."""
 
 # A ticked box, on a line of its own; in arguments lines end as "\n" is written.
 _COMPLETE = re.compile(r'(?:^|\n|\\n|")[ \t]*(?:- )?\[x\] TASK_COMPLETE[ \t]*(?:$|\r|\n|\\n|")')

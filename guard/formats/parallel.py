@@ -8,8 +8,8 @@ from itertools import combinations, groupby, islice
 
 from guard.turn import Role, Turn
 
+# Sessions that are held against each other; a log of more is no run of sub-agents.
 _MOST = 200
-"""Sessions that are held against each other; a log of more is no run of sub-agents."""
 
 
 def tell_apart(turns: Sequence[Turn | None]) -> tuple[Turn | None, ...]:

@@ -7,8 +7,8 @@ from typing import Literal
 
 from guard.turn import Turn
 
+# What is wrong with an entry of a file.
 Why = Literal["empty", "not_json", "no_object", "too_long", "no_turn"]
-"""What is wrong with an entry of a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,8 @@ from guard.sdk.keys import Connection
 from guard.sdk.transport import HttpTransport
 from guard.sdk.wording import AGAIN_WITHIN_S, SUCCESSES, body_of, comes_again_in
 
+# A server that was waiting with us may be away this long: a restart, an update.
 RETURNS_WITHIN_S = 600.0
-"""A server that was waiting with us may be away this long: a restart, an update."""
 
 ASKS_EVERY_S = 1.0
 

@@ -24,12 +24,12 @@ from guard.sdk.keys import Connection
 # Claude Code takes 2 for: go on with what stands on standard error.
 RESTS, WAKES = 0, 2
 
+# How long the server keeps one question open; its answer may take a little longer.
 ASK_S = 40.0
-"""How long the server keeps one question open; its answer may take a little longer."""
 
 NETWORK_S = 15.0
+# A server that is away is left alone this long.
 AGAIN_S = 5.0
-"""A server that is away is left alone this long."""
 
 
 @dataclass(slots=True, kw_only=True)

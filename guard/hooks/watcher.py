@@ -23,8 +23,8 @@ from guard.hooks.forwarding import forward
 from guard.running.ending import is_running
 from guard.sdk.keys import Connection
 
+# The server misses a client that it has not heard of for 45 s.
 VOUCHES_EVERY_S = 20.0
-"""The server misses a client that it has not heard of for 45 s."""
 LOOKS_EVERY_S = 1.0
 ANSWERS_WITHIN_S = 10.0
 TRIES = 5

@@ -53,8 +53,8 @@ class Advice(NamedTuple):
     fix: str | None
 
 
+# The turns whose outcome is known, oldest first.
 Evidence = Sequence[tuple[Turn, Outcome]]
-"""The turns whose outcome is known, oldest first."""
 
 
 def advise(case: Case) -> Advice | None:

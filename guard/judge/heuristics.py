@@ -17,10 +17,10 @@ from guard.reading.terms import NEWS, TermMemory, terms_in
 from guard.signals import Kind
 
 JUDGE = "local"
+# Kinds that rest on what was asked; the others have looked at the answers.
 _BY_REQUEST = frozenset({Kind.EXACT_REPEAT, Kind.SEMANTIC_REPEAT})
-"""Kinds that rest on what was asked; the others have looked at the answers."""
+# From so many characters on an answer can bring something new.
 _TELLING = 40
-"""From so many characters on an answer can bring something new."""
 
 
 def rule(case: Case) -> Verdict:

@@ -24,17 +24,17 @@ from guard.pricing import price
 from guard.turn import Usage
 
 TIMEOUT_S = 20.0
+# Tokens of answer: a verdict takes 200, thinking before it takes the rest.
 HEAD_ROOM = 4_096
-"""Tokens of answer: a verdict takes 200, thinking before it takes the rest."""
+# How much more head-room the second try has.
 WIDER = 4
-"""How much more head-room the second try has."""
 LONGEST_ANSWER = 2_000_000
 # What servers answer to a field that they do not know; anything else is no matter of dialect.
 _REFUSED = frozenset({400, 404, 415, 422})
 # Two forms, the limit's name and the temperature can each be refused once.
 _MOST_DIALECTS = 5
+# Dollars. No question costs that: an endpoint that says so is mistaken.
 _DEAREST = Decimal(1000)
-"""Dollars. No question costs that: an endpoint that says so is mistaken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

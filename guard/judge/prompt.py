@@ -24,15 +24,15 @@ from guard.quoting import is_hidden
 from guard.redact import redact, redact_json
 from guard.turn import Turn
 
+# Characters: about 10,000 tokens, which every model served today takes.
 LONGEST_RECORDING = 36_000
-"""Characters: about 10,000 tokens, which every model served today takes."""
 _EVIDENCE_TEXT = 1_600
 _EVIDENCE_ROOM = 16_000
 _HISTORY_TEXT = 300
 _LONGEST_SUMMARY = 500
 _GOAL_TEXT = 2_000
+# Characters masked at either end of a long text; a private key has 4,000.
 _MASKED = 16_000
-"""Characters masked at either end of a long text; a private key has 4,000."""
 _MOST_EVIDENCE = 12
 _MOST_HISTORY = 24
 _MOST_PATHS = 200

@@ -13,8 +13,8 @@ from typing import Any
 from guard.report.loops import Loop, Session
 
 WORST = 10
+# A clock that was never set tells of an earlier one.
 _FIRST_YEAR = 2000
-"""A clock that was never set tells of an earlier one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,8 +21,8 @@ from guard.sdk.keys import USER_WIDE, Connection, address_and_key, connection_fo
 # Agents that name their sessions themselves: each session is a run of its own.
 PROGRAMS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini", "cursor-agent": "cursor"}
 
+# EX_UNAVAILABLE: to fail closed, and nobody watches.
 NOT_STARTED = 69
-"""EX_UNAVAILABLE: to fail closed, and nobody watches."""
 
 NOT_FOUND = 127
 

@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
+# Between SIGTERM and SIGKILL: to flush a record, to end its own children.
 GRACE_S = 5.0
-"""Between SIGTERM and SIGKILL: to flush a record, to end its own children."""
 
 LOOKS_EVERY_S = 0.05
 

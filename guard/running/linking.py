@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+# The directory for notes; names who keeps the process this runs below.
 NOTES = "MISSIONCONTROL_NOTES"
-"""The directory for notes; names who keeps the process this runs below."""
 
+# Set where the keeper itself carries messages to the model: hooks carry none.
 STEERED = "MISSIONCONTROL_STEERED"
-"""Set where the keeper itself carries messages to the model: hooks carry none."""
 
+# The key of the run that a Session below joins, where it is given none.
 RUN_KEY = "MISSIONCONTROL_RUN_KEY"
-"""The key of the run that a Session below joins, where it is given none."""
 
 
 def note_session(client: str, session: str) -> None:

@@ -22,8 +22,8 @@ from guard.sdk.wording import cut
 
 logger = logging.getLogger("guard")
 
+# True: every argument. False: none. Names: these.
 Keep = bool | Sequence[str]
-"""True: every argument. False: none. Names: these."""
 
 MOST_CHARS = 2_000
 MOST_RESULT_CHARS = 20_000

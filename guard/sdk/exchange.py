@@ -54,8 +54,8 @@ class Do:
 
 
 Step = Request | Wait | Do
+# A `Request` is answered by an `Answer`, a `Wait` by None, a `Do` by its result.
 Flow = Generator[Step, Any, T]
-"""A `Request` is answered by an `Answer`, a `Wait` by None, a `Do` by its result."""
 
 
 class Transport(Protocol):

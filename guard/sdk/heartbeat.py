@@ -96,8 +96,8 @@ class Heartbeat:
             return None
 
 
+# This process's own.
 heartbeat = Heartbeat()
-"""This process's own."""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=heartbeat.start_afresh)

@@ -18,8 +18,8 @@ from guard.errors import ConnectRefused
 from guard.sdk.timing import HOOK_HOLD_S
 from guard.sdk.transport import Endpoint
 
+# The place of a connection that holds in every directory.
 USER_WIDE = "*"
-"""The place of a connection that holds in every directory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 PARENT_VARIABLE = "MISSIONCONTROL_PARENT_RUN"
+# A session of our SDK joins the run of this key, where `guard run` set it.
 OWN_VARIABLE = "MISSIONCONTROL_RUN_KEY"
-"""A session of our SDK joins the run of this key, where `guard run` set it."""
 # Characters of a run's key; the server takes no more.
 LONGEST_KEY = 200
 

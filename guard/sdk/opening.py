@@ -21,6 +21,7 @@ from guard.wire import Escalation, Mode
 
 logger = logging.getLogger("guard")
 
+# What can truly be done to an agent that asks before each call.
 CAPABILITIES: Mapping[str, Any] = {
     "hold": True,
     "inject": ["now", "at_next_tool"],
@@ -29,7 +30,6 @@ CAPABILITIES: Mapping[str, Any] = {
     # Over a restart of the server a held call waits on: this very process asks again.
     "away": "waits",
 }
-"""What can truly be done to an agent that asks before each call."""
 
 Outboxes = Path | str | bool | None
 

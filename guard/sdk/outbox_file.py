@@ -23,11 +23,11 @@ except ImportError:  # no such locks here: each session delivers its own file, a
     fcntl = None  # type: ignore[assignment]
 
 
+# `{"open": …}`, `{"turn": …}`, `{"choice": …}`, `{"dropped": n}` or `{"end": …}`.
 Record = Mapping[str, Any]
-"""`{"open": …}`, `{"turn": …}`, `{"choice": …}`, `{"dropped": n}` or `{"end": …}`."""
 
+# Of one text of a turn; its middle is cut. Masking costs 30 us a kilobyte.
 MOST_CHARS = 8_000
-"""Of one text of a turn; its middle is cut. Masking costs 30 us a kilobyte."""
 LONGEST_LINE = 256 * 1024
 # What the session itself writes of a turn, and what holds no word of its host.
 _OURS = frozenset({"key", "role", "phase", "ts"})

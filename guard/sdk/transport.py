@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from guard.errors import ServerAway
 from guard.sdk.exchange import Answer, Request
 
+# A dead host costs its caller no more than this.
 CONNECT_S = 5.0
-"""A dead host costs its caller no more than this."""
 
 IDLE_CONNECTIONS = 4
 

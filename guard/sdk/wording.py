@@ -16,8 +16,8 @@ SUCCESSES = range(200, 300)
 
 TOO_MANY = 429
 SHORTEST_PAUSE_S = 0.25
+# How long a caller is kept in all by a server that is there and says when to come again.
 AGAIN_WITHIN_S = 6.0
-"""How long a caller is kept in all by a server that is there and says when to come again."""
 # What a server that would be left alone for hours is left alone for.
 LONGEST_RETRY_S = 300.0
 SERVER_ERROR = 500

@@ -18,15 +18,15 @@ from django.db.models import QuerySet
 from missioncontrol.accounts.models import Browser
 
 IN_SESSION = "browser"
+# Outlives the session: it says which browser this is when somebody signs in again.
 COOKIE = "mc_browser"
-"""Outlives the session: it says which browser this is when somebody signs in again."""
 # The longest that Chrome keeps a cookie.
 COOKIE_AGE = timedelta(days=400)
 # A page asks many things a minute: a write for each would be for nothing.
 SEEN_EVERY = timedelta(minutes=1)
 LONGEST_NAME = 100
+# One that tells nothing of itself; the screens say it in their language.
 UNNAMED = "a browser"
-"""One that tells nothing of itself; the screens say it in their language."""
 # The first that fits; a browser names its ancestors too.
 _SYSTEMS = (
     # Of Apple's, phones say `like Mac OS X` too; Android and ChromeOS say Linux.

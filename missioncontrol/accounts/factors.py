@@ -35,14 +35,14 @@ class Kind(StrEnum):
     RECOVERY_CODES = "recovery_codes"
 
 
+# The secret of an app that is being set up, sealed: sessions lie in the database.
 IN_SESSION = "totp"
-"""The secret of an app that is being set up, sealed: sessions lie in the database."""
 # All of them are sent to the browser whenever one is asked for.
 MOST_PASSKEYS = 20
 LONGEST_NAME = 60
 PRODUCT = "Mission Control"
+# What a ceremony says to an answer that is wrong, or is none.
 _GARBLED = (ValidationError, ValueError, TypeError, KeyError, AttributeError, IndexError)
-"""What a ceremony says to an answer that is wrong, or is none."""
 
 
 class SealedFactors(DefaultMFAAdapter):  # type: ignore[misc]  # it has no types

@@ -14,8 +14,8 @@ from missioncontrol.accounts.tokens import digest, new_token
 
 LIFE = timedelta(days=7)
 LONGEST_LIFE = timedelta(days=30)
+# How long one that is over is still listed.
 KEPT = timedelta(days=30)
-"""How long one that is over is still listed."""
 
 
 def offer(

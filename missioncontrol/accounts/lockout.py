@@ -12,12 +12,12 @@ from missioncontrol.accounts.models import SignInAttempts
 from missioncontrol.errors import TooManyRequests
 from missioncontrol.sealing import fingerprint
 
+# Tries without a wait: people mistype.
 FREE = 5
-"""Tries without a wait: people mistype."""
 FIRST_WAIT_S = 2.0
 LONGEST_WAIT_S = 15 * 60.0
+# A guesser who rests as long has five tries an hour, one more than at the longest wait.
 KEPT = timedelta(hours=1)
-"""A guesser who rests as long has five tries an hour, one more than at the longest wait."""
 
 
 def begin(account: str, address: str, *, at: datetime) -> int:

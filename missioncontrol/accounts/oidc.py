@@ -21,12 +21,12 @@ from missioncontrol import outbound
 from missioncontrol.env import IdentityProvider
 
 SCOPE = "openid profile email"
+# Signatures by a key that the provider alone has; never `none`, never a shared secret.
 ALGORITHMS = frozenset(
     ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 )
-"""Signatures by a key that the provider alone has; never `none`, never a shared secret."""
+# By how much the provider's clock may differ from ours.
 LEEWAY_S = 60
-"""By how much the provider's clock may differ from ours."""
 # What a provider lists is its own affair: here it has an end.
 MOST_GROUPS = 1000
 

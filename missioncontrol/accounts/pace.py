@@ -15,8 +15,8 @@ from missioncontrol.errors import TooManyRequests
 from missioncontrol.sealing import fingerprint
 
 WINDOW = timedelta(minutes=1)
+# How far ahead a time may lie: a window by whoever counted, whose clock may be ahead of ours.
 FURTHEST = 2 * WINDOW
-"""How far ahead a time may lie: a window by whoever counted, whose clock may be ahead of ours."""
 
 
 class Pace:

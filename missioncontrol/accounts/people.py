@@ -14,8 +14,8 @@ from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.errors import InvalidRequest
 
 LONGEST_NAME = 60
+# Who else acts in the audit log.
 NOT_PEOPLE = frozenset({"agent", "auto", "guard", "judge", "policy", "project", "terminal"})
-"""Who else acts in the audit log."""
 
 
 def name_of(user: User) -> str:

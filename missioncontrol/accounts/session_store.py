@@ -14,18 +14,18 @@ from missioncontrol.accounts.models import PrivilegeChange
 from missioncontrol.accounts.tokens import digest
 from missioncontrol.clock import now
 
+# Characters that Django's table keeps of a key: 160 bits of its SHA-256.
 COLUMN = 40
-"""Characters that Django's table keeps of a key: 160 bits of its SHA-256."""
 
+# In each session: when its key was made.
 KEYED = "keyed_at"
-"""In each session: when its key was made."""
 GRACE = timedelta(minutes=1)
+# What ends within it is a former key: more than its minute, as clocks of requests differ.
 SOON = 2 * GRACE
-"""What ends within it is a former key: more than its minute, as clocks of requests differ."""
 # A session that was made before keys had a time.
 BEFORE = datetime(1970, 1, 1, tzinfo=UTC).isoformat()
+# Django's name for the end of a session that has one of its own.
 ENDS = "_session_expiry"
-"""Django's name for the end of a session that has one of its own."""
 
 
 def hashed(key: str) -> str:

@@ -11,8 +11,8 @@ from django.db.models import Max, Min, QuerySet
 
 from missioncontrol.accounts.models import AgentKey, PersonalToken, SecretUse
 
+# Of one secret, told apart. Whoever has one chooses its program, and some choose their address.
 MOST_PLACES = 200
-"""Of one secret, told apart. Whoever has one chooses its program, and some choose their address."""
 ELSEWHERE = ""
 _WHEN: dict[str, Any] = {"since": Min("first_at"), "until": Max("last_at")}
 

@@ -28,8 +28,8 @@ _directives: TypeAdapter[Directive] = TypeAdapter(Directive)
 # Among other preferences, with or without quotes. RFC 7240 has whole seconds; parts are taken too.
 WAIT = re.compile(r'(?i)(?:^|[,;])\s*wait\s*=\s*"?(\d+(?:\.\d+)?)')
 
+# Between two requests of a keeper, a restart of its server included.
 KEEPER_LATE_S = 20.0
-"""Between two requests of a keeper, a restart of its server included."""
 
 Sent = Callable[[], Awaitable[None]]
 

@@ -35,12 +35,12 @@ from missioncontrol.api.limits import COME_AGAIN_S
 from missioncontrol.errors import Unavailable
 
 T = TypeVar("T")
+# For people's requests.
 THREADS = 6
-"""For people's requests."""
 # Agents open runs and ask for rules there; their turns take another way (`endpoint`).
 AGENTS_THREADS = 4
+# For a thread. Our SDK gives up after 10 s, and would ask again on top of what waits.
 AGENTS_WAIT_S = 4.0
-"""For a thread. Our SDK gives up after 10 s, and would ask again on top of what waits."""
 PROBE = "/healthz"
 
 

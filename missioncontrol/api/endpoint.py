@@ -39,8 +39,8 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 LONGEST_WAIT_S = 60.0
+# With what a handler is cancelled whose caller went away; a server that ends says nothing.
 HUNG_UP = "the caller hung up"
-"""With what a handler is cancelled whose caller went away; a server that ends says nothing."""
 PROTOBUF = "application/x-protobuf"
 _AGENT = f"bearer {AGENT_PREFIX}"
 

@@ -17,8 +17,8 @@ POLICY = (
     "default-src 'self'; connect-src 'self'{sockets}; img-src 'self' data:; object-src 'none'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
+# Built files whose names stay while what they hold changes: no cache may keep them.
 ASK_EACH_TIME = ("/sw.js", "/manifest.webmanifest", "/index.html")
-"""Built files whose names stay while what they hold changes: no cache may keep them."""
 
 
 @sync_and_async_middleware

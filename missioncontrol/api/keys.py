@@ -19,8 +19,8 @@ KEPT_S = 5.0
 KEPT_KEYS = 10_000
 
 _known: dict[str, tuple[KeyHolder, float]] = {}
+# One look-up a key, however many requests come when it is forgotten.
 _looking: dict[str, asyncio.Task[KeyHolder | None]] = {}
-"""One look-up a key, however many requests come when it is forgotten."""
 
 
 async def holder_of(token: str) -> KeyHolder:

@@ -21,17 +21,17 @@ from missioncontrol.errors import BodyTooLarge, TooManyRequests, Unavailable
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
+# What is posted there is counted, by kind.
 LIMITED = (
     ("runs", re.compile(r"^/api/v1/runs/$")),
     ("turns", re.compile(r"^/api/v1/(runs/[^/]+/turns|hooks/[^/]+)/$")),
     ("otlp", re.compile(r"^/v1/[a-z]+/?$")),
     ("taps", re.compile(r"^/api/v1/runs/[^/]+/interventions/$")),
 )
-"""What is posted there is counted, by kind."""
+# Where a person who has signed in may post as much as an agent.
 UPLOADS = re.compile(r"^/api/v1/recordings/$")
-"""Where a person who has signed in may post as much as an agent."""
+# Of a key or project: no rate; whoever opens a run looks at them.
 OPEN_RUNS = "open_runs"
-"""Of a key or project: no rate; whoever opens a run looks at them."""
 # Bounded: addresses and keys are what strangers choose.
 KEPT_NAMES = 20_000
 MINUTE_S = 60.0

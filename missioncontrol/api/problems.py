@@ -75,6 +75,7 @@ def _of_policy(error: PolicyInvalid) -> MissionControlError:
     return InvalidRequest(str(error), field=error.field, problems=wrong)
 
 
+# What a view may raise -> what the caller reads; the first match counts.
 MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
     (MissionControlError, lambda error: error),
     # PostgreSQL alone counts characters: SQLite keeps whatever comes.
@@ -86,4 +87,3 @@ MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
     (exceptions.PermissionDenied, lambda error: Forbidden(str(error.detail))),
     (exceptions.APIException, _of_framework),
 )
-"""What a view may raise -> what the caller reads; the first match counts."""

@@ -35,8 +35,8 @@ class TurnsBody:
     turns: tuple[Turn, ...]
 
 
+# What may have to be mended before it is stored; rare, so the slow way will do.
 UNSTORABLE = (b"\\u0000", b"\\ud", b"\\uD", b"NaN", b"Infinity")
-"""What may have to be mended before it is stored; rare, so the slow way will do."""
 
 _bodies: TypeAdapter[TurnsBody] = TypeAdapter(TurnsBody)
 _turns: TypeAdapter[Turn] = TypeAdapter(Turn)

@@ -21,13 +21,13 @@ from missioncontrol.api.endpoint import read_json_object
 from missioncontrol.errors import InvalidRequest
 
 T = TypeVar("T")
+# Made once for each class: making one takes far longer than its use.
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
-"""Made once for each class: making one takes far longer than its use."""
 
 PAGE = 100
 LONGEST_PAGE = 500
+# No calendar of ours reaches further, and databases stumble over what lies far outside.
 YEARS = range(2000, 2201)
-"""No calendar of ours reaches further, and databases stumble over what lies far outside."""
 LIMITS = re.compile(r"[1-9][0-9]{0,5}")
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+# HTTP status -> google.rpc.Code.
 CODES = {400: 3, 401: 16, 403: 7, 404: 5, 405: 12, 413: 8, 415: 3, 503: 14}
-"""HTTP status -> google.rpc.Code."""
 UNKNOWN = 2
 SEVEN_BITS = 0x7F
 

@@ -15,8 +15,8 @@ T = TypeVar("T")
 dispatcher = Dispatcher()
 writer = Writer()
 
+# Bytes of a body from which reading and masking it takes longer than a change of threads.
 LARGE = 64 * 1024
-"""Bytes of a body from which reading and masking it takes longer than a change of threads."""
 # Two: large bodies are rare, and more at once would only share the interpreter.
 _large = ThreadPoolExecutor(2, thread_name_prefix="large")
 

@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 
 Heads = dict[str, tuple[int, str]]
 
+# In one checkpoint: nobody waits long for the project's lock, or for SQLite's.
 RUNS_AT_ONCE = 500
-"""In one checkpoint: nobody waits long for the project's lock, or for SQLite's."""
 MOST_FAULTS = 100
 
 

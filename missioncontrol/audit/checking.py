@@ -41,10 +41,10 @@ from missioncontrol.runs.rows import MICRO, USAGE_COLUMNS, usage_of
 M = TypeVar("M", bound=models.Model)
 
 ROWS_AT_ONCE = 1000
+# How often a run that moves meanwhile is read again, before its row is locked for it.
 TRIES = 3
-"""How often a run that moves meanwhile is read again, before its row is locked for it."""
+# Beyond it PostgreSQL gives back a float as a whole number.
 EXACT = 2**53
-"""Beyond it PostgreSQL gives back a float as a whole number."""
 
 
 _COMPARED = Run.objects.select_related("meters").defer("metadata", "workspace")

@@ -12,9 +12,10 @@ from typing import Any
 from missioncontrol.runs.lifecycle import NEVER_HELD, ON_HOLD
 from missioncontrol.runs.models import RunMeters
 
+# The kind of a row, and its columns.
 ExportedRow = tuple[str, dict[str, Any]]
-"""The kind of a row, and its columns."""
 
+# What the columns of a hold were called in its run.
 HOLD = {
     "held_since": "since",
     "hold_seq": "from_seq",
@@ -24,10 +25,9 @@ HOLD = {
     "gave_up_at": "gave_up_at",
     "hold_stands": "stands",
 }
-"""What the columns of a hold were called in its run."""
 METERS = {field.attname for field in RunMeters._meta.concrete_fields if not field.primary_key}
+# Rows cut out of their runs, before they follow them: neither all at once nor one by one.
 KEPT_BACK = 500
-"""Rows cut out of their runs, before they follow them: neither all at once nor one by one."""
 
 
 def as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:

@@ -29,8 +29,9 @@ from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import JournalRow, Run, TelemetryRecord, Turn
 from missioncontrol.runs.selectors import find_run
 
+# What a run is called afterwards.
 ERASED = "erased"
-"""What a run is called afterwards."""
+# What an erased turn says.
 WORDLESS: Mapping[str, Any] = {
     "args": None,
     "content": None,
@@ -40,7 +41,6 @@ WORDLESS: Mapping[str, Any] = {
     "state": None,
     "digest": "",
 }
-"""What an erased turn says."""
 
 
 def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:

@@ -26,8 +26,8 @@ from missioncontrol.runs.models import JournalRow
 
 logger = logging.getLogger(__name__)
 
+# More than a line is long.
 TAIL = 4096
-"""More than a line is long."""
 SENT_AT_ONCE = 500
 
 

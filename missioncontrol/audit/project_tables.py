@@ -42,6 +42,7 @@ from missioncontrol.runs.models import (
 )
 
 FORMAT = 1
+# Each kind of line, its table, and how a row leads to its project.
 # What refers stands below what it refers to: an import inserts in this order, and foreign keys
 # hold at each step. People, keys and channels are left out: they are the installation's.
 TABLES: Mapping[str, tuple[type[Model], str]] = {
@@ -68,7 +69,6 @@ TABLES: Mapping[str, tuple[type[Model], str]] = {
     "recording": (Recording, "project"),
     "backtest_run": (BacktestRun, "backtest__project"),
 }
-"""Each kind of line, its table, and how a row leads to its project."""
 
 
 def columns_of(model: type[Model]) -> dict[str, Any]:

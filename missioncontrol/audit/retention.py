@@ -22,10 +22,10 @@ from missioncontrol.runs.models import Run, TelemetryRecord, Turn
 
 logger = logging.getLogger(__name__)
 
+# In one transaction: nobody waits long for SQLite's lock.
 TURNS_AT_ONCE = 500
-"""In one transaction: nobody waits long for SQLite's lock."""
+# Of one project at one beat; the next goes on.
 RUNS_AT_ONCE = 20
-"""Of one project at one beat; the next goes on."""
 TELEMETRY_AT_ONCE = 5_000
 
 

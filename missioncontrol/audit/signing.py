@@ -20,8 +20,8 @@ from django.utils.crypto import constant_time_compare
 
 from missioncontrol.proof import canonical
 
+# In the data directory: further public keys that are trusted, one a line.
 KEYS_FILE = "audit.keys"
-"""In the data directory: further public keys that are trusted, one a line."""
 
 
 def sign(statement: str, *, secret: str | None = None) -> str:

@@ -16,10 +16,10 @@ from missioncontrol.clock import now
 
 logger = logging.getLogger(__name__)
 
+# So often, and when its process starts, it looks at runs that nothing happened to lately too.
 LOOKED_AT_ALL_EVERY = timedelta(hours=1)
-"""So often, and when its process starts, it looks at runs that nothing happened to lately too."""
+# After the moment that an event is dated: it may wait for its turn to write.
 LATEST_COMMIT = timedelta(minutes=10)
-"""After the moment that an event is dated: it may wait for its turn to write."""
 _looked_at = _looked_at_all = datetime.min.replace(tzinfo=UTC)
 _senders = ThreadPoolExecutor(4, thread_name_prefix="heads")
 

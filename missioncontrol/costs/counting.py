@@ -33,10 +33,10 @@ from missioncontrol.runs.rows import USAGE_COLUMNS, ceilings_of, usage_of
 from missioncontrol.runs.statements import insert_rows
 from missioncontrol.wire.events import CostAttributed
 
+# Every token once: reasoning is inside the output.
 TOTAL_COLUMNS = tuple(column for name, column in USAGE_COLUMNS.items() if name != "reasoning")
-"""Every token once: reasoning is inside the output."""
+# Agents of one run that are counted apart without being named in its ceilings.
 AGENTS_REMEMBERED = 256
-"""Agents of one run that are counted apart without being named in its ceilings."""
 NOTHING = Spent()
 
 

@@ -23,12 +23,12 @@ from missioncontrol.wire.events import CostAttributed
 
 Pricer = Literal["agent", "price list", "project"]
 
+# Who tells what a run used, the worst first. The last two are the agent's own events; one of them
+# is counted, never two, for both tell of the same calls.
 SOURCES = ("turns", "transcript", "spans", "logs")
-"""Who tells what a run used, the worst first. The last two are the agent's own
-events; one of them is counted, never two, for both tell of the same calls."""
 JUDGE = "judge"
+# What the column holds; nobody reaches it honestly.
 HIGHEST_SUM = Decimal(9999999999)
-"""What the column holds; nobody reaches it honestly."""
 UNSPENT = Decimal(0).quantize(MICRO)
 
 

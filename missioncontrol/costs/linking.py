@@ -19,8 +19,8 @@ from missioncontrol.wire.events import RunLinked
 
 logger = logging.getLogger(__name__)
 
+# How long after its start a run's parent is looked for.
 PATIENCE = timedelta(days=1)
-"""How long after its start a run's parent is looked for."""
 
 
 def link_run(

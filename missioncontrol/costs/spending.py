@@ -28,20 +28,19 @@ from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
 from missioncontrol.zones import zone_of
 
+# The scope of what all projects used on a day in UTC: each adds to a row of its own, which are
+# added up where somebody set a ceiling. One row would have all projects wait for each other.
 ORGANISATION = "organisation"
-"""The scope of what all projects used on a day in UTC: each adds to a row of its own, which
-are added up where somebody set a ceiling. One row would have all projects wait for each other.
-"""
+# Scopes that runs share, in the order in which a crossed ceiling is told.
 SHARED = ("agent", "project", "day", ORGANISATION)
-"""Scopes that runs share, in the order in which a crossed ceiling is told."""
+# The scope of what the runs below a run used; its name is that run's id.
 TREE = "tree"
-"""The scope of what the runs below a run used; its name is that run's id."""
+# What is counted across runs; run time and failures in a row are a run's own.
 SHARED_UNITS = ("usd", "tokens", "calls", "turns")
-"""What is counted across runs; run time and failures in a row are a run's own."""
 COLUMNS = ("id", "project_id", "scope", "name", *SHARED_UNITS)
 
+# Project, scope, name.
 Key = tuple[UUID, str, str]
-"""Project, scope, name."""
 
 
 @dataclass(slots=True)

@@ -20,10 +20,10 @@ from missioncontrol.runs.models import ModelCall, Run, TelemetryRecord, Turn
 from missioncontrol.runs.rows import USAGE_COLUMNS
 from missioncontrol.runs.statements import update_columns
 
+# Of two clocks, and of an exporter that gathers calls before it tells of them.
 SLACK = timedelta(minutes=2)
-"""Of two clocks, and of an exporter that gathers calls before it tells of them."""
+# Calls and tools of a run that are looked at together.
 NEWEST = 200
-"""Calls and tools of a run that are looked at together."""
 
 
 def count_calls(calls_of: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int:

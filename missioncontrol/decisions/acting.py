@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+# One word in common is chance.
 FEWEST_WORDS = 2
-"""One word in common is chance."""
 _SHARE = 1 / 3
 _PHRASE = re.compile(
     r"`([^`\n]{2,200})`|\"([^\"\n]{3,200})\"|“([^“”\n]{3,200})”|„([^„“\n]{3,200})“"

@@ -30,11 +30,11 @@ from missioncontrol.runs.models import Run
 from missioncontrol.runs.services import open_successor
 from missioncontrol.wire.decisions import PERMISSION
 
+# What an agent is told that is asked to finish, unless the person writes it.
 SUM_UP = (
     "Your budget is used up. Start nothing new: say in one last message what is done, what is "
     "left and where you stopped, then end."
 )
-"""What an agent is told that is asked to finish, unless the person writes it."""
 
 
 def scope_of(card: Decision | None) -> str:
@@ -178,6 +178,7 @@ def restart(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     made.save(update_fields=["new_run"])
 
 
+# Tap -> act, which returns the run's ceilings it raised.
 ACTS: dict[str, Callable[[RunTransaction, Run, Tap, Intervention], budgets.Raised | None]] = {
     "pause": pause,
     "continue": go_on,
@@ -191,4 +192,3 @@ ACTS: dict[str, Callable[[RunTransaction, Run, Tap, Intervention], budgets.Raise
     "allow_once": answer_question,
     "deny": answer_question,
 }
-"""Tap -> act, which returns the run's ceilings it raised."""

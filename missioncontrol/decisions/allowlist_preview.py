@@ -27,8 +27,8 @@ LOOKED_BACK = timedelta(days=30)
 MOST_RUNS = 500
 MOST_CALLS = 5_000
 MOST_CARDS = 1_000
+# The web process has agents to answer beside the person who types.
 LONGEST_S = 0.4
-"""The web process has agents to answer beside the person who types."""
 SHOWN = 5
 ENDED_BY = frozenset({"terminate"})
 

@@ -52,8 +52,8 @@ from missioncontrol.wire.events import BudgetCrossed
 logger = logging.getLogger(__name__)
 
 Ceilings = Mapping[str, Any]
+# Unit -> a ceiling before and after.
 Raised = dict[str, tuple[str | None, str]]
-"""Unit -> a ceiling before and after."""
 
 
 def read_budgets(given: Ceilings) -> dict[str, Any]:

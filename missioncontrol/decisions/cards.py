@@ -19,8 +19,8 @@ from missioncontrol.wire.events import (
     DecisionResolved,
 )
 
+# What time says of a card that nobody answered.
 EXPIRED = frozenset({"proceed", "stop", "timed_out"})
-"""What time says of a card that nobody answered."""
 
 
 def open_card(

@@ -26,14 +26,14 @@ from missioncontrol.wire.conversation import (
 )
 from missioncontrol.wire.decisions import PERMISSION
 
+# Of each kind; the newest.
 MOST = 30
-"""Of each kind; the newest."""
+# Turns in which the agent's words are looked for.
 WITHIN = 3_000
-"""Turns in which the agent's words are looked for."""
+# Turns after a message was read, in one of which it may be taken up.
 LOOKED_AT = 40
-"""Turns after a message was read, in one of which it may be taken up."""
+# Turns before it: what they named already proves nothing.
 BEFORE = 20
-"""Turns before it: what they named already proves nothing."""
 LONGEST = 4_000
 
 

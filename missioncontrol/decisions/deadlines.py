@@ -15,13 +15,13 @@ from missioncontrol.runs.lifecycle import ON_HOLD, Move, Status
 from missioncontrol.runs.selectors import ids_of
 from missioncontrol.wire.decisions import PERMISSION
 
+# An agent whose last request closed less than this ago is still waiting.
 STILL_WAITING = timedelta(seconds=10)
-"""An agent whose last request closed less than this ago is still waiting."""
 SILENCE = timedelta(minutes=30)
+# An agent in one of these should be heard of; one that is held has a request open.
 EXPECTED = frozenset({Status.RUNNING, Status.HOLDING, Status.STOPPING})
-"""An agent in one of these should be heard of; one that is held has a request open."""
+# Beyond what the configured judge may take.
 JUDGE_LATE = timedelta(seconds=5)
-"""Beyond what the configured judge may take."""
 
 
 def give_up_abandoned(*, at: datetime) -> None:

@@ -16,11 +16,11 @@ from missioncontrol.wire.events import (
     HoldAbandoned,
 )
 
+# A hold lasts this long whatever the agent says of its patience: time for a person to see the card
+# and answer it. Else an agent could have its own hold expire at once.
 LEAST_HOLD_S = 60.0
-"""A hold lasts this long whatever the agent says of its patience: time for a person to see the
-card and answer it. Else an agent could have its own hold expire at once."""
+# Turns that an agent asked to finish is let through; the last answer is one.
 LAST_TURNS = 2
-"""Turns that an agent asked to finish is let through; the last answer is one."""
 
 
 def hold(tx: RunTransaction, run: Run, *, by: str, reason: str, from_seq: int) -> None:

@@ -47,8 +47,8 @@ SETTLED_THERE = {
 }
 MOVES_CEILINGS = frozenset({"allow_budget", "undo"})
 RECORDED = "This run is an imported recording: there is no agent to reach."
+# What can be tapped on an ended run; *Continue* too, where a hold stands on it.
 AFTER_THE_END = frozenset({"terminate", "allow_budget", "restart", "undo"})
-"""What can be tapped on an ended run; *Continue* too, where a hold stands on it."""
 
 
 def intervene(

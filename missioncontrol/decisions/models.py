@@ -13,8 +13,8 @@ from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import PERMISSION
 
+# Who made what an agent tells us was chosen at its end.
 SPOKE = {"terminal": "agent terminal", "policy": "policy", "guard": "guard"}
-"""Who made what an agent tells us was chosen at its end."""
 
 
 class Decision(models.Model):

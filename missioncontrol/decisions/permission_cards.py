@@ -24,12 +24,12 @@ from missioncontrol.runs.models import Run, Turn
 from missioncontrol.wire.decisions import PERMISSION, AskedCall, CardEvidence, EvidenceTurn
 from missioncontrol.wire.events import DecisionOpened
 
+# What people answer; whatever else closes such a card left it to the agent's own person.
 ANSWERS = frozenset({"allow_once", "deny"})
-"""What people answer; whatever else closes such a card left it to the agent's own person."""
+# Characters of a call that a card shows.
 LONGEST = 20_000
-"""Characters of a call that a card shows."""
+# Calls under way among which the asked one is looked for.
 LOOKED_AT = 16
-"""Calls under way among which the asked one is looked for."""
 # In the order in which they say most: a pattern means little without its path.
 SUBJECTS = ("file_path", "notebook_path", "path", "url", "pattern", "query")
 

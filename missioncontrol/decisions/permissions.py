@@ -23,12 +23,12 @@ from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import PERMISSION
 
+# A request that was not known open for this long is not: the server was away under it.
 UNHEARD = timedelta(seconds=30)
-"""A request that was not known open for this long is not: the server was away under it."""
 # A third of `UNHEARD`: one note that is late or lost closes nothing.
 HEARD_EVERY_S = 10.0
+# Questions of one run that people are asked at once; the terminal has the rest.
 MOST_OPEN = 16
-"""Questions of one run that people are asked at once; the terminal has the rest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,14 +20,14 @@ from missioncontrol.runs.lifecycle import ENDED, Move, Status
 from missioncontrol.runs.models import Run, RunMeters, Turn
 from missioncontrol.runs.selectors import ids_of
 
+# Until a client must be heard of again: it speaks every twenty seconds, and may miss once.
 PROMISE_S = 45.0
-"""Until a client must be heard of again: it speaks every twenty seconds, and may miss once."""
+# After the server was away, each client has this long to be heard of again.
 TO_BE_HEARD = timedelta(seconds=PROMISE_S)
-"""After the server was away, each client has this long to be heard of again."""
+# A session that rests after it was told to stop, for so long, has stopped.
 QUIET = timedelta(seconds=5)
-"""A session that rests after it was told to stop, for so long, has stopped."""
+# An agent of whose rests we hear nothing, asked to finish and quiet for so long, has finished.
 LAST_WORD = timedelta(minutes=5)
-"""An agent of whose rests we hear nothing, asked to finish and quiet for so long, has finished."""
 
 
 def vouch(run_id: UUID, *, witness: str, for_s: float, at: datetime) -> bool:

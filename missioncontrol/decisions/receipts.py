@@ -6,8 +6,8 @@ from missioncontrol.decisions.models import Intervention
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import Run, Turn
 
+# Answers to a permission: the agent's request for it is open and carries them.
 ON_THEIR_OWN_REQUEST = frozenset({"allow_once", "deny"})
-"""Answers to a permission: the agent's request for it is open and carries them."""
 
 
 def miss(tx: RunTransaction, run: Run, made: Intervention) -> None:

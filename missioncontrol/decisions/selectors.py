@@ -18,8 +18,8 @@ from missioncontrol.wire.frames import Snapshot
 from missioncontrol.wire.runs import RunRow
 
 RECENT = timedelta(days=1)
+# How long a board tells of an answer: a screen follows it until the agent acted on it.
 JUST_MADE = timedelta(hours=1)
-"""How long a board tells of an answer: a screen follows it until the agent acted on it."""
 BOARD_RUNS = 1000
 
 

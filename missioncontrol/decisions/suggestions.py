@@ -16,8 +16,8 @@ from missioncontrol.runs.models import Run
 from missioncontrol.wire.allowlist import AllowlistSuggestion
 from missioncontrol.wire.decisions import AllowlistOffer
 
+# How often people must have let a call go on before it is offered.
 ENOUGH = 3
-"""How often people must have let a call go on before it is offered."""
 REMEMBERED = timedelta(days=90)
 MOST = 200
 LET_GO = frozenset({"continue", "allowlist"})

@@ -15,8 +15,8 @@ from missioncontrol.demo.personas import Reply, read_conversation, reply_to
 # About what English has: figures to look at, no bill.
 CHARS_PER_TOKEN = 4
 CACHED_BLOCK = 128
+# OpenAI caches prompts from 1,024 tokens on, in steps of 128.
 CACHED_FROM = 1024
-"""OpenAI caches prompts from 1,024 tokens on, in steps of 128."""
 
 
 class ScriptedEndpoint:

@@ -33,6 +33,8 @@ MODULES = (
     "users",
 )
 TASKS = ("fix", "rename", "document", "speed-up", "test", "split", "type", "trace")
+# By day, how a run ended that looked again at what it knew: by its person, asked or not; None: by
+# itself.
 STUCK: dict[int, InterventionAction | None] = {
     2: "inject",
     6: None,
@@ -43,10 +45,8 @@ STUCK: dict[int, InterventionAction | None] = {
     24: "continue",
     26: None,
 }
-"""By day, how a run ended that looked again at what it knew: by its person, asked or not;
-None: by itself."""
+# How often it looked again, at most: a card stops it.
 AGAIN = {2: 8, 6: 4, 9: 8, 13: 8, 17: 8, 21: 3, 24: 8, 26: 4}
-"""How often it looked again, at most: a card stops it."""
 
 
 def has_past(project: Project, *, at: datetime) -> bool:

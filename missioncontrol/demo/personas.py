@@ -120,8 +120,8 @@ def npm_minded(conversation: Conversation) -> Reply:
     return Reply(text="The version stands in package.json.", tool="read_file", args={"path": WRONG})
 
 
+# How the tool's own answer ends; any other answer came from someone who decided.
 HANDED_OVER = "has it now"
-"""How the tool's own answer ends; any other answer came from someone who decided."""
 
 PASSING_ON = {
     "reviewer": "Please decide the date format of the release notes, then I write them.",

@@ -28,13 +28,13 @@ RELEASE = {
     "README.md": "# tidepool\n\nThe writer writes the release notes, the reviewer checks them.\n",
 }
 
+# Modules of Python's own library: some fifty real files that differ.
 LIBRARY = """
     abc bisect calendar cmd code codeop colorsys configparser contextlib copy csv dataclasses
     difflib enum filecmp fileinput fnmatch fractions functools getpass gettext glob graphlib gzip
     heapq hmac inspect ipaddress linecache mimetypes netrc numbers pprint queue random sched
     secrets selectors shlex shutil statistics string tempfile textwrap timeit uuid wave zipapp
 """
-"""Modules of Python's own library: some fifty real files that differ."""
 
 
 def python_project(root: Path) -> Workspace:

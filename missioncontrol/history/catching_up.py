@@ -25,8 +25,8 @@ from missioncontrol.runs.models import JournalRow, Run, Turn
 from missioncontrol.runs.statements import update_columns
 
 RUNS_AT_ONCE = 32
+# In one transaction: nobody waits long for SQLite's lock.
 OBSERVATIONS_AT_ONCE = 100
-"""In one transaction: nobody waits long for SQLite's lock."""
 # Nothing else of a run holds words: its tape, its policy and the rest stay unread.
 RUN_COLUMNS = ("name", "goal", "agent", "reason", "meters__last_obs", "meters__event_seq")
 TURN_COLUMNS = ("run", "seq", "tool", "agent", "args", "content", "error", "result", "files")

@@ -24,8 +24,8 @@ from missioncontrol.wire.history import ComparedStep, RunComparison, Stretch
 
 # Squared it is the size of the table that is aligned: a million bits.
 MOST_TURNS = 1_000
+# Of reading, for each run: arguments may be long.
 SECONDS = 2.0
-"""Of reading, for each run: arguments may be long."""
 
 
 class Pair(NamedTuple):

@@ -29,10 +29,10 @@ from missioncontrol.wire.runs import RunRow
 NO_CARD = WhyRow(
     kind="", summary="", resolution=None, by=None, message=None, recovered=None, turns_after=None
 )
+# Resolutions by which a card was no loop.
 FINE = ("continue", "allowlist", "dismissed", "proceed")
-"""Resolutions by which a card was no loop."""
+# A JSON null as text: SQLite gives the word.
 UNPRICED = (None, "null")
-"""A JSON null as text: SQLite gives the word."""
 OVER = Q(status__in=[status.value for status in (*ENDED, Status.LOST)])
 NO_PERSON = (*SPOKE.values(), "auto", "judge", "agent")
 
@@ -183,6 +183,7 @@ def _within(column: str, bounds: Bounds, *, less: int = 0) -> Q:
     return found
 
 
+# Token -> the condition it puts on a run.
 CONDITIONS: dict[str, Any] = {
     "text": _holds_words,
     "agent": lambda name: Q(agent__iexact=name) | _tagged(AGENT, name),
@@ -201,4 +202,3 @@ CONDITIONS: dict[str, Any] = {
     "since": lambda moment: Q(started_at__gte=moment),
     "until": lambda moment: Q(started_at__lt=moment),
 }
-"""Token -> the condition it puts on a run."""

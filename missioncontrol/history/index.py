@@ -20,12 +20,12 @@ from missioncontrol.history.language import Words
 
 # A run has fewer turns than 2 ** 32, and there are fewer runs than 2 ** 31.
 BITS = 32
+# The document of the run itself; turn `seq` is document `seq + 1`.
 ABOUT_THE_RUN = 0
-"""The document of the run itself; turn `seq` is document `seq + 1`."""
+# PostgreSQL tells no position beyond this one apart.
 LAST_POSITION = 16_383
-"""PostgreSQL tells no position beyond this one apart."""
+# ... and keeps no more of one word.
 MOST_POSITIONS = 255
-"""... and keeps no more of one word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -161,6 +161,7 @@ def _refused(key: str, expected: str, value: str) -> InvalidRequest:
     return InvalidRequest(f"{key}: expected {expected}, got {value[:60]!r}.", field="q")
 
 
+# Token -> how its value is read. `frontend/src/views/history/tokens.ts` knows the same.
 READERS: dict[str, Callable[[str, datetime, tzinfo], Any]] = {
     "agent": _name,
     "tool": _name,
@@ -177,4 +178,3 @@ READERS: dict[str, Callable[[str, datetime, tzinfo], Any]] = {
     "since": _moment("since"),
     "until": _moment("until"),
 }
-"""Token -> how its value is read. `frontend/src/views/history/tokens.ts` knows the same."""

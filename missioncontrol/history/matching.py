@@ -13,10 +13,10 @@ from missioncontrol.history.words import placed_words
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.wire.history import MatchRow
 
+# Characters before the first match, and of the piece in all.
 BEFORE, LENGTH = 40, 160
-"""Characters before the first match, and of the piece in all."""
+# Characters of a field in which a match is looked for.
 LOOKED_THROUGH = 60_000
-"""Characters of a field in which a match is looked for."""
 
 Span = tuple[int, int]
 

@@ -15,11 +15,11 @@ from missioncontrol.history.sharing import Story
 SIZE = WIDTH, HEIGHT = 1200, 630
 EDGE = 72
 GROUND, INK, INK_2, INK_3 = "#0c0d0f", "#f2f3f5", "#b0b4bd", "#8a8f9a"
+# The dark theme's; `HIGH`: a card opened.
 NEW, SAME, HIGH = "#7d8694", "#4c525d", "#f5b83d"
-"""The dark theme's; `HIGH`: a card opened."""
 BARS_TOP, BARS_HEIGHT = 430, 96
+# Of a tape: fewer leave room for those to come.
 FEWEST_BARS = 22
-"""Of a tape: fewer leave room for those to come."""
 LINES = 2
 
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont

@@ -37,8 +37,8 @@ from missioncontrol.wire.history import ShareRow
 LIFE_DAYS = 7
 # A link is open to whoever has it: one that lives for ever is forgotten, and stays open.
 LONGEST_DAYS = 90
+# Links of one project at once.
 MOST_OPEN = 200
-"""Links of one project at once."""
 MAY_SHARE = (Role.OWNER, Role.OPERATOR)
 
 

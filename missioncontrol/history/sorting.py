@@ -36,6 +36,7 @@ _LOOP_COSTS = Subquery(
     _LOOP_CARDS.values("run").annotate(sum=Sum("cost")).values("sum"), output_field=FloatField()
 )
 
+# Column -> what it sorts by, and how a cursor's text is read back.
 SORTS: dict[str, tuple[Any, Any]] = {
     "status": (F("status"), str),
     # In small letters: SQLite, and PostgreSQL in some locales, puts all capitals first.
@@ -48,7 +49,6 @@ SORTS: dict[str, tuple[Any, Any]] = {
     "loops": (Coalesce(_LOOP_COSTS, Value(0.0)), float),
     "started": (F("started_at"), datetime.fromisoformat),
 }
-"""Column -> what it sorts by, and how a cursor's text is read back."""
 
 
 def sort_runs(found: QuerySet[Run], sort: str, *, cursor: str | None = None) -> QuerySet[Run]:

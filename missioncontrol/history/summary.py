@@ -41,16 +41,16 @@ from missioncontrol.wire.history import CallCount, RunSummary, SaidRow, Work
 
 # What can be read while a page is opened; the counts beside it are of all turns.
 DETAIL_TURNS = 3_000
+# The first words of a person stand among so many first turns.
 ASKED_WITHIN = 200
-"""The first words of a person stand among so many first turns."""
 LONGEST_SAID = 400
 LONGEST_ARG = 2_000
+# Characters of an answer's beginning and end that are looked at.
 END = 800
-"""Characters of an answer's beginning and end that are looked at."""
 HOUR = timedelta(hours=1)
 TELLING = (ActionClass.FILE_EDIT, ActionClass.TEST_RUN, ActionClass.SHELL_EXEC)
+# A call that a person answered, or that is held, did nothing.
 RAN = Q(tool__isnull=False, phase="done", skipped=False)
-"""A call that a person answered, or that is held, did nothing."""
 
 
 def summarize(run: Run) -> RunSummary:

@@ -11,8 +11,8 @@ from missioncontrol.clock import now
 from missioncontrol.history.catching_up import News, index_slice
 from missioncontrol.runs.selectors import unjudged_runs
 
+# Of every second, at most; the worker is there to detect.
 BUSY_S = 0.25
-"""Of every second, at most; the worker is there to detect."""
 
 
 # Of this process: each worker remembers how far it has looked itself.

@@ -13,8 +13,8 @@ from missioncontrol.decisions.models import Decision, Intervention, Message
 from missioncontrol.history.words import AGENT, TOOL, shortened, tag, texts_in, words_of
 from missioncontrol.runs.models import Run, Turn
 
+# What it is called, and its text.
 Field = tuple[str, str]
-"""What it is called, and its text."""
 
 
 def turn_texts(turn: Turn) -> Iterator[Field]:

@@ -12,12 +12,12 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
+# Of what is longer only the beginning counts: hashes and blobs.
 LONGEST_WORD = 64
-"""Of what is longer only the beginning counts: hashes and blobs."""
+# Characters of one field that are indexed: its beginning, and the last fifth.
 LONGEST_TEXT = 30_000
-"""Characters of one field that are indexed: its beginning, and the last fifth."""
+# Signs before a tag; no word holds one.
 TOOL, AGENT = "\u00a7", "\u00b6"
-"""Signs before a tag; no word holds one."""
 
 _PLAIN = re.compile(r"[a-z0-9]+")
 # Kana, CJK and Hangul: written without blanks, each sign is a word of its own.

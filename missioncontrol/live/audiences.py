@@ -19,8 +19,8 @@ from missioncontrol.subscriptions import subscriber, wait_for_event
 logger = logging.getLogger(__name__)
 
 TELL_EVERY_S = 0.25
+# Telling one socket takes about a tenth of that.
 TELL_EVERY_S_EACH = 0.002
-"""Telling one socket takes about a tenth of that."""
 
 Hear = Callable[[str], Awaitable[None]]
 
@@ -111,5 +111,5 @@ class Audiences:
             await subscriber.remove(group, audience.take)
 
 
+# Of this process.
 audiences = Audiences()
-"""Of this process."""

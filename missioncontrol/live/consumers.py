@@ -28,16 +28,16 @@ logger = logging.getLogger(__name__)
 
 # A session that ran out tells nobody: it has to be looked at.
 CHECKED_EVERY_S = 15.0
+# After a look that failed.
 LOOK_AGAIN_S = 1.0
-"""After a look that failed."""
+# Service restart (RFC 6455, registry of close codes): the browser comes back for a snapshot.
 READ_ANEW = 1012
-"""Service restart (RFC 6455, registry of close codes): the browser comes back for a snapshot."""
 NOT_SIGNED_IN = 4401
 NOT_YOURS = 4403
 
 _snapshots: TypeAdapter[Snapshot] = TypeAdapter(Snapshot)
+# Of this process: what many sockets ask for at once is read once.
 readings = SharedReading()
-"""Of this process: what many sockets ask for at once is read once."""
 
 
 class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types

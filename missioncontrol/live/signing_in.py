@@ -16,8 +16,8 @@ from missioncontrol.accounts.selectors import find_personal_token
 from missioncontrol.accounts.tokens import PERSON_PREFIX
 from missioncontrol.clock import now
 
+# The scheme of the page that may open such a socket.
 PAGES = {"ws": "http", "wss": "https"}
-"""The scheme of the page that may open such a socket."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,8 @@ from missioncontrol.notify.texts import Texts, texts_in
 from missioncontrol.notify.tries import SENT, Outcome, of_status
 from missioncontrol.sealing import unseal
 
+# Less than a lease: nobody else takes a delivery that is still on its way.
 LONGEST_CALL_S = 40.0
-"""Less than a lease: nobody else takes a delivery that is still on its way."""
 UNSEEN = "\u200b"
 DISCORD_MARKS = re.compile(r"([\\*_~`|>\[\]()#<-])")
 # A status reaches us in apprise's log alone: its results only tell that a call failed.

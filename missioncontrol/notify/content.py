@@ -24,8 +24,8 @@ from missioncontrol.wire.decisions import DecisionRow, InterventionAction
 
 LONGEST_TEXT = 500
 LONGEST_CALL = 120
+# What a command is given besides, and what it does does not hang on.
 SAYS_NOTHING_MORE = frozenset({"description", "timeout"})
-"""What a command is given besides, and what it does does not hang on."""
 # Controls, signs of no width, and those that turn the reading direction. Line breaks are not
 # among them: they become blanks with the rest of the white space.
 UNSEEN = re.compile(

@@ -15,8 +15,8 @@ from typing import Any
 
 from missioncontrol.notify.tries import SENT, Outcome
 
+# Every server takes it: what is not ASCII is encoded.
 PLAIN = policy.SMTP.clone(cte_type="7bit")
-"""Every server takes it: what is not ASCII is encoded."""
 
 
 def send(service: Any, *, subject: str, text: str, html: str) -> Outcome:

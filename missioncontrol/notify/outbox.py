@@ -27,23 +27,23 @@ from missioncontrol.sealing import Unreadable
 from missioncontrol.wire.events import NoticeFailed, NoticeSent
 
 MOST_AT_ONCE = 64
+# How much later a sign-out is looked at again that waits for another push.
 BEHIND = timedelta(seconds=2)
-"""How much later a sign-out is looked at again that waits for another push."""
 # What people were told is on record; that a notification was taken away again is not.
 JOURNALLED = frozenset({"decision", "warning", "budget", "report", "test"})
 
 
+# Sends one delivery (its notice, device, channel and project are loaded), outside every lock,
+# within `tries.LEASE`; says what came of it. It may be called twice for one delivery: after a death
+# nobody knows whether it was sent.
 Sender = Callable[[Delivery, datetime], Outcome]
-"""Sends one delivery (its notice, device, channel and project are loaded), outside every
-lock, within `tries.LEASE`; says what came of it. It may be called twice for one delivery:
-after a death nobody knows whether it was sent."""
 
+# By the kind of a delivery's target.
 SENDERS: Mapping[str, Sender] = {
     "push": web_push.send,
     "webhook": webhook.send,
     **dict.fromkeys(CHATS, chat.send),
 }
-"""By the kind of a delivery's target."""
 
 
 def claim(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:

@@ -13,14 +13,14 @@ from missioncontrol.notify.texts import Texts
 from missioncontrol.wire.decisions import PERMISSION
 
 LONGEST_TTL_S = 24 * 3600
+# A card that holds nobody is old news after a while.
 UNHELD_TTL_S = 4 * 3600
-"""A card that holds nobody is old news after a while."""
+# As long as push services keep one: a lost phone may be switched on weeks later.
 SIGNED_OUT_TTL_S = 28 * 24 * 3600
-"""As long as push services keep one: a lost phone may be switched on weeks later."""
 CENT = Decimal("0.01")
+# `action` and `title`; `message`: what is injected; `amount`: what is allowed on top; `sure`: it
+# cannot be taken back and is asked again, under this title.
 Button = dict[str, Any]
-"""`action` and `title`; `message`: what is injected; `amount`: what is allowed on top;
-`sure`: it cannot be taken back and is asked again, under this title."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

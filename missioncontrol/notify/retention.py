@@ -15,10 +15,10 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from missioncontrol.notify.models import Delivery, Notice
 
 SETTLED = ("sent", "failed", "withdrawn", "skipped")
+# In one transaction: nobody waits long for SQLite's lock.
 AT_ONCE = 500
-"""In one transaction: nobody waits long for SQLite's lock."""
+# At one beat; the next goes on.
 MOST_BATCHES = 10
-"""At one beat; the next goes on."""
 IS_OPEN = Q(decision__isnull=False, settled_at=None)
 
 

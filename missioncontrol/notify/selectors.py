@@ -25,8 +25,8 @@ class Health:
     """How long the delivery that waits longest has been due; 0: none waits."""
 
 
+# What says something of a channel: somebody was told, or it was tried.
 TOLD = Q(status__in=["sent", "failed"]) | Q(status="waiting", tries__gt=0)
-"""What says something of a channel: somebody was told, or it was tried."""
 
 
 def channels(*, projects: Collection[UUID]) -> list[ChannelRow]:

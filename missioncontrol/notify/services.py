@@ -29,10 +29,10 @@ from missioncontrol.wire.decisions import DecisionRow
 
 logger = logging.getLogger(__name__)
 
+# By its name: the task's module imports us.
 DELIVER = "missioncontrol.notify.tasks.deliver"
-"""By its name: the task's module imports us."""
+# How long a card is kept back for the judge, who may dismiss it or bring a fix.
 VERDICT_WAIT = timedelta(seconds=10)
-"""How long a card is kept back for the judge, who may dismiss it or bring a fix."""
 # Viewers cannot answer: a card would only wake them.
 ANSWERERS = (Role.OWNER, Role.OPERATOR)
 # Who asked for a test waits for it; the others take away, and wake nobody.

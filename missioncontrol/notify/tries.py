@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 # The last one comes some ten minutes after the first: a longer outage is told of as failed.
 MOST_TRIES = 8
 FIRST_PAUSE = timedelta(seconds=5)
+# How long what was handed to a worker is left alone.
 # Longer than the longest try (`chat.LONGEST_CALL_S`): nobody sends beside one under way.
 LEASE = timedelta(seconds=60)
-"""How long what was handed to a worker is left alone."""
 # Not 408, 425, 429 and 5xx: those may pass.
 FINAL_STATUSES = frozenset({400, 401, 403, 404, 405, 410, 413})
 

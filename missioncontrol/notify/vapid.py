@@ -19,8 +19,8 @@ from py_vapid.jwt import sign
 
 from missioncontrol.notify.contact import Contact, contact_of
 
+# Push services take at most 24 hours.
 TOKEN_LIFE = timedelta(hours=12)
-"""Push services take at most 24 hours."""
 
 
 class NoKey(Exception):

@@ -17,8 +17,8 @@ from missioncontrol.notify.texts import texts_in
 from missioncontrol.notify.tries import Outcome, of_status
 from missioncontrol.sealing import unseal
 
+# What a program has no use for.
 UNSAID = frozenset({"html", "others"})
-"""What a program has no use for."""
 
 
 def send(delivery: Delivery, at: datetime) -> Outcome:

@@ -27,8 +27,8 @@ from missioncontrol.runs import journal
 LONGEST_PASSWORD = 200
 MOST_RULES = 50
 LONGEST_VALUE = 255
+# What a rule may give: owners are made by owners.
 _STRENGTH = {Role.VIEWER: 0, Role.OPERATOR: 1}
-"""What a rule may give: owners are made by owners."""
 
 
 @transaction.atomic

@@ -14,8 +14,8 @@ from missioncontrol.runs.models import Run
 from missioncontrol.wire.costs import UsualRow
 
 LOOKS_BACK = timedelta(days=30)
+# A run shorter than this says little of an hour.
 SHORTEST = timedelta(minutes=2)
-"""A run shorter than this says little of an hour."""
 # The median of fewer is one run's chance.
 LEAST_RUNS = 5
 MOST_RUNS = 2000

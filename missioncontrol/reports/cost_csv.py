@@ -37,10 +37,9 @@ COLUMNS = (
     "saved_likely_usd",
     "saved_high_usd",
 )
+# What makes a spreadsheet run a cell instead of showing it; the last four are the wide signs of
+# East Asian keyboards, which some read alike.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""What makes a spreadsheet run a cell instead of showing it; the last four are the wide
-signs of East Asian keyboards, which some read alike.
-"""
 
 
 def account_csv(account: CostAccount) -> str:

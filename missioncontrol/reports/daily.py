@@ -36,14 +36,14 @@ from missioncontrol.zones import zone_of
 
 logger = logging.getLogger(__name__)
 
+# After midnight: exporters gather calls before they tell of them.
 SETTLE = timedelta(minutes=15)
-"""After midnight: exporters gather calls before they tell of them."""
+# Days that are made up for after an absence.
 MISSED = 31
-"""Days that are made up for after an absence."""
+# A report of an older day is made and not sent.
 TOLD = timedelta(days=7)
-"""A report of an older day is made and not sent."""
+# Days whose reports are corrected.
 WATCHED = 7
-"""Days whose reports are corrected."""
 CENT = Decimal("0.01")
 SPLITS: tuple[Group, Group, Group] = ("agent", "model", "project")
 NONE_COUNTED = "0"

@@ -19,12 +19,12 @@ from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import ceilings_of
 from missioncontrol.wire.decisions import PERMISSION
 
+# Answers that say a card was none: the judge's, a person's, a later card's.
 NO_LOOP = ("dismissed", "continue", "allowlist", "superseded")
-"""Answers that say a card was none: the judge's, a person's, a later card's."""
 STOPS = ("terminate", "stop", "restart")
+# Answers after which an agent goes on with nothing told to it. A card that a person let go on
+# counts too: where they were right it ended soon, which keeps estimates low.
 WENT_ON = ("continue", "proceed", "ended")
-"""Answers after which an agent goes on with nothing told to it. A card that a person
-let go on counts too: where they were right it ended soon, which keeps estimates low."""
 KNOWN_SINCE = timedelta(days=90)
 MOST_SAMPLES = 200
 

@@ -20,8 +20,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+# Loops that went on by themselves, before anything is estimated.
 ENOUGH = 5
-"""Loops that went on by themselves, before anything is estimated."""
 CENT = Decimal("0.01")
 NOTHING = Decimal(0)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+# Characters of a content, result or error that a list or a live event carries.
 LONGEST_TEXT = 4096
-"""Characters of a content, result or error that a list or a live event carries."""
 
 _LONGEST_ARG = 1024
 _MOST_MEMBERS = 32

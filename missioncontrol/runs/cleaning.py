@@ -71,11 +71,9 @@ def storable_moment(moment: datetime | None) -> datetime | None:
 
 
 SHORT_FIELDS = ("key", "agent", "tool", "state", "action_class", "call_id", "model", "provider")
+# With the length that fits the column: a mask may be longer than what it hides. Not models and
+# providers, which prices go by, nor ids, which pair what belongs together.
 MASKED_FIELDS = {"agent": 100, "state": 200, "tool": 200}
-"""With the length that fits the column: a mask may be longer than what it hides.
-
-Not models and providers, which prices go by, nor ids, which pair what belongs together.
-"""
 
 
 def storable_turn(turn: Turn, own: Redaction = NOTHING) -> Turn:

@@ -23,8 +23,8 @@ from missioncontrol.runs.models import Run
 from missioncontrol.wire.events import EventHead, TurnCompleted, TurnRecorded
 from missioncontrol.wire.runs import Meters
 
+# Events that nobody has to answer: screens hear them a few times a second.
 OF_TURNS = (TurnRecorded, TurnCompleted)
-"""Events that nobody has to answer: screens hear them a few times a second."""
 
 _meters: TypeAdapter[Meters] = TypeAdapter(Meters)
 

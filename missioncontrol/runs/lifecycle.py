@@ -38,13 +38,13 @@ class Move(StrEnum):
 
 S, M = Status, Move
 
+# Not expected to speak; all but `terminated` may come back.
 ENDED = frozenset({S.COMPLETED, S.FAILED, S.TERMINATED, S.LOST})
-"""Not expected to speak; all but `terminated` may come back."""
 ON_HOLD = frozenset({S.HOLDING, S.HELD})
+# The directive is `stop`, whatever else is true.
 FORBIDDEN = frozenset({S.STOPPING, S.TERMINATED})
-"""The directive is `stop`, whatever else is true."""
+# In any other status a run is held or, ended, may be held when it comes back.
 NEVER_HELD = FORBIDDEN | {S.RUNNING}
-"""In any other status a run is held or, ended, may be held when it comes back."""
 
 # Written out, row by row: what two moves that cross lead to is decided here, and not by which
 # of several conditions happens to be asked first. A pair that is missing is refused.

@@ -19,15 +19,15 @@ from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run
 
+# `child`: the parent's agent started it. The others: a person went on from there.
 Relation = Literal["child", "resumed", "forked"]
-"""`child`: the parent's agent started it. The others: a person went on from there."""
 
+# A run deeper than this counts with its sixteen outermost ancestors.
 LONGEST_LINEAGE = 16
-"""A run deeper than this counts with its sixteen outermost ancestors."""
 
 
+# Relatives whose past a reset forgets: those opened last.
 REMEMBERED = 64
-"""Relatives whose past a reset forgets: those opened last."""
 
 
 def named_parent(project: Project, key: str | None) -> Run | None:

@@ -27,8 +27,8 @@ LONGEST_TEXT = 20_000
 LONGEST_S = 0.4
 SHOWN = 6
 EXAMPLES_OF_A_RULE = 2
+# Characters shown on each side of what is masked.
 AROUND = 40
-"""Characters shown on each side of what is masked."""
 TEXT_COLUMNS = ("content", "result", "error")
 
 

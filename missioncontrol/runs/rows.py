@@ -26,8 +26,8 @@ from missioncontrol.wire.runs import Meters, Presence, RunRow, RunStatus, TapePo
 from missioncontrol.wire.turns import TurnRow
 
 BURN_MINUTES = 5
+# Of a dollar, as the columns have them: what is added can be taken back exactly.
 MICRO = Decimal("0.000001")
-"""Of a dollar, as the columns have them: what is added can be taken back exactly."""
 USAGE_COLUMNS = {
     "input": "input_tokens",
     "cache_read": "cache_read_tokens",

@@ -32,17 +32,17 @@ from missioncontrol.wire.events import RunLinked, RunOpened
 
 # Names that the judge can look through; a repository may have hundreds of thousands.
 WORKSPACE_LIMIT = 2000
+# As the database gives it: what is told at the opening is what is read later.
 UNSPENT = Decimal("0.000000")
-"""As the database gives it: what is told at the opening is what is read later."""
 
 
+# What can be done to a run whose key is told nothing.
 REPORTS_ONLY = Capabilities(
     hold=False,
     inject=(),
     terminate=EndBy.NOT,
     why=dict.fromkeys(("hold", "inject", "terminate"), "Its agent key only reports."),
 )
-"""What can be done to a run whose key is told nothing."""
 
 Controller = Annotated[
     UUID | Annotated[str, Field(max_length=500)], Field(union_mode="left_to_right")

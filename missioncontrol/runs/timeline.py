@@ -51,8 +51,8 @@ from missioncontrol.wire.turns import (
     TurnRow,
 )
 
+# Stands for the tool of a turn that calls none.
 TEXT_TURNS = "text"
-"""Stands for the tool of a turn that calls none."""
 
 # What somebody types or pastes: it is looked for in every text of every turn.
 LONGEST_NEEDLE = 200

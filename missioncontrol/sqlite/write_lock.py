@@ -21,8 +21,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+# Seconds in which the machine's work lets people go before it.
 PATIENCE = 0.5
-"""Seconds in which the machine's work lets people go before it."""
 LOOK_AGAIN = 0.002
 
 _files = threading.local()

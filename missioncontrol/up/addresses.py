@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from missioncontrol.up.errors import AddressUnknown, PortTaken
 
+# Connections not yet accepted: the kernel drops further ones, which try again a second later.
 BACKLOG = 4096
-"""Connections not yet accepted: the kernel drops further ones, which try again a second later."""
 # A name of ours: its cookies are no other program's (`page_url`).
 OWN_HOST = "mission-control.localhost"
 # After `kill -9` of a Mission Control its children need a moment to be gone.

@@ -28,6 +28,7 @@ from missioncontrol.up.errors import BackupFailed, NotBackedUp, RestoreRefused
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+# What is left out on demand. Without the first the audit log cannot be signed on.
 SECRETS = (
     "secret.key",
     "secret.key.old",
@@ -36,7 +37,7 @@ SECRETS = (
     "https/ca.key",
     "https/ca.crt",
 )
-"""What is left out on demand. Without the first the audit log cannot be signed on."""
+# What reading a file raises that is no whole backup.
 UNREADABLE = (
     OSError,
     EOFError,
@@ -48,9 +49,8 @@ UNREADABLE = (
     ValueError,
     AttributeError,  # a manifest of another form
 )
-"""What reading a file raises that is no whole backup."""
+# In the data directory: what is kept before a migration.
 FOLDER = "backups"
-"""In the data directory: what is kept before a migration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,10 +19,10 @@ from django.db import DatabaseError, connection
 from missioncontrol.accounts.models import Project
 from missioncontrol.up.errors import BackupFailed, RestoreRefused, first_line
 
+# What the file is called, by the kind of database.
 NAMES = {"sqlite": "database.sqlite3", "postgresql": "database.pgdump"}
-"""What the file is called, by the kind of database."""
+# How long a restoration waits for somebody who uses the database.
 LOCK_TIMEOUT = "5s"
-"""How long a restoration waits for somebody who uses the database."""
 
 
 def dump(to: Path) -> None:

@@ -20,8 +20,8 @@ from django.db.models import Model
 from missioncontrol.history import index
 from missioncontrol.runs.models import RunMeters
 
+# Any number that no other program is likely to lock in the same database.
 MIGRATING = 0x6D69_6772_6174_6531
-"""Any number that no other program is likely to lock in the same database."""
 
 
 @contextmanager

@@ -15,9 +15,9 @@ from missioncontrol.up.supervisor import Command
 
 # They wait for an endpoint nearly all the time, and cost little.
 JUDGE_THREADS = 8
+# Bytes. Daphne closes a socket that sends more than a megabyte in one message; a board of a
+# thousand runs is two. What comes in has a limit of its own (`api.daphne_requests`).
 MOST_SENT = 64 * 1024 * 1024
-"""Bytes. Daphne closes a socket that sends more than a megabyte in one message; a board of a
-thousand runs is two. What comes in has a limit of its own (`api.daphne_requests`)."""
 # Checking the system would import every address and serializer, which no worker uses.
 CELERY = [sys.executable, "-m", "celery", "-A", "missioncontrol.celery", "--skip-checks"]
 

@@ -28,11 +28,11 @@ from missioncontrol.up.data_dir import write_private
 FOLDER = "https"
 # It is trusted by hand, on each phone: nobody wants to do that every year.
 AUTHORITY_LIFE = timedelta(days=3650)
+# What phones take from an authority that was added by hand: 825 days at most.
 LEAF_LIFE = timedelta(days=397)
-"""What phones take from an authority that was added by hand: 825 days at most."""
 RENEW_BEFORE = timedelta(days=30)
+# A phone's clock may be behind.
 SKEW = timedelta(days=1)
-"""A phone's clock may be behind."""
 # Private, link-local, loopback, and what providers and VPNs share (RFC 6598).
 PRIVATE = (
     "10.0.0.0/8",

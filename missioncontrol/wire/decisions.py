@@ -43,9 +43,9 @@ InterventionAction = Literal[
     "allow_once",
     "deny",
 ]
+# The kind of a card on which an agent asks for a permission: it is no loop and holds nobody.
 # Not among the detectors' kinds: cards of it are left out wherever loops are counted.
 PERMISSION: Final = "permission"
-"""The kind of a card on which an agent asks for a permission: it is no loop and holds nobody."""
 InterventionStatus = Literal["asked", "delivered", "acknowledged", "unreachable"]
 
 

@@ -20,8 +20,8 @@ class PartRow:
     """A file or an address, never with a password."""
 
 
+# Requests a minute that open runs, bring turns, telemetry or taps; bytes a minute; runs.
 LimitKind = Literal["runs", "turns", "otlp", "taps", "bytes", "open_runs"]
-"""Requests a minute that open runs, bring turns, telemetry or taps; bytes a minute; runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

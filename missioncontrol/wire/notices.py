@@ -10,8 +10,8 @@ from uuid import UUID
 ChannelKind = Literal["discord", "slack", "telegram", "email", "ntfy", "webhook"]
 # A device is no channel: nobody adds it by an address.
 DeliveryKind = Literal["push", "discord", "slack", "telegram", "email", "ntfy", "webhook"]
+# What people are told in: `notify.texts` has a catalogue of each.
 Language = Literal["en", "de"]
-"""What people are told in: `notify.texts` has a catalogue of each."""
 ChannelHears = Literal["decisions", "budgets", "reports"]
 DeliveryWhat = Literal["decision", "withdrawal", "warning", "budget", "report", "test", "sign_out"]
 DeliveryStatus = Literal["waiting", "sent", "failed", "withdrawn", "skipped"]

@@ -89,9 +89,9 @@ class PolicyCheck:
     """Against the preset it starts from, likewise."""
 
 
+# What people did: answered its card with a correction or an end, let it go on, did not answer,
+# stopped it though nobody had been asked, or were never asked.
 RunOutcome = Literal["corrected", "continued", "unanswered", "stopped", "unasked"]
-"""What people did: answered its card with a correction or an end, let it go on, did not
-answer, stopped it though nobody had been asked, or were never asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from guard.wire import Mode
 
+# An owner decides all, an operator answers agents, a viewer reads.
 RoleWord = Literal["owner", "operator", "viewer"]
-"""An owner decides all, an operator answers agents, a viewer reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,9 +18,9 @@ RunStatus = Literal[
 # A pair, not an object: each row of a board has 44 of them.
 TapePoint = tuple[float, bool]
 KinRelation = Literal["child", "resumed", "forked", "restart"]
+# What the client does while its run has not ended: it works, rests until its next prompt, waits for
+# its own person's permission, or is known to be gone.
 Presence = Literal["working", "idle", "waiting", "gone"]
-"""What the client does while its run has not ended: it works, rests until its next
-prompt, waits for its own person's permission, or is known to be gone."""
 UsageSource = Literal["turns", "transcript", "spans", "logs"]
 
 

@@ -29,6 +29,7 @@ from guard.wire import CallAction, Directive, DirectiveAction
 
 CLIENT = "claude-code"
 
+# The events `guard connect` subscribes to.
 HOOKS = (
     "SessionStart",
     "UserPromptSubmit",
@@ -40,16 +41,15 @@ HOOKS = (
     "Stop",
     "SessionEnd",
 )
-"""The events `guard connect` subscribes to."""
 
+# Our own event: the session is at rest, and asks for a message to it.
 IDLE = "Idle"
-"""Our own event: the session is at rest, and asks for a message to it."""
 
 # A hold ends this long before the hook's time-out: its answer must get through.
 GIVES_UP_EARLY_S = 60.0
 
+# Events whose answer may take as long as a person does; the rest only report.
 HOLDING = frozenset({"PreToolUse"})
-"""Events whose answer may take as long as a person does; the rest only report."""
 
 # Events whose answer reaches the model; a Stop's does too, once.
 MODEL_READS = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"})

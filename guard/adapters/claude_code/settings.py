@@ -32,11 +32,11 @@ USAGE_AFTER = frozenset({"PostToolUse", "Stop"})
 
 WITH_MATCHER = frozenset({"PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure"})
 
+# Where people may answer in the place of who sits at the terminal.
 ASKS = "PermissionRequest"
-"""Where people may answer in the place of who sits at the terminal."""
 
+# Claude Code sets it: "cli" where a person sits at it, "sdk-cli" for `claude -p`.
 STARTED_BY = "CLAUDE_CODE_ENTRYPOINT"
-"""Claude Code sets it: "cli" where a person sits at it, "sdk-cli" for `claude -p`."""
 
 
 def path(project: Path | None) -> Path:

@@ -19,8 +19,8 @@ from guard.adapters.reading import forwarded_calls, mapping, newest, rows_at_end
 from guard.formats.claude_code import usage_of
 from guard.formats.fields import read_time
 
+# Our own event: what was used, and nothing else.
 EVENT = "Usage"
-"""Our own event: what was used, and nothing else."""
 PROVIDER = "anthropic"
 # The model of what Claude Code says itself, such as an error.
 MADE_UP = "<synthetic>"

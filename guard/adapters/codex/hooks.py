@@ -36,6 +36,7 @@ from guard.wire import CallAction, Directive, DirectiveAction
 CLIENT = "codex"
 PROVIDER = "openai"
 
+# The events `guard connect` subscribes to.
 HOOKS = (
     "SessionStart",
     "UserPromptSubmit",
@@ -45,10 +46,9 @@ HOOKS = (
     "Stop",
     "SessionEnd",
 )
-"""The events `guard connect` subscribes to."""
 
+# Events whose answer may take as long as a person does; the rest only report.
 HOLDING = frozenset({"PreToolUse"})
-"""Events whose answer may take as long as a person does; the rest only report."""
 
 # Events whose answer reaches the model; a Stop's does too, once.
 MODEL_READS = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse"})

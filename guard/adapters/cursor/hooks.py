@@ -18,6 +18,8 @@ from guard.wire import CallAction, Directive, DirectiveAction
 
 CLIENT = "cursor"
 
+# The events `guard connect` subscribes to. `preToolUse` covers shell and MCP calls, so their own
+# hooks would tell of each call twice.
 HOOKS = (
     "sessionStart",
     "beforeSubmitPrompt",
@@ -28,14 +30,12 @@ HOOKS = (
     "stop",
     "sessionEnd",
 )
-"""The events `guard connect` subscribes to. `preToolUse` covers shell and MCP calls,
-so their own hooks would tell of each call twice."""
 
+# Events whose answer may take as long as a person does; the rest only report.
 HOLDING = frozenset({"preToolUse"})
-"""Events whose answer may take as long as a person does; the rest only report."""
 
+# After so many follow-ups in a row Cursor itself asks its hooks no more.
 LOOP_LIMIT = 5
-"""After so many follow-ups in a row Cursor itself asks its hooks no more."""
 
 
 def capabilities(event: HookEvent) -> dict[str, Any]:

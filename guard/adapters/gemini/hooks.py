@@ -22,6 +22,7 @@ from guard.wire import CallAction, Directive, DirectiveAction
 
 CLIENT = "gemini"
 
+# The events `guard connect` subscribes to.
 HOOKS = (
     "SessionStart",
     "BeforeAgent",
@@ -32,10 +33,9 @@ HOOKS = (
     "Notification",
     "SessionEnd",
 )
-"""The events `guard connect` subscribes to."""
 
+# Events whose answer may take as long as a person does; the rest only report.
 HOLDING = frozenset({"BeforeTool"})
-"""Events whose answer may take as long as a person does; the rest only report."""
 
 
 def capabilities(event: HookEvent) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from guard.sdk.timing import HOOK_HOLD_S, REPORT_HOOK_S
 NAME = "mission-control"
 FORWARDS = f" hook {CLIENT}"
 
+# Gemini CLI's own default is a minute, and then the tool runs.
 HOLD_TIMEOUT_MS = HOOK_HOLD_S * 1000
-"""Gemini CLI's own default is a minute, and then the tool runs."""
 
 REPORT_TIMEOUT_MS = REPORT_HOOK_S * 1000
 

@@ -23,8 +23,8 @@ PROVIDER = "google"
 # Of a transcript that are looked at: the last call stands at its very end.
 TAIL_BYTES = 512 * 1024
 
+# Told again with each hook, so that one that got lost is made good.
 MOST_CALLS = 8
-"""Told again with each hook, so that one that got lost is made good."""
 
 MOST_SUBAGENTS = 4
 

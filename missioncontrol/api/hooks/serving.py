@@ -36,10 +36,10 @@ from missioncontrol.runs import services as runs
 from missioncontrol.runs.cleaning import masked_text
 from missioncontrol.runs.models import Run
 
+# How long a hook waits for detection before it lets the call run.
 JUDGED_WITHIN_S = 25.0
-"""How long a hook waits for detection before it lets the call run."""
+# The project's `hold_limit` ends a hold; this only bounds a forgotten one.
 LONGEST_HOLD_S = 24 * 3600.0
-"""The project's `hold_limit` ends a hold; this only bounds a forgotten one."""
 
 
 async def hook(request: Request) -> Response:

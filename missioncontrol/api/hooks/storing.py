@@ -22,8 +22,8 @@ from missioncontrol.runs.models import Run
 from missioncontrol.wire.runs import Presence
 
 FORKED = "forked"
+# Equal calls at once whose outcomes may race for their proposals.
 MOST_ALIKE = 16
-"""Equal calls at once whose outcomes may race for their proposals."""
 
 
 async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> Stored:

@@ -20,8 +20,8 @@ from missioncontrol.runs.lifecycle import Status
 from missioncontrol.runs.models import Run
 
 WITNESS_CHARS = 32
+# A hook that held a call has the first word; what it left is carried after this.
 HOOKS_FIRST_S = 1.0
-"""A hook that held a call has the first word; what it left is carried after this."""
 
 
 async def stand_by(run: Run, request: Request) -> Response:

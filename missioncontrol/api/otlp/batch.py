@@ -12,10 +12,10 @@ from missioncontrol.runs.cleaning import storable, storable_text
 
 # Far above what exporters send at once (512 spans, by the specification's default).
 MOST_RECORDS = 20_000
+# Of a value within a value.
 DEEPEST = 24
-"""Of a value within a value."""
+# The year 2200: no database reads a later one back.
 LAST_SECOND = 7_258_118_400
-"""The year 2200: no database reads a later one back."""
 
 
 class Unreadable(ValueError):

@@ -8,8 +8,8 @@ from missioncontrol.errors import BodyTooLarge, InvalidRequest, WrongMediaType
 
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 UNPACKED_LIMIT = 16 * 1024 * 1024
+# Of a gzip file: exporters send one, and empty ones cost time that no size bounds.
 MOST_MEMBERS = 100
-"""Of a gzip file: exporters send one, and empty ones cost time that no size bounds."""
 # zlib's way to ask for gzip's header instead of its own.
 GZIP_HEADER = 16 + zlib.MAX_WBITS
 NO_GZIP = "The body is not gzip, or cut off."

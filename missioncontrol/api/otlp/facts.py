@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from guard.turn import Turn, Usage
 
+# Services that have adapters of ours, by the name their runs' keys begin with.
 CLIENTS = {
     "claude-code": "claude-code",
     "codex": "codex",
@@ -16,9 +17,8 @@ CLIENTS = {
     "gemini-cli": "gemini",
     "gemini_cli": "gemini",
 }
-"""Services that have adapters of ours, by the name their runs' keys begin with."""
+# Who speaks where no service is named.
 NAMELESS = "otel"
-"""Who speaks where no service is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

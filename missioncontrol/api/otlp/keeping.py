@@ -17,6 +17,7 @@ from missioncontrol.runs.models import TelemetryRecord
 MOST_ATTRIBUTES = 100
 LONGEST_TEXT = 1000
 LONGEST_VALUE = 4000
+# Conversations are turns, and instructions are long: with every model call again.
 NOT_KEPT = (
     "gen_ai.input.messages",
     "gen_ai.output.messages",
@@ -28,7 +29,6 @@ NOT_KEPT = (
     "llm.output_messages",
     "response_text",
 )
-"""Conversations are turns, and instructions are long: with every model call again."""
 
 
 def kept_record(run: UUID, reading: Reading, *, at: datetime, own: Redaction) -> TelemetryRecord:

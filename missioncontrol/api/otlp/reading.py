@@ -22,8 +22,8 @@ from missioncontrol.runs.cleaning import masked_text
 
 logger = logging.getLogger(__name__)
 
+# The first that recognises a record reads it: agents' own words come first.
 DIALECTS: tuple[ModuleType, ...] = (claude_code, codex, gemini, openinference, genai)
-"""The first that recognises a record reads it: agents' own words come first."""
 LONGEST_SESSION = 130
 # The newest are those whose spans still come.
 TRACES_KEPT = 10_000

@@ -9,10 +9,10 @@ from datetime import datetime
 from typing import Any, Literal
 
 Signal = Literal["traces", "logs", "metrics"]
+# Of a 64-bit number.
 MOST_DIGITS = 20
-"""Of a 64-bit number."""
+# Of a column of 200: some add a word in front.
 LONGEST_KEY = 190
-"""Of a column of 200: some add a word in front."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

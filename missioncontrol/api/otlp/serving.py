@@ -36,8 +36,8 @@ REJECTED: dict[Signal, tuple[Any, str, str]] = {
     "metrics": (ExportMetricsServiceResponse, "rejected_data_points", "rejectedDataPoints"),
 }
 sessions = Sessions()
+# Apart from the threads of hooks: a held agent never waits behind a heap of spans.
 _pool = ThreadPoolExecutor(2, thread_name_prefix="otlp")
-"""Apart from the threads of hooks: a held agent never waits behind a heap of spans."""
 
 
 async def traces(request: Request) -> Response:

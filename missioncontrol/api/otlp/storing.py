@@ -35,12 +35,12 @@ from missioncontrol.runs.models import Run, TelemetryRecord
 from missioncontrol.runs.models import Turn as TurnModel
 from missioncontrol.runs.statements import insert_rows
 
+# In one request; beyond it somebody is making up sessions.
 MOST_RUNS = 200
-"""In one request; beyond it somebody is making up sessions."""
 # As long as the names that hooks give to runs.
 PROMPT_LENGTH = 60
+# A proposed turn that waits for its tool: its key, the tool, the masked arguments.
 Proposal = tuple[str | None, str | None, Any]
-"""A proposed turn that waits for its tool: its key, the tool, the masked arguments."""
 SOURCE = {"traces": "spans", "logs": "logs"}
 # A run that only telemetry tells of is watched: nothing of ours is asked before a call.
 CAPABILITIES = {

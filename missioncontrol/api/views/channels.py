@@ -69,8 +69,8 @@ class ChannelPatch:
 
 
 TESTS = Pace("test messages", most=10, in_all=60)
+# Each is up to eight calls to somebody else's server.
 RETRIES = Pace("messages sent again", most=20, in_all=120)
-"""Each is up to eight calls to somebody else's server."""
 # One list for adding and changing: an option that one of them forgot would be lost.
 RULES = ("enabled", "step_minutes", "quiet_from", "quiet_to", "hears", "language")
 

@@ -37,8 +37,8 @@ EXPECTED = (
     "expected a transcript of Claude Code, Codex or Gemini, a turn file, chat messages,"
     " or OTLP JSON"
 )
+# Each is read and judged at once.
 IMPORTS = Pace("recordings imported", most=20, in_all=60)
-"""Each is read and judged at once."""
 
 
 class Unparsed(BaseParser):

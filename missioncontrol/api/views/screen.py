@@ -12,8 +12,8 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 from django.views.decorators.http import require_safe
 
 NOT_BUILT = "The screens are not built. Run `npm ci && npm run build` in frontend/, or `up`."
+# By the first part of an address; every other screen's name is that part itself.
 SCREENS = {"": "now", "runs": "run"}
-"""By the first part of an address; every other screen's name is that part itself."""
 # Where the screens themselves change over (`760px`): the other layout's files are not asked for.
 LAYOUTS = (("", "(min-width: 760px)"), ("Phone", "(max-width: 759.98px)"))
 

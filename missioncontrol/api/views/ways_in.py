@@ -37,8 +37,8 @@ logger = logging.getLogger(__name__)
 
 # Of one address, whatever accounts it tries; all together far above what a machine hashes.
 TRIES = Pace("sign-in", most=60, in_all=6_000)
+# Tries that failed are put on record, so that a flood of them does not flood it.
 NOTED = Pace("failures on record", most=1, in_all=10)
-"""Tries that failed are put on record, so that a flood of them does not flood it."""
 HALF_WAY = "half_way_in"
 HALF_WAY_S = 600
 OIDC_KEPT = "oidc"
@@ -363,6 +363,7 @@ def _texts(request: HttpRequest) -> SignInTexts:
     return SIGN_IN_TEXTS[signing_in.preferred_language(request)]
 
 
+# What each is called behind `/login/by/`.
 PAGES: Mapping[str, View] = MappingProxyType(
     {
         "password": by_password,
@@ -373,4 +374,3 @@ PAGES: Mapping[str, View] = MappingProxyType(
         "oidc/back": from_provider,
     }
 )
-"""What each is called behind `/login/by/`."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+# Each deed as what it does, and what follows the count.
 DEEDS: Mapping[str, tuple[str, str]] = {
     "made the same edit": ("machte dieselbe Änderung", ""),
     "said the same": ("sagte dasselbe", ""),
@@ -18,7 +19,6 @@ DEEDS: Mapping[str, tuple[str, str]] = {
     "ran the same test": ("führte denselben Test", " aus"),
     "made the same call": ("machte denselben Aufruf", ""),
 }
-"""Each deed as what it does, and what follows the count."""
 UNITS: Mapping[str, str] = {
     "turns": "Schritten",
     "tokens": "Tokens",

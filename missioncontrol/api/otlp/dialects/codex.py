@@ -16,8 +16,8 @@ from missioncontrol.api.otlp.steps import prompt_facts, tool_turn
 CLIENT = "codex"
 EVENTS = "codex."
 REDACTED = "[REDACTED]"
+# Hundreds an answer, each a piece of it; one has the tokens.
 STREAMED = frozenset({"sse_event", "websocket_event"})
-"""Hundreds an answer, each a piece of it; one has the tokens."""
 
 
 def recognises(record: Record) -> bool:

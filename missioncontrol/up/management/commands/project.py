@@ -16,8 +16,8 @@ from missioncontrol.clock import now
 from missioncontrol.errors import MissionControlError
 from missioncontrol.projects import rules
 
+# Who did it, in the audit log: whoever may run commands here.
 TERMINAL = "terminal"
-"""Who did it, in the audit log: whoever may run commands here."""
 
 
 class Command(BaseCommand):
