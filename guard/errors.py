@@ -88,6 +88,7 @@ class PolicyInvalid(GuardError, ValueError):
         self.expected = expected
         self.got = got
         self.others = tuple(others)
+        # What was got is cut: it may be a whole file, and stands in a terminal or an answer.
         sentence = f"policy field {field!r}: expected {expected}, got {got!r:.80}"
         super().__init__("\n".join([sentence, *map(str, others)]))
 
@@ -144,6 +145,7 @@ class EmbeddingMissing(GuardError):
     code = "embedding_missing"
 
 
+# So `except ImportError`, by which hosts make an adapter optional, catches it.
 class FrameworkMissing(GuardError, ImportError):
     """An adapter was imported where its framework is not; an ImportError too."""
 

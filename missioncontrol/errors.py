@@ -33,6 +33,7 @@ from typing import Any, ClassVar
 class MissionControlError(Exception):
     """Everything this package raises on purpose."""
 
+    # Programs tell errors apart by it: it stays when a sentence is put better.
     code: ClassVar[str] = "error"
     status: ClassVar[int] = 500
     title: ClassVar[str] = "Something went wrong"
@@ -82,6 +83,7 @@ class Forbidden(MissionControlError):
     title = "Not allowed"
 
 
+# Below Forbidden, with codes of their own: a client that knows only 403 still understands them.
 class ProjectArchived(Forbidden):
     code = "project_archived"
     title = "The project is archived"
@@ -113,9 +115,11 @@ class SignInAgain(Forbidden):
         self.ways = ways
 
     def extra(self) -> dict[str, Any]:
+        # Theirs alone: the page offers no way that would lead to nothing.
         return {"ways": list(self.ways)}
 
 
+# Also for what is there and belongs to others: a stranger is not told that it exists.
 class NotFound(MissionControlError):
     code = "not_found"
     status = 404
@@ -170,6 +174,7 @@ class StaleRun(MissionControlError):
         self.decision = decision
 
     def extra(self) -> dict[str, Any]:
+        # In the refusal itself: the screen shows what is true now without asking again.
         return {"run": self.run, "decision": self.decision}
 
 
@@ -198,6 +203,7 @@ class BodyTooLarge(MissionControlError):
     title = "The body is too large"
 
 
+# As the IETF's draft on the Idempotency-Key header has it: with another body it is refused.
 class KeyReused(MissionControlError):
     code = "key_reused"
     status = 422
@@ -233,6 +239,7 @@ class TooManyOpenRuns(MissionControlError):
     code = "too_many_open_runs"
     status = 429
     title = "Too many open runs"
+    # Only a run's end frees a place: to ask at once would be in vain.
     wait_s = 60
 
     def __init__(self, whose: str, most: int) -> None:

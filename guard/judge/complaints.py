@@ -53,6 +53,7 @@ def missing_name(text: str) -> MissingName | None:
     >>> missing_name('column "usr" does not exist').name
     'usr'
     """
+    # Bounded: what a failing command printed may have no end.
     head = text[:_READ_HEAD]
     for sort in read_texts("complaints.toml")["missing_name"]:
         if match := _compile(sort["pattern"]).search(head):
@@ -126,4 +127,5 @@ def _matches(name: str, text: str) -> Iterator[re.Match[str]]:
         yield from _compile(pattern).finditer(text)
 
 
+# `re` keeps 512 patterns for the whole process: others of the host would push ours out.
 _compile = functools.cache(re.compile)

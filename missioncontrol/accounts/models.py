@@ -97,6 +97,7 @@ class Membership(models.Model):
     joined_at = models.DateTimeField(null=True, help_text="null: before this was noted")
 
     class Meta:
+        # Two roles of one person would leave it to chance which of them counts.
         constraints = [models.UniqueConstraint(fields=["project", "user"], name="one_membership")]
 
 
@@ -136,6 +137,7 @@ class JoiningRule(models.Model):
 
     class Meta:
         constraints = [
+            # Whatever the role: two rules of one domain could let somebody in as both.
             models.UniqueConstraint(fields=["project", "by", "value"], name="one_joining_rule")
         ]
 

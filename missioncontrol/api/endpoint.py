@@ -207,6 +207,7 @@ def check_host(scope: Scope) -> None:
 def problem(error: MissionControlError) -> Response:
     """Return an error as application/problem+json (RFC 9457)."""
     body = to_json(document(error))
+    # The status stands in the body too: what is logged of a body alone still says it (RFC 9457).
     return Response(error.status, body, _lines(error), content_type=b"application/problem+json")
 
 
@@ -258,6 +259,7 @@ def wait_seconds(text: str | None) -> float:
         seconds = float(text or 0)
     except ValueError:
         return 0.0
+    # `float` also reads "nan", of which min and max make whatever stands first.
     return min(max(seconds, 0.0), LONGEST_WAIT_S) if math.isfinite(seconds) else 0.0
 
 
@@ -266,6 +268,7 @@ async def _until_hang_up(work: Awaitable[Response], receive: Receive) -> Respons
     mine = asyncio.current_task()
 
     async def hang_up() -> None:
+        # The body is there already: all that may still come is the end of the connection.
         while (await receive())["type"] != "http.disconnect":
             pass
         if mine is not None:
@@ -300,6 +303,7 @@ async def _send(send: Send, response: Response) -> None:
     headers = [
         (b"content-type", response.content_type),
         (b"content-length", str(len(response.body)).encode()),
+        # What an agent is told holds for this moment, and no cache in between may tell it again.
         (b"cache-control", b"no-store"),
         *response.headers,
     ]

@@ -67,6 +67,7 @@ class Intervention(models.Model):
         Decision, null=True, on_delete=models.CASCADE, related_name="interventions"
     )
     key = models.CharField(max_length=200)
+    # As it came: the same key with another body is another tap, and is refused.
     body = models.TextField()
     action = models.CharField(max_length=12)
     message = models.TextField(null=True)
@@ -76,6 +77,7 @@ class Intervention(models.Model):
     at = models.DateTimeField()
     delivered_at = models.DateTimeField(null=True)
     acknowledged_at = models.DateTimeField(null=True)
+    # The tap stays on record when the fresh run is gone.
     new_run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="+")
     ceilings = models.JSONField(null=True, help_text="before and after it raised them")
     held_from = models.IntegerField(
@@ -120,6 +122,7 @@ class ControllerNote(models.Model):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="controller_notes")
     event = models.CharField(max_length=30)
     decision = models.UUIDField(null=True)
+    # Both are made where it happened: told later, it still says what was true then.
     text = models.TextField(help_text="for a model to read")
     payload = models.JSONField(help_text="for a program to read")
     at = models.DateTimeField()

@@ -117,8 +117,10 @@ def list_runs(
     if since:
         found = found.filter(started_at__gte=since)
     if until:
+        # Before, not at: of two spans that meet each run is in one.
         found = found.filter(started_at__lt=until)
     if before:
+        # By id, not by number: runs that are opened meanwhile shift no page.
         found = found.filter(id__lt=before)
     if parent:
         found = found.filter(parent=parent)
@@ -151,6 +153,7 @@ def show_tree(run: Run, *, at: datetime) -> TreeRow:
 
 
 def _of_tree(member: UUID, projects: Collection[UUID]) -> Q:
+    # Of the reader's projects alone: a run of others leads to no tree.
     runs = Run.objects.filter(pk=member, project_id__in=projects)
     root = runs.values_list("root", flat=True).first()
     return Q(root=root) if root else Q(pk=member)

@@ -59,6 +59,7 @@ class DataInUse(CannotStart):
 class PortTaken(CannotStart):
     code = "port_taken"
 
+    # The option is named by whoever asked: the port of HTTPS has another one than HTTP's.
     def __init__(self, host: str, port: int, option: str) -> None:
         super().__init__(
             f"Port {port} on {host} is taken: stop what listens there, choose another with "
@@ -80,6 +81,7 @@ class DatabaseUnreachable(CannotStart):
     code = "database_unreachable"
 
     def __init__(self, reason: str) -> None:
+        # The reason alone: the address in DATABASE_URL may hold a password.
         super().__init__(f"The database does not answer: {reason}")
 
 

@@ -213,6 +213,7 @@ class Tokens(APIView):
     @described("tokens_list", returns=TokenRow, many=True)
     def get(self, request: Request) -> HttpResponse:
         """List your personal tokens, newest first."""
+        # A person's own, also for an owner: what scripts of theirs do is nobody else's business.
         mine = selectors.personal_tokens(auth.person_of(request))
         return page_response(request, mine, lambda token: TokenRow(**_token(token)))
 
@@ -241,6 +242,7 @@ class OneToken(APIView):
     @described("tokens_revoke", status=204)
     def delete(self, request: Request, token_id: UUID) -> HttpResponse:
         """Revoke one of your tokens; the sockets it opened are closed."""
+        # Without a fresh proof, as with agent keys: one that has leaked ends at once.
         access.revoke_token(
             token_id, user=auth.person_of(request), by=auth.name_of(request), at=now()
         )
@@ -267,6 +269,7 @@ class Sessions(APIView):
 def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> HttpResponse:
     auth.check_by_hand(request)
     auth.check_recent(request)
+    # Asked again under the project's lock: who was lowered meanwhile makes no key.
     with auth.owning(request, project, "Only an owner makes and revokes keys."):
         made = access.make_agent_key(
             project,

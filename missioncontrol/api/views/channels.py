@@ -108,6 +108,7 @@ class OneChannel(APIView):
     @described("channels_read", returns=ChannelRow)
     def get(self, request: Request, channel_id: UUID) -> HttpResponse:
         """Show a channel."""
+        # Viewers too: the address is shown without what is secret in it.
         found = selectors.channel(channel_id, projects=auth.projects_of(request))
         return json_response(selectors.show_channel(found))
 

@@ -61,6 +61,7 @@ class Totals(APIView):
     def get(self, request: Request) -> HttpResponse:
         """Add up every run the filters leave."""
         found, _ = _found(request, at=now())
+        # By the database, of all of them: a page's rows would add up to the page.
         return json_response(finding.totals(found))
 
 
@@ -149,6 +150,7 @@ def runs_response(request: Request) -> HttpResponse:
     at = now()
     found, query = _found(request, at=at)
     sort = word(request, "sort")
+    # Newest first pages by id; any other order has a cursor of its own.
     if not sort:
         return rows_response(request, found, lambda runs: finding.show(runs, query, at=at))
     limit = page_size(request)

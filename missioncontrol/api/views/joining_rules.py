@@ -45,6 +45,7 @@ class JoiningRules(APIView):
     @described("joining_rules_add", takes=NewJoiningRule, returns=JoiningRuleRow, status=201)
     def post(self, request: Request, project_id: UUID) -> HttpResponse:
         """Let in who signs in there and fulfils a rule; owners only."""
+        # Such a rule outlives whoever made it: it takes a person, and a fresh proof.
         auth.check_by_hand(request)
         auth.check_owns(request, project_id, OWNERS_ONLY)
         auth.check_recent(request)

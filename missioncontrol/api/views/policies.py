@@ -83,6 +83,7 @@ class RunScores(APIView):
     def get(self, request: Request, project_id: UUID) -> HttpResponse:
         """Show the highest stuck score of each run of the last days, and what people did."""
         project, days = _readable(request, project_id), whole(request, "days")
+        # Brought within, not refused: of a span that is too long the newest part is shown.
         asked = DAYS if days is None else min(max(days, 1), MOST_DAYS)
         return json_response(run_scores.scores_of(project, days=asked, at=now()))
 
@@ -94,6 +95,7 @@ class Backtests(APIView):
     def get(self, request: Request) -> HttpResponse:
         """List backtests, newest first, without their runs."""
         found = backtests.listed(projects=auth.projects_of(request))
+        # Each may have replayed hundreds of runs, which a list has no room for.
         return page_response(request, found, backtest_rows.summary)
 
     @described("backtests_ask", takes=NewBacktest, returns=BacktestRow, status=202)
@@ -135,6 +137,7 @@ class AllowlistSuggestions(APIView):
 
 
 def _readable(request: Request, project_id: UUID) -> Project:
+    # In whatever role: who may look at a project may read by which rules it is judged.
     if project_id not in auth.projects_of(request):
         raise NotFound("The project")
     return Project.objects.get(pk=project_id)

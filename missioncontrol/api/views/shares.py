@@ -68,6 +68,7 @@ class Shares(APIView):
     @described("shares_make", takes=NewShare, returns=MadeShare, status=201)
     def post(self, request: Request) -> HttpResponse:
         """Make a link; whoever has it sees that one thing, and can do nothing."""
+        # A link shows something to whoever has it: a token that leaked must make none.
         auth.check_by_hand(request)
         asked = read_body(request, NewShare)
         if asked.week and asked.week.year not in YEARS:
@@ -76,6 +77,7 @@ class Shares(APIView):
             )
         project = auth.the_project(request, asked.project)
         auth.check_may_act(request, project)
+        # Last: what is refused for another reason takes nothing of their pace.
         MADE.check(str(request.user.pk), at=now())
         made = sharing.share(
             project,

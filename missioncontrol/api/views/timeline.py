@@ -134,6 +134,7 @@ class Series(APIView):
             from_seq=whole(request, "from_seq"),
             to_seq=whole(request, "to_seq"),
         )
+        # Beside the points, so that the line at which a card opens is drawn with them.
         return json_response(replace(series, asks_from=asks_from(policy_of(run))))
 
 
