@@ -71,12 +71,12 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "missioncontrol.api.cookies.OwnCookies",
+    "missioncontrol.api.middleware.OwnCookies",
     # Outside of WhiteNoise: a service worker runs under the policy WhiteNoise's answer came with.
-    "missioncontrol.api.headers.SecurityHeaders",
+    "missioncontrol.api.middleware.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "missioncontrol.api.cookies.KeptSession",
+    "missioncontrol.api.middleware.KeptSession",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -273,7 +273,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _SECURE
 SESSION_COOKIE_AGE = 30 * 24 * 3600
 # `check --deploy` asks for these; why they are as they are stands in docs/security.md.
 SILENCED_SYSTEM_CHECKS = [
-    "security.W002",  # `api.headers.SecurityHeaders` sends frame-ancestors and X-Frame-Options
+    "security.W002",  # `api.middleware.SecurityHeaders` sends frame-ancestors and X-Frame-Options
     "security.W004",  # HSTS is the proxy's: a name in a local network may serve something else
     "security.W008",  # so is leading HTTP to HTTPS; without a proxy, loopback is plain
     # Secure where --public-url says https; `SecurityHeaders` adds it to what https asked for.

@@ -1,16 +1,25 @@
-"""Response headers that keep a browser from helping an attacker."""
+"""What stands around every view: cookies by the names browsers have for them, and headers that
+keep a browser from helping an attacker.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
+from http import HTTPStatus
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from asgiref.sync import iscoroutinefunction
 from django.conf import settings
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import sync_and_async_middleware
+
+from missioncontrol import origin
+from missioncontrol.accounts.session_store import SessionStore
+from missioncontrol.clock import now
 
 # `data:` for QR codes, which are drawn into the answer that has their secret.
 POLICY = (
@@ -19,6 +28,54 @@ POLICY = (
 )
 # Built files whose names stay while what they hold changes: no cache may keep them.
 ASK_EACH_TIME = ("/sw.js", "/manifest.webmanifest", "/index.html")
+
+
+def OwnCookies(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # noqa: N802
+    """Translate our cookies: over HTTPS they are `__Host-`, and no other counts.
+
+    A page of a neighbouring host may set `mc_session` for us too, but no `__Host-` one.
+    """
+    ours = f"{origin.HOST_ONLY}{origin.OURS}"
+
+    def wrapped(request: Any) -> Any:
+        if not origin.is_over_https(request.scheme):
+            return get_response(request)
+        cookies = request.COOKIES.items()
+        own = {
+            name.removeprefix(origin.HOST_ONLY): v for name, v in cookies if name.startswith(ours)
+        }
+        foreign = {name: v for name, v in cookies if not name.startswith((origin.OURS, ours))}
+        request.COOKIES = foreign | own
+        response = get_response(request)
+        # Renamed on the way out as well, so that Django and its tests know one name for each.
+        for name in [name for name in response.cookies if name.startswith(origin.OURS)]:
+            cookie = response.cookies.pop(name)
+            renamed = origin.cookie_name(name, request.scheme)
+            # A Morsel cannot be renamed once it is set: a new one takes its attributes.
+            response.cookies[renamed] = cookie.value
+            response.cookies[renamed].update(cookie)
+            response.cookies[renamed]["secure"] = True
+        return response
+
+    return wrapped
+
+
+class KeptSession(SessionMiddleware):
+    """Django's, but sessions are given other keys, and an unknown key is left to the browser.
+
+    A request that was under way while the session took another key would else take the new
+    one out of the browser with its late answer.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> Any:
+        is_kept = response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR  # else no cookie is set
+        session = cast(SessionStore, request.session)
+        if is_kept and session.accessed and session.is_outdated():
+            session.rekey(at=now())
+        # Django would delete the cookie here.
+        if request.session.is_empty() and not request.session.modified:
+            return response
+        return super().process_response(request, response)
 
 
 @sync_and_async_middleware
