@@ -1,6 +1,5 @@
 """`guard connect`, `disconnect` and `doctor` on real files and real repositories."""
 
-import argparse
 import copy
 import json
 import stat
@@ -22,6 +21,7 @@ from guard.hooks import command as hook
 from guard.sdk import keys
 from guard.sdk.keys import Connection, connection_for, remember
 from guard.sdk.timing import MARGIN_S
+from tests.agents.command_line import call
 from tests.sdk.server import LoopbackServer
 
 KEY = "mc_secret_key_1234567890"
@@ -59,9 +59,7 @@ def repository(project):
 
 
 def guard(module, *words):
-    parser = argparse.ArgumentParser()
-    module.add_arguments(parser)
-    return module.run(parser.parse_args(["claude-code", *map(str, words)]))
+    return call(module, "claude-code", *words)
 
 
 def connect_in(project, *words):
@@ -377,11 +375,9 @@ def test_the_key_that_a_code_is_good_for_comes_before_any_other(server, project,
 
 
 def test_no_code_is_used_up_where_the_agent_has_no_such_hooks(server, project, capsys):
-    parser = argparse.ArgumentParser()
-    connect.add_arguments(parser)
     words = ("codex", "--url", server.url, "--once", "X4", "--via", "http")
 
-    status = connect.run(parser.parse_args([*words, "--project-dir", str(project)]))
+    status = call(connect, *words, "--project-dir", project)
 
     assert status == 1
     assert "--via http" in capsys.readouterr().err
@@ -428,11 +424,9 @@ def test_a_session_is_parked_only_where_the_person_asked_for_it(server, project)
 
 
 def test_an_agent_without_such_hooks_says_so(project, capsys):
-    parser = argparse.ArgumentParser()
-    connect.add_arguments(parser)
-    told = ["codex", "--url", URL, "--key", KEY, "--project-dir", str(project), "--via", "http"]
+    told = ["codex", "--url", URL, "--key", KEY, "--project-dir", project, "--via", "http"]
 
-    assert connect.run(parser.parse_args(told)) == 1
+    assert call(connect, *told) == 1
     assert "no hooks of that kind" in capsys.readouterr().err
 
 

@@ -1,6 +1,5 @@
 """`guard connect gemini`: its settings file, and what its commands do in a shell."""
 
-import argparse
 import copy
 import json
 import os
@@ -14,6 +13,7 @@ from guard.adapters.gemini.hooks import HOOKS
 from guard.adapters.gemini.settings import connected, disconnected, forwarder_of, subscribed
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor
+from tests.agents.command_line import call
 from tests.sdk.server import LoopbackServer
 
 KEY = "mc_secret_key_1234567890"
@@ -44,9 +44,7 @@ def project(tmp_path):
 
 
 def guard(module, *words):
-    parser = argparse.ArgumentParser()
-    module.add_arguments(parser)
-    return module.run(parser.parse_args(["gemini", *map(str, words)]))
+    return call(module, "gemini", *words)
 
 
 def connect_in(project, *words, url=URL):

@@ -1,6 +1,5 @@
 """`guard disconnect` leaves an agent's files as `guard connect` found them, byte for byte."""
 
-import argparse
 import json
 import subprocess
 
@@ -8,6 +7,7 @@ import pytest
 
 from guard.connect import command as connect
 from guard.connect import disconnect
+from tests.agents.command_line import call
 
 KEY = "mc_secret_key_1234567890"
 URL = "http://127.0.0.1:9"
@@ -51,14 +51,8 @@ def project(tmp_path):
     return project
 
 
-def guard(module, agent, *words):
-    parser = argparse.ArgumentParser()
-    module.add_arguments(parser)
-    return module.run(parser.parse_args([agent, *map(str, words)]))
-
-
 def connect_to(agent, *words):
-    assert guard(connect, agent, "--url", URL, "--key", KEY, *words) == 0
+    assert call(connect, agent, "--url", URL, "--key", KEY, *words) == 0
 
 
 def everything(folder):
@@ -88,7 +82,7 @@ def test_a_projects_file_is_put_back_byte_for_byte(agent, text, project, tmp_pat
     connect_to(agent, "--project-dir", project)
     assert file.read_bytes() != text.encode()
     connect_to(agent, "--project-dir", project, "--fail", "closed")
-    assert guard(disconnect, agent, "--project-dir", project) == 0
+    assert call(disconnect, agent, "--project-dir", project) == 0
 
     assert everything(tmp_path) == before
 
@@ -100,7 +94,7 @@ def test_the_persons_file_is_put_back_byte_for_byte(agent, text, home):
     before = everything(home)
 
     connect_to(agent)
-    assert guard(disconnect, agent) == 0
+    assert call(disconnect, agent) == 0
 
     assert everything(home) == before
 
@@ -111,8 +105,8 @@ def test_what_connecting_made_is_gone(agent, project, tmp_path):
 
     connect_to(agent)
     connect_to(agent, "--project-dir", project)
-    guard(disconnect, agent)
-    guard(disconnect, agent, "--project-dir", project)
+    call(disconnect, agent)
+    call(disconnect, agent, "--project-dir", project)
 
     assert everything(tmp_path) == before
 
@@ -123,7 +117,7 @@ def test_what_was_changed_meanwhile_is_kept(agent, project):
     connect_to(agent, "--project-dir", project)
     file.write_text(json.dumps(json.loads(file.read_text()) | {"later": 2}, indent=4))
 
-    guard(disconnect, agent, "--project-dir", project)
+    call(disconnect, agent, "--project-dir", project)
 
     left = json.loads(file.read_text())
     assert (left["mine"], left["later"]) == (1, 2)
@@ -148,6 +142,6 @@ def test_what_others_keep_out_of_git_stays_out(project):
     connect_to("claude-code", "--project-dir", project)
     exclude.write_text(exclude.read_text() + "/notes\n")
 
-    guard(disconnect, "claude-code", "--project-dir", project)
+    call(disconnect, "claude-code", "--project-dir", project)
 
     assert exclude.read_text() == theirs + "/notes\n"

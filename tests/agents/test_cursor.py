@@ -1,6 +1,5 @@
 """Cursor's hooks as its documentation has them: read, answered, connected, examined."""
 
-import argparse
 import copy
 import json
 import os
@@ -20,6 +19,7 @@ from guard.errors import UnreadableHook
 from guard.hooks import command as hook
 from guard.turn import Phase, Role
 from guard.wire import CallAction, Directive, DirectiveAction, Message
+from tests.agents.command_line import call
 from tests.sdk.server import LoopbackServer
 
 KEY = "mc_secret_key_1234567890"
@@ -235,9 +235,7 @@ def test_only_the_hook_before_a_tool_may_block(fail, closed):
 
 
 def guard(module, *words):
-    parser = argparse.ArgumentParser()
-    module.add_arguments(parser)
-    return module.run(parser.parse_args(["cursor", *map(str, words)]))
+    return call(module, "cursor", *words)
 
 
 @pytest.fixture
