@@ -24,6 +24,7 @@ from django.db.models import QuerySet
 
 from missioncontrol import sealing
 from missioncontrol.accounts import people
+from missioncontrol.accounts.naming import checked_name
 from missioncontrol.errors import InvalidRequest
 
 
@@ -166,9 +167,7 @@ def add_passkey(user: User, name: str, credential: Mapping[str, Any]) -> Authent
     """
     from allauth.mfa.webauthn.internal import auth as webauthn
 
-    name = " ".join(name.split())
-    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
-        raise InvalidRequest(f"name: expected 1 to {LONGEST_NAME} characters.", field="name")
+    name = checked_name(name, longest=LONGEST_NAME)
     try:
         webauthn.complete_registration(dict(credential))
         kept = webauthn.WebAuthn.add(user, name, dict(credential))

@@ -1,4 +1,4 @@
-"""How commands name projects."""
+"""Names that people give, and how commands name projects."""
 
 from __future__ import annotations
 
@@ -9,6 +9,22 @@ from django.core.management.base import CommandError
 from django.db.models import Q
 
 from missioncontrol.accounts.models import Project
+from missioncontrol.errors import InvalidRequest
+
+
+def checked_name(name: str, *, longest: int = 100) -> str:
+    """Return a name as it is kept.
+
+    Raises:
+        InvalidRequest: it is empty, too long, or hides signs.
+    """
+    # One line, whatever was pasted: names stand in sentences of the audit log.
+    name = " ".join(name.split())
+    if not 0 < len(name) <= longest or not name.isprintable():
+        raise InvalidRequest(
+            f"name: expected 1 to {longest} characters that can be seen.", field="name"
+        )
+    return name
 
 
 def chosen_projects(wanted: str | None) -> list[Project]:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
+from missioncontrol.accounts import naming
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.errors import InvalidRequest
 
@@ -65,11 +66,7 @@ def checked_name(name: str, *, of: User | None = None) -> str:
         InvalidRequest: it is empty, too long, hides signs, or is somebody else's.
     """
     # One writing of what is one text (full-width letters, ligatures): the audit log has no two.
-    name = " ".join(unicodedata.normalize("NFKC", name).split())
-    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
-        raise InvalidRequest(
-            f"name: expected 1 to {LONGEST_NAME} characters that can be seen.", field="name"
-        )
+    name = naming.checked_name(unicodedata.normalize("NFKC", name), longest=LONGEST_NAME)
     is_taken = any(other != of for other in _called(name))
     if is_taken or name.casefold() in NOT_PEOPLE | {LOCAL_OWNER}:
         raise _taken(name)

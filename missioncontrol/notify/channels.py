@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from missioncontrol.accounts.naming import checked_name
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.ids import new_id
 from missioncontrol.notify import addresses, outbox, quiet, rows, services
@@ -17,7 +18,6 @@ from missioncontrol.sealing import seal
 
 # Each card makes a delivery for every one of them.
 MOST_CHANNELS = 50
-LONGEST_NAME = 100
 LONGEST_STEP = 24 * 60
 
 
@@ -40,7 +40,7 @@ def add_channel(
         id=new_id(),
         project_id=project,
         kind=kind,
-        name=_read_name(name),
+        name=checked_name(name),
         # Sealed: an address is all that its service asks for before it takes a message.
         address=seal(addresses.read_address(kind, address)),
         created_by=by,
@@ -68,7 +68,7 @@ def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: da
     if address is not None:
         channel.address = seal(addresses.read_address(channel.kind, address))
     if "name" in changes:
-        channel.name = _read_name(changes.pop("name"))
+        channel.name = checked_name(changes.pop("name"))
     _apply(channel, changes)
     with transaction.atomic():
         channel.save(update_fields=["address", "name", *RULES])
@@ -141,14 +141,6 @@ def _apply(channel: Channel, rules: dict[str, Any]) -> None:
     # Once both are applied: a change may name one end alone.
     if (channel.quiet_from is None) != (channel.quiet_to is None):
         raise InvalidRequest("quiet_from, quiet_to: expected both, or neither.", field="quiet_from")
-
-
-def _read_name(text: str) -> str:
-    # A name stands in one line of the chain and of a delivery.
-    name = " ".join(text.split())
-    if not name or len(name) > LONGEST_NAME or not name.isprintable():
-        raise InvalidRequest(f"name: expected 1 to {LONGEST_NAME} characters.", field="name")
-    return name
 
 
 def _audit_fields(channel: Channel) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from django.db import transaction
 from guard.wire import Mode
 from missioncontrol.accounts import people, services
 from missioncontrol.accounts.models import Membership, Project, Role
+from missioncontrol.accounts.naming import checked_name
 from missioncontrol.decisions import budgets
 from missioncontrol.detection import policies
 from missioncontrol.errors import AgentsWaiting, InvalidRequest
@@ -31,7 +32,6 @@ class NewPolicy:
     """The version it was made from; None: whatever stands is replaced."""
 
 
-LONGEST_NAME = 100
 MOST_PROJECTS = 100
 
 
@@ -50,21 +50,6 @@ def make_project(*, name: str, owner: User, mode: Mode, at: datetime) -> Project
     what = f"made the project “{name}”"
     journal.record_access(project.id, what, by=by, at=at)
     return project
-
-
-def checked_name(name: str) -> str:
-    """Return a project's name as it is kept.
-
-    Raises:
-        InvalidRequest: it is empty, too long, or hides signs.
-    """
-    # One line, whatever was pasted: names stand in sentences of the audit log.
-    name = " ".join(name.split())
-    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
-        raise InvalidRequest(
-            f"name: expected 1 to {LONGEST_NAME} characters that can be seen.", field="name"
-        )
-    return name
 
 
 def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: datetime) -> None:

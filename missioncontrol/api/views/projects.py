@@ -17,6 +17,7 @@ from rest_framework.views import APIView
 from guard.budget import Budget
 from guard.wire import Mode
 from missioncontrol.accounts import factors, ways
+from missioncontrol.accounts.naming import checked_name
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys
 from missioncontrol.api.rest import json_response, list_response, read_body
@@ -249,7 +250,7 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
     changes = {name: value for name, value in asdict(asked).items() if value is not None}
     note, seen = changes.pop("policy_note"), changes.pop("policy_version", None)
     if "name" in changes:
-        changes["name"] = rules.checked_name(changes["name"])
+        changes["name"] = checked_name(changes["name"])
     # Read here for its faults alone: it is kept as it was typed.
     if "policy" in changes:
         read_policy(changes["policy"])

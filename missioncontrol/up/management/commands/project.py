@@ -12,6 +12,7 @@ from django.db.models import Count
 from guard.wire import Mode
 from missioncontrol.accounts import people, services
 from missioncontrol.accounts.models import Project
+from missioncontrol.accounts.naming import checked_name
 from missioncontrol.clock import now
 from missioncontrol.errors import MissionControlError
 from missioncontrol.projects import rules
@@ -68,7 +69,7 @@ class Command(BaseCommand):
         self.stdout.write(str(made.id))
 
     def _rename(self, options: dict[str, Any]) -> None:
-        name = rules.checked_name(options["name"])
+        name = checked_name(options["name"])
         rules.change_project(options["project"], {"name": name}, by=TERMINAL, at=now())
 
     def _archive(self, options: dict[str, Any]) -> None:
