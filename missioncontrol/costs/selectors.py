@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -13,10 +13,21 @@ from django.db.models.functions import TruncDate
 
 from guard.turn import Usage
 from missioncontrol.accounts.models import Project
+from missioncontrol.costs.ledger import JUDGE
 from missioncontrol.runs.models import ModelCall, Run
 from missioncontrol.runs.rows import USAGE_COLUMNS, dollars
 from missioncontrol.wire.costs import CostRow
 from missioncontrol.zones import zone_of
+
+JUDGES = Q(source=JUDGE)
+# Of any grouping of model calls; the judge's apart: they would read as the agents' own.
+SUMS: Mapping[str, Any] = {
+    "calls": Count("id", filter=~JUDGES),
+    "cost": Sum("cost_usd", filter=~JUDGES),
+    "judge_calls": Count("id", filter=JUDGES),
+    "judge_cost": Sum("cost_usd", filter=JUDGES),
+    **{f"sum_{name}": Sum(column, filter=~JUDGES) for name, column in USAGE_COLUMNS.items()},
+}
 
 
 def costs(
@@ -39,9 +50,6 @@ def costs(
     )
 
 
-JUDGES = Q(source="judge")
-
-
 def _costs_in(
     project: Project, group_by: str, since: datetime | None, until: datetime | None
 ) -> Iterator[CostRow]:
@@ -52,17 +60,12 @@ def _costs_in(
     day = TruncDate("at", tzinfo=zone_of(project.time_zone))
     keys = {"agent": "agent", "model": "model", "project": "project_id", "run": "run_id"}
     key: Any = day if group_by == "day" else F(keys[group_by])
-    tokens = {f"sum_{name}": Sum(column, filter=~JUDGES) for name, column in USAGE_COLUMNS.items()}
     # Without an order of its own, which would be grouped by as well.
     sums: Any = calls.annotate(key=key).values("key").order_by()
     sums = sums.annotate(
-        calls=Count("id", filter=~JUDGES),
         unpriced_calls=Count("id", filter=~JUDGES & Q(cost_usd__isnull=True)),
-        cost=Sum("cost_usd", filter=~JUDGES),
-        judge_calls=Count("id", filter=JUDGES),
-        judge_cost=Sum("cost_usd", filter=JUDGES),
         runs=Count("run", distinct=True),
-        **tokens,
+        **SUMS,
     )
     # Agents and models are named by their key; runs and projects have names.
     names: dict[Any, str] = {project.id: project.name}

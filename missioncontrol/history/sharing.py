@@ -30,6 +30,7 @@ from missioncontrol.reports.account_parts import Asked
 from missioncontrol.reports.accounting import account
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import Run
+from missioncontrol.runs.rows import tape_of
 from missioncontrol.wire.costs import CostAccount
 from missioncontrol.wire.events import AccessChanged
 from missioncontrol.wire.history import ShareRow
@@ -217,7 +218,7 @@ def _of_run(run: Run, t: SharedTexts, language: str) -> Story:
             (t.calls, str(run.meters.tool_calls)),
             (t.cost, _cost(run, t)),
         ),
-        bars=tuple((float(score), bool(changed)) for score, changed in run.meters.tape),
+        bars=tape_of(run.meters.tape),
         of_bars=t.tape,
     )
 
@@ -234,7 +235,7 @@ def _of_card(card: Decision, t: SharedTexts, language: str) -> Story:
         title=texts_in(language).sentence(summary) if summary else run.name,
         text="",
         figures=tuple(figures),
-        bars=tuple((float(score), bool(changed)) for score, changed in run.meters.tape),
+        bars=tape_of(run.meters.tape),
         of_bars=t.tape,
     )
 

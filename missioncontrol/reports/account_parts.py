@@ -15,7 +15,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate, TruncMinute
 
 from missioncontrol.accounts.models import Project
-from missioncontrol.costs.ledger import JUDGE
+from missioncontrol.costs.selectors import SUMS
 from missioncontrol.reports import loops
 from missioncontrol.reports.loops import Loop
 from missioncontrol.reports.periods import (
@@ -29,7 +29,7 @@ from missioncontrol.reports.periods import (
 )
 from missioncontrol.reports.savings import Lasted
 from missioncontrol.runs.models import JournalRow, ModelCall, Run
-from missioncontrol.runs.rows import USAGE_COLUMNS, dollars
+from missioncontrol.runs.rows import dollars
 from missioncontrol.wire.costs import CostBudget
 from missioncontrol.zones import zone_of
 
@@ -38,7 +38,6 @@ GROUPS: tuple[Group, ...] = ("agent", "model", "project", "run")
 COLUMNS = {"agent": "agent", "model": "model", "project": "project_id", "run": "run_id"}
 # Two weeks: one is compared with the one before.
 TREND_DAYS = 14
-JUDGES = Q(source=JUDGE)
 NOTHING = Decimal(0)
 
 
@@ -191,20 +190,8 @@ def between(calls: QuerySet[ModelCall], since: datetime, until: datetime) -> Que
 
 def grouped(calls: QuerySet[ModelCall], key: F) -> dict[str, dict[str, Any]]:
     """Add calls up by a column, the judge's apart; `runs` are the ids of the runs."""
-    # Without the judge's: they would read as the agents' own.
-    tokens = {f"sum_{name}": Sum(column, filter=~JUDGES) for name, column in USAGE_COLUMNS.items()}
-    sums = (
-        calls.annotate(key=key)
-        .values("key")
-        .annotate(
-            calls=Count("id", filter=~JUDGES),
-            judge_calls=Count("id", filter=JUDGES),
-            unpriced=Count("id", filter=Q(cost_usd__isnull=True)),
-            cost=Sum("cost_usd", filter=~JUDGES),
-            judge_cost=Sum("cost_usd", filter=JUDGES),
-            **tokens,
-        )
-    )
+    unpriced = Count("id", filter=Q(cost_usd__isnull=True))
+    sums = calls.annotate(key=key).values("key").annotate(unpriced=unpriced, **SUMS)
     # The ids, not their number: a run that used two models
     # counts once when the groups are added up.
     runs: dict[str, set[UUID]] = defaultdict(set)

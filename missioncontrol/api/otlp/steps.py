@@ -11,7 +11,7 @@ from typing import Any
 
 from guard.formats.fields import read_answer
 from guard.turn import Phase, Role, Turn
-from missioncontrol.api.otlp.facts import ChatMessage, RecordFacts, ToolAnswer
+from missioncontrol.api.otlp.facts import ChatMessage, ModelUse, RecordFacts, ToolAnswer
 from missioncontrol.api.otlp.identifying import with_own_ids
 from missioncontrol.api.otlp.messages import arguments
 from missioncontrol.api.otlp.record import Record
@@ -33,22 +33,23 @@ class ModelStep:
     call_id: str = ""
 
 
-def prompt_of(given: Sequence[ChatMessage]) -> str:
-    """Return what a person asked last, of messages a model was given."""
-    # `human` is LangChain's.
-    asked = [message.text for message in given if message.role in {"user", "human"}]
-    return next((text for text in reversed(asked) if text), "")
-
-
-def model_turns(step: ModelStep) -> tuple[Turn, ...]:
-    """Tell what came back from tools, what a person said, and what the model did."""
+def model_facts(common: RecordFacts, step: ModelStep, use: ModelUse) -> RecordFacts:
+    """Return what came back from tools, what a person said, what the model did and used."""
     given, output = with_own_ids(step.given, step.output)
     step = replace(step, given=given, output=output)
     # The news begins after what the model itself said last: `assistant` with OpenAI, `model` with
     # Google, `ai` with LangChain.
     spoken = [i for i, message in enumerate(given) if message.role in {"assistant", "model", "ai"}]
     fresh = given[(spoken[-1] + 1 if spoken else 0) :]
-    return *_input_turns(step, fresh), *_output_turns(step)
+    # `human` is LangChain's.
+    asked = [message.text for message in given if message.role in {"user", "human"}]
+    return replace(
+        common,
+        turns=(*_input_turns(step, fresh), *_output_turns(step)),
+        prompt=next((text for text in reversed(asked) if text), ""),
+        # A call that tells neither is no call to count: it would stand there as unpriced.
+        use=use if use.usage or use.cost_usd else None,
+    )
 
 
 def tool_turn(

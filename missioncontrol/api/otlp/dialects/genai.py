@@ -18,7 +18,7 @@ from missioncontrol.api.otlp.messages import (
     tool_request,
 )
 from missioncontrol.api.otlp.record import Record, fitted
-from missioncontrol.api.otlp.steps import ModelStep, model_turns, prompt_of, tool_turn
+from missioncontrol.api.otlp.steps import ModelStep, model_facts, tool_turn
 
 MODEL_CALLS = frozenset(
     {"chat", "generate_content", "text_completion", "completion", "embeddings", "llm_call"}
@@ -145,12 +145,7 @@ def _model_call(record: Record, common: RecordFacts) -> RecordFacts:
         provider=step.provider,
         cost_usd=dollars(record.attributes.get("gen_ai.usage.cost")),
     )
-    return replace(
-        common,
-        turns=model_turns(step),
-        prompt=prompt_of(given),
-        use=use if use.usage or use.cost_usd else None,
-    )
+    return model_facts(common, step, use)
 
 
 def _messages(record: Record, way: str, older: str) -> tuple[ChatMessage, ...]:

@@ -12,7 +12,7 @@ from missioncontrol.api.otlp.amounts import dollars, inclusive
 from missioncontrol.api.otlp.facts import ChatMessage, ModelUse, RecordFacts, ToolAnswer, client_of
 from missioncontrol.api.otlp.messages import numbered, parsed, tool_request
 from missioncontrol.api.otlp.record import Record, fitted
-from missioncontrol.api.otlp.steps import ModelStep, model_turns, prompt_of, tool_turn
+from missioncontrol.api.otlp.steps import ModelStep, model_facts, tool_turn
 
 KIND = "openinference.span.kind"
 CACHE = "llm.token_count.prompt_details."
@@ -78,13 +78,7 @@ def _model_call(record: Record, common: RecordFacts) -> RecordFacts:
             reasoning=record.count("llm.token_count.completion_details.reasoning"),
         ),
     )
-    return replace(
-        common,
-        turns=model_turns(step),
-        prompt=prompt_of(given),
-        # A call that tells neither is no call to count: it would stand there as unpriced.
-        use=use if use.usage or use.cost_usd else None,
-    )
+    return model_facts(common, step, use)
 
 
 def _messages(record: Record, prefix: str) -> tuple[ChatMessage, ...]:
