@@ -72,13 +72,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
     if delivery.tries >= tries.MOST_TRIES:
         gave_up = Outcome(failure="nothing came of its last try", is_final=True)
         settle(delivery, gave_up, at=at)
-        return
-    # Whose lease went to another meanwhile does not try beside it.
-    mine = Delivery.objects.filter(
-        pk=delivery.pk, status="waiting", tries=delivery.tries, leased_until=delivery.leased_until
-    )
-    delivery.tries += 1
-    if mine.update(tries=delivery.tries):
+    elif _count_try(delivery):
         # `at` is when it was claimed: the answer came as much later as the call took.
         began = time.monotonic()
         outcome = _send(delivery, at)
@@ -141,6 +135,15 @@ def retry(delivery: Delivery, *, at: datetime) -> bool:
 
 def _free(at: datetime) -> Q:
     return Q(leased_until__isnull=True) | Q(leased_until__lte=at)
+
+
+def _count_try(delivery: Delivery) -> bool:
+    # Whose lease went to another meanwhile does not try beside it.
+    mine = Delivery.objects.filter(
+        pk=delivery.pk, status="waiting", tries=delivery.tries, leased_until=delivery.leased_until
+    )
+    delivery.tries += 1
+    return bool(mine.update(tries=delivery.tries))
 
 
 def _send(delivery: Delivery, at: datetime) -> Outcome:
