@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import ensure_csrf_cookie
 from rest_framework.request import Request
@@ -22,7 +24,9 @@ from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys
 from missioncontrol.api.rest import json_response, list_response, read_body
 from missioncontrol.api.schema import described
+from missioncontrol.api.streaming import stream
 from missioncontrol.api.views.demo import demo_state
+from missioncontrol.audit.project_export import export_lines
 from missioncontrol.clock import now
 from missioncontrol.decisions.budgets import extra_today, read_budgets
 from missioncontrol.detection.policies import read_policy
@@ -201,6 +205,26 @@ class WhoAmI(APIView):
         person = auth.person_of(request)
         members.rename_person(person, read_body(request, MePatch).name, at=now())
         return json_response(User(id=str(person.pk), name=auth.name_of(request)))
+
+
+class ProjectExport(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("projects_export", files=("application/jsonl",))
+    def get(self, request: Request, project_id: UUID) -> StreamingHttpResponse:
+        """Export everything of a project as JSON Lines; `manage.py import_project` reads it."""
+        if find_project(request, project_id).role != "owner":
+            raise Forbidden("Only an owner exports a project.")
+
+        def lines() -> Iterator[bytes]:
+            # Into a file at once, then as fast as it is taken: its rows are of one moment, and a
+            # slow reader would keep that moment, and its connection, open.
+            with tempfile.TemporaryFile() as kept:
+                kept.writelines(export_lines(project_id, at=now()))
+                kept.seek(0)
+                yield from kept
+
+        return stream(request, lines(), kind="jsonl", name="project")
 
 
 def project_rows(request: Request) -> list[ProjectRow]:
