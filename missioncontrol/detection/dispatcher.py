@@ -135,7 +135,7 @@ class Dispatcher:
         waiter = Waiter(loop.create_future(), obs)
         # Before it is sent: the answer may be there at once.
         self._judged[run_id].append(waiter)
-        # After what else this turn of the loop brings: requests stored together are judged together.
+        # Once the loop has come round: requests that were stored together are judged together.
         loop.call_soon(self._pump_now, self._add(run_id, root))
         out_of_time = loop.call_later(timeout_s, waiter.settle, None)
         try:
