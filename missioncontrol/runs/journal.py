@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.models import Subquery
 
 from guard.wire import Mode
@@ -323,7 +323,8 @@ def should_yield() -> bool:
 
     PostgreSQL locks rows, and nobody taps on those in hand.
     """
-    return connection.vendor == "sqlite" and bool(cast(Any, connection).is_awaited())
+    database: Any = connections[DEFAULT_DB_ALIAS]
+    return database.vendor == "sqlite" and bool(database.is_awaited())
 
 
 @contextmanager
