@@ -85,9 +85,10 @@ class CompiledQuery(Generic[M]):
             self._statements[shape] = self._compile(shape)
         statement = self._statements[shape]
         params = list(statement.params)
-        for place, which, number in statement.places:
-            params[place] = _parameter(given[which][number])
         database = connections[DEFAULT_DB_ALIAS]  # each look at `connection` asks for the thread's
+        native = database.features.has_native_uuid_field
+        for place, which, number in statement.places:
+            params[place] = _parameter(given[which][number], native=native)
         with database.cursor() as cursor:
             cursor.execute(statement.sql, params)
             found = cursor.fetchall()
@@ -102,8 +103,9 @@ class CompiledQuery(Generic[M]):
         # Django's own compiler, once: what the statement says is never written by hand.
         compiler = self._build(*markers).query.get_compiler(connection=connection)
         sql, params = compiler.as_sql()
+        native = connection.features.has_native_uuid_field
         places = {
-            _parameter(marker): (which, number)
+            _parameter(marker, native=native): (which, number)
             for which, values in enumerate(markers)
             for number, marker in enumerate(values)
         }
@@ -171,7 +173,6 @@ def _names(info: dict[str, Any], selected: Sequence[Any]) -> tuple[str, ...]:
     return tuple(selected[place].target.attname for place in info["select_fields"])
 
 
-def _parameter(value: Any) -> Any:
-    """Return a value as this database's driver takes it."""
-    is_told_as_text = isinstance(value, UUID) and not connection.features.has_native_uuid_field
-    return value.hex if is_told_as_text else value
+def _parameter(value: Any, *, native: bool) -> Any:
+    """Return a value as a driver takes it that knows ids, or knows them as texts only."""
+    return value if native or not isinstance(value, UUID) else value.hex

@@ -6,6 +6,8 @@ their own, and over HTTPS the prefix that makes browsers keep them to this very 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
@@ -16,9 +18,14 @@ HOST_ONLY = "__Host-"
 
 def is_our_host(host: str) -> bool:
     """Say whether a Host header is a name we answer to."""
+    return _is_among(host, tuple(settings.ALLOWED_HOSTS))
+
+
+@lru_cache
+def _is_among(host: str, allowed: tuple[str, ...]) -> bool:
     # As Django reads it, since both must refuse the same.
     name, _ = split_domain_port(host)
-    return bool(name) and validate_host(name, settings.ALLOWED_HOSTS)
+    return bool(name) and validate_host(name, allowed)
 
 
 def is_over_https(scheme: str) -> bool:

@@ -33,6 +33,10 @@ class ControlState:
     on_hold: bool
     """The agent is asked to wait; a hold outlives the end of its session."""
 
+    def as_message(self) -> dict[str, Any]:
+        """Return what `control_state_from` makes it of again."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
     @property
     def forbidden(self) -> bool:
         """The agent must stop."""

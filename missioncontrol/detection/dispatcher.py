@@ -135,7 +135,8 @@ class Dispatcher:
         waiter = Waiter(loop.create_future(), obs)
         # Before it is sent: the answer may be there at once.
         self._judged[run_id].append(waiter)
-        self._pump_now(self._add(run_id, root))
+        # Once the loop has come round: requests that were stored together are judged together.
+        loop.call_soon(self._pump_now, self._add(run_id, root))
         out_of_time = loop.call_later(timeout_s, waiter.settle, None)
         try:
             return await waiter.future

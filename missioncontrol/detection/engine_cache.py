@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 from uuid import UUID
@@ -116,28 +116,27 @@ def corrections_of(run: Run) -> list[Correction]:
     return [Correction(call=rows.guard_turn(call), turns=turns_of[call.seq]) for call in calls]
 
 
-def look_ahead(run_ids: Collection[UUID]) -> list[TurnModel]:
+def look_ahead(run_ids: Collection[UUID]) -> list[Observation]:
     """Read what is new and show each engine its next observation, before the runs are locked.
 
     An agent that waits for its verdict has no other, so that the lock is held only for what
     follows from it. What the engine says does not depend on what others may write meanwhile:
     where it does, it is asked under the lock.
     """
-    new: list[TurnModel] = list(_NEW.rows(run_ids))
-    for row in new:
-        cached = KEPT.get(row.run_id)
+    new = list(_observations(_NEW.rows(run_ids)))
+    for seen in new:
+        cached = KEPT.get(seen.row.run_id)
         # Asked for a run that was left for a person's sake: it is not asked twice.
         if cached is None or cached.ahead is not None or cached.looks_at_use:
             continue
         # A person who steps in later does so after this turn: what they reset begins behind it.
-        if cached.streak_obs == cast(Any, row).streak_obs:
-            for seen in _observations(row, above=cached.seen_obs):
-                if seen.obs == cached.seen_obs + 1:
-                    cached.ahead = seen.obs, cached.observe(seen)
+        is_next = seen.obs == cached.seen_obs + 1
+        if is_next and cached.streak_obs == cast(Any, seen.row).streak_obs:
+            cached.ahead = seen.obs, cached.observe(seen)
     return new
 
 
-def unseen(runs: list[Run], ahead: Iterable[TurnModel] = ()) -> dict[UUID, list[Observation]]:
+def unseen(runs: list[Run], ahead: Iterable[Observation] = ()) -> dict[UUID, list[Observation]]:
     """Return what each run's engine has not seen, oldest first.
 
     What was read `ahead` of the lock stands where nothing has happened to the run since;
@@ -158,19 +157,21 @@ def unseen(runs: list[Run], ahead: Iterable[TurnModel] = ()) -> dict[UUID, list[
     # Whatever is stored, counted or answered has its event; what telemetry shows at a turn has
     # none, and is not written here.
     events = {run.id: run.meters.event_seq for run in runs if not lags[run.id]}
-    known = [row for row in ahead if events.get(row.run_id) == cast(Any, row).event_seq]
-    unread = lags.keys() - {row.run_id for row in known}
+    known = [one for one in ahead if events.get(one.row.run_id) == cast(Any, one.row).event_seq]
+    unread = lags.keys() - {seen.row.run_id for seen in known}
+    read = _observations(_read({run_id: lags[run_id] for run_id in unread}))
     found: dict[UUID, list[Observation]] = {run.id: [] for run in runs}
-    for row in [*known, *_read({run_id: lags[run_id] for run_id in unread})]:
-        found[row.run_id] += _observations(row, above=KEPT[row.run_id].seen_obs)
+    for seen in [*known, *read]:
+        if seen.obs > KEPT[seen.row.run_id].seen_obs:
+            found[seen.row.run_id].append(seen)
     # A row is two observations, a call's proposal and its outcome, with others' between them.
     for observations in found.values():
         observations.sort(key=lambda seen: seen.obs)
     return found
 
 
-def _observations(row: TurnModel, *, above: int) -> list[Observation]:
-    return [Observation(obs, turn, row) for obs, turn in rows.unfold(row) if obs > above]
+def _observations(read: Iterable[TurnModel]) -> Iterator[Observation]:
+    return (Observation(obs, turn, row) for row in read for obs, turn in rows.unfold(row))
 
 
 def _read(lags: dict[UUID, int]) -> Iterable[TurnModel]:

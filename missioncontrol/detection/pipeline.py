@@ -66,50 +66,52 @@ class Detected:
 
 def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
     """Judge what is new of these runs; if a person waits, of some: `left` are the others."""
+    wanted = set(run_ids)
     with _engines:
-        return _detect(set(run_ids), at=at)
+        try:
+            ahead = engine_cache.look_ahead(wanted)
+            with journal.writing(wanted, at=at) as tx:
+                return _detect(tx, ahead)
+        except BaseException:
+            # What these engines saw was not committed: it will be shown to them again.
+            engine_cache.forget(wanted)
+            tree_engines.forget(wanted)
+            raise
 
 
-def _detect(wanted: set[UUID], *, at: datetime) -> Detected:
-    try:
-        ahead = engine_cache.look_ahead(wanted)
-        with journal.writing(wanted, at=at) as tx:
-            runs, left = tx.runs.values(), set(tx.runs)
-            # What opens here goes to the judge after the commit: it is never asked under a lock.
-            cards_before = {run.id: run.open_decision for run in runs}
-            observations = engine_cache.unseen(list(runs), ahead)
-            seen = [one.row for found in observations.values() for one in found]
-            batch = DetectionBatch(
-                CostTotals(seen, runs, at=at), allowlist.HitTotals(), Ancestors(runs)
-            )
-            trees = LinkedRuns(tx, batch) if any(run.root for run in runs) else None
-            judged: list[TurnModel] = []
-            # Linked ones come first and stay together: their tree sees turns in order of arrival.
-            for run in sorted(runs, key=lambda run: run.root is None):
-                if run.root is None and len(left) < len(runs) and journal.should_yield():
-                    break
-                judged += _catch_up(tx, run, observations[run.id], batch)
-                left.discard(run.id)
-            if trees is not None:
-                trees.look(observations)
-            _write_verdicts(judged, batch.cost_totals)
-            # What many runs share comes last and in a fixed order: it is locked briefly, and no
-            # two transactions wait for each other.
-            batch.hit_totals.write(at=at)
-            batch.cost_totals.write(tx)
-            control_states = {run.id: control_state_of(run) for run in runs if run.id not in left}
-    except BaseException:
-        # What these engines saw was not committed: it will be shown to them again.
-        engine_cache.forget(wanted)
-        tree_engines.forget(wanted)
-        raise
-    opened = [
-        run.open_decision
-        for run in runs
-        if run.open_decision is not None and run.open_decision != cards_before[run.id]
-    ]
-    controlled = [run.id for run in runs if run.controller_id or run.controller_url]
-    return Detected(control_states, opened, batch.questions, controlled, left)
+def _detect(tx: RunTransaction, ahead: list[Observation]) -> Detected:
+    runs, left = tx.runs.values(), set(tx.runs)
+    # What opens here goes to the judge after the commit: it is never asked under a lock.
+    cards_before = {run.id: run.open_decision for run in runs}
+    observations = engine_cache.unseen(list(runs), ahead)
+    seen = [one.row for found in observations.values() for one in found]
+    batch = DetectionBatch(CostTotals(seen, runs, at=tx.at), allowlist.HitTotals(), Ancestors(runs))
+    trees = LinkedRuns(tx, batch) if any(run.root for run in runs) else None
+    judged: list[TurnModel] = []
+    # Linked ones come first and stay together: their tree sees turns in order of arrival.
+    for run in sorted(runs, key=lambda run: run.root is None):
+        if run.root is None and len(left) < len(runs) and journal.should_yield():
+            break
+        judged += _catch_up(tx, run, observations[run.id], batch)
+        left.discard(run.id)
+    if trees is not None:
+        trees.look(observations)
+    _write_verdicts(judged, batch.cost_totals)
+    # What many runs share comes last and in a fixed order: it is locked briefly, and no two
+    # transactions wait for each other.
+    batch.hit_totals.write(at=tx.at)
+    batch.cost_totals.write(tx)
+    return Detected(
+        control_states={run.id: control_state_of(run) for run in runs if run.id not in left},
+        opened=[
+            run.open_decision
+            for run in runs
+            if run.open_decision is not None and run.open_decision != cards_before[run.id]
+        ],
+        questions=batch.questions,
+        controlled=[run.id for run in runs if run.controller_id or run.controller_url],
+        left=left,
+    )
 
 
 def _write_verdicts(judged: list[TurnModel], cost_totals: CostTotals) -> None:

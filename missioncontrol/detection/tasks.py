@@ -7,7 +7,6 @@ import json
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 from uuid import UUID, uuid4
@@ -90,8 +89,10 @@ def take_dispatches(task: Any, _app: Any, consumer: Any) -> Callable[..., None]:
         except Exception:  # asked for again, and swept
             logger.exception("a dispatch failed")
         finally:
-            # Only the queue of any worker notes what is under way.
-            acknowledge(logger, consumer.connection_errors)
+            # What the dispatcher pushed itself names no route, and nothing noted it as under way:
+            # to strike it out is a round trip to the broker for each dispatch.
+            if message.delivery_info:
+                acknowledge(logger, consumer.connection_errors)
 
     return take
 
@@ -115,7 +116,7 @@ def detect_message(arguments: Mapping[str, Any]) -> str:
 
 def judged_reply(number: int, control_states: Mapping[UUID, ControlState]) -> dict[str, Any]:
     """Return what answers a dispatch: where its runs stand now."""
-    runs = {run_id.hex: asdict(control) for run_id, control in control_states.items()}
+    runs = {run_id.hex: control.as_message() for run_id, control in control_states.items()}
     return {"type": "judged", "ring": number, "runs": runs}
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, cast
@@ -26,6 +26,8 @@ from missioncontrol.wire.runs import Meters
 # Events that nobody has to answer: screens hear them a few times a second.
 OF_TURNS = (TurnRecorded, TurnCompleted)
 
+Live = Callable[[], dict[str, Any]]
+"""Makes the fields that only a run's page hears."""
 _meters: TypeAdapter[Meters] = TypeAdapter(Meters)
 
 
@@ -33,31 +35,33 @@ _meters: TypeAdapter[Meters] = TypeAdapter(Meters)
 class News:
     """What one transaction tells: events by project and by run, and meters that moved.
 
-    A metered run comes with its meters' columns as they were before.
+    An event of a run may come with what its page hears besides; a metered run comes with its
+    meters' columns as they were before.
     """
 
     at: datetime
     of_projects: Mapping[UUID, Sequence[EventHead]]
-    of_runs: Mapping[UUID, Sequence[EventHead]] = field(default_factory=dict)
+    of_runs: Mapping[UUID, Sequence[tuple[EventHead, Live | None]]] = field(default_factory=dict)
     metered: Sequence[tuple[Run, Mapping[str, Any]]] = ()
 
     def frames(self, listened: Collection[str]) -> dict[str, broadcast.Frame]:
         """Return group -> frame, for groups that somebody listens to."""
-        events_of: dict[str, Iterable[EventHead]] = {
-            broadcast.board_group(project): events for project, events in self.of_projects.items()
+        events_of: dict[str, Sequence[EventHead]] = {
+            group: events
+            for project, events in self.of_projects.items()
+            if (group := broadcast.board_group(project)) in listened
         }
         events_of |= {
-            broadcast.run_group(run_id): events for run_id, events in self.of_runs.items()
+            group: [replace(event, **live()) if live else event for event, live in events]
+            for run_id, events in self.of_runs.items()
+            if (group := broadcast.run_group(run_id)) in listened
         }
         frames: dict[str, broadcast.Frame] = defaultdict(broadcast.new_frame)
-        for group in events_of.keys() & set(listened):
+        for group, events in events_of.items():
             frames[group]["events"] = [
-                adapter_of(cast(Any, type(event))).dump_json(event).decode()
-                for event in events_of[group]
+                adapter_of(cast(Any, type(event))).dump_json(event).decode() for event in events
             ]
-            frames[group]["at_once"] = not all(
-                isinstance(one, OF_TURNS) for one in events_of[group]
-            )
+            frames[group]["at_once"] = not all(isinstance(one, OF_TURNS) for one in events)
         for run, before in self.metered:
             groups = {broadcast.board_group(run.project_id), broadcast.run_group(run.id)}
             if groups := groups.intersection(listened):

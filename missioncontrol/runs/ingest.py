@@ -230,12 +230,11 @@ class _Batch:
         return row
 
     def _announce(self, run: Run, row: Turn, kind: type[TurnRecorded | TurnCompleted]) -> None:
-        shown = rows.turn_row(row, project=run.project_id, brief=True)
         self._tx.record(
             run,
             kind,
             by="agent",
-            live={"turn": shown},
+            live=lambda: {"turn": rows.turn_row(row, project=run.project_id, brief=True)},
             turn_id=row.id,
             turn_seq=row.seq,
             digest=row.digest,

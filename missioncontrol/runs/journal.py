@@ -12,12 +12,12 @@ import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import datetime
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.models import Subquery
 
 from guard.wire import Mode
@@ -28,7 +28,7 @@ from missioncontrol.compiled import CompiledQuery
 from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical, payload_digest, row_hash
 from missioncontrol.runs import lifecycle, rows
-from missioncontrol.runs.frames import News, adapter_of
+from missioncontrol.runs.frames import Live, News, adapter_of
 from missioncontrol.runs.lifecycle import ENDED, NEVER_HELD, Move
 from missioncontrol.runs.models import Hold, JournalRow, Run, RunMeters
 from missioncontrol.runs.statements import insert_rows, update_columns
@@ -112,7 +112,7 @@ class RunTransaction:
         self._bumped: set[UUID] = set()
         self._rows: list[JournalRow] = []
         self._events: dict[UUID, list[EventHead]] = defaultdict(list)
-        self._live: dict[UUID, list[EventHead]] = defaultdict(list)
+        self._live: dict[UUID, list[tuple[EventHead, Live | None]]] = defaultdict(list)
         self._last: list[Callable[[], None]] = []
         self.is_silent = False
         """Nobody is told: what is written happened elsewhere, long ago."""
@@ -197,13 +197,13 @@ class RunTransaction:
         /,
         *,
         by: str,
-        live: dict[str, Any] | None = None,
+        live: Live | None = None,
         **payload: Any,
     ) -> E:
         """Append one event to the run's chain.
 
-        `live` adds fields to the frame that the run's own sockets receive, such as
-        a whole turn; the journal keeps the event without them.
+        `live` gives fields that the run's own sockets receive besides, such as a whole turn,
+        if somebody listens; the journal keeps the event without them.
         """
         # Under the run's lock: the chain has no gap, and no number twice.
         run.meters.event_seq += 1
@@ -221,7 +221,7 @@ class RunTransaction:
         run.meters.head = row.hash
         self._rows.append(row)
         self._events[run.project_id].append(event)
-        self._live[run.id].append(replace(event, **live) if live else event)
+        self._live[run.id].append((event, live))
         return event
 
     def write_last(self, write: Callable[[], None]) -> None:
@@ -323,7 +323,8 @@ def should_yield() -> bool:
 
     PostgreSQL locks rows, and nobody taps on those in hand.
     """
-    return connection.vendor == "sqlite" and bool(cast(Any, connection).is_awaited())
+    database: Any = connections[DEFAULT_DB_ALIAS]
+    return database.vendor == "sqlite" and bool(database.is_awaited())
 
 
 @contextmanager

@@ -47,6 +47,8 @@ class _Lane(threading.local):
 
     ahead = False
     impatient = False
+    look_at = 0.0
+    """When it is asked next whether a person waits: a look takes two calls of the kernel."""
 
 
 _lane = _Lane()
@@ -78,7 +80,7 @@ def in_turn(name: str) -> Iterator[None]:
                 break
             # A flock cannot be waited for with a time-out.
             time.sleep(LOOK_AGAIN)
-        _lane.impatient = is_announced
+        _lane.impatient, _lane.look_at = is_announced, 0.0
         with _locked(f"{name}-turnstile"):
             try:
                 yield
@@ -87,8 +89,15 @@ def in_turn(name: str) -> Iterator[None]:
 
 
 def is_awaited(name: str) -> bool:
-    """Tell whether a person waits for this thread's turn; not if it let people go for long."""
-    return not _lane.impatient and _is_announced(name)
+    """Tell whether a person waits for this thread's turn; not if it let people go for long.
+
+    It may be asked after each small piece of work: it looks every `LOOK_AGAIN` seconds.
+    """
+    at = time.monotonic()
+    if _lane.impatient or at < _lane.look_at:
+        return False
+    _lane.look_at = at + LOOK_AGAIN
+    return _is_announced(name)
 
 
 def _is_announced(name: str) -> bool:

@@ -120,6 +120,16 @@ async def test_a_request_that_waits_takes_along_what_is_gathered(broker, rested,
     waiting.cancel()
 
 
+async def test_requests_whose_turns_were_stored_together_are_judged_together(broker, rested):
+    runs = [a_run_id(number) for number in (4, 6, 8)]
+
+    waiting = [asyncio.create_task(rested.judged(run, obs=1, timeout_s=3600)) for run in runs]
+
+    assert (await taken(broker, EVEN))[0] == set(runs)
+    for request in waiting:
+        request.cancel()
+
+
 @pytest.mark.django_db(transaction=True)
 async def test_a_worker_that_is_silent_is_passed_over(broker, dispatcher, project, monkeypatch):
     monkeypatch.setattr(module, "DISPATCH_AGAIN_S", 0.1)
