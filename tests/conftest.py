@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -82,6 +83,17 @@ def pytest_configure(config):
     django_settings.WHITENOISE_AUTOREFRESH = True
     if config.args_source is config.ArgsSource.ARGS:
         config.option.markexpr = config.option.markexpr.removeprefix(NOT_SLOW)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage while ten thousand tests are made: all of them stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 OWN_PASS = {"faults", "agents", "bench", "long", "screens", "https"}
