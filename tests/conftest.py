@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from hypothesis import settings
 from rest_framework.test import APIClient
 
 import tests.examples  # noqa: F401 - the profiles
+from missioncontrol import broadcast
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Project, Reach
 from tests.build import NOON, a_person, a_project
@@ -82,6 +85,17 @@ def pytest_configure(config):
     django_settings.WHITENOISE_AUTOREFRESH = True
     if config.args_source is config.ArgsSource.ARGS:
         config.option.markexpr = config.option.markexpr.removeprefix(NOT_SLOW)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage while ten thousand tests are made: all of them stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 OWN_PASS = {"faults", "agents", "bench", "long", "screens", "https"}
@@ -171,6 +185,16 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
         settings = connection.settings_dict["TEST"]
         settings["NAME"] = str(Path(HERE) / "test.sqlite3")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def publishers():
+    """Close their connections at the end: a server's are closed with its process."""
+    yield
+    for publisher in (broadcast._to_screens, broadcast._to_agents):
+        if publisher._pid == os.getpid():
+            closing = publisher._broker.aclose()
+            asyncio.run_coroutine_threadsafe(closing, publisher._loop).result()
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
 
 from guard.turn import Role, Turn, Usage
+from missioncontrol import broadcast
 from missioncontrol.accounts import services as accounts
 from missioncontrol.costs import linking
 from missioncontrol.decisions import deadlines, interventions, permissions, sessions
@@ -31,7 +32,8 @@ from tests.build import NOON, a_call, a_proposal, a_run, after, report
 pytestmark = pytest.mark.django_db(transaction=True)
 
 STREAMS = Path(__file__).resolve().parents[2] / "frontend" / "src" / "sync" / "streams"
-QUIET_S = 0.6
+LAST = "last"
+"""Stands where a run does in what the sockets are told when a story is over."""
 UUIDS = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 DIGESTS = re.compile(r'"digest": "[0-9a-f]{64}"')
 
@@ -301,6 +303,7 @@ async def test_the_recorded_stream_is_what_the_sockets_say(name, project, owner)
     async with AsyncExitStack() as stack:
         opened = [await listen(stack, path, secret.secret) for path in paths.values()]
         await sync_to_async(story)(run)
+        tell_the_end(broadcast.run_group(run.id), broadcast.board_group(project.id))
         heard = await asyncio.gather(
             *(all_frames(listener, known=before["seq"]) for listener, before in opened)
         )
@@ -323,16 +326,24 @@ async def listen(stack, path, secret):
     return socket, json.loads(await socket.receive_from(timeout=20))
 
 
+def tell_the_end(*groups):
+    """Tell meters of no run: on every socket what was told before comes before them."""
+    meters = {LAST: {"turns": 0, "judged_turns": 0, "tape": []}}
+    end = {**broadcast.new_frame(), "meters": meters, "at_once": True}
+    broadcast.to_groups(groups, lambda listened: dict.fromkeys(listened, end))
+
+
 async def all_frames(socket, *, known):
     """Return events one by one in order, then one meters frame: timing left out."""
     events, meters = [], {}
-    while not await socket.receive_nothing(timeout=QUIET_S):
-        frame = json.loads(await socket.receive_from(timeout=20))
+    while LAST not in meters:
+        frame = json.loads(await socket.receive_from(timeout=60))
         if frame["type"] == "meters":
             for run, told in frame["runs"].items():
                 meters[run] = joined(meters.get(run), told)
         else:
             events += frame.get("events", [frame])
+    del meters[LAST]
     events = [event for event in events if event["seq"] > known.get(event["run"], -1)]
     return [
         *sorted(events, key=lambda e: (e["run"] or "", e["seq"])),

@@ -123,6 +123,33 @@ def test_the_only_owner_is_not_offered_to_step_down_or_leave(open_as, named):
     expect(page.get_by_role("button", name="Leave")).to_have_count(0)
 
 
+def join_on_a_phone(open_page, installation, link, name, *, welcome):
+    """Come in by a link, without an account."""
+    phone = open_page("/login/", phone=True, signed_in=False)
+    phone.goto(link)
+    expect(phone.get_by_role("heading", level=1)).to_have_text(welcome)
+    assert "#" not in phone.url
+    picture(phone, "join-phone")
+    phone.get_by_label("Your name").fill(name)
+    phone.get_by_role("button", name="Join").tap()
+    phone.wait_for_url(f"{installation.url}/")
+    return phone
+
+
+def look_and_not_answer(phone, installation, run):
+    """See the card as a viewer: no answer can be tapped; returns the button that would."""
+    phone.goto(f"{installation.url}/decisions/{run.card['id']}")
+    go_on = phone.get_by_role("button", name="Continue").first
+    go_on.wait_for()
+    picture(phone, "viewer-phone")
+    expect(go_on).to_have_attribute("aria-disabled", "true")
+    expect(go_on).to_contain_text("owners and operators answer")
+    go_on.tap(force=True)
+    said = {"decision": run.card["id"], "version": run.card["version"]}
+    assert as_caller(phone, installation).tap(run.id, "continue", **said).status == 403
+    return go_on
+
+
 def test_one_is_invited_promoted_and_removed_while_looking(installation, open_page, open_as, named):
     ana, bea, nights = named("Ana"), named("Bea"), named("nights")
     desk = open_as(ana, "/settings/projects")
@@ -137,30 +164,13 @@ def test_one_is_invited_promoted_and_removed_while_looking(installation, open_pa
     assert kept_days(desk, installation, nights) == 30  # asked once, of a laptop's owner
     expect(desk.get_by_role("radiogroup", name="Keep turn contents")).to_have_count(0)
 
-    # Invited: without an account, on a phone.
-    phone = open_page("/login/", phone=True, signed_in=False)
-    phone.goto(link)
-    expect(phone.get_by_role("heading", level=1)).to_have_text(f"{ana} invites you to {nights}")
-    assert "#" not in phone.url
-    picture(phone, "join-phone")
-    phone.get_by_label("Your name").fill(bea)
-    phone.get_by_role("button", name="Join").tap()
-    phone.wait_for_url(f"{installation.url}/")
+    welcome = f"{ana} invites you to {nights}"
+    phone = join_on_a_phone(open_page, installation, link, bea, welcome=welcome)
     expect(role_of(desk, bea)).to_have_value("viewer")  # nobody reloaded the desk
 
-    # A viewer sees the card, and no answer that could be tapped.
     place, agent, owner = agent_of(desk, installation, nights)
     run = StuckRun.begin(agent, owner, "stuck")
-    phone.goto(f"{installation.url}/decisions/{run.card['id']}")
-    go_on = phone.get_by_role("button", name="Continue").first
-    go_on.wait_for()
-    picture(phone, "viewer-phone")
-    expect(go_on).to_have_attribute("aria-disabled", "true")
-    expect(go_on).to_contain_text("owners and operators answer")
-    go_on.tap(force=True)
-    them = as_caller(phone, installation)
-    said = {"decision": run.card["id"], "version": run.card["version"]}
-    assert them.tap(run.id, "continue", **said).status == 403
+    go_on = look_and_not_answer(phone, installation, run)
     assert owner.get(f"/api/v1/runs/{run.id}/")["status"] in {"holding", "held"}
 
     # Promoted: the same buttons come to life before their eyes, under another session key.

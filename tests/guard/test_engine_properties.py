@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import types
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -287,29 +288,32 @@ def circular() -> dict[str, Any]:
     return value
 
 
-HUGE: dict[str, Turn] = {
-    "10 MB on one line": a_call("Bash", "x" * 10_000_000, command="y" * 10_000_000),
-    "10 MB of lines": a_call("Bash", "a line\n" * 1_400_000, command="cat"),
-    "10 MB of an error": a_call("Bash", error="error: " * 1_400_000, command="make"),
-    "10 MB of binary": a_call("Bash", bytes(range(256)).decode("latin-1") * 40_000),
-    "10 MB said": a_message("word " * 2_000_000),
-    "10 MB chanted": a_message("The tests pass now. " * 500_000),
-    "10 MB of digits": a_call("Bash", "9" * 10_000_000),
-    "10 MB of brackets": a_call("Bash", "[" * 10_000_000, command="(" * 1_000_000),
-    "50,000 arguments": a_call("Bash", args={str(n): n for n in range(50_000)}),
-    "nested deeply": a_call("Bash", args=nested(100_000)),
-    "nested in itself": a_call("Bash", args=circular()),
-    "things that are no JSON": a_call("Bash", args={"a": object(), "b": {1, 2}, 3: b"\xff"}),
-    "lone surrogates": a_call("\ud800", "\udfff" * 1000, path="\ud800\udc00\ud800"),
-    "no number": a_call("Bash", args={"a": float("nan"), "b": float("inf"), "c": 10**5000}),
+HUGE: dict[str, Callable[[], Turn]] = {
+    "10 MB on one line": lambda: a_call("Bash", "x" * 10_000_000, command="y" * 10_000_000),
+    "10 MB of lines": lambda: a_call("Bash", "a line\n" * 1_400_000, command="cat"),
+    "10 MB of an error": lambda: a_call("Bash", error="error: " * 1_400_000, command="make"),
+    "10 MB of binary": lambda: a_call("Bash", bytes(range(256)).decode("latin-1") * 40_000),
+    "10 MB said": lambda: a_message("word " * 2_000_000),
+    "10 MB chanted": lambda: a_message("The tests pass now. " * 500_000),
+    "10 MB of digits": lambda: a_call("Bash", "9" * 10_000_000),
+    "10 MB of brackets": lambda: a_call("Bash", "[" * 10_000_000, command="(" * 1_000_000),
+    "50,000 arguments": lambda: a_call("Bash", args={str(n): n for n in range(50_000)}),
+    "nested deeply": lambda: a_call("Bash", args=nested(100_000)),
+    "nested in itself": lambda: a_call("Bash", args=circular()),
+    "things that are no JSON": lambda: a_call(
+        "Bash", args={"a": object(), "b": {1, 2}, 3: b"\xff"}
+    ),
+    "lone surrogates": lambda: a_call("\ud800", "\udfff" * 1000, path="\ud800\udc00\ud800"),
+    "no number": lambda: a_call("Bash", args={"a": float("nan"), "b": float("inf"), "c": 10**5000}),
 }
 
 
 @pytest.mark.parametrize("name", sorted(HUGE))
 def test_no_size_or_shape_raises(name):
-    turns = [HUGE[name], replace(HUGE[name], phase=Phase.PROPOSED), HUGE[name], HUGE[name]]
+    huge = HUGE[name]()
+    turns = (huge, replace(huge, phase=Phase.PROPOSED), huge, huge)
 
-    assert replay(Recording(run="huge", turns=tuple(turns)), EVERYTHING).turns == 4
+    assert replay(Recording(run="huge", turns=turns), EVERYTHING).turns == 4
 
 
 # --- files of any sort ---------------------------------------------------------

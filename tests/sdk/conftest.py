@@ -1,5 +1,6 @@
 import pytest
 
+from guard.sdk import background, current
 from tests.sdk.server import LoopbackServer
 
 
@@ -9,3 +10,29 @@ def server():
     serving.start()
     yield serving
     serving.stop()
+
+
+@pytest.fixture
+def environment(server, monkeypatch):
+    """The environment names the server, and the process's own run ends with the test."""
+    monkeypatch.setenv("MISSIONCONTROL_URL", server.url)
+    monkeypatch.setenv("MISSIONCONTROL_KEY", "mc_k")
+    yield
+    current.end_own()
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """A server that is away is looked for again at once."""
+    monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.05)
+    monkeypatch.setattr(background, "LONGEST_PAUSE_S", 0.1)
+
+
+@pytest.fixture
+def outbox(tmp_path):
+    return tmp_path / "outbox"
+
+
+@pytest.fixture
+def where(server, outbox):
+    return {"url": server.url, "key": "mc_k", "agent": "coder", "outbox": outbox}

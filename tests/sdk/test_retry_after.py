@@ -6,12 +6,17 @@ import pytest
 
 from guard import AsyncSession, Session
 from guard.hooks.forwarding import forward
-from guard.sdk import background
+from guard.sdk import background, wording
 from guard.sdk.exchange import Answer
 from guard.sdk.keys import USER_WIDE, Connection
 from guard.sdk.wording import AGAIN_WITHIN_S, comes_again_in
 from tests.installations import wait_for
 from tests.sdk.server import directive
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    monkeypatch.setattr(wording, "SHORTEST_PAUSE_S", 0.01)
 
 
 @pytest.fixture(params=[429, 503])
@@ -69,12 +74,12 @@ def test_a_held_call_does_not_ask_before_it_may(server):
         return said.pop(0)
 
     server.answer_turn = lambda _: (200, directive("hold"))
-    server.answer_poll, server.retry_after = answer, "2"
+    server.answer_poll, server.retry_after = answer, "1"
 
     with Session("fix-auth", url=server.url, key="mc_k") as session:
         assert session.before("Bash", {"command": "ls"}).run
 
-    assert asked_at[1] - asked_at[0] >= 2
+    assert asked_at[1] - asked_at[0] >= 1
 
 
 def test_a_forwarder_comes_again(server):

@@ -16,6 +16,8 @@ from prometheus_client.registry import CollectorRegistry
 from missioncontrol.api.views.gauges import Gauges
 from missioncontrol.celery import app
 
+WORKER_ANSWERS_WITHIN_S = 1.0
+
 
 def healthz(request: HttpRequest) -> JsonResponse:
     """Answer that this process serves."""
@@ -88,7 +90,8 @@ def broker() -> bool:
 def worker() -> bool:
     """One that detects: a process that only asks a model does not count."""
     # Of two kinds of workers the first to answer may be the one that only asks a model.
-    answers = app.control.ping(timeout=1.0, limit=1 if settings.JUDGE is None else 2) or []
+    limit = 1 if settings.JUDGE is None else 2
+    answers = app.control.ping(timeout=WORKER_ANSWERS_WITHIN_S, limit=limit) or []
     return any(not name.startswith("judge@") for answer in answers for name in answer)
 
 

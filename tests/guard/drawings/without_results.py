@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from guard.turn import Role, Turn
-from tests.guard.drawings import browser, coding_session, crew, data_agent, service, verifying_coder
+from tests.guard.drawings import (
+    browser,
+    coding_loops,
+    coding_session,
+    crew,
+    data_agent,
+    service,
+    verifying_coder,
+)
 from tests.guard.drawings.drawing import Drawing, Log
 
 KIND = "without-results"
@@ -40,10 +48,10 @@ def _bare(turn: Turn, keep: str) -> Turn:
 
 
 STUCK: list[tuple[str, str, str, Draw]] = [
-    ("interleaved", "interleaved repeats", "calls", coding_session.interleaved),
-    ("condensed", "re-reading after condensation", "calls", coding_session.condensed_rereading),
-    ("cycle", "k-cycle", "calls", coding_session.cycle_of_three),
-    ("build", "poll unchanged", "calls", coding_session.unmoved_build),
+    ("interleaved", "interleaved repeats", "calls", coding_loops.interleaved),
+    ("condensed", "re-reading after condensation", "calls", coding_loops.condensed_rereading),
+    ("cycle", "k-cycle", "calls", coding_loops.cycle_of_three),
+    ("build", "poll unchanged", "calls", coding_loops.unmoved_build),
     ("lookups", "k-cycle", "calls", service.two_lookups),
     ("dead-button", "same request, page unchanged", "calls", browser.dead_button),
     ("checker", "k-cycle", "calls", data_agent.checker_cycle),

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from guard.turn import Usage
+from missioncontrol.ids import new_id
 from missioncontrol.reports import daily
 from missioncontrol.reports.models import CostReport
 from tests.build import NOON, a_call, a_run, report
@@ -123,9 +124,12 @@ def test_a_reports_csv_has_its_agents_models_and_projects(reported, viewer, as_p
 
 
 def test_a_list_of_reports_goes_on_where_it_left_off(project, viewer, as_person):
-    daily.make_due(at=NOON + timedelta(days=31))
-    daily.make_due(at=NOON + timedelta(days=40))
+    kept = daily.drawn(project, NOON.date(), at=NOON + timedelta(days=1))
+    for number in range(40):
+        kept.id, kept.day = new_id(), NOON.date() + timedelta(days=number)
+        kept.save(force_insert=True)
     client = as_person(viewer)
+
     page = client.get("/api/v1/reports/").json()
     rest = client.get(page["next"]).json()
 

@@ -170,44 +170,28 @@ def stranger(standing):
 def a_house(project, owner):
     """Fill a project with one of everything that has an id."""
     run = a_run(project, name="the-secret-run")
-    put(run, a_call("cat the-secret-file"))
-    Recording.objects.create(
-        run=run, project=project, sha256="0", file="the-secret-file", form="turns", by="a", at=NOON
-    )
-    browser = Browser.objects.create(
-        user=owner, name="Ana's", kind="phone", created_at=NOON, seen_at=NOON
-    )
-    a_device(owner, f"https://push.example.com/{owner.username}", browser=browser)
-    channel = a_channel(project, name="the-secret-channel")
-    notice = Notice.objects.create(
-        project=project,
-        run=run,
-        what="card",
-        subject="s",
-        at=NOON,
-        content=content.kept(
-            content.in_every_language(
-                lambda _: content.Announcement(title="t", body="the-secret-words")
-            )
-        ),
-    )
     made = {
         "project_id": project,
+        **of_runs(project, run, owner),
+        **of_detection(project, run),
+        **of_notices(project, run, owner),
+        **of_people(project, owner),
+    }
+    passkey = Authenticator.objects.create(
+        user=owner,
+        type=factors.Kind.PASSKEY,
+        data={"name": "the-secret-passkey", "credential": a_credential()},
+    )
+    ids = {name: str(row.id) for name, row in made.items()}
+    return SimpleNamespace(ids=ids, person=str(owner.pk), passkey=str(passkey.pk))
+
+
+def of_runs(project, run, owner):
+    put(run, a_call("cat the-secret-file"))
+    shared = {"run": run.id, "decision": None, "week": None, "days": 7, "language": "en"}
+    return {
         "run_id": run,
         "message_id": Message.objects.create(run=run, text="the-secret-text", queued_at=NOON),
-        "device_id": browser,
-        "channel_id": channel,
-        "delivery_id": Delivery.objects.create(
-            notice=notice,
-            project=project,
-            what="card",
-            kind="webhook",
-            channel=channel,
-            target="the-secret-channel",
-            status="failed",
-            created_at=NOON,
-        ),
-        "pairing_id": pairing.offer(user=owner, at=now()),
         "entry_id": AllowlistEntry.objects.create(
             project=project,
             scope="project",
@@ -215,6 +199,20 @@ def a_house(project, owner):
             created_by="ana",
             created_at=NOON,
         ),
+        "view_id": SavedView.objects.create(
+            user=owner, project=project, name="the-secret-view", q="", created_at=NOON
+        ),
+        "share_id": sharing.share(project.id, **shared, by=owner, at=now()).row,
+        "report_id": daily.make(project, date(2026, 11, 20), at=NOON),
+    }
+
+
+def of_detection(project, run):
+    Recording.objects.create(
+        run=run, project=project, sha256="0", file="the-secret-file", form="turns", by="a", at=NOON
+    )
+    PolicyVersion.objects.create(project=project, number=1, policy={}, by="ana", at=NOON)
+    return {
         "backtest_id": Backtest.objects.create(
             project=project,
             policy={},
@@ -225,22 +223,43 @@ def a_house(project, owner):
             at=NOON,
             beat_at=NOON,
         ),
-        "report_id": daily.make(project, date(2026, 11, 20), at=NOON),
+    }
+
+
+def of_notices(project, run, owner):
+    browser = Browser.objects.create(
+        user=owner, name="Ana's", kind="phone", created_at=NOON, seen_at=NOON
+    )
+    a_device(owner, f"https://push.example.com/{owner.username}", browser=browser)
+    channel = a_channel(project, name="the-secret-channel")
+    told = content.Announcement(title="t", body="the-secret-words")
+    notice = Notice.objects.create(
+        project=project,
+        run=run,
+        what="card",
+        subject="s",
+        at=NOON,
+        content=content.kept(content.in_every_language(lambda _: told)),
+    )
+    delivery = Delivery.objects.create(
+        notice=notice,
+        project=project,
+        what="card",
+        kind="webhook",
+        channel=channel,
+        target="the-secret-channel",
+        status="failed",
+        created_at=NOON,
+    )
+    return {"device_id": browser, "channel_id": channel, "delivery_id": delivery}
+
+
+def of_people(project, owner):
+    return {
+        "pairing_id": pairing.offer(user=owner, at=now()),
         "code_id": setup_codes.offer(project, by="ana", at=now()).row,
-        "view_id": SavedView.objects.create(
-            user=owner, project=project, name="the-secret-view", q="", created_at=NOON
-        ),
-        "share_id": sharing.share(
-            project.id,
-            run=run.id,
-            decision=None,
-            week=None,
-            days=7,
-            language="en",
-            by=owner,
-            at=now(),
-        ).row,
         "key_id": accounts.mint_agent_key(project=project, name="the-secret-key", at=NOON).row,
+        "token_id": accounts.mint_personal_token(user=owner, name="the-secret-token", at=NOON).row,
         "invitation_id": invitations.offer(
             project.id,
             role=Role.VIEWER,
@@ -257,16 +276,7 @@ def a_house(project, owner):
             created_at=NOON,
             created_by="ana",
         ),
-        "token_id": accounts.mint_personal_token(user=owner, name="the-secret-token", at=NOON).row,
     }
-    PolicyVersion.objects.create(project=project, number=1, policy={}, by="ana", at=NOON)
-    ids = {name: str(row.id) for name, row in made.items()}
-    passkey = Authenticator.objects.create(
-        user=owner,
-        type=factors.Kind.PASSKEY,
-        data={"name": "the-secret-passkey", "credential": a_credential()},
-    )
-    return SimpleNamespace(ids=ids, person=str(owner.pk), passkey=str(passkey.pk))
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from missioncontrol.api.views import operator
 from tests.workers import a_worker
 
 
-def test_a_worker_of_another_installation_is_not_ours():
+def test_a_worker_of_another_installation_is_not_ours(monkeypatch):
+    monkeypatch.setattr(operator, "WORKER_ANSWERS_WITHIN_S", 1)
     elsewhere = Celery("elsewhere", broker=settings.CELERY_BROKER_URL, set_as_current=False)
 
     with a_worker(elsewhere):

@@ -1,27 +1,21 @@
 """What was stored becomes what we think and do."""
 
 import fcntl
-from collections import OrderedDict
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from django.db import connection
 
-from guard.engine import Engine
-from guard.policy import DETECTOR_NAMES, Policy
 from guard.turn import Role, Turn, Usage
-from missioncontrol.costs.ledger import Call, enter
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.models import Autofix, Decision, Message
 from missioncontrol.decisions.rows import autofix_row
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import engine_cache, judging, pipeline
-from missioncontrol.runs import journal
-from missioncontrol.runs.models import JournalRow, Run, RunMeters
+from missioncontrol.runs.models import JournalRow, RunMeters
 from missioncontrol.runs.models import Turn as TurnRow
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, after, put, report
-from tests.missioncontrol.taps import tap
 
 pytestmark = pytest.mark.django_db
 MISSING = "File does not exist: src/app/tokens.py"
@@ -141,160 +135,6 @@ def test_it_does_nothing_twice_when_called_twice():
     assert Decision.objects.count() == 1
 
 
-def test_a_process_that_never_saw_the_run_judges_the_same():
-    run = a_run()
-    report(run, a_call(error="x"))
-    report(run, a_call(error="x"))
-
-    engine_cache.KEPT.clear()
-    run = report(run, a_proposal())
-
-    assert run.open_decision is not None
-
-
-@pytest.mark.parametrize("forgets", [False, True], ids=["the same process", "another"])
-def test_what_was_known_before_a_person_stepped_in_is_no_news_after(forgets):
-    run = a_stuck_run()
-    interventions.intervene(
-        run.id,
-        Tap(key="c", action="continue", version=run.version),
-        projects=[run.project_id],
-        by="ana",
-        at=NOON,
-    )
-
-    if forgets:
-        engine_cache.KEPT.clear()
-    error = "ModuleNotFoundError: no module 'app.tokens'"
-    report(run, a_call("pytest -q", error=error))
-
-    assert TurnRow.objects.filter(run=run).latest("obs").changed is False
-
-
-def test_a_process_that_fell_behind_catches_up():
-    run = a_run()
-    report(run, a_call(error="x"))
-    behind = dict(engine_cache.KEPT)
-    engine_cache.KEPT.clear()
-    report(run, a_call(error="x"))
-
-    engine_cache.KEPT.clear()
-    engine_cache.KEPT.update(behind)
-    run = report(run, a_proposal())
-
-    assert run.open_decision is not None
-
-
-def test_a_process_that_fell_behind_in_one_run_catches_up_beside_another():
-    run, other = a_run(), a_run()
-    report(run, a_call(error="x"))
-    report(other, a_call("ls"))
-    behind = dict(engine_cache.KEPT)
-    engine_cache.KEPT.clear()
-    report(run, a_call(error="x"))
-
-    engine_cache.KEPT.clear()
-    engine_cache.KEPT.update(behind)
-    put(run, a_proposal())
-    put(other, a_call("pwd"))
-    pipeline.detect([run.id, other.id], at=NOON)
-
-    run.refresh_from_db()
-    assert run.open_decision is not None
-
-
-def test_a_process_whose_database_was_put_back_reads_again():
-    run = report(a_run(), a_call("ls"), a_call("pwd"))
-    RunMeters.objects.update(detected_obs=1)
-    run.refresh_from_db()
-
-    found = engine_cache.unseen([run])[run.id]
-
-    assert [seen.obs for seen in found] == [1, 2]
-
-
-def seen_ahead(run, *turns):
-    """Store turns and have the engine see them before anything is locked."""
-    put(run, *turns)
-    return engine_cache.look_ahead({run.id})
-
-
-def test_what_an_engine_saw_ahead_of_the_lock_counts_once():
-    run = report(a_run(), a_call(error="x"))
-
-    seen_ahead(run, a_call(error="x"))
-    run = report(run, a_proposal())
-
-    assert run.open_decision is not None
-    assert Decision.objects.get().evidence["turns"] == [0, 1, 2]
-
-
-def test_a_person_who_steps_in_after_the_engine_saw_a_turn_resets_that_turn_too():
-    run = report(a_run(), a_call(error="x"))
-    run = report(run, a_call(error="x"))
-
-    seen_ahead(run, a_call(error="x"))
-    tap(run, "pause")
-    tap(run, "continue")
-    pipeline.detect([run.id], at=NOON)
-    run = report(run, a_call(error="x"))
-
-    assert run.open_decision is None
-
-
-def test_what_was_stored_after_the_look_ahead_is_judged_with_it():
-    run = report(a_run(), a_call("ls"))
-
-    ahead = seen_ahead(run, a_call("pwd"))
-    put(run, a_call("date"))
-    run = Run.objects.select_related("meters").get(pk=run.id)
-
-    assert [seen.obs for seen in engine_cache.unseen([run], ahead)[run.id]] == [2, 3]
-
-
-def test_a_call_that_was_counted_after_the_look_ahead_is_not_counted_twice():
-    run = report(a_run(), a_call("ls"))
-    paid = a_call("pwd", usage=Usage(input=1000), model="claude-sonnet-4-5", call_id="one")
-    ahead = seen_ahead(run, paid)
-    with journal.writing([run.id], at=NOON) as tx:
-        call, _ = enter(tx, tx.run(run.id), Call(call_id="one", source="turns"))
-        call.save()
-    run = Run.objects.select_related("meters").get(pk=run.id)
-
-    (seen,) = engine_cache.unseen([run], ahead)[run.id]
-
-    assert seen.row.is_counted
-
-
-def test_a_ceiling_is_weighed_under_the_lock():
-    run = report(a_run(budget={"calls": 2}), a_call("ls"))
-
-    seen_ahead(run, a_call("pwd"))
-
-    assert engine_cache.KEPT[run.id].ahead is None
-
-
-class WatchedUse:
-    """Notes whether anybody asks what was used."""
-
-    asked = False
-
-    def __getattr__(self, unit):
-        self.asked = True
-        return 0
-
-
-@pytest.mark.parametrize("detector", DETECTOR_NAMES)
-def test_it_is_known_of_each_rule_whether_it_looks_at_what_was_used(detector):
-    policy, use = Policy(detectors=(detector,)), WatchedUse()
-    engine = Engine(policy, suspects=True)
-
-    for _ in range(5):
-        engine.observe(a_call(error="x"), spent=use)
-
-    assert engine_cache.looks_at_use(policy) is use.asked
-
-
 @pytest.mark.parametrize(
     "rules", [{"detectors": ["ralph"]}, {"agent": {"coder": {"detectors": ["ralph"]}}}], ids=str
 )
@@ -305,60 +145,6 @@ def test_a_rule_that_looks_at_run_time_leaves_out_the_time_in_a_hold(rules):
     run = report(run, a_call("go on"), at=after(8 * 3600))
 
     assert run.status == "running"
-
-
-@pytest.fixture
-def share(settings, monkeypatch):
-    """A process that may have a thousand bytes, and keeps two engines all the same."""
-    settings.DETECTOR_MEMORY = 1000
-    monkeypatch.setattr(engine_cache, "FEWEST_KEPT", 2)
-    monkeypatch.setattr(engine_cache, "_most_held", 0)
-    monkeypatch.setattr(engine_cache, "KEPT", OrderedDict.fromkeys(range(100)))
-
-
-def test_within_its_share_a_process_keeps_every_engine(share):
-    engine_cache.make_room(1000)
-
-    assert len(engine_cache.KEPT) == 100
-
-
-def test_each_time_it_grows_beyond_its_share_those_used_longest_ago_go(share):
-    engine_cache.make_room(1001)
-    assert list(engine_cache.KEPT) == list(range(3, 100))
-
-    engine_cache.make_room(1001)
-    engine_cache.make_room(900)
-    assert len(engine_cache.KEPT) == 97
-
-    engine_cache.make_room(1002)
-    assert len(engine_cache.KEPT) == 95
-
-
-def test_the_fewest_stay_however_little_memory_there_is(share):
-    for held in range(2000, 2200):
-        engine_cache.make_room(held)
-
-    assert list(engine_cache.KEPT) == [98, 99]
-
-
-def test_an_engine_that_was_let_go_is_built_again(share, monkeypatch):
-    monkeypatch.setattr(engine_cache, "KEPT", OrderedDict())
-    run = report(a_run(), a_call(error="x"), a_call(error="x"))
-    engine_cache.KEPT.clear()
-
-    run = report(run, a_call(error="x"))
-
-    assert run.open_decision is not None
-
-
-def test_a_process_that_never_saw_the_run_counts_from_where_a_person_stepped_in():
-    run = report(a_run(), *(a_call(error="x") for _ in range(3)))
-    tap(run, "continue")
-
-    engine_cache.KEPT.clear()
-    run = report(run, *(a_call(error="x") for _ in range(2)))
-
-    assert run.open_decision is None
 
 
 @pytest.fixture

@@ -132,7 +132,9 @@ def test_days_missed_by_a_server_that_was_away_are_made_when_it_is_back(spent):
 
 
 def test_an_absence_of_a_year_makes_up_for_a_month(spent):
-    assert daily.make_due(at=DUE + timedelta(days=365)) == 31
+    due = daily.due_days(spent, at=DUE + timedelta(days=365))
+
+    assert (due[0], due[-1], len(due)) == (date(2027, 10, 22), date(2027, 11, 21), 31)
 
 
 def test_a_project_that_wants_none_has_none(spent):

@@ -1,0 +1,273 @@
+"""A session whose server is away judges by the rules it saw last, and asks at the terminal."""
+
+import pytest
+
+from guard import Session, Stopped
+from guard.sdk import terminal
+from guard.sdk.outbox import project_folder
+from guard.sdk.rules import FILE, Rules
+from guard.sdk.terminal import Choice
+from tests.installations import wait_for
+from tests.sdk.away import RULES, fail, fail_often, seen_rules, told
+from tests.sdk.server import LoopbackServer, directive
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+# --- the same engine, the last policy ----------------------------------------------
+
+
+def test_a_loop_is_noticed_while_it_is_away_and_ended_as_the_project_says(server, where):
+    seen_rules(server, where, unanswered="stop")
+    server.stop()
+
+    with Session("x", **where) as session:
+        times, why = fail_often(session, 5)
+        with pytest.raises(Stopped):
+            session.say("Once more?")
+
+    assert times == 2
+    assert "about to do so again" in why
+
+
+def test_where_no_rules_were_ever_seen_a_looping_agent_goes_on(server, where):
+    server.stop()
+
+    with Session("x", **where) as session:
+        assert all(fail(session).run for _ in range(5))
+
+
+def test_the_streak_goes_on_when_the_server_goes_away(server, where):
+    seen_rules(server, where, unanswered="stop")
+    with Session("x", **where) as session:
+        fail(session)
+        fail(session)
+        server.stop()
+
+        times, _ = fail_often(session, 3)
+
+    assert times == 0
+
+
+def test_the_last_policy_seen_holds(server, where):
+    seen_rules(server, where, project_policy={"repeat": {"calls": 5}})
+    server.stop()
+
+    with Session("x", **where) as session:
+        times, _ = fail_often(session, 9)
+    assert times == 4
+
+
+def test_a_policy_that_changes_is_learned_anew(server, where):
+    server.rules = RULES
+    folder = project_folder(where["outbox"], server.url, "mc_k")
+    with Session("x", **where) as session:
+        wait_for((folder / FILE).exists)
+        for version in (1, 2):
+            server.rules = {**RULES, "hold_limit": 60 + version}
+            server.answer = _versioned(server, LoopbackServer.answer, version)
+            session.say(f"version {version}")
+        wait_for(lambda: '"hold_limit": 62' in (folder / FILE).read_text())
+
+
+def _versioned(server, answer, version):
+    def answered(asked):
+        status, body = answer(server, asked)
+        return status, {**body, "policy_version": version} if isinstance(body, dict) else body
+
+    return answered
+
+
+def test_calls_that_people_allow_may_repeat(server, where):
+    calls = [{"scope": "project", "agent": None, "pattern": "read_file *", "match": "glob"}]
+    seen_rules(server, where, allowlist=calls)
+    server.stop()
+
+    with Session("x", **where) as session:
+        assert all(fail(session).run for _ in range(6))
+
+
+def test_in_auto_the_local_judge_corrects(server, where):
+    seen_rules(server, where, project_mode="auto")
+    server.stop()
+
+    with Session("x", workspace=["settings.py"], **where) as session:
+        goes = [fail(session) for _ in range(3)]
+
+    assert not goes[2].run
+    assert "settings.py" in goes[2].text
+
+
+def test_what_the_policy_nudges_about_is_told_at_once(server, where):
+    ladder = {"ladder": {"every": {"nudge": "tell"}}}
+    seen_rules(server, where, project_policy=ladder)
+    server.stop()
+
+    with Session("x", **where) as session:
+        told = []
+        for _ in range(2):
+            go = session.before("read_file", {"path": "setings.py"})
+            told += [*go.messages, *session.after(go, error="setings.py: no such file")]
+
+    assert len(told) == 1
+    assert told[0].startswith("Noticed by the loop guard: It ")
+
+
+def test_in_warn_nothing_stands_in_its_way(server, where, caplog):
+    seen_rules(server, where, project_mode="warn")
+    server.stop()
+
+    with Session("x", **where) as session:
+        assert all(fail(session).run for _ in range(6))
+    assert "about to do so again" in caplog.text
+
+
+def test_what_the_judge_finds_to_be_no_loop_is_written_to_the_log(server, where, caplog):
+    seen_rules(server, where, project_policy={"detectors": ["loopguard"]})
+    server.stop()
+    caplog.set_level("INFO", logger="guard")
+
+    with Session("x", **where) as session:
+        for failures in (3, 2, 1):
+            go = session.before("Bash", {"command": "pytest -q"})
+            session.after(go, result=f"{failures} failed")
+
+    assert "The last 3 events are the same. No loop: Fewer checks fail" in caplog.text
+
+
+@pytest.mark.parametrize("unanswered", ["stop", "proceed"])
+def test_what_became_of_the_call_is_told_after_it(server, where, unanswered):
+    seen_rules(server, where, unanswered=unanswered)
+    server.stop()
+    try:
+        with Session("x", **where) as session:
+            for _ in range(3):
+                fail(session)
+    except Stopped:
+        pass
+    server.start()
+    with Session("next", **where):
+        wait_for(lambda: server.of("PATCH", "run-1/"))
+
+    (choice,) = server.of("POST", "choices/")
+    third = told(server)[4][0]
+    assert choice.body["action"] == {"stop": "terminate", "proceed": "continue"}[unanswered]
+    assert (choice.body["by"], choice.body["turn"]) == ("policy", third)
+    assert "read_file" in choice.body["calls"][0]
+    before = server.asked[: server.asked.index(choice)]
+    posted = [t["key"] for asked in before if asked.path.endswith("/turns/") for t in asked.turns]
+    assert posted[-1] == third
+
+
+# --- the terminal --------------------------------------------------------------------
+
+
+@pytest.fixture
+def person(monkeypatch):
+    """A person at the terminal, who answers as told."""
+    asked = []
+
+    def answers(*choices):
+        given = iter(choices)
+
+        def ask(question, *, unless):
+            asked.append(question)
+            return next(given)
+
+        monkeypatch.setattr(terminal, "ask", ask)
+        return asked
+
+    return answers
+
+
+def test_a_person_at_the_terminal_is_asked(server, where, person):
+    asked = person(Choice(action="continue"))
+    server.stop()
+    with Session("fix-auth", **where) as session:
+        assert all(fail(session).run for _ in range(3))
+
+    (question,) = asked
+    assert question.run == "fix-auth"
+    assert "about to do so again" in question.reason
+    assert "setings.py" in question.call
+
+
+def test_a_text_of_theirs_takes_the_place_of_the_call(server, where, person):
+    person(Choice(action="inject", message="Read settings.py."))
+    server.stop()
+    with Session("x", **where) as session:
+        goes = [fail(session) for _ in range(3)]
+
+    assert (goes[2].run, goes[2].text) == (False, "Read settings.py.")
+
+
+def test_they_may_end_it(server, where, person):
+    person(Choice(action="terminate"))
+    server.stop()
+    with Session("x", **where) as session:
+        times, why = fail_often(session, 5)
+
+    assert times == 2
+    assert why.endswith("Terminated at the agent's terminal.")
+
+
+def test_a_call_they_allow_is_not_asked_about_again(server, where, person):
+    asked = person(Choice(action="allowlist"))
+    server.stop()
+    with Session("x", **where) as session:
+        assert all(fail(session).run for _ in range(9))
+
+    assert len(asked) == 1
+
+
+def test_a_call_they_let_go_is_asked_about_when_it_repeats_anew(server, where, person):
+    asked = person(Choice(action="continue"), Choice(action="continue"))
+    server.stop()
+    with Session("x", **where) as session:
+        assert all(fail(session).run for _ in range(6))
+
+    assert len(asked) == 2
+
+
+def test_a_host_may_forbid_to_ask(server, where, person):
+    asked = person(Choice(action="terminate"))
+    server.stop()
+    with Session("x", ask=False, **where) as session:
+        assert all(fail(session).run for _ in range(4))
+
+    assert asked == []
+
+
+def test_a_server_that_comes_back_answers_instead(server, where, monkeypatch):
+    def ask(question, *, unless):
+        server.answer_turn = lambda _: (200, directive("proceed", "read b.py", call="skip"))
+        server.start()
+        wait_for(unless)
+
+    monkeypatch.setattr(terminal, "ask", ask)
+    server.stop()
+    with Session("x", **where) as session:
+        goes = [fail(session) for _ in range(3)]
+
+    assert goes[2].text == "read b.py"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"policy": {"no_such": {}}, "mode": "dance", "hold_limit": "x", "allowlist": [3]}],
+)
+def test_rules_that_cannot_be_read_are_the_default(body):
+    assert Rules.of_run(body) == Rules()
+
+
+def test_what_another_run_was_allowed_does_not_hold_here():
+    rows = [
+        {"scope": "run", "pattern": "a", "match": "exact"},
+        {"scope": "agent", "agent": "coder", "pattern": "b", "match": "exact"},
+        {"scope": "agent", "agent": "other", "pattern": "c", "match": "exact"},
+        {"scope": "project", "pattern": "d", "match": "exact"},
+    ]
+
+    rules = Rules.of_project({"allowlist": rows}, {"agent": "coder"})
+
+    assert [one.pattern for one in rules.allowed] == ["b", "d"]
