@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from itertools import takewhile
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from guard.budget import KnownUsage, UsageMeter
 from guard.detectors.score import Weight, add_up, weigh
@@ -141,10 +142,20 @@ def signal_of(
     )
 
 
-def surest(signals: Iterable[Signal | None]) -> Signal | None:
-    """Give the signal with the highest score; of equals the first."""
-    found = [signal for signal in signals if signal is not None]
-    return max(found, key=lambda signal: signal.score, default=None)
+Rule = TypeVar("Rule", bound=Detector)
+
+
+def surest(
+    look: Callable[[Rule, View], Iterator[Signal | None]],
+) -> Callable[[Rule, View], Signal | None]:
+    """Give of all that a rule sees the signal with the highest score; of equals the first."""
+
+    @wraps(look)
+    def examine(rule: Rule, view: View) -> Signal | None:
+        found = [signal for signal in look(rule, view) if signal is not None]
+        return max(found, key=lambda signal: signal.score, default=None)
+
+    return examine
 
 
 def tail_of(steps: Sequence[Step], belongs: Callable[[Step], bool]) -> list[Step]:
@@ -204,9 +215,3 @@ def aim_elsewhere(steps: Sequence[Step], *, in_words: bool = False) -> bool:
     if not aims or len(frozenset.intersection(*aims)) in map(len, aims):
         return False  # one of them names nothing of its own
     return len(set(aims)) >= len(aims) - (len(aims) > _FEW)
-
-
-def changed_something(step: Step) -> bool:
-    """Tell an effective edit, by its name or by the text that it carries."""
-    texts = (one.text for one in step.arguments.values() if one.is_body)
-    return step.acted and (step.edits or any(" " in text for text in texts))

@@ -9,7 +9,6 @@ from guard.detectors.base import (
     Detector,
     View,
     aim_elsewhere,
-    changed_something,
     has_edited,
     signal_of,
     surest,
@@ -42,21 +41,24 @@ class Errors(Detector):
     def __init__(self, policy: Policy) -> None:
         self._rule = policy.errors
 
-    def examine(self, view: View) -> Signal | None:
+    @surest
+    def examine(self, view: View) -> Iterator[Signal | None]:
         """Look at the failures the run ends with."""
-        newest = view.history.last
+        rule, newest = self._rule, view.history.last
         if not newest.is_in_vain or not newest.is_answered:
-            return None
-        if count := newest.refusals:  # whatever stood between
-            summary = f"It handed in its work {count} times; each was refused alike."
-            return signal_of(
-                self.name, Kind.SAME_ERROR, [newest], summary, limit=_HANDED_IN, repeats=count
+            return
+        if newest.refusals:  # whatever stood between
+            summary = f"It handed in its work {newest.refusals} times; each was refused alike."
+            yield signal_of(
+                self.name,
+                Kind.SAME_ERROR,
+                [newest],
+                summary,
+                limit=_HANDED_IN,
+                repeats=newest.refusals,
             )
-        return surest(self._own(view.history.answered_of(newest.agent)))
-
-    def _own(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
-        """Look for what one agent keeps failing at."""
-        rule, newest = self._rule, calls[-1]
+            return
+        calls = view.history.answered_of(newest.agent)
 
         def is_try(step: Step) -> bool:
             return step.verb == newest.verb
@@ -83,12 +85,10 @@ class Errors(Detector):
         yield self._hold(variants, rule.variants)
         # The same failure of it, whatever was read between; and whatever was edited.
         # Edits of one file, in whatever words, are nearly one request.
-        unedited = tries_of(calls, is_try, is_alike, changed_something)
-        if not aim_elsewhere(unedited):
-            yield self._hold(unedited, rule.near if newest.edits else rule.same)
+        unedited = tries_of(calls, is_try, is_alike, _changed_something)
         edited = tries_of(calls, is_try, is_alike)
-        if not aim_elsewhere(edited):
-            yield self._hold(edited, rule.variants)
+        held = ((unedited, rule.near if newest.edits else rule.same), (edited, rule.variants))
+        yield from (self._hold(tries, limit) for tries, limit in held if not aim_elsewhere(tries))
 
     def _hold(self, steps: Sequence[Step], limit: int) -> Signal | None:
         """Hold steps against a limit; None where they are one request or none."""
@@ -102,6 +102,12 @@ class Errors(Detector):
         elif len({step.verb for step in steps}) > 1:
             summary = f"Its last {len(steps)} attempts, of several kinds, failed or found nothing."
         return signal_of(self.name, Kind.SAME_ERROR, steps, summary, limit=limit)
+
+
+def _changed_something(step: Step) -> bool:
+    """Tell an effective edit, by its name or by the text that it carries."""
+    texts = (one.text for one in step.arguments.values() if one.is_body)
+    return step.acted and (step.edits or any(" " in text for text in texts))
 
 
 def _is_one_request(steps: Sequence[Step]) -> bool:

@@ -61,22 +61,21 @@ class Repeat(Detector):
     def __init__(self, policy: Policy) -> None:
         self._rule = policy.repeat
 
-    def examine(self, view: View) -> Signal | None:
+    @surest
+    def examine(self, view: View) -> Iterator[Signal | None]:
         """Look for the newest turn among those before it."""
         history = view.history
         if history.last.is_call and history.last.fresh:
-            return None
-        found = (self._once_more(history), *self._series(history), *self._recurring(history))
-        return surest((*found, self._tour(history)))
-
-    def _once_more(self, history: History) -> Signal | None:
+            return
         again = _attempts(history.steps)
-        if len(again) < 2:  # noqa: PLR2004 - once is no repeat
-            return None
-        limit = self._limit(again, history)
-        if only_announces(history.steps):
-            limit = max(limit, self._rule.without_results)
-        return self._same(Kind.EXACT_REPEAT, again, _say_again(again), limit)
+        if len(again) > 1:
+            limit = self._limit(again, history)
+            if only_announces(history.steps):
+                limit = max(limit, self._rule.without_results)
+            yield self._same(Kind.EXACT_REPEAT, again, _say_again(again), limit)
+        yield from self._series(history)
+        yield from self._recurring(history)
+        yield self._tour(history)
 
     def _limit(self, again: Sequence[Step], history: History) -> int:
         if any(step.nudged for step in again):

@@ -53,23 +53,24 @@ class Stagnation(Detector):
     def __init__(self, policy: Policy) -> None:
         self._rule = policy.stagnation
 
-    def examine(self, view: View) -> Signal | None:
+    @surest
+    def examine(self, view: View) -> Iterator[Signal | None]:
         """Look at the questions the run ends with."""
         newest = view.history.last
         if _is_unanswered(newest):
             own = [step for step in view.history.calls if step.agent == newest.agent]
-            return self._unanswered(own)
+            yield self._unanswered(own)
         if newest.outcome is None or newest.outcome.has_more or newest.news >= NEWS:
-            return None
+            return
         # Equal acknowledgements of other acts are a batch.
         if not newest.is_answered or not (newest.asks or newest.runs):
-            return None
+            return
         own = view.history.answered_of(newest.agent)
+        yield from self._questions(own)
         together = [step for step in view.history.calls if step.is_answered]
-        if len(own) == len(together):
-            return surest(self._questions(own))
         # Who takes turns at one matter is as stuck as who is alone with it.
-        return surest((*self._questions(own), *self._questions(together)))
+        if len(own) < len(together):
+            yield from self._questions(together)
 
     def _unanswered(self, own: Sequence[Step]) -> Signal | None:
         count = self._rule.without_results

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from itertools import combinations
 from typing import ClassVar
@@ -43,18 +43,20 @@ class Talk(Detector):
         vectors = import_module("guard.contrib.embedding")
         self._likeness: Likeness = vectors.likeness_by(policy.talk.embedding)
 
-    def examine(self, view: View) -> Signal | None:
+    @surest
+    def examine(self, view: View) -> Iterator[Signal | None]:
         """Look at what was said last."""
         history, newest = view.history, view.history.last
         if newest.is_call and not (newest.thinks or newest.hands_over):
-            return None
+            return
         if newest.chant is not None:
             summary = f"It said {quoted(newest.chant[:80])} again and again in one message."
-            return signal_of(self.name, Kind.MONOLOGUE, [newest], summary, limit=1)
+            yield signal_of(self.name, Kind.MONOLOGUE, [newest], summary, limit=1)
+            return
         talk = last_talk(history.steps)
-        return surest(
-            (self._talks(history, talk), self._reworded(history), self._passed(history, talk))
-        )
+        yield self._talks(history, talk)
+        yield self._reworded(history)
+        yield self._passed(history, talk)
 
     def _talks(self, history: History, talk: Sequence[Step]) -> Signal | None:
         newest = history.last
