@@ -55,12 +55,17 @@ class PolicyDetectors:
     """
 
     def __init__(self, policy: Policy) -> None:
-        self._policy = policy
-        self._everyone = _rules(policy)
-        reads = any(rule.detector.reads_verbatim for rule in self._everyone)
+        everyone = _rules(policy)
+
+        @lru_cache(_KEPT)
+        def rules_of(tool: str | None, agent: str | None) -> list[ActiveRule]:
+            scoped = policy.for_step(tool=tool, agent=agent)
+            return everyone if scoped is policy else _rules(scoped)
+
+        self.rules_of = rules_of
         # Tables of a tool or an agent may name other detectors.
+        reads = any(rule.detector.reads_verbatim for rule in everyone)
         self.reads_verbatim = reads or bool(policy.tool or policy.agent)
-        self.rules_of = lru_cache(_KEPT)(self._read_rules)
         self._declared = lru_cache(_KEPT)(policy.nature_of)
         # What was last said of a matter: on which turns, and at which look.
         self._last: dict[tuple[str, Severity, bool], tuple[tuple[int, ...], int]] = {}
@@ -99,10 +104,6 @@ class PolicyDetectors:
     def forget(self) -> None:
         """Start every streak afresh."""
         self._last.clear()
-
-    def _read_rules(self, tool: str | None, agent: str | None) -> list[ActiveRule]:
-        scoped = self._policy.for_step(tool=tool, agent=agent)
-        return self._everyone if scoped is self._policy else _rules(scoped)
 
 
 def _rules(policy: Policy) -> list[ActiveRule]:

@@ -215,3 +215,9 @@ def aim_elsewhere(steps: Sequence[Step], *, in_words: bool = False) -> bool:
     if not aims or len(frozenset.intersection(*aims)) in map(len, aims):
         return False  # one of them names nothing of its own
     return len(set(aims)) >= len(aims) - (len(aims) > _FEW)
+
+
+def changed_something(step: Step) -> bool:
+    """Tell an effective edit, by its name or by the text that it carries."""
+    texts = (one.text for one in step.arguments.values() if one.is_body)
+    return step.acted and (step.edits or any(" " in text for text in texts))

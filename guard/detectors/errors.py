@@ -9,6 +9,7 @@ from guard.detectors.base import (
     Detector,
     View,
     aim_elsewhere,
+    changed_something,
     has_edited,
     signal_of,
     surest,
@@ -85,7 +86,7 @@ class Errors(Detector):
         yield self._hold(variants, rule.variants)
         # The same failure of it, whatever was read between; and whatever was edited.
         # Edits of one file, in whatever words, are nearly one request.
-        unedited = tries_of(calls, is_try, is_alike, _changed_something)
+        unedited = tries_of(calls, is_try, is_alike, changed_something)
         edited = tries_of(calls, is_try, is_alike)
         held = ((unedited, rule.near if newest.edits else rule.same), (edited, rule.variants))
         yield from (self._hold(tries, limit) for tries, limit in held if not aim_elsewhere(tries))
@@ -102,12 +103,6 @@ class Errors(Detector):
         elif len({step.verb for step in steps}) > 1:
             summary = f"Its last {len(steps)} attempts, of several kinds, failed or found nothing."
         return signal_of(self.name, Kind.SAME_ERROR, steps, summary, limit=limit)
-
-
-def _changed_something(step: Step) -> bool:
-    """Tell an effective edit, by its name or by the text that it carries."""
-    texts = (one.text for one in step.arguments.values() if one.is_body)
-    return step.acted and (step.edits or any(" " in text for text in texts))
 
 
 def _is_one_request(steps: Sequence[Step]) -> bool:

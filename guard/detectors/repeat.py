@@ -105,7 +105,10 @@ class Repeat(Detector):
         for steps in (history.calls, history.steps) if mixed else (history.steps,):
             for period in _PERIODS:
                 tail = _laps(steps, period)
-                if len(tail) >= 2 * period and not _is_one(tail):
+                if len(tail) < 2 * period or len({step.request for step in tail}) == 1:
+                    continue
+                # Nearly the same words over and over are no series.
+                if any(step.is_call for step in tail[-2:]) or not _says_again(*tail[-2:]):
                     yield self._rounds(tail, period, blind=only_announces(history.steps))
                     break
 
@@ -119,10 +122,9 @@ class Repeat(Detector):
         blindly = any(step.stays_patient and not step.outcome_known for step in tail)
         if blindly or any(step.patient for step in tail):
             needed = period * _PATIENT_ROUNDS * (_BLIND_ROUNDS if blindly else 1)
-        laps = zip(tail, tail[period:], strict=False)
         alike = min(
             1.0 if one.is_call or one.request == two.request else likeness(one.words, two.words)
-            for one, two in laps
+            for one, two in zip(tail, tail[period:], strict=False)
         )
         return signal_of(
             self.name,
@@ -146,7 +148,7 @@ class Repeat(Detector):
         if 1 < len(same) <= len(between):
             waits = newest.stays_patient or any(step.patient for step in between)
             limit = self._polls(same, history) if waits else self._rule.calls
-            if len(same) >= limit and not self._gained_little(between, same):
+            if len(same) >= limit and self._gained(between, same):
                 limit = len(same) + 1
             yield self._same(Kind.RECURRENCE, same, _say_again(same, _AMONG), limit)
         if newest.failed and not newest.patient:
@@ -180,15 +182,18 @@ class Repeat(Detector):
         summary = f"It made its last {length} calls before and got the same answers."
         return self._same(Kind.RECURRENCE, last, summary, length)
 
-    def _gained_little(self, between: Sequence[Step], same: Sequence[Step]) -> bool:
+    def _gained(self, between: Sequence[Step], same: Sequence[Step]) -> bool:
+        """Tell whether much came of the steps between, or each check follows an edit."""
         newest = same[-1]
         allowed = min(_MOVED_MOST, _MOVED + _MOVED_EACH * (len(same) - self._rule.calls))
         if not newest.failed:
-            if _edited_each_time(between, same):
-                return False
+            # A check after an edit looks at a new state, and green is as it should be.
+            places = (0, *[between.index(step) for step in same[1:]])
+            if all(any(map(has_edited, between[a:b])) for a, b in pairwise(places)):
+                return True
             allowed /= 1 if newest.outcome and newest.outcome.is_long else 2
         gained = [step.progressed if step.is_call else step.tells_something for step in between]
-        return sum(gained) <= allowed * len(between)
+        return sum(gained) > allowed * len(between)
 
     def _same(self, kind: Kind, steps: Sequence[Step], summary: str, limit: int) -> Signal:
         return signal_of(self.name, kind, steps, summary, limit=limit, alike=SAME)
@@ -215,21 +220,13 @@ def _laps(steps: Sequence[Step], period: int) -> Sequence[Step]:
 def _asks_again(earlier: Step, later: Step) -> bool:
     if earlier.is_call != later.is_call or earlier.agent != later.agent:
         return False
-    if earlier.request == later.request:
-        return True
-    return not later.is_call and _says_again(earlier, later)
+    return earlier.request == later.request or (not later.is_call and _says_again(earlier, later))
 
 
 def _says_again(earlier: Step, later: Step) -> bool:
     """Tell whether a message says what another said, nearly in its words."""
     anew = len(later.terms - earlier.terms)
     return anew <= FEW_TERMS + 1 and likeness(earlier.words, later.words) >= SAME_WORDS
-
-
-def _is_one(tail: Sequence[Step]) -> bool:
-    """The same turn over and over, in these words or nearly."""
-    is_talk = not tail[-2].is_call and not tail[-1].is_call
-    return len({step.request for step in tail}) == 1 or (is_talk and _says_again(*tail[-2:]))
 
 
 def _attempts(steps: Sequence[Step]) -> list[Step]:
@@ -264,12 +261,6 @@ def _ends_streak(step: Step, newest: Step, *, failing: bool) -> bool:
     if not is_own:
         return step.acted or (not newest.is_call and step.news >= NEWS)
     return step.progressed or not step.outcome_known or (step.fresh and not failing)
-
-
-def _edited_each_time(between: Sequence[Step], same: Sequence[Step]) -> bool:
-    """A check after an edit looks at a new state, and green is as it should be."""
-    places = (0, *[between.index(step) for step in same[1:]])
-    return all(any(map(has_edited, between[a:b])) for a, b in pairwise(places))
 
 
 _ACTIONS = {

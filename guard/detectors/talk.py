@@ -92,8 +92,12 @@ class Talk(Detector):
         last = list(said)[-count:]
         if len(last) < count or len({step.request for step in last}) == 1 or count_on(last):
             return None
-        if any(_is_matter(step, newest) for step in history.since(last[0])):
-            return None
+        for step in history.since(last[0]):
+            if step.is_call and (step.progressed or step.news > 0 or not step.outcome_known):
+                return None
+            is_others = not step.is_call and step.agent != newest.agent
+            if is_others and (step.progressed or step.tells_something):
+                return None
         pairs = combinations(last, 2)
         likeness = min(self._likeness(one.meaning, other.meaning) for one, other in pairs)
         if likeness < _ALIKE:
@@ -124,9 +128,3 @@ class Talk(Detector):
         summary = f"{names} said {empty} things to each other and added nothing."
         repeats = empty // round_of
         return signal_of(self.name, Kind.HAND_OFFS, circle, summary, limit=rounds, repeats=repeats)
-
-
-def _is_matter(step: Step, newest: Step) -> bool:
-    if step.is_call:
-        return step.progressed or step.news > 0 or not step.outcome_known
-    return step.agent != newest.agent and (step.progressed or step.tells_something)
