@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from itertools import takewhile
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from guard.budget import KnownUsage, UsageMeter
 from guard.detectors.score import Weight, add_up, weigh
@@ -90,6 +89,10 @@ class View:
     meter: UsageMeter | KnownUsage
 
 
+Form = Callable[[Any, History], Iterable[Signal | None]]
+"""One thing that a rule looks for: a method of it, by which its examination is told apart."""
+
+
 class Detector(ABC):
     """One idea of what a loop is.
 
@@ -100,14 +103,17 @@ class Detector(ABC):
     name: ClassVar[str]
     reads_verbatim: ClassVar[bool] = False  # it reads the turns' own words (`Step.verbatim`)
     reads_usage: ClassVar[bool] = False  # it asks what the run has used, without a ceiling too
+    forms: ClassVar[tuple[Form, ...]] = ()  # what it looks for, each by itself
 
     @abstractmethod
     def __init__(self, policy: Policy) -> None:
         """Take the thresholds that concern this rule."""
 
-    @abstractmethod
     def examine(self, view: View) -> Signal | None:
-        """Look at the newest step; a signal below 1.0 is a nudge."""
+        """Look at the newest step; a signal below 1.0 is a nudge. Of several, the surest."""
+        seen = [form(self, view.history) for form in self.forms]
+        found = [signal for signals in seen for signal in signals if signal is not None]
+        return max(found, key=lambda signal: signal.score, default=None)
 
 
 def signal_of(
@@ -140,22 +146,6 @@ def signal_of(
             threshold=alike[1],
         ),
     )
-
-
-Rule = TypeVar("Rule", bound=Detector)
-
-
-def surest(
-    look: Callable[[Rule, View], Iterator[Signal | None]],
-) -> Callable[[Rule, View], Signal | None]:
-    """Give of all that a rule sees the signal with the highest score; of equals the first."""
-
-    @wraps(look)
-    def examine(rule: Rule, view: View) -> Signal | None:
-        found = [signal for signal in look(rule, view) if signal is not None]
-        return max(found, key=lambda signal: signal.score, default=None)
-
-    return examine
 
 
 def tail_of(steps: Sequence[Step], belongs: Callable[[Step], bool]) -> list[Step]:

@@ -14,7 +14,6 @@ from guard.detectors.base import (
     compare_answers,
     has_edited,
     signal_of,
-    surest,
     tries_of,
 )
 from guard.policy import Policy
@@ -61,21 +60,19 @@ class Repeat(Detector):
     def __init__(self, policy: Policy) -> None:
         self._rule = policy.repeat
 
-    @surest
-    def examine(self, view: View) -> Iterator[Signal | None]:
+    def examine(self, view: View) -> Signal | None:
         """Look for the newest turn among those before it."""
-        history = view.history
-        if history.last.is_call and history.last.fresh:
-            return
+        newest = view.history.last
+        return None if newest.is_call and newest.fresh else super().examine(view)
+
+    def once_more(self, history: History) -> Iterator[Signal]:
+        """Look for the newest turn alone, through what brought nothing between."""
         again = _attempts(history.steps)
         if len(again) > 1:
             limit = self._limit(again, history)
             if only_announces(history.steps):
                 limit = max(limit, self._rule.without_results)
             yield self._same(Kind.EXACT_REPEAT, again, _say_again(again), limit)
-        yield from self._series(history)
-        yield from self._recurring(history)
-        yield self._tour(history)
 
     def _limit(self, again: Sequence[Step], history: History) -> int:
         if any(step.nudged for step in again):
@@ -99,7 +96,7 @@ class Repeat(Detector):
         is_young = 0 < last - first < _SOON and len(history.since(again[0])) < _BRISK_STEPS
         return self._rule.polls * (_BRISK if is_young else 1)
 
-    def _series(self, history: History) -> Iterator[Signal]:
+    def series(self, history: History) -> Iterator[Signal]:
         """Find the shortest period among the calls, and among all turns."""
         mixed = history.last.is_call and len(history.calls) < len(history.steps)
         for steps in (history.calls, history.steps) if mixed else (history.steps,):
@@ -137,7 +134,8 @@ class Repeat(Detector):
             alike=(round(alike, 3), SAME_WORDS if alike < 1.0 else 1.0),
         )
 
-    def _recurring(self, history: History) -> Iterator[Signal]:
+    def recurring(self, history: History) -> Iterator[Signal]:
+        """Look for a call that keeps coming back among others."""
         newest = history.last
         if newest.outcome is None:
             return
@@ -164,23 +162,25 @@ class Repeat(Detector):
                 limit = self._rule.calls + _REFUSED
                 yield self._same(Kind.RECURRENCE, refused, _say_again(refused, _AMONG), limit)
 
-    def _tour(self, history: History) -> Signal | None:
+    def tour(self, history: History) -> Iterator[Signal]:
         """Look for a tour: nearly all of the last calls were made before, in whatever order."""
         newest, length = history.last, _TOUR * self._rule.calls
         if newest.outcome is None or newest.fresh:
-            return None
+            return
         calls, first = history.answered_of(newest.agent), dict[tuple[str, Hashable], int]()
         if len(calls) < length:
-            return None
+            return
         asked = [(step.request, step.outcome_key) for step in calls]
         known = [first.setdefault(one, place) < place for place, one in enumerate(asked)]
         last = calls[-length:]
         if sum(known[-length:]) < length - 1 or any(step.patient for step in last):
-            return None
+            return
         if len({step.outcome_key for step in last}) < _PLACES:
-            return None  # acknowledgements: keys are pressed, and nobody sees what comes of it
+            return  # acknowledgements: keys are pressed, and nobody sees what comes of it
         summary = f"It made its last {length} calls before and got the same answers."
-        return self._same(Kind.RECURRENCE, last, summary, length)
+        yield self._same(Kind.RECURRENCE, last, summary, length)
+
+    forms = (once_more, series, recurring, tour)
 
     def _gained(self, between: Sequence[Step], same: Sequence[Step]) -> bool:
         """Tell whether much came of the steps between, or each check follows an edit."""
