@@ -67,7 +67,19 @@ class Repeat(Detector):
 
     def once_more(self, history: History) -> Iterator[Signal]:
         """Look for the newest turn alone, through what brought nothing between."""
-        again = _attempts(history.steps)
+        newest = known = history.last
+        again, failing = [newest], newest.failed
+        for step in reversed(history.steps[:-1]):
+            is_by_same = step.agent == newest.agent and step.is_call == newest.is_call
+            if step.request == newest.request and is_by_same:
+                if step.is_call and not known.answers_as(step):
+                    break
+                known = known if known.outcome else step
+                again.append(step)
+                failing = failing or step.failed
+            elif _ends_streak(step, newest, failing=failing):
+                break
+        again.reverse()
         if len(again) > 1:
             limit = self._limit(again, history)
             if only_announces(history.steps):
@@ -123,13 +135,23 @@ class Repeat(Detector):
             1.0 if one.is_call or one.request == two.request else likeness(one.words, two.words)
             for one, two in zip(tail, tail[period:], strict=False)
         )
+        first, second, count = tail[-2], tail[-1], len(tail) // period
+        summary = f"It went to and fro between the same two turns {count} times."
+        if period > 2:  # noqa: PLR2004 - more than to and fro
+            times = f"{len(tail) / period:.1f}" if len(tail) % period else f"{count}"
+            summary = f"It went through the same {period} turns {times} times and came out where \
+it began."
+        elif first.agent != second.agent:
+            one, other = (named(step.agent) if step.agent else "" for step in (first, second))
+            summary = f"{one or 'One'} and {other or 'another'} answered each other the same way \
+{count} times."
         return signal_of(
             self.name,
             Kind.PING_PONG if period == 2 else Kind.K_CYCLE,  # noqa: PLR2004 - to and fro
             tail,
-            _say_rounds(tail, period),
+            summary,
             limit=max(2, needed // period),
-            repeats=len(tail) // period,
+            repeats=count,
             score=min(1.0, len(tail) / needed),
             alike=(round(alike, 3), SAME_WORDS if alike < 1.0 else 1.0),
         )
@@ -149,14 +171,16 @@ class Repeat(Detector):
             if len(same) >= limit and self._gained(between, same):
                 limit = len(same) + 1
             yield self._same(Kind.RECURRENCE, same, _say_again(same, _AMONG), limit)
-        if newest.failed and not newest.patient:
-            # The same refusal of one request, whatever was read between; an edit may be the cure.
-            asked, failure = (newest.request, newest.agent), newest.failure
+
+    def refused(self, history: History) -> Iterator[Signal]:
+        """Tell the same refusal of one request, whatever was read between."""
+        newest = history.last
+        if newest.outcome is not None and newest.failed and not newest.patient:
             refused = tries_of(
                 history.steps,
-                lambda step: (step.request, step.agent) == asked,
-                lambda step: step.failure == failure,
-                has_edited,
+                lambda step: (step.request, step.agent) == (newest.request, newest.agent),
+                lambda step: step.failure == newest.failure,
+                has_edited,  # which may be the cure
             )
             if len(refused) > 1:
                 limit = self._rule.calls + _REFUSED
@@ -180,7 +204,7 @@ class Repeat(Detector):
         summary = f"It made its last {length} calls before and got the same answers."
         yield self._same(Kind.RECURRENCE, last, summary, length)
 
-    forms = (once_more, series, recurring, tour)
+    forms = (once_more, series, recurring, refused, tour)
 
     def _gained(self, between: Sequence[Step], same: Sequence[Step]) -> bool:
         """Tell whether much came of the steps between, or each check follows an edit."""
@@ -229,24 +253,6 @@ def _says_again(earlier: Step, later: Step) -> bool:
     return anew <= FEW_TERMS + 1 and likeness(earlier.words, later.words) >= SAME_WORDS
 
 
-def _attempts(steps: Sequence[Step]) -> list[Step]:
-    """Give the newest turn and its repeats, with nothing come of what stands between."""
-    newest = known = steps[-1]
-    attempts, failing = [newest], newest.failed
-    for step in reversed(steps[:-1]):
-        is_by_same = step.agent == newest.agent and step.is_call == newest.is_call
-        if step.request == newest.request and is_by_same:
-            if step.is_call and not known.answers_as(step):
-                break
-            known = known if known.outcome else step
-            attempts.append(step)
-            failing = failing or step.failed
-        elif _ends_streak(step, newest, failing=failing):
-            break
-    attempts.reverse()
-    return attempts
-
-
 def _ends_streak(step: Step, newest: Step, *, failing: bool) -> bool:
     """Tell whether something came of a step that stands between the repeats.
 
@@ -289,15 +295,3 @@ def _say_again(again: Sequence[Step], among: str = "") -> str:
         return f"{said} and got {answer}."
     times = "once" if len(completed) == 1 else f"{len(completed)} times"
     return f"It {action} {times}, got {answer}, and is about to do so again."
-
-
-def _say_rounds(tail: Sequence[Step], period: int) -> str:
-    first, second, rounds = tail[-2], tail[-1], len(tail) // period
-    if period > 2:  # noqa: PLR2004 - more than to and fro
-        times = f"{len(tail) / period:.1f}" if len(tail) % period else f"{rounds}"
-        return f"It went through the same {period} turns {times} times and came out where it began."
-    if first.agent != second.agent:
-        one, other = (named(step.agent) if step.agent else "" for step in (first, second))
-        return f"{one or 'One'} and {other or 'another'} answered each other the same way \
-{rounds} times."
-    return f"It went to and fro between the same two turns {rounds} times."

@@ -16,7 +16,7 @@ from unittest.mock import patch
 from guard.bench.forms import FORMS
 from guard.bench.labels import read_corpus
 from guard.bench.scores import Trial, score
-from guard.detectors import DETECTORS, errors, repeat
+from guard.detectors import DETECTORS, errors
 from guard.detectors import score as stuck
 from guard.engine import Engine
 from guard.formats import read_recording
@@ -31,7 +31,6 @@ PARTS: dict[str, Any] = {
         for rule in DETECTORS.values()
         for form in rule.forms
     },
-    "repeat: refused among others": (repeat, "tries_of", lambda *_: []),
     "errors: same failure": {"errors": {"same": _NEVER}},
     "errors: nearly the same request": {"errors": {"near": _NEVER}},
     "errors: same refusal": {"errors": {"refused": _NEVER}},
