@@ -111,9 +111,12 @@ class Detector(ABC):
 
     def examine(self, view: View) -> Signal | None:
         """Look at the newest step; a signal below 1.0 is a nudge. Of several, the surest."""
-        seen = [form(self, view.history) for form in self.forms]
-        found = [signal for signals in seen for signal in signals if signal is not None]
-        return max(found, key=lambda signal: signal.score, default=None)
+        surest = None
+        for form in self.forms:
+            for signal in form(self, view.history):
+                if signal is not None and (surest is None or signal.score > surest.score):
+                    surest = signal
+        return surest
 
 
 def signal_of(

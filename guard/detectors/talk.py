@@ -7,7 +7,7 @@ from importlib import import_module
 from itertools import combinations
 from typing import ClassVar
 
-from guard.detectors.base import Detector, History, signal_of, tail_of
+from guard.detectors.base import Detector, History, View, signal_of, tail_of
 from guard.policy import Policy
 from guard.quoting import named, quoted
 from guard.reading.messages import count_on, empty_tail, last_talk, only_announces
@@ -42,6 +42,12 @@ class Talk(Detector):
         self._rule = policy.talk
         vectors = import_module("guard.contrib.embedding")
         self._likeness: Likeness = vectors.likeness_by(policy.talk.embedding)
+
+    def examine(self, view: View) -> Signal | None:
+        """Look at what was said last."""
+        newest = view.history.last
+        says = not newest.is_call or newest.thinks or newest.hands_over
+        return super().examine(view) if says else None
 
     def chant(self, history: History) -> Iterator[Signal]:
         """Tell one message that is mostly one sentence."""
