@@ -55,12 +55,17 @@ class PolicyDetectors:
     """
 
     def __init__(self, policy: Policy) -> None:
-        self._policy = policy
-        self._everyone = _rules(policy)
-        reads = any(rule.detector.reads_verbatim for rule in self._everyone)
+        everyone = _rules(policy)
+
+        @lru_cache(_KEPT)
+        def rules_of(tool: str | None, agent: str | None) -> list[ActiveRule]:
+            scoped = policy.for_step(tool=tool, agent=agent)
+            return everyone if scoped is policy else _rules(scoped)
+
+        self.rules_of = rules_of
         # Tables of a tool or an agent may name other detectors.
+        reads = any(rule.detector.reads_verbatim for rule in everyone)
         self.reads_verbatim = reads or bool(policy.tool or policy.agent)
-        self.rules_of = lru_cache(_KEPT)(self._read_rules)
         self._declared = lru_cache(_KEPT)(policy.nature_of)
         # What was last said of a matter: on which turns, and at which look.
         self._last: dict[tuple[str, Severity, bool], tuple[tuple[int, ...], int]] = {}
@@ -72,37 +77,33 @@ class PolicyDetectors:
         return turn.nature.over(declared) if turn.nature else declared
 
     def examine(self, view: View, turn: Turn) -> Iterator[Signal]:
-        """Have each detector look; its signals get their severity."""
+        """Have each detector look; its signals get their severity.
+
+        The first of a streak there is told from those that follow. Several detectors
+        near their limits on the same turns are one matter: the agent is told once.
+        A trip is each detector's own.
+        """
         self._looks += 1
         for rule in self.rules_of(turn.tool, turn.agent):
             signal = rule.detector.examine(view)
             # A completion may arrive after later turns: what they show was said then.
-            if signal is not None and view.seq in signal.turns:
-                yield self._mark(signal, rule.escalation.severity_of(signal))
+            if signal is None or view.seq not in signal.turns:
+                continue
+            severity, is_sure = rule.escalation.severity_of(signal), signal.score >= 1.0
+            first = signal.first
+            if is_sure or severity <= Severity.NUDGE:
+                whose = signal.detector if is_sure or signal.kind is Kind.BUDGET else ""
+                matter = whose, severity, is_sure
+                turns, look = self._last.get(matter, ((), -1))
+                self._last[matter] = signal.turns, self._looks
+                # It goes on: without a pause, or on some of the same turns.
+                again = self._looks - look <= 1 or not set(signal.turns).isdisjoint(turns)
+                first = first and not again
+            yield signal.on(severity, first=first)
 
     def forget(self) -> None:
         """Start every streak afresh."""
         self._last.clear()
-
-    def _mark(self, signal: Signal, severity: Severity) -> Signal:
-        """Give a signal its severity; tell the first of a streak there from those that follow.
-
-        Several detectors near their limits on the same turns are one matter: the
-        agent is told once. A trip is each detector's own.
-        """
-        is_sure = signal.score >= 1.0
-        if not is_sure and severity > Severity.NUDGE:
-            return signal.on(severity, first=signal.first)
-        whose = signal.detector if is_sure or signal.kind is Kind.BUDGET else ""
-        turns, look = self._last.get((whose, severity, is_sure), ((), -1))
-        self._last[whose, severity, is_sure] = signal.turns, self._looks
-        # It goes on: without a pause, or on some of the same turns.
-        again = self._looks - look <= 1 or not set(signal.turns).isdisjoint(turns)
-        return signal.on(severity, first=signal.first and not again)
-
-    def _read_rules(self, tool: str | None, agent: str | None) -> list[ActiveRule]:
-        scoped = self._policy.for_step(tool=tool, agent=agent)
-        return self._everyone if scoped is self._policy else _rules(scoped)
 
 
 def _rules(policy: Policy) -> list[ActiveRule]:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from guard.budget import KnownUsage, UsageMeter
 from guard.detectors.score import Weight, add_up, weigh
@@ -89,6 +89,10 @@ class View:
     meter: UsageMeter | KnownUsage
 
 
+Form = Callable[[Any, History], Iterable[Signal | None]]
+"""One thing that a rule looks for: a method of it, by which its examination is told apart."""
+
+
 class Detector(ABC):
     """One idea of what a loop is.
 
@@ -99,14 +103,20 @@ class Detector(ABC):
     name: ClassVar[str]
     reads_verbatim: ClassVar[bool] = False  # it reads the turns' own words (`Step.verbatim`)
     reads_usage: ClassVar[bool] = False  # it asks what the run has used, without a ceiling too
+    forms: ClassVar[tuple[Form, ...]] = ()  # what it looks for, each by itself
 
     @abstractmethod
     def __init__(self, policy: Policy) -> None:
         """Take the thresholds that concern this rule."""
 
-    @abstractmethod
     def examine(self, view: View) -> Signal | None:
-        """Look at the newest step; a signal below 1.0 is a nudge."""
+        """Look at the newest step; a signal below 1.0 is a nudge. Of several, the surest."""
+        surest = None
+        for form in self.forms:
+            for signal in form(self, view.history):
+                if signal is not None and (surest is None or signal.score > surest.score):
+                    surest = signal
+        return surest
 
 
 def signal_of(
@@ -139,12 +149,6 @@ def signal_of(
             threshold=alike[1],
         ),
     )
-
-
-def surest(signals: Iterable[Signal | None]) -> Signal | None:
-    """Give the signal with the highest score; of equals the first."""
-    found = [signal for signal in signals if signal is not None]
-    return max(found, key=lambda signal: signal.score, default=None)
 
 
 def tail_of(steps: Sequence[Step], belongs: Callable[[Step], bool]) -> list[Step]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from guard.budget import Budget, Crossing, Spent, nearest
+from guard.budget import Budget, Spent, nearest
 from guard.detectors.base import Detector, View
 from guard.policy import Policy
 from guard.quoting import named
@@ -52,13 +52,24 @@ def weigh(
     found = nearest(budget, spent, agent=agent)
     if found is None:
         return None
+    shown = known_as or whose
+    who = OWNERS[scope].format(whose=shown and named(shown)) if scope in OWNERS else "It"
+    if found.agent is not None:
+        who = f"Agent {named(found.agent)} of this run"
+    summary = f"{who} has used {found.spent} of {found.ceiling} {found.unit}."
+    if not found.reached:
+        summary = f"{who} has used {found.share:.0%} of its budget."
+    elif found.unit == "usd":
+        summary = f"{who} has spent ${found.spent} of ${found.ceiling}."
+    elif found.unit == "failures":
+        summary = f"{who} has failed {found.spent} times in a row; {found.ceiling} are allowed."
     return Signal(
         detector=BudgetCeiling.name,
         kind=Kind.BUDGET,
         score=found.share,
         turns=(seq,),
         evidence=Evidence(
-            summary=_summarise(found, scope, known_as or whose),
+            summary=summary,
             spent=found.spent,
             ceiling=found.ceiling,
             unit=found.unit,
@@ -66,16 +77,3 @@ def weigh(
             whose=whose or found.agent,
         ),
     )
-
-
-def _summarise(found: Crossing, scope: str, whose: str | None) -> str:
-    who = OWNERS[scope].format(whose=whose and named(whose)) if scope in OWNERS else "It"
-    if found.agent is not None:
-        who = f"Agent {named(found.agent)} of this run"
-    if not found.reached:
-        return f"{who} has used {found.share:.0%} of its budget."
-    if found.unit == "usd":
-        return f"{who} has spent ${found.spent} of ${found.ceiling}."
-    if found.unit == "failures":
-        return f"{who} has failed {found.spent} times in a row; {found.ceiling} are allowed."
-    return f"{who} has used {found.spent} of {found.ceiling} {found.unit}."

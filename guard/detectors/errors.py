@@ -7,12 +7,11 @@ from typing import ClassVar
 
 from guard.detectors.base import (
     Detector,
-    View,
+    History,
     aim_elsewhere,
     changed_something,
     has_edited,
     signal_of,
-    surest,
     tail_of,
     tries_of,
 )
@@ -42,21 +41,21 @@ class Errors(Detector):
     def __init__(self, policy: Policy) -> None:
         self._rule = policy.errors
 
-    def examine(self, view: View) -> Signal | None:
-        """Look at the failures the run ends with."""
-        newest = view.history.last
-        if not newest.is_in_vain or not newest.is_answered:
-            return None
-        if count := newest.refusals:  # whatever stood between
+    def handed_in(self, history: History) -> Iterator[Signal]:
+        """Tell work that is refused alike, whatever stood between."""
+        newest, count = history.last, history.last.refusals
+        if count and newest.is_in_vain and newest.is_answered:
             summary = f"It handed in its work {count} times; each was refused alike."
-            return signal_of(
+            yield signal_of(
                 self.name, Kind.SAME_ERROR, [newest], summary, limit=_HANDED_IN, repeats=count
             )
-        return surest(self._own(view.history.answered_of(newest.agent)))
 
-    def _own(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
+    def failing(self, history: History) -> Iterator[Signal | None]:
         """Look for what one agent keeps failing at."""
-        rule, newest = self._rule, calls[-1]
+        rule, newest = self._rule, history.last
+        if not newest.is_in_vain or not newest.is_answered or newest.refusals:
+            return
+        calls = history.answered_of(newest.agent)
 
         def is_try(step: Step) -> bool:
             return step.verb == newest.verb
@@ -84,11 +83,11 @@ class Errors(Detector):
         # The same failure of it, whatever was read between; and whatever was edited.
         # Edits of one file, in whatever words, are nearly one request.
         unedited = tries_of(calls, is_try, is_alike, changed_something)
-        if not aim_elsewhere(unedited):
-            yield self._hold(unedited, rule.near if newest.edits else rule.same)
         edited = tries_of(calls, is_try, is_alike)
-        if not aim_elsewhere(edited):
-            yield self._hold(edited, rule.variants)
+        held = ((unedited, rule.near if newest.edits else rule.same), (edited, rule.variants))
+        yield from (self._hold(tries, limit) for tries, limit in held if not aim_elsewhere(tries))
+
+    forms = (handed_in, failing)
 
     def _hold(self, steps: Sequence[Step], limit: int) -> Signal | None:
         """Hold steps against a limit; None where they are one request or none."""

@@ -14,7 +14,6 @@ from guard.detectors.base import (
     compare_answers,
     has_edited,
     signal_of,
-    surest,
     tries_of,
 )
 from guard.policy import Policy
@@ -63,20 +62,29 @@ class Repeat(Detector):
 
     def examine(self, view: View) -> Signal | None:
         """Look for the newest turn among those before it."""
-        history = view.history
-        if history.last.is_call and history.last.fresh:
-            return None
-        found = (self._once_more(history), *self._series(history), *self._recurring(history))
-        return surest((*found, self._tour(history)))
+        newest = view.history.last
+        return None if newest.is_call and newest.fresh else super().examine(view)
 
-    def _once_more(self, history: History) -> Signal | None:
-        again = _attempts(history.steps)
-        if len(again) < 2:  # noqa: PLR2004 - once is no repeat
-            return None
-        limit = self._limit(again, history)
-        if only_announces(history.steps):
-            limit = max(limit, self._rule.without_results)
-        return self._same(Kind.EXACT_REPEAT, again, _say_again(again), limit)
+    def once_more(self, history: History) -> Iterator[Signal]:
+        """Look for the newest turn alone, through what brought nothing between."""
+        newest = known = history.last
+        again, failing = [newest], newest.failed
+        for step in reversed(history.steps[:-1]):
+            is_by_same = step.agent == newest.agent and step.is_call == newest.is_call
+            if step.request == newest.request and is_by_same:
+                if step.is_call and not known.answers_as(step):
+                    break
+                known = known if known.outcome else step
+                again.append(step)
+                failing = failing or step.failed
+            elif _ends_streak(step, newest, failing=failing):
+                break
+        again.reverse()
+        if len(again) > 1:
+            limit = self._limit(again, history)
+            if only_announces(history.steps):
+                limit = max(limit, self._rule.without_results)
+            yield self._same(Kind.EXACT_REPEAT, again, _say_again(again), limit)
 
     def _limit(self, again: Sequence[Step], history: History) -> int:
         if any(step.nudged for step in again):
@@ -100,13 +108,16 @@ class Repeat(Detector):
         is_young = 0 < last - first < _SOON and len(history.since(again[0])) < _BRISK_STEPS
         return self._rule.polls * (_BRISK if is_young else 1)
 
-    def _series(self, history: History) -> Iterator[Signal]:
+    def series(self, history: History) -> Iterator[Signal]:
         """Find the shortest period among the calls, and among all turns."""
         mixed = history.last.is_call and len(history.calls) < len(history.steps)
         for steps in (history.calls, history.steps) if mixed else (history.steps,):
             for period in _PERIODS:
                 tail = _laps(steps, period)
-                if len(tail) >= 2 * period and not _is_one(tail):
+                if len(tail) < 2 * period or len({step.request for step in tail}) == 1:
+                    continue
+                # Nearly the same words over and over are no series.
+                if any(step.is_call for step in tail[-2:]) or not _says_again(*tail[-2:]):
                     yield self._rounds(tail, period, blind=only_announces(history.steps))
                     break
 
@@ -120,23 +131,33 @@ class Repeat(Detector):
         blindly = any(step.stays_patient and not step.outcome_known for step in tail)
         if blindly or any(step.patient for step in tail):
             needed = period * _PATIENT_ROUNDS * (_BLIND_ROUNDS if blindly else 1)
-        laps = zip(tail, tail[period:], strict=False)
         alike = min(
             1.0 if one.is_call or one.request == two.request else likeness(one.words, two.words)
-            for one, two in laps
+            for one, two in zip(tail, tail[period:], strict=False)
         )
+        first, second, count = tail[-2], tail[-1], len(tail) // period
+        summary = f"It went to and fro between the same two turns {count} times."
+        if period > 2:  # noqa: PLR2004 - more than to and fro
+            times = f"{len(tail) / period:.1f}" if len(tail) % period else f"{count}"
+            summary = f"It went through the same {period} turns {times} times and came out where \
+it began."
+        elif first.agent != second.agent:
+            one, other = (named(step.agent) if step.agent else "" for step in (first, second))
+            summary = f"{one or 'One'} and {other or 'another'} answered each other the same way \
+{count} times."
         return signal_of(
             self.name,
             Kind.PING_PONG if period == 2 else Kind.K_CYCLE,  # noqa: PLR2004 - to and fro
             tail,
-            _say_rounds(tail, period),
+            summary,
             limit=max(2, needed // period),
-            repeats=len(tail) // period,
+            repeats=count,
             score=min(1.0, len(tail) / needed),
             alike=(round(alike, 3), SAME_WORDS if alike < 1.0 else 1.0),
         )
 
-    def _recurring(self, history: History) -> Iterator[Signal]:
+    def recurring(self, history: History) -> Iterator[Signal]:
+        """Look for a call that keeps coming back among others."""
         newest = history.last
         if newest.outcome is None:
             return
@@ -147,49 +168,56 @@ class Repeat(Detector):
         if 1 < len(same) <= len(between):
             waits = newest.stays_patient or any(step.patient for step in between)
             limit = self._polls(same, history) if waits else self._rule.calls
-            if len(same) >= limit and not self._gained_little(between, same):
+            if len(same) >= limit and self._gained(between, same):
                 limit = len(same) + 1
             yield self._same(Kind.RECURRENCE, same, _say_again(same, _AMONG), limit)
-        if newest.failed and not newest.patient:
-            # The same refusal of one request, whatever was read between; an edit may be the cure.
-            asked, failure = (newest.request, newest.agent), newest.failure
+
+    def refused(self, history: History) -> Iterator[Signal]:
+        """Tell the same refusal of one request, whatever was read between."""
+        newest = history.last
+        if newest.outcome is not None and newest.failed and not newest.patient:
             refused = tries_of(
                 history.steps,
-                lambda step: (step.request, step.agent) == asked,
-                lambda step: step.failure == failure,
-                has_edited,
+                lambda step: (step.request, step.agent) == (newest.request, newest.agent),
+                lambda step: step.failure == newest.failure,
+                has_edited,  # which may be the cure
             )
             if len(refused) > 1:
                 limit = self._rule.calls + _REFUSED
                 yield self._same(Kind.RECURRENCE, refused, _say_again(refused, _AMONG), limit)
 
-    def _tour(self, history: History) -> Signal | None:
+    def tour(self, history: History) -> Iterator[Signal]:
         """Look for a tour: nearly all of the last calls were made before, in whatever order."""
         newest, length = history.last, _TOUR * self._rule.calls
         if newest.outcome is None or newest.fresh:
-            return None
+            return
         calls, first = history.answered_of(newest.agent), dict[tuple[str, Hashable], int]()
         if len(calls) < length:
-            return None
+            return
         asked = [(step.request, step.outcome_key) for step in calls]
         known = [first.setdefault(one, place) < place for place, one in enumerate(asked)]
         last = calls[-length:]
         if sum(known[-length:]) < length - 1 or any(step.patient for step in last):
-            return None
+            return
         if len({step.outcome_key for step in last}) < _PLACES:
-            return None  # acknowledgements: keys are pressed, and nobody sees what comes of it
+            return  # acknowledgements: keys are pressed, and nobody sees what comes of it
         summary = f"It made its last {length} calls before and got the same answers."
-        return self._same(Kind.RECURRENCE, last, summary, length)
+        yield self._same(Kind.RECURRENCE, last, summary, length)
 
-    def _gained_little(self, between: Sequence[Step], same: Sequence[Step]) -> bool:
+    forms = (once_more, series, recurring, refused, tour)
+
+    def _gained(self, between: Sequence[Step], same: Sequence[Step]) -> bool:
+        """Tell whether much came of the steps between, or each check follows an edit."""
         newest = same[-1]
         allowed = min(_MOVED_MOST, _MOVED + _MOVED_EACH * (len(same) - self._rule.calls))
         if not newest.failed:
-            if _edited_each_time(between, same):
-                return False
+            # A check after an edit looks at a new state, and green is as it should be.
+            places = (0, *[between.index(step) for step in same[1:]])
+            if all(any(map(has_edited, between[a:b])) for a, b in pairwise(places)):
+                return True
             allowed /= 1 if newest.outcome and newest.outcome.is_long else 2
         gained = [step.progressed if step.is_call else step.tells_something for step in between]
-        return sum(gained) <= allowed * len(between)
+        return sum(gained) > allowed * len(between)
 
     def _same(self, kind: Kind, steps: Sequence[Step], summary: str, limit: int) -> Signal:
         return signal_of(self.name, kind, steps, summary, limit=limit, alike=SAME)
@@ -216,39 +244,13 @@ def _laps(steps: Sequence[Step], period: int) -> Sequence[Step]:
 def _asks_again(earlier: Step, later: Step) -> bool:
     if earlier.is_call != later.is_call or earlier.agent != later.agent:
         return False
-    if earlier.request == later.request:
-        return True
-    return not later.is_call and _says_again(earlier, later)
+    return earlier.request == later.request or (not later.is_call and _says_again(earlier, later))
 
 
 def _says_again(earlier: Step, later: Step) -> bool:
     """Tell whether a message says what another said, nearly in its words."""
     anew = len(later.terms - earlier.terms)
     return anew <= FEW_TERMS + 1 and likeness(earlier.words, later.words) >= SAME_WORDS
-
-
-def _is_one(tail: Sequence[Step]) -> bool:
-    """The same turn over and over, in these words or nearly."""
-    is_talk = not tail[-2].is_call and not tail[-1].is_call
-    return len({step.request for step in tail}) == 1 or (is_talk and _says_again(*tail[-2:]))
-
-
-def _attempts(steps: Sequence[Step]) -> list[Step]:
-    """Give the newest turn and its repeats, with nothing come of what stands between."""
-    newest = known = steps[-1]
-    attempts, failing = [newest], newest.failed
-    for step in reversed(steps[:-1]):
-        is_by_same = step.agent == newest.agent and step.is_call == newest.is_call
-        if step.request == newest.request and is_by_same:
-            if step.is_call and not known.answers_as(step):
-                break
-            known = known if known.outcome else step
-            attempts.append(step)
-            failing = failing or step.failed
-        elif _ends_streak(step, newest, failing=failing):
-            break
-    attempts.reverse()
-    return attempts
 
 
 def _ends_streak(step: Step, newest: Step, *, failing: bool) -> bool:
@@ -265,12 +267,6 @@ def _ends_streak(step: Step, newest: Step, *, failing: bool) -> bool:
     if not is_own:
         return step.acted or (not newest.is_call and step.news >= NEWS)
     return step.progressed or not step.outcome_known or (step.fresh and not failing)
-
-
-def _edited_each_time(between: Sequence[Step], same: Sequence[Step]) -> bool:
-    """A check after an edit looks at a new state, and green is as it should be."""
-    places = (0, *[between.index(step) for step in same[1:]])
-    return all(any(map(has_edited, between[a:b])) for a, b in pairwise(places))
 
 
 _ACTIONS = {
@@ -299,15 +295,3 @@ def _say_again(again: Sequence[Step], among: str = "") -> str:
         return f"{said} and got {answer}."
     times = "once" if len(completed) == 1 else f"{len(completed)} times"
     return f"It {action} {times}, got {answer}, and is about to do so again."
-
-
-def _say_rounds(tail: Sequence[Step], period: int) -> str:
-    first, second, rounds = tail[-2], tail[-1], len(tail) // period
-    if period > 2:  # noqa: PLR2004 - more than to and fro
-        times = f"{len(tail) / period:.1f}" if len(tail) % period else f"{rounds}"
-        return f"It went through the same {period} turns {times} times and came out where it began."
-    if first.agent != second.agent:
-        one, other = (named(step.agent) if step.agent else "" for step in (first, second))
-        return f"{one or 'One'} and {other or 'another'} answered each other the same way \
-{rounds} times."
-    return f"It went to and fro between the same two turns {rounds} times."

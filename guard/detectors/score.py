@@ -83,7 +83,7 @@ def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
     # Of plans and ledgers between actions only what comes of the actions counts.
     if not step.is_call or step.nudged or step.proposed or step.thinks:
         return Weight(0.0, 1.0)
-    repeats, earlier = _find_earlier(step, before, done) if _can_repeat(step) else ("", None)
+    repeats, earlier = _find_earlier(step, before, done)
     begins = repeats == "same" and earlier is not None and not done[earlier].repeats
     return weight_of(fitted_weights(), repeats, _find_news(step, before, repeats), begins=begins)
 
@@ -115,6 +115,11 @@ def _find_earlier(
     step: Step, before: Sequence[Step], done: Sequence[Weight]
 ) -> tuple[str, int | None]:
     """Give what a call repeats most closely, and the place of what it repeats."""
+    waits = step.patient or (step.stays_patient and not step.failed)
+    hands_over = step.hands_over and _is_brief(step)
+    # `repeat` counts calls of which nobody knows what came back.
+    if step.outcome is None or step.improved or step.outcome.has_more or waits or hands_over:
+        return "", None
     found: list[tuple[int, int]] = []
     # An action that shows another page moved something; an order in words asks.
     moves = not (step.failed or step.asks or step.runs) and bool(_targets(step))
@@ -177,15 +182,6 @@ def _say_same(step: Step, between: Sequence[Step], *, was_repeated: bool) -> str
         return "still_failing" if step.failed else ""
     looked = any(old.fresh or old.request == step.request for old in answered)
     return "again" if looked or (answered and not was_repeated) else "same"
-
-
-def _can_repeat(step: Step) -> bool:
-    """Tell an attempt whose answer is known from waiting, paging and handing over."""
-    if step.outcome is None or step.improved:
-        return False  # `repeat` counts calls of which nobody knows what came back
-    if step.patient or (step.stays_patient and not step.failed):
-        return False
-    return not step.outcome.has_more and not (step.hands_over and _is_brief(step))
 
 
 def _checks_its_own_edit(step: Step, before: Sequence[Step]) -> bool:

@@ -9,11 +9,10 @@ from typing import ClassVar
 
 from guard.detectors.base import (
     Detector,
-    View,
+    History,
     aim_elsewhere,
     compare_answers,
     signal_of,
-    surest,
     tail_of,
 )
 from guard.policy import Policy
@@ -53,31 +52,32 @@ class Stagnation(Detector):
     def __init__(self, policy: Policy) -> None:
         self._rule = policy.stagnation
 
-    def examine(self, view: View) -> Signal | None:
+    def answered(self, history: History) -> Iterator[Signal | None]:
         """Look at the questions the run ends with."""
-        newest = view.history.last
-        if _is_unanswered(newest):
-            own = [step for step in view.history.calls if step.agent == newest.agent]
-            return self._unanswered(own)
+        newest = history.last
         if newest.outcome is None or newest.outcome.has_more or newest.news >= NEWS:
-            return None
+            return
         # Equal acknowledgements of other acts are a batch.
         if not newest.is_answered or not (newest.asks or newest.runs):
-            return None
-        own = view.history.answered_of(newest.agent)
-        together = [step for step in view.history.calls if step.is_answered]
-        if len(own) == len(together):
-            return surest(self._questions(own))
+            return
+        own = history.answered_of(newest.agent)
+        yield from self._questions(own)
+        together = [step for step in history.calls if step.is_answered]
         # Who takes turns at one matter is as stuck as who is alone with it.
-        return surest((*self._questions(own), *self._questions(together)))
+        if len(own) < len(together):
+            yield from self._questions(together)
 
-    def _unanswered(self, own: Sequence[Step]) -> Signal | None:
-        count = self._rule.without_results
+    def unanswered(self, history: History) -> Iterator[Signal]:
+        """Look at what is asked, where nobody knows what came back."""
+        newest, count = history.last, self._rule.without_results
+        if not _is_unanswered(newest):
+            return
+        own = [step for step in history.calls if step.agent == newest.agent]
         row = own[-count:]
         if len(row) < count or not all(_is_unanswered(step) for step in row):
-            return None
+            return
         if sum(len(step.names) for step in row) < _NAMES * count:
-            return None
+            return
         known = frozenset[str]().union(*(step.names for step in own[:-count]))
         anew = 0
         for step in row:
@@ -88,10 +88,12 @@ class Stagnation(Detector):
             known |= step.names
         again = sum(not step.fresh for step in row)
         if again < _AGAIN or anew > _NEW_NAMES * count:
-            return None
+            return
         summary = f"Its last {count} calls ask for nothing that it had not asked for; what came \
 back is not known."
-        return signal_of(self.name, Kind.STAGNATION, row, summary, limit=count)
+        yield signal_of(self.name, Kind.STAGNATION, row, summary, limit=count)
+
+    forms = (answered, unanswered)
 
     def _questions(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
         last = calls[-_FEW:]

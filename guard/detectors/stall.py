@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
-from guard.detectors.base import Detector, History, View, signal_of
+from guard.detectors.base import Detector, View, signal_of
 from guard.detectors.score import Weight, add_up, evidence_limit
 from guard.policy import Policy
 from guard.reading.step import Step
@@ -93,26 +93,22 @@ class Suspicion:
         if view.seq - self._asked_at < self._every or any(signal.trips for signal in signals):
             return None
         self._reached, self._asked_at = worth, view.seq
-        return _suspect(history, in_vain)
+        repeats, count = history.repeats, len(history.steps)
+        told = [
+            f"{len(in_vain)} attempts have brought little" if in_vain else "",
+            f"{len(repeats)} of its last {count} steps repeat an earlier one" if repeats else "",
+        ]
+        rests_on = [step for step in history.steps if step in in_vain or step in repeats]
+        return signal_of(
+            "suspicion",
+            Kind.SUSPICION,
+            rests_on[-_SHOWN:],
+            ", ".join(filter(None, told)) + ".",
+            repeats=len(rests_on),
+            score=_LIKELY,
+        )
 
 
 def moves_on(step: Step, weight: Weight) -> bool:
     """Tell an attempt that brought or changed something from one in vain."""
     return weight.brings in _BRINGS or step.acted
-
-
-def _suspect(history: History, in_vain: set[Step]) -> Signal:
-    repeats, count = history.repeats, len(history.steps)
-    told = [
-        f"{len(in_vain)} attempts have brought little" if in_vain else "",
-        f"{len(repeats)} of its last {count} steps repeat an earlier one" if repeats else "",
-    ]
-    rests_on = [step for step in history.steps if step in in_vain or step in repeats]
-    return signal_of(
-        "suspicion",
-        Kind.SUSPICION,
-        rests_on[-_SHOWN:],
-        ", ".join(filter(None, told)) + ".",
-        repeats=len(rests_on),
-        score=_LIKELY,
-    )

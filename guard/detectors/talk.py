@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from itertools import combinations
 from typing import ClassVar
 
-from guard.detectors.base import Detector, History, View, signal_of, surest, tail_of
+from guard.detectors.base import Detector, History, View, signal_of, tail_of
 from guard.policy import Policy
 from guard.quoting import named, quoted
 from guard.reading.messages import count_on, empty_tail, last_talk, only_announces
@@ -45,28 +45,28 @@ class Talk(Detector):
 
     def examine(self, view: View) -> Signal | None:
         """Look at what was said last."""
-        history, newest = view.history, view.history.last
-        if newest.is_call and not (newest.thinks or newest.hands_over):
-            return None
-        if newest.chant is not None:
-            summary = f"It said {quoted(newest.chant[:80])} again and again in one message."
-            return signal_of(self.name, Kind.MONOLOGUE, [newest], summary, limit=1)
-        talk = last_talk(history.steps)
-        return surest(
-            (self._talks(history, talk), self._reworded(history), self._passed(history, talk))
-        )
+        newest = view.history.last
+        says = not newest.is_call or newest.thinks or newest.hands_over
+        return super().examine(view) if says else None
 
-    def _talks(self, history: History, talk: Sequence[Step]) -> Signal | None:
+    def chant(self, history: History) -> Iterator[Signal]:
+        """Tell one message that is mostly one sentence."""
+        if (said := history.last.chant) is not None:
+            summary = f"It said {quoted(said[:80])} again and again in one message."
+            yield signal_of(self.name, Kind.MONOLOGUE, [history.last], summary, limit=1)
+
+    def monologue(self, history: History) -> Iterator[Signal]:
+        """Look at the last messages of an agent, for something new in them."""
         newest = history.last
         if newest.is_call and not newest.thinks:
-            return None
-        own = tail_of(talk, lambda step: step.agent == newest.agent)
+            return
+        own = tail_of(last_talk(history.steps), lambda step: step.agent == newest.agent)
         fresh, share, messages = self._limits(history, own)
         empty = empty_tail(own, fresh=fresh, share=share, least=messages - 1)
         if not empty or count_on(own[-empty:]):
-            return None
+            return
         summary = f"It sent {empty} messages in a row and said nothing new in them."
-        return signal_of(self.name, Kind.MONOLOGUE, own[-empty:], summary, limit=messages)
+        yield signal_of(self.name, Kind.MONOLOGUE, own[-empty:], summary, limit=messages)
 
     def _limits(self, history: History, talk: Sequence[Step]) -> tuple[float, float, int]:
         """Give what still counts as nothing new, and in how many messages."""
@@ -80,33 +80,40 @@ class Talk(Detector):
                 fresh, share, messages = fresh / 2, share / 3, _MANY * self._rule.messages
         return fresh, share, messages
 
-    def _reworded(self, history: History) -> Signal | None:
-        """The last messages of an agent alike, with nothing learned or done between."""
+    def reworded(self, history: History) -> Iterator[Signal]:
+        """Tell an agent's last messages alike, with nothing learned or done between."""
         newest = history.last
         if newest.is_call or newest.nudged:
-            return None
+            return
         count = max(_REWORDED, self._rule.messages - 1) + only_announces(history.steps)
         said = (one for one in history.steps if one.agent == newest.agent and not one.is_call)
         last = list(said)[-count:]
         if len(last) < count or len({step.request for step in last}) == 1 or count_on(last):
-            return None
-        if any(_is_matter(step, newest) for step in history.since(last[0])):
-            return None
+            return
+        for step in history.since(last[0]):
+            if step.is_call and (step.progressed or step.news > 0 or not step.outcome_known):
+                return
+            is_others = not step.is_call and step.agent != newest.agent
+            if is_others and (step.progressed or step.tells_something):
+                return
         pairs = combinations(last, 2)
         likeness = min(self._likeness(one.meaning, other.meaning) for one, other in pairs)
         if likeness < _ALIKE:
-            return None
+            return
         summary = f"It said the same {count} times in other words."
         alike = (round(likeness, 3), _ALIKE)
-        return signal_of(self.name, Kind.MONOLOGUE, last, summary, limit=count, alike=alike)
+        yield signal_of(self.name, Kind.MONOLOGUE, last, summary, limit=count, alike=alike)
 
-    def _passed(self, history: History, talk: Sequence[Step]) -> Signal | None:
+    def circle(self, history: History) -> Iterator[Signal]:
         """Look for a circle of speakers at the end of the run."""
         newest = history.last
-        talk = [step for step in talk if step.agent != TOOL]  # a tool answers, and never converses
+        if newest.is_call and not newest.hands_over:
+            return
+        # A tool answers, and never converses.
+        talk = [step for step in last_talk(history.steps) if step.agent != TOOL]
         agents = len({step.agent for step in talk[-_LONGEST_ROUND:]})
-        if agents < 2 or (newest.is_call and not newest.hands_over):  # noqa: PLR2004 - one alone
-            return None
+        if agents < 2:  # noqa: PLR2004 - one alone
+            return
         fresh, rounds = self._rule.fresh, self._rule.rounds
         round_of = max(agents, _SHORTEST_ROUND)
         last = talk[-rounds * round_of :]
@@ -115,16 +122,12 @@ class Talk(Detector):
         least = (rounds - 1) * round_of
         empty = empty_tail(talk, fresh=fresh, share=self._rule.new_terms, least=least)
         if not empty:
-            return None
+            return
         circle = talk[-empty:]
         whose = dict.fromkeys(step.agent for step in circle)
         names = ", ".join(named(one) if one else "one without a name" for one in whose)
         summary = f"{names} said {empty} things to each other and added nothing."
         repeats = empty // round_of
-        return signal_of(self.name, Kind.HAND_OFFS, circle, summary, limit=rounds, repeats=repeats)
+        yield signal_of(self.name, Kind.HAND_OFFS, circle, summary, limit=rounds, repeats=repeats)
 
-
-def _is_matter(step: Step, newest: Step) -> bool:
-    if step.is_call:
-        return step.progressed or step.news > 0 or not step.outcome_known
-    return step.agent != newest.agent and (step.progressed or step.tells_something)
+    forms = (chant, monologue, reworded, circle)

@@ -120,8 +120,7 @@ class Section:
     def __post_init__(self) -> None:
         for name, (_, schema) in fields_of(type(self)).items():
             value = getattr(self, name)
-            is_own = value is not None and not is_dataclass(value)
-            if is_own and not holds(schema, value):
+            if not (value is None or is_dataclass(value) or holds(schema, value)):
                 raise PolicyInvalid(name, expected(schema), value)
 
 

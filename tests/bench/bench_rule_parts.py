@@ -16,7 +16,7 @@ from unittest.mock import patch
 from guard.bench.forms import FORMS
 from guard.bench.labels import read_corpus
 from guard.bench.scores import Trial, score
-from guard.detectors import errors, repeat, stagnation, talk
+from guard.detectors import DETECTORS, errors
 from guard.detectors import score as stuck
 from guard.engine import Engine
 from guard.formats import read_recording
@@ -26,22 +26,19 @@ _NEVER = 50
 # What is switched off: settings as far as they go, or something else in the place of a part.
 PARTS: dict[str, Any] = {
     "nothing": {},
-    "repeat: series": (repeat.Repeat, "_series", lambda *_: iter(())),
-    "repeat: comes back among others": (repeat.Repeat, "_recurring", lambda *_: iter(())),
-    "repeat: refused among others": (repeat, "tries_of", lambda *_: []),
+    **{
+        f"{rule.name}: {form.__name__}": (rule, "forms", [one for one in rule.forms if one != form])
+        for rule in DETECTORS.values()
+        for form in rule.forms
+    },
     "errors: same failure": {"errors": {"same": _NEVER}},
     "errors: nearly the same request": {"errors": {"near": _NEVER}},
     "errors: same refusal": {"errors": {"refused": _NEVER}},
     "errors: variants of a command": {"errors": {"variants": _NEVER}},
-    "errors: insists": (errors, "aim_elsewhere", lambda _: True),
-    "errors: handed in and refused": (errors, "_HANDED_IN", _NEVER),
+    "errors: insists": (errors, "aim_elsewhere", lambda *_, **__: True),
     "stagnation: near questions": {"stagnation": {"near": _NEVER}},
-    "stagnation: no results known": (stagnation.Stagnation, "_unanswered", lambda *_: None),
     "stagnation: same answer": {"stagnation": {"questions": _NEVER}},
     "stagnation: known answers": {"stagnation": {"known": _NEVER}},
-    "talk: nothing new": (talk.Talk, "_talks", lambda *_: None),
-    "talk: reworded": (talk.Talk, "_reworded", lambda *_: None),
-    "talk: handed round": (talk.Talk, "_passed", lambda *_: None),
     "score: checks its own edit": (stuck, "_checks_its_own_edit", lambda *_: False),
 }
 
