@@ -59,7 +59,7 @@ class Stagnation(Detector):
         if _is_unanswered(newest):
             own = [step for step in view.history.calls if step.agent == newest.agent]
             return self._unanswered(own)
-        if newest.outcome is None or newest.outcome.has_more or newest.news >= NEWS:
+        if newest.outcome is None or newest.news >= NEWS or newest.outcome.has_more:
             return None
         # Equal acknowledgements of other acts are a batch.
         if not newest.is_answered or not (newest.asks or newest.runs):
