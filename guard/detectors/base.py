@@ -28,6 +28,7 @@ class History:
         self._span = span
         self.steps: list[Step] = []
         self.calls: list[Step] = []  # those that are tool calls
+        self._proposed = 0  # how many of them are not done yet; mostly none
         self.weights: list[Weight] = []  # what each step does to the stuck score
         self.evidence = 0.0  # that the newest step's agent is stuck (`add_up`)
 
@@ -36,17 +37,25 @@ class History:
         self.steps.clear()
         self.weights.clear()
         self.calls.clear()
+        self._proposed = 0
 
     def put(self, step: Step, place: int | None) -> None:
         """Take a step: a new one, and the oldest beyond the span is forgotten, or a completion."""
+        self._proposed += step.proposed
         if place is None:
             self.weights.append(weigh(step, self.steps, self.weights))
             self.steps.append(step)
+            if step.is_call:
+                self.calls.append(step)
+            for old in self.steps[: -self._span]:  # the oldest, once there are so many
+                self._proposed -= old.proposed
+                del self.calls[: old.is_call]
             del self.steps[: -self._span], self.weights[: -self._span]
         else:
+            self._proposed -= self.steps[place].proposed
             self.steps[place] = step
             self.weights[place] = weigh(step, self.steps[:place], self.weights)
-        self.calls = [step for step in self.steps if step.is_call]
+            self.calls = [step for step in self.steps if step.is_call]
         self.last = newest = self.steps[-1]
         counted = self.weights
         # Who has hardly begun and looks around is not held to what others did before.
@@ -71,8 +80,10 @@ class History:
 
     def find(self, seq: int | None, key: str | None = None, *, proposed: bool) -> int | None:
         """Give the place of the call with this key or number, of those not done yet or of all."""
+        if proposed and not self._proposed:
+            return None
         places = [at for at, step in enumerate(self.steps) if step.proposed or not proposed]
-        for place in reversed(places):  # mostly none
+        for place in reversed(places):
             step = self.steps[place]
             has_keys = key is not None and step.key is not None
             if key == step.key if has_keys else seq == step.seq:

@@ -13,7 +13,6 @@ import functools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from guard.policy import Policy
 from guard.policy.renamed import FITTED_AT
 from guard.reading.normalize import NEAR
 from guard.reading.step import Step
-from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, likeness, may_be_alike
+from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, likeness
 
 GAINS = ("same", "again", "near", "still_failing", "reworded", "other_question")
 """What an attempt can repeat, and so add to the score."""
@@ -39,7 +38,6 @@ _ELSEWHERE = ("again", "near", "other_question", "near", "other_question", "")
 """What each of `GAINS` counts as there."""
 _ACKNOWLEDGEMENT = 200
 _LONG_NAME = 8
-_SKETCHED = 16  # fewer answers are compared at less than their sketches cost
 
 
 class Weight(NamedTuple):
@@ -149,22 +147,22 @@ def _find_earlier(
 
 def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> list[int]:
     """Give where calls stand that may have been answered alike, or asked for the same."""
-    places = [place for place, old in enumerate(before) if old.is_answered]
-    near: Iterable[bool] = repeat(False)
-    # Most attempts bring much: for them only the very same answer counts.
-    brings_little = not moves and step.news < MANY
-    if (not moves and _is_brief(step)) or (brings_little and len(places) < _SKETCHED):
-        return places
-    if brings_little:
-        near = may_be_alike(step.told, [before[place].told for place in places], _least(step))
+    if not moves and _is_brief(step):
+        return [place for place, old in enumerate(before) if old.is_answered]
     request, key, failure = step.request, step.outcome_key, step.failure
+    # Most attempts bring much: for them only the very same answer counts. And of two that are
+    # alike neither tells much more than the other.
+    size, least = len(step.told), math.inf if moves or step.news >= MANY else _least(step)
     return [
         place
-        for place, is_near in zip(places, near, strict=False)
-        if is_near
-        or (old := before[place]).request == request
-        or old.outcome_key == key
-        or (failure is not None and old.failure == failure)
+        for place, old in enumerate(before)
+        if old.is_answered
+        and (
+            (least * size <= len(old.told) and least * len(old.told) <= size)
+            or old.request == request
+            or old.outcome_key == key
+            or (failure is not None and old.failure == failure)
+        )
     ]
 
 

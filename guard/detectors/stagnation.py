@@ -55,7 +55,7 @@ class Stagnation(Detector):
     def answered(self, history: History) -> Iterator[Signal | None]:
         """Look at the questions the run ends with."""
         newest = history.last
-        if newest.outcome is None or newest.outcome.has_more or newest.news >= NEWS:
+        if newest.outcome is None or newest.news >= NEWS or newest.outcome.has_more:
             return
         # Equal acknowledgements of other acts are a batch.
         if not newest.is_answered or not (newest.asks or newest.runs):

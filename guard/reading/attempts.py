@@ -161,8 +161,8 @@ class TurnReader:
             # The results of a batch all come before the next call of its agent.
             self._open = [call for call in self._open if call.agent != turn.agent]
             self._was_answered = False
-        is_small = sum(map(len, texts_in(turn.args))) <= _LONGEST_CALL
-        if turn.result is None and turn.error is None and is_small:
+        is_open = turn.result is None and turn.error is None
+        if is_open and sum(map(len, texts_in(turn.args))) <= _LONGEST_CALL:
             self._open = [*self._open[-15:], replace(turn, seq=seq)]
 
     def _answer(self, turn: Turn) -> ReadTurn | None:
@@ -265,7 +265,10 @@ class TurnReader:
         message = _UserMessage(seq, to, plain, terms_of(plain), complains)
         before = [one for one in self._messages if seq - one.at <= _LONG_AGO]
         again = [one for one in before if message.repeats(one)]
-        if not again and self._is_awaited():
+        # A call waits for an answer, and this log gives answers in the user's name. Where several
+        # calls wait, its answers stand nowhere, unless it gave one before.
+        waits = self._open and self._open[-1].tool not in self._self_told
+        if not again and waits and (len(self._open) == 1 or self._users_answer):
             self._users_answer = True
             return self._close(-1, turn)
         self._messages.append(message)
@@ -288,12 +291,6 @@ class TurnReader:
         if len(last) < 2 or last[0] != last[1]:  # noqa: PLR2004 - two messages
             return False
         return bool(terms_of(str(last[1][1])) - terms_of("input"))
-
-    def _is_awaited(self) -> bool:
-        """A call waits for an answer, and this log gives answers in the user's name."""
-        waits = bool(self._open) and self._open[-1].tool not in self._self_told
-        # Where several calls wait, its answers stand nowhere, unless it gave one before.
-        return waits and (len(self._open) == 1 or self._users_answer)
 
 
 @dataclass(slots=True)

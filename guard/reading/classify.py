@@ -109,8 +109,16 @@ def waits(
     """
     if "waits" in traits_of(tool) or (args and not _ARGUMENTS["waits"].isdisjoint(args)):
         return True
-    is_short = len(answer) <= _LONGEST_WAIT_ANSWER
-    return _WAIT_COMMAND.stands_in(command) or (is_short and _WAIT_ANSWER.stands_in(answer))
+    return _WAIT_COMMAND.stands_in(command) or says_to_wait(answer)
+
+
+def says_to_wait(answer: str) -> bool:
+    """Tell a short answer that says that something takes its time yet.
+
+    >>> says_to_wait("state: PENDING"), says_to_wait("done")
+    (True, False)
+    """
+    return len(answer) <= _LONGEST_WAIT_ANSWER and _WAIT_ANSWER.stands_in(answer)
 
 
 def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:

@@ -33,7 +33,9 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _SHORTEST = 3
 SHOWN_WORK = Phrase.read("shown_work", head=3000)
 """What tells a message that holds an action, or what came of one, from talk."""
-_STAMP = re.compile(any_of("stamps"), re.IGNORECASE | re.MULTILINE)
+_STAMP = re.compile(f"^{any_of('stamps')}", re.IGNORECASE | re.MULTILINE)
+# The same after a sign, which is found faster than the beginning of a line.
+_STAMP_BELOW = re.compile(f"\n{any_of('stamps')}", re.IGNORECASE | re.MULTILINE)
 _ANNOUNCES = Phrase.read("announces", head=400, lower=True, words=True)
 _ANNOUNCING = 3
 _MOSTLY = 0.85
@@ -48,7 +50,7 @@ def unstamped(text: str) -> str:
     >>> unstamped("=== STEP 5 ===\nNext: log in."), unstamped("Step 5"), unstamped("Batch 3 of 9")
     ('Next: log in.', 'Step 5', 'Batch 3 of 9')
     """
-    return _STAMP.sub("", text).strip() or text if _STAMP.search(text) else text
+    return _STAMP.sub("", text).strip() or text if _STAMP_BELOW.search(f"\n{text}") else text
 
 
 # Asked of the same names of agents, turn by turn.
@@ -63,8 +65,8 @@ def terms_of(text: str) -> frozenset[str]:
     stems: set[str] = set()
     if text.isascii():
         words = set(text.lower().encode().translate(_APART).decode().split())
-        stems.update(word[:_STEM] for word in words if len(word) >= _SHORTEST)
-        stems.update(word.strip(_ALPHABET) for word in words if len(word) < _SHORTEST)
+        stems = {word[:_STEM] for word in words if len(word) >= _SHORTEST}
+        stems.update([word.strip(_ALPHABET) for word in words if len(word) < _SHORTEST])
         return frozenset(stems - _FILLER)
     for word in _WORD.findall(text.lower()):
         if word[0] < "\u2e80":

@@ -46,7 +46,7 @@ _CODED = re.compile(
 )
 # What a program's value was, where it had none: the end of each answer of smolagents.
 _NO_VALUE = re.compile(r"\n\s{0,9}Out: None\s{0,9}\Z")
-_MORE = Phrase.read("has_more", head=4000)
+_MORE = Phrase.read("has_more")
 # A first line of these words alone that names an answer announces it and is no part of it.
 _ANNOUNCED = _WORDS["announced"]
 _CAME_BACK = frozenset({"came", "back"})
@@ -77,10 +77,14 @@ class Outcome(NamedTuple):
     failures: int | None = None  # how many tests or checks failed, where it tells
     is_long: bool = False  # it says more than an acknowledgement does
     refers_back: bool = False  # it only says that this was asked before
-    has_more: bool = False  # it says that a next page follows
     text: str = ""  # head of what came back
     # What it tells, in any order and wording; of a failure its essence.
     terms: frozenset[str] = frozenset()
+
+    @property
+    def has_more(self) -> bool:
+        """It says that a next page follows."""
+        return not self.failed and _MORE.stands_in(self.text)
 
     @property
     def digest(self) -> str:
@@ -136,25 +140,34 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
 
 @functools.lru_cache(maxsize=128)
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
-    whole, text = text, _NO_VALUE.sub("", _unannounced(text))
+    whole, text = text, _unannounced(text)
+    if text.endswith("None"):
+        text = _NO_VALUE.sub("", text)
     if not is_error and len(text) <= _LONGEST_NOTHING and _NOTHING.fullmatch(text.lower()):
         # Saying so for the first time tells something; silence, or the word for it, never does.
         is_silent = not text or "output" in text.lower()
         return NOTHING_FOUND._replace(
             text=whole, terms=frozenset() if is_silent else frozenset({"nothing"})
         )
-    failures, terms = _count_failures(text), terms_in(text)
-    failed = is_error or (looks_failed(text) if failures is None else failures > 0)
-    failure = _tell_failure(text) if failed else None
+    tail, terms, failures = text[-_FAILURE_HEAD:].lower(), terms_in(text), 0
+    if "fail" in tail or "error" in tail:
+        failures = sum([int(found) for found in _TESTS_FAILED.findall(tail)])
+    is_counted = failures > 0 or " passed" in tail
+    failed = is_error or (failures > 0 if is_counted else looks_failed(text))
+    failure = None
+    if failed:
+        lines = masked_lines(text)
+        why = dict.fromkeys(filterfalse(_looks_like_source, _TELLS_WHY.pick(lines)))
+        told = [line[:_LONGEST_MESSAGE] for line in list(why or lines)[:3]]
+        failure = mask_failure("\n".join(told))
     return Outcome(
         key=_identify(text, terms, failed=failed),
         failed=failed,
         failure=failure,
         template=_template(failure) if failure else None,
-        failures=failures,
+        failures=failures if is_counted else None,
         is_long=len(text) > _LONGEST_ACKNOWLEDGEMENT and text.count("\n") > 1,
         refers_back=_SAME_AS_BEFORE.stands_in(whole),
-        has_more=not failed and _MORE.stands_in(whole),
         text=whole[:4000],
         terms=terms if failure is None else terms_in(failure),
     )
@@ -176,12 +189,6 @@ def _unannounced(text: str) -> str:
 @functools.lru_cache(maxsize=256)
 def _template(failure: str) -> str:
     return _NAMES_AND_NUMBERS.sub("", failure)
-
-
-def _tell_failure(text: str) -> str:
-    lines = masked_lines(text)
-    telling = dict.fromkeys(filterfalse(_looks_like_source, _TELLS_WHY.pick(lines)))
-    return mask_failure("\n".join(line[:_LONGEST_MESSAGE] for line in list(telling or lines)[:3]))
 
 
 def _identify(text: str, terms: frozenset[str], *, failed: bool) -> Hashable:
@@ -229,10 +236,3 @@ def looks_failed(result: str) -> bool:
 def _looks_like_source(line: str) -> bool:
     """Numbered lines, definitions, strings in code: a file that speaks of errors."""
     return len(line) > _LONGEST_MESSAGE or line[:6].strip(" :|\t").isdigit() or "raise " in line
-
-
-def _count_failures(text: str) -> int | None:
-    tail = text[-_FAILURE_HEAD:].lower()
-    if counts := [int(found) for found in _TESTS_FAILED.findall(tail)]:
-        return sum(counts)
-    return 0 if " passed" in tail else None

@@ -15,7 +15,7 @@ from typing import Any
 
 from guard.memo import Memo
 from guard.nature import Retry, ToolNature, pick_args, progress_in
-from guard.reading.classify import asks, classify, moves, traits_of, verb_of, waits
+from guard.reading.classify import asks, classify, moves, says_to_wait, traits_of, verb_of, waits
 from guard.reading.messages import SHOWN_WORK, find_chant, terms_of, unstamped
 from guard.reading.normalize import (
     Arguments,
@@ -31,6 +31,7 @@ from guard.reading.normalize import (
 )
 from guard.reading.outcome import LATE, NOTHING_FOUND, Outcome, is_transient
 from guard.reading.terms import NEWS, words_in
+from guard.reading.volatile import mask_scratch
 from guard.turn import ActionClass, Role, Turn
 from guard.verbatim import UNSAID, Verbatim, bounded, verbatim_of
 
@@ -86,9 +87,10 @@ def read_action(turn: Turn) -> Action:
 def _read(turn: Turn, said: str, args: Mapping[str, Any]) -> Action:
     is_call, command, traits = turn.tool is not None, command_in(args), traits_of(turn.tool)
     action_class = turn.action_class or classify(turn.tool, command, args).value
+    kept = lasting_args(args)
     if turn.tool is not None:
-        call, request = said, mask_request(turn.tool, args, said)
-        meaning = request
+        call = said
+        meaning = request = mask_scratch(said if kept == args else write_call(turn.tool, kept))
     else:
         call, meant = call_text(turn), unstamped(said)
         request = call if meant is said else call_text(replace(turn, content=meant))
@@ -102,7 +104,7 @@ def _read(turn: Turn, said: str, args: Mapping[str, Any]) -> Action:
         request=request,
         meaning=meaning,
         words=words_in(meaning),
-        arguments=read_arguments(lasting_args(args)),
+        arguments=read_arguments(kept),
         command=command,
         asks=asks(action_class, turn.tool, command),
         waits=waits(turn.tool, command, args=args),
@@ -228,7 +230,8 @@ def read_step(
     """
     action, ts = action or read_action(turn), turn.ts
     is_tool = turn.role is Role.TOOL and turn.tool is None
-    action = _ask_anew(turn, action, outcome, nature)
+    if nature or (turn.tool is not None and not turn.args):  # else its wording tells all
+        action = _ask_anew(turn, action, outcome, nature)
     request, terms = action.request, action.terms
     earlier = [step for step in before if step.request == request and step.is_call]
     outcome, news, improved = _weigh(turn, outcome, nature, news, earlier, before)
@@ -242,7 +245,7 @@ def read_step(
         proposed=turn.is_proposed,
         outcome=outcome,
         news=news,
-        patient=_is_patient(turn.tool, action, outcome, nature),
+        patient=_is_patient(action, outcome, nature),
         nudged=nudged,
         fresh=not earlier,
         untried=not earlier or all(step.failed for step in earlier),
@@ -302,15 +305,14 @@ def _weigh(
     return outcome._replace(key=told), float(moved), moved and last is not None
 
 
-def _is_patient(
-    tool: str | None, action: Action, outcome: Outcome | None, nature: ToolNature | None
-) -> bool:
-    text, failed = (outcome.text, outcome.failed) if outcome else ("", False)
+def _is_patient(action: Action, outcome: Outcome | None, nature: ToolNature | None) -> bool:
+    failed = outcome is not None and outcome.failed
     if nature and nature.retry:
         return nature.retry is Retry.POLL or (nature.retry is Retry.RETRY and failed)
+    if action.waits or outcome is None:
+        return action.waits
     if not failed:
-        return action.waits or waits(tool, "", text)
+        return says_to_wait(outcome.text)
     # A service that is late is waited for; a command of one's own hangs. And "the
     # service is not running" is a failure, not something to wait for.
-    is_late = not action.command and LATE.stands_in(text)
-    return action.waits or is_late or is_transient(text)
+    return (not action.command and LATE.stands_in(outcome.text)) or is_transient(outcome.text)

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from operator import or_
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from guard.reading.volatile import mask_lines
@@ -23,9 +22,6 @@ _LONGEST_LINE = 300
 _MOST = 600
 _DEEPEST = 6
 _ANSWERS = 64
-_SKETCHES = 256
-_BITS = [1 << place for place in range(1024)]
-_ROUNDING = 1e-9
 _AT_ONCE = "\n"
 # It begins with the sign itself: one that begins with a look back is tried at every place.
 _PART_ENDS = re.compile(r"[,;}\].!?](?:\s+|(?<![.!?])(?=[\"'{\[]))")
@@ -137,29 +133,6 @@ def likeness(one: frozenset[str], other: frozenset[str]) -> float:
         return 1.0
     common = len(one & other)
     return common / (len(one) + len(other) - common)
-
-
-def may_be_alike(one: frozenset[str], others: Sequence[frozenset[str]], least: float) -> list[bool]:
-    """Tell of each text whether it can have this share of terms in common with another one.
-
-    By sketches, at a tenth of the cost of `likeness`.
-
-    >>> may_be_alike(frozenset("abc"), [frozenset("xyz"), frozenset("bcd")], 0.5)
-    [False, True]
-    """
-    size, sketch, share = len(one), _sketch(one), least / (1 + least)
-    # A bit that the other lacks is of a term, or of several, that it lacks.
-    surplus = size - sketch.bit_count() + _ROUNDING
-    return [
-        surplus + (sketch & _sketch(other)).bit_count() >= share * (size + len(other))
-        for other in others
-    ]
-
-
-@functools.lru_cache(maxsize=_SKETCHES)
-def _sketch(terms: frozenset[str]) -> int:
-    """Give a number in which each term has set one of 1,024 bits."""
-    return functools.reduce(or_, [_BITS[code & 1023] for code in map(hash, terms)], 0)
 
 
 class TermMemory:
