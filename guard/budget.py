@@ -13,18 +13,18 @@ from guard.errors import PolicyInvalid
 from guard.pricing import price
 from guard.turn import Turn
 
+# What can be counted, in the order in which a crossed ceiling is told.
 UNITS = ("usd", "tokens", "calls", "turns", "seconds", "failures")
-"""What can be counted, in the order in which a crossed ceiling is told."""
+# From this share of a ceiling on it is said that it nears its end.
 WARN_AT = 0.8
-"""From this share of a ceiling on it is said that it nears its end."""
+# The share of a ceiling that is not reached, however near it is.
 ALMOST = 0.999
-"""The share of a ceiling that is not reached, however near it is."""
+# What is counted for one agent of a run; run time is the run's.
 AGENT_UNITS = ("usd", "tokens", "calls", "turns", "failures")
-"""What is counted for one agent of a run; run time is the run's."""
+# In a budget's `agents`: each agent that is not named.
 ANY_AGENT = "*"
-"""In a budget's `agents`: each agent that is not named."""
+# What a ceiling may be; beyond it a number is a mistake or an attack.
 LEAST, MOST = Decimal("1e-6"), Decimal("1e15")
-"""What a ceiling may be; beyond it a number is a mistake or an attack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

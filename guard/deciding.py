@@ -15,10 +15,10 @@ from typing import Literal, NamedTuple
 from guard.signals import Assessment, Kind, Severity, Signal
 from guard.wire import Mode
 
+# Whether people allowed every call that a signal rests on; asked of what would be answered.
 Allows = Callable[[Signal], bool]
-"""Whether people allowed every call that a signal rests on; asked of what would be answered."""
+# Turns without a new trip after which a correction is said to have helped, or not.
 RECOVERY_TURNS = 5
-"""Turns without a new trip after which a correction is said to have helped, or not."""
 
 
 class Action(StrEnum):

@@ -24,11 +24,11 @@ from guard.turn import Turn
 
 _ALMOST = 0.99
 _WORDS = (Kind.PERSON, Kind.NUDGE, Kind.NOISE)
+# Attempts that are remembered.
 SPAN = 40
-"""Attempts that are remembered."""
 _NEWS_SPAN = 88
+# What a router's line or a blank turn counts of a turn, as what came before is forgotten.
 _OF_NOISE = 1 / 8
-"""What a router's line or a blank turn counts of a turn, as what came before is forgotten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

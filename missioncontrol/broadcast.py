@@ -23,18 +23,18 @@ from redis.backoff import NoBackoff
 
 logger = logging.getLogger(__name__)
 
+# While the broker is away the oldest frames go first; a gap makes readers refetch.
 MOST_WAITING = 10_000
-"""While the broker is away the oldest frames go first; a gap makes readers refetch."""
+# How long the publisher gathers what screens hear, once it has told them something.
 SCREENS_EVERY_S = 0.02
-"""How long the publisher gathers what screens hear, once it has told them something."""
+# The same where nobody listened: no screen waits, but one may open.
 UNSEEN_S = 0.05
-"""The same where nobody listened: no screen waits, but one may open."""
 
 T = TypeVar("T")
+# What a commit brought a group: see `new_frame`.
 Frame = dict[str, Any]
-"""What a commit brought a group: see `new_frame`."""
+# Makes the frames of these groups: of those that somebody listens to.
 Build = Callable[[Collection[str]], Mapping[str, Frame]]
-"""Makes the frames of these groups: of those that somebody listens to."""
 Waker = Callable[[Collection[UUID]], object]
 
 
@@ -147,8 +147,8 @@ async def _tell_screens(broker: Redis, news: Sequence[tuple[Collection[str], Bui
 
 
 _to_screens = _Publisher(_tell_screens)
+# A verdict does not queue behind what the screens hear.
 _to_agents = _Publisher(_tell_agents)
-"""A verdict does not queue behind what the screens hear."""
 
 
 def to_groups(groups: Collection[str], build: Build) -> None:

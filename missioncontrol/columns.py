@@ -22,10 +22,10 @@ from pydantic_core import from_json, to_json
 M = TypeVar("M", bound=Model)
 Convert = Callable[[Any], Any]
 
+# Columns whose Python value is what every database driver takes.
 PLAIN_TYPES = frozenset(
     {"CharField", "TextField", "IntegerField", "BigIntegerField", "FloatField", "BooleanField"}
 )
-"""Columns whose Python value is what every database driver takes."""
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _TEXT, _LIST = frozenset({str}), frozenset({list})
 

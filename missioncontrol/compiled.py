@@ -20,8 +20,8 @@ from missioncontrol.columns import reader
 
 M = TypeVar("M", bound=Model)
 
+# Values of a list up to which a statement is kept; longer ones are asked for as ever.
 LONGEST = 1024
-"""Values of a list up to which a statement is kept; longer ones are asked for as ever."""
 
 
 @dataclass(frozen=True, slots=True)

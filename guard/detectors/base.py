@@ -100,8 +100,8 @@ class View:
     meter: UsageMeter | KnownUsage
 
 
+# One thing that a rule looks for: a method of it, by which its examination is told apart.
 Form = Callable[[Any, History], Iterable[Signal | None]]
-"""One thing that a rule looks for: a method of it, by which its examination is told apart."""
 
 
 class Detector(ABC):

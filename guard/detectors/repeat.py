@@ -27,14 +27,14 @@ _PERIODS = range(2, 9)
 _SHORT = 3
 _PATIENT_ROUNDS = 6
 _BLIND_ROUNDS = 3
+# So many times the patience where nobody saw what came of a poll, a key or a click.
 _BLIND_POLLS = 4
-"""So many times the patience where nobody saw what came of a poll, a key or a click."""
 _SOON = 60.0
 _BRISK = 4  # within so many seconds so many times as many polls are no loop
+# That minute ends with so many steps: what began before those remembered is not known.
 _BRISK_STEPS = 32
-"""That minute ends with so many steps: what began before those remembered is not known."""
+# The share of steps between that may have brought something: at first, for each more, at most.
 _MOVED, _MOVED_EACH, _MOVED_MOST = 0.2, 0.1, 0.55
-"""The share of steps between that may have brought something: at first, for each more, at most."""
 _TOUR = 4  # a tour is so many times as many known calls as one call may be repeated
 _PLACES = 3  # it leads to so many different answers at least
 _REFUSED = 2  # so many more refusals than repeats: something was read between them

@@ -22,10 +22,10 @@ from guard.reading.normalize import NEAR
 from guard.reading.step import Step
 from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, likeness
 
+# What an attempt can repeat, and so add to the score.
 GAINS = ("same", "again", "near", "still_failing", "reworded", "other_question")
-"""What an attempt can repeat, and so add to the score."""
+# What it can bring, and so leave of the score.
 KEEPS = ("news", "some_news", "new_failure", "better")
-"""What it can bring, and so leave of the score."""
 
 SCORE_FILE = Path(__file__).with_name("score.json")  # the fitted weights, and how they were found
 
@@ -34,8 +34,8 @@ _RELATED = 0.3
 _SIMILAR = 0.5
 # Side by side agents begin alike, each by itself: what a newcomer repeats counts less.
 _NEWCOMER = 1
+# What each of `GAINS` counts as there.
 _ELSEWHERE = ("again", "near", "other_question", "near", "other_question", "")
-"""What each of `GAINS` counts as there."""
 _ACKNOWLEDGEMENT = 200
 _LONG_NAME = 8
 

@@ -18,12 +18,11 @@ from guard.policy import Policy
 from guard.reading.step import Step
 from guard.signals import Kind, Signal
 
+# The share of a card's evidence that is worth a question where every attempt brings something. With
+# `judge.drought` the only number fitted for questions: what reaches most stuck stretches for at
+# most 15 questions in 1,000 healthy turns of recorded runs; `guard bench --oracle` chooses it anew
+# without each source and tells what it reaches on that one.
 SHARE = 0.4
-"""The share of a card's evidence that is worth a question where every attempt brings
-something. With `judge.drought` the only number fitted for questions: what reaches most
-stuck stretches for at most 15 questions in 1,000 healthy turns of recorded runs; `guard
-bench --oracle` chooses it anew without each source and tells what it reaches on that one.
-"""
 _LIKELY = 0.5
 _OFTEN = 3
 _SHOWN = 12

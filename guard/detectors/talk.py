@@ -14,10 +14,10 @@ from guard.reading.messages import count_on, empty_tail, last_talk, only_announc
 from guard.reading.step import TOOL, Step
 from guard.signals import Kind, Signal
 
+# Gives the cosine of two texts, in [0, 1]; the same texts, the same figure.
 Likeness = Callable[[str, str], float]
-"""Gives the cosine of two texts, in [0, 1]; the same texts, the same figure."""
+# The cosine from which two messages say the same in other words: LoopGuard's threshold.
 _ALIKE = 0.86
-"""The cosine from which two messages say the same in other words: LoopGuard's threshold."""
 _MORE = 3
 _MANY = 3
 _REWORDED = 3

@@ -23,6 +23,7 @@ Schema = dict[str, Any]
 TABLE = "a table of fields"
 SHARE: Schema = {"exclusiveMinimum": 0, "maximum": 1}
 _NAMES = {int: "integer", float: "number", bool: "boolean", str: "string"}
+# The types of JSON schema: in words, and the Python types that stand for each.
 _TYPES: dict[str, tuple[str, Any]] = {
     "integer": ("a whole number", int),
     "number": ("a number", int | float),
@@ -31,7 +32,6 @@ _TYPES: dict[str, tuple[str, Any]] = {
     "array": ("a list of texts", list | tuple),
     "object": (TABLE, Mapping),
 }
-"""The types of JSON schema: in words, and the Python types that stand for each."""
 _CHECKS: dict[str, Callable[[Any, Any], bool]] = {
     "minimum": operator.ge,
     "exclusiveMinimum": operator.gt,
@@ -139,9 +139,9 @@ def _fields_of(shape: Any) -> dict[str, Field]:
     return found
 
 
+# Gives the fields of a dataclass by name, in order.
 # Annotated: mypy takes a dataclass for no key of a cache.
 fields_of: Callable[[Any], dict[str, Field]] = functools.cache(_fields_of)
-"""Gives the fields of a dataclass by name, in order."""
 
 
 def schema_of(kind: Any) -> Schema:

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+# The words and phrases by which turns are read, so that a tool is added without code.
 TABLES: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
 )
-"""The words and phrases by which turns are read, so that a tool is added without code."""
 
 
 def read_words(table: str) -> dict[str, frozenset[str]]:

@@ -23,12 +23,12 @@ from guard.reading.terms import same_but_quoted, texts_in, words_in
 from guard.reading.written import as_call, is_report, reported, shown_call, spoken_call
 from guard.turn import Role, Turn
 
+# The name under which a refusal heard again is read: as what came of handing in.
 SUBMISSION = "hand in"
-"""The name under which a refusal heard again is read: as what came of handing in."""
 
 _BLANKS = 3
+# So many blank turns, or routing lines, in a row are all that is said: two routers give three.
 _ROUTINGS = 5
-"""So many blank turns, or routing lines, in a row are all that is said: two routers give three."""
 _MOST_NAMES = 1000
 _LONGEST_CALL = 100_000
 _LONGEST_ROUTE = 160

@@ -31,8 +31,8 @@ _WORD = re.compile(r"[^\W_]{3,}|\d+")
 _APART = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + b" " * 128
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _SHORTEST = 3
+# What tells a message that holds an action, or what came of one, from talk.
 SHOWN_WORK = Phrase.read("shown_work", head=3000)
-"""What tells a message that holds an action, or what came of one, from talk."""
 _STAMP = re.compile(f"^{any_of('stamps')}", re.IGNORECASE | re.MULTILINE)
 # The same after a sign, which is found faster than the beginning of a line.
 _STAMP_BELOW = re.compile(f"\n{any_of('stamps')}", re.IGNORECASE | re.MULTILINE)

@@ -58,10 +58,10 @@ _APART = bytes(code if chr(code).isalnum() or chr(code) in "/_" else 32 for code
 _names_in = functools.lru_cache(maxsize=8192)(_NAME.findall)
 _names_and_numbers_in = functools.lru_cache(maxsize=8192)(_NAME_OR_NUMBER.findall)
 
+# From here on two requests are near-equal.
 NEAR = 0.54
-"""From here on two requests are near-equal."""
+# Below it two requests have little in common.
 ALIKE = 1 / 3
-"""Below it two requests have little in common."""
 
 
 def call_text(turn: Turn) -> str:

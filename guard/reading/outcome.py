@@ -60,8 +60,8 @@ _LONGEST_NOTHING = 80
 # What harnesses answer in place of a result to a call that was made before (crewAI, Claude
 # Code, Hermes, and loop guards of many an agent): it stands for the answer that was given.
 _SAME_AS_BEFORE = Phrase.read("same_as_before", head=200, lower=True)
+# What a failure says whose only reason is that no answer came in time.
 LATE = Phrase.read("late", head=_FAILURE_HEAD, lower=True)
-"""What a failure says whose only reason is that no answer came in time."""
 _BUSY = Phrase.read("busy", head=_FAILURE_HEAD, lower=True)
 
 

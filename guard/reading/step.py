@@ -40,8 +40,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # So many new terms are found in any rewording.
 FEW_TERMS = 3
+# Who speaks where a tool's turn names no agent.
 TOOL = "tool"
-"""Who speaks where a tool's turn names no agent."""
 
 
 @dataclass(slots=True, eq=False)

@@ -33,19 +33,19 @@ _MARKS = "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u2022\u00b7"
 # Tuples made once; `dict` stands first since the look-up of an abstract type is slow.
 _SCALARS, _SEQUENCES, _MAPPINGS = (int, float, type(None)), (list, tuple), (dict, Mapping)
 
+# From this share of common terms on two answers are near-equal.
 ALIKE = 0.8
-"""From this share of common terms on two answers are near-equal."""
+# Below this share of new terms an answer brings nothing new.
 FEW = 0.12
-"""Below this share of new terms an answer brings nothing new."""
+# From this share of new terms on an answer brings something.
 NEWS = 0.2
-"""From this share of new terms on an answer brings something."""
+# From this share of new terms on it brings much.
 MANY = 0.25
-"""From this share of new terms on it brings much."""
+# From this share of common words on two messages say the same.
 SAME_WORDS = 0.75
-"""From this share of common words on two messages say the same."""
 _TOLD = 2  # so many words say something
+# An answer of fewer terms is told apart by each of them.
 BRIEF = 12
-"""An answer of fewer terms is told apart by each of them."""
 
 
 # Asked for each answer by its identity, by its terms and by what failed.

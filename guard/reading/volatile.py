@@ -14,8 +14,8 @@ from collections.abc import Collection
 
 from guard.reading import TABLES, any_of
 
+# What stands where a volatile part was.
 HOLE = "<~>"
-"""What stands where a volatile part was."""
 _LONGEST_WORD = 400
 _SECONDS = 10
 _AROUND = ".,:;()[]{}'\""

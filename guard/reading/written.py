@@ -24,8 +24,8 @@ _ACTION = re.compile(r"(?:^|[\s.])Action(?: \d{1,4})?:")
 _INPUT = re.compile(r"Action Input(?: \d{1,4})?:")
 _NAMED = re.compile(r"([^\W\d]\w{0,60}) ?[\[(](.*)[\])]$", re.DOTALL)
 _NAME = re.compile(r"[^\W\d]\w{0,60}$")
+# The tool's name where an action is told in free words.
 ACT = "act"
-"""The tool's name where an action is told in free words."""
 # `Bash {"command": "ls"}` as the last line, and `{"name": "Bash", "arguments": {…}}`.
 _WRITTEN = re.compile(r"([A-Za-z_][\w.:-]{0,60}) ?\(?(\{.*\})\)?", re.DOTALL)
 _TOOL_KEYS = ("name", "tool", "tool_name", "action", "function")

@@ -19,10 +19,10 @@ from twisted.web import http
 
 from missioncontrol.accounts.tokens import AGENT_PREFIX
 
+# For agents' requests in one turn of the event loop; at least one is read.
 TURN_S = 0.004
-"""For agents' requests in one turn of the event loop; at least one is read."""
+# As far as Twisted takes a head to reach (`HTTPChannel.totalHeadersSize`).
 HEAD_BYTES = 16 * 1024
-"""As far as Twisted takes a head to reach (`HTTPChannel.totalHeadersSize`)."""
 _AGENTS = re.compile(
     rb"\nauthorization:[ \t]*bearer[ \t]+%b" % AGENT_PREFIX.encode(), re.IGNORECASE
 )

@@ -35,15 +35,14 @@ from missioncontrol.errors import (
 )
 
 reactor: Any = twisted_reactor  # a module that is replaced by an object: no types
+# Connections in one turn of the event loop.
 ACCEPTS = 8
-"""Connections in one turn of the event loop."""
+# Bytes of one message on a socket; screens send none.
 MOST_HEARD = 4096
-"""Bytes of one message on a socket; screens send none."""
 LINGER_S = 5.0
+# Who was refused may send on for so long: closing at once would reset the connection, and a client
+# that writes first and reads afterwards would never see its answer.
 LINGER_BYTES = 32 * 1024 * 1024
-"""Who was refused may send on for so long: closing at once would reset the connection, and
-a client that writes first and reads afterwards would never see its answer.
-"""
 
 
 class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne has no types

@@ -15,6 +15,7 @@ from missioncontrol.detection.models import Backtest, BacktestRun
 from missioncontrol.wire.backtests import BacktestFlag, BacktestRow, BacktestRunRow, BacktestSide
 
 Label = Literal["loop", "healthy"]
+# What an answer to a card says of its run; the others say nothing.
 MEANINGS: dict[str, Label] = {
     "terminate": "loop",
     "inject": "loop",
@@ -23,7 +24,6 @@ MEANINGS: dict[str, Label] = {
     "allowlist": "healthy",
     "dismissed": "healthy",
 }
-"""What an answer to a card says of its run; the others say nothing."""
 
 flags: TypeAdapter[BacktestFlag] = TypeAdapter(BacktestFlag)
 

@@ -31,11 +31,11 @@ from missioncontrol.runs.rows import unfold
 from missioncontrol.wire.backtests import BacktestFlag
 
 MOST_RUNS = 500
+# Of one run; of a longer one its first.
 MOST_TURNS = 5000
-"""Of one run; of a longer one its first."""
 SLICE_S = 0.5
+# Backtests of a project; older ones are forgotten.
 KEPT = 50
-"""Backtests of a project; older ones are forgotten."""
 STALLED = timedelta(seconds=60)
 MOST_TRIES = 5
 

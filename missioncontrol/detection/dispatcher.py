@@ -37,17 +37,16 @@ from missioncontrol.subscriptions import subscriber, wait_for_event
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
+# For so long a worker that did not answer is passed over.
 SILENT_S = 10.0
-"""For so long a worker that did not answer is passed over."""
+# Runs that detection locks together: a tap waits for one such transaction.
 RUNS_PER_DISPATCH = 16
-"""Runs that detection locks together: a tap waits for one such transaction."""
+# For so long a turn that nobody waits for is left in its queue, so that it is judged together with
+# those that follow it; a request that waits takes it along at once.
 GATHER_S = 0.02
-"""For so long a turn that nobody waits for is left in its queue, so that it is judged together
-with those that follow it; a request that waits takes it along at once.
-"""
 DISPATCH_AGAIN_S = 2.0
+# A waiting request reads the database this often, whatever it is told.
 LOOK_AGAIN_S = 3.0
-"""A waiting request reads the database this often, whatever it is told."""
 
 
 @dataclass(slots=True)

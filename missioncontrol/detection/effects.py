@@ -20,13 +20,13 @@ from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import Move
 from missioncontrol.runs.models import Run
 
+# What the journal calls an action; every other one opens a card.
 OUTCOMES = {
     Action.ALLOW: "allowed",
     Action.WARN: "warned",
     Action.STOP: "stopped",
     Action.ESCALATE: "escalated",
 }
-"""What the journal calls an action; every other one opens a card."""
 
 
 def apply(

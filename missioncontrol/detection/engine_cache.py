@@ -32,10 +32,10 @@ from missioncontrol.runs.models import Turn as TurnModel
 
 logger = logging.getLogger(__name__)
 
+# Engines kept however little memory there is; a full one takes 0.3 to 0.4 MB.
 FEWEST_KEPT = 200
-"""Engines kept however little memory there is; a full one takes 0.3 to 0.4 MB."""
+# Observations another worker judged since this one last saw the run.
 NEARLY = 8
-"""Observations another worker judged since this one last saw the run."""
 
 
 @dataclass(slots=True)
@@ -72,8 +72,8 @@ class Observation:
     row: TurnModel
 
 
+# The newest used last.
 KEPT: OrderedDict[UUID, CachedEngine] = OrderedDict()
-"""The newest used last."""
 
 
 def policy_of(run: Run) -> Policy:
@@ -187,12 +187,12 @@ def _read(lags: dict[UUID, int]) -> Iterable[TurnModel]:
     return with_counted(TurnModel.objects.filter(wanted))
 
 
+# What no process has seen: all there is to read where this one judged the runs last.
 _NEW = CompiledQuery(
     lambda runs: with_counted(
         TurnModel.objects.filter(run_id__in=runs, obs__gt=F("run__meters__detected_obs"))
     ).annotate(event_seq=F("run__meters__event_seq"), streak_obs=F("run__meters__streak_obs"))
 )
-"""What no process has seen: all there is to read where this one judged the runs last."""
 
 
 def make_room(held: int) -> None:

@@ -31,10 +31,10 @@ from missioncontrol.runs.models import TAPE_POINTS, Run
 from missioncontrol.runs.models import Turn as TurnModel
 from missioncontrol.runs.statements import update_columns
 
+# Columns of a turn that detection alone writes.
 VERDICT = ("score", "changed", "detector")
-"""Columns of a turn that detection alone writes."""
+# One thread of a process at a time: engines are asked before their runs are locked.
 _engines = threading.Lock()
-"""One thread of a process at a time: engines are asked before their runs are locked."""
 
 
 @dataclass(frozen=True, slots=True)

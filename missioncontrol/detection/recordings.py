@@ -45,8 +45,8 @@ from missioncontrol.wire.recordings import RecordedAlarm, RecordingRow
 
 MOST_TURNS = 20_000
 NAME_LENGTH = 60
+# Forms that one agent writes; in others the turns say who speaks.
 AGENTS = frozenset({"claude-code", "codex", "gemini"})
-"""Forms that one agent writes; in others the turns say who speaks."""
 NO_AGENT = "This is an imported recording: there is no agent to reach."
 RECORDED = Capabilities(
     hold=False,
@@ -55,8 +55,8 @@ RECORDED = Capabilities(
     why=dict.fromkeys(("hold", "inject", "terminate"), NO_AGENT),
 )
 
+# A turn as it was told, and its row.
 Numbered = tuple[GuardTurn, Turn]
-"""A turn as it was told, and its row."""
 _alarms = TypeAdapter(tuple[RecordedAlarm, ...])
 
 

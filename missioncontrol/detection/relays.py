@@ -13,8 +13,8 @@ from guard.reading.terms import NEWS
 from guard.signals import Kind, Signal
 
 _RULE = "errors"
+# So many agents, one after another, that end on one failure; one more where they learned.
 _AGENTS = 3
-"""So many agents, one after another, that end on one failure; one more where they learned."""
 _GIVES_OUT = frozenset({"agent", "task", "sub_agent", "subagent", "spawn_agent", "dispatch_agent"})
 
 

@@ -13,12 +13,13 @@ from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import PERMISSION
 from missioncontrol.wire.policies import PolicyPreset, PolicyScores, RunOutcome, RunScore
 
+# In one answer; of more, the newest.
 MOST_RUNS = 2000
-"""In one answer; of more, the newest."""
+# The presets that the page offers, from the one that asks least.
 OFFERED = ("quiet", "balanced", "watchful")
-"""The presets that the page offers, from the one that asks least."""
+# No sensitivity is lower: below it a card was a rule's.
 LOWEST_LINE = 0.5
-"""No sensitivity is lower: below it a card was a rule's."""
+# What the answer to a card makes of its run; any other leaves it unanswered.
 ANSWERS: dict[str, RunOutcome] = {
     "terminate": "corrected",
     "inject": "corrected",
@@ -30,7 +31,6 @@ ANSWERS: dict[str, RunOutcome] = {
     "dismissed": "continued",
     "allow_budget": "continued",
 }
-"""What the answer to a card makes of its run; any other leaves it unanswered."""
 STOPS = ("terminate", "inject", "restart")
 
 

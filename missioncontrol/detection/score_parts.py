@@ -16,10 +16,10 @@ from missioncontrol.runs import rows
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.wire.scores import PartKind, ScoreMove, ScorePart
 
+# Of the earlier turns that a part names, the newest.
 SHOWN_TURNS = 3
-"""Of the earlier turns that a part names, the newest."""
+# Scores are kept in thousandths and shown in hundredths.
 _NEAR = 0.005
-"""Scores are kept in thousandths and shown in hundredths."""
 
 
 def explain_move(run: Run, seq: int) -> ScoreMove:

@@ -32,18 +32,17 @@ from missioncontrol.runs import selectors
 
 logger = logging.getLogger(__name__)
 
+# Whoever sends a task has our broker: without it, a web process whose first request was
+# not /readyz sent to Celery's default address, and each verdict took 2 s.
 app.set_default()
-"""Whoever sends a task has our broker: without it, a web process whose first request was
-not /readyz sent to Celery's default address, and each verdict took 2 s.
-"""
 
+# So often, and when its process starts, the sweeper looks at runs that ended long ago too.
 LOOKED_AT_ALL_EVERY = timedelta(minutes=1)
-"""So often, and when its process starts, the sweeper looks at runs that ended long ago too."""
+# Runs the sweeper locks together.
 RUNS_AT_ONCE = 16
-"""Runs the sweeper locks together."""
+# For so long a run's own detector is let judge it: its engine is there, and falls behind each time
+# another process judges.
 ASKED_FOR = timedelta(seconds=2)
-"""For so long a run's own detector is let judge it: its engine is there, and falls behind each
-time another process judges."""
 _looked_at_all = datetime.min.replace(tzinfo=UTC)
 _broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 1))
 _callers = ThreadPoolExecutor(4, thread_name_prefix="caller")

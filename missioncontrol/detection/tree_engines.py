@@ -29,20 +29,20 @@ from missioncontrol.runs.models import Turn as TurnModel
 
 logger = logging.getLogger(__name__)
 
+# Rules that compare agents; the others are each run's own.
 ACROSS = ("repeat", "errors", "talk")
-"""Rules that compare agents; the others are each run's own."""
+# Runs of a tree that are watched together: those opened last, and the root.
 RUNS_WATCHED = 64
-"""Runs of a tree that are watched together: those opened last, and the root."""
+# Turns of a tree that are looked back on: four of a relay's agents with forty each.
 SPAN = 160
-"""Turns of a tree that are looked back on: four of a relay's agents with forty each."""
+# Turns from which a tree's engine is rebuilt.
 WINDOW = SPAN + Engine.WINDOW
-"""Turns from which a tree's engine is rebuilt."""
 TREES_KEPT = 500
+# Runs work at the same time: a coincidence needs one more round than within one.
 ROUNDS_MORE = 1
-"""Runs work at the same time: a coincidence needs one more round than within one."""
 
+# A run and the `seq` of its turn.
 Place = tuple[UUID, int]
-"""A run and the `seq` of its turn."""
 
 _kept: OrderedDict[UUID, TreeEngine] = OrderedDict()
 

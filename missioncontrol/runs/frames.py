@@ -26,8 +26,8 @@ from missioncontrol.wire.runs import Meters
 # Events that nobody has to answer: screens hear them a few times a second.
 OF_TURNS = (TurnRecorded, TurnCompleted)
 
+# Makes the fields that only a run's page hears.
 Live = Callable[[], dict[str, Any]]
-"""Makes the fields that only a run's page hears."""
 _meters: TypeAdapter[Meters] = TypeAdapter(Meters)
 
 

@@ -43,6 +43,7 @@ from missioncontrol.wire.events import (
 E = TypeVar("E", bound=EventHead)
 
 HEAD_FIELDS = frozenset(field.name for field in fields(EventHead))
+# What screens hear of when it moves.
 SHOWN_METERS = frozenset(
     {
         "last_seq",
@@ -59,7 +60,7 @@ SHOWN_METERS = frozenset(
     }
     | set(rows.USAGE_COLUMNS.values())
 )
-"""What screens hear of when it moves."""
+# What a run is, told once; written by `runs.services`, never compared.
 DESCRIPTION = frozenset(
     {
         "id",
@@ -83,7 +84,6 @@ DESCRIPTION = frozenset(
         "opened_by",
     }
 )
-"""What a run is, told once; written by `runs.services`, never compared."""
 STATE_NAMES = tuple(
     field.attname for field in Run._meta.concrete_fields if field.attname not in DESCRIPTION
 )
