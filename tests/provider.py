@@ -21,7 +21,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
-from tests.installations import PATIENCE_S
+from tests.installations import wait_for
 
 CLIENT = "mission-control"
 SECRET = "s3cret of ours = & such"
@@ -74,22 +74,19 @@ def a_provider() -> Iterator[Provider]:
     ) as process:
         try:
             provider = Provider(f"http://127.0.0.1:{port}")
-            _wait_for(provider, process)
+            wait_for(lambda: _answers(provider, process))
             yield provider
         finally:
             process.terminate()
 
 
-def _wait_for(provider: Provider, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until:
-        assert process.poll() is None, "the provider ended"
-        try:
-            urllib.request.urlopen(f"{provider.issuer}/jwks")
-        except OSError:
-            continue
-        return
-    raise AssertionError("the provider did not answer")
+def _answers(provider: Provider, process: subprocess.Popen[bytes]) -> bool:
+    assert process.poll() is None, "the provider ended"
+    try:
+        urllib.request.urlopen(f"{provider.issuer}/jwks").close()
+    except OSError:
+        return False
+    return True
 
 
 @cache
