@@ -126,8 +126,8 @@ def _parts(
         yield _part(why, reached, reached := stuck_score(_evidence(engine)))
     height = _height(assessment.score, limit)
     own = [signal for signal in assessment.signals if signal.kind is not Kind.BUDGET]
-    # Budgets are left out: they count no attempts, and are not in the score.
-    rule = max(own, key=lambda signal: signal.score, default=None)
+    # A budget counts no attempts: it is named where nothing else lifts the line.
+    rule = max(own or assessment.signals, key=lambda signal: signal.score, default=None)
     if rule is not None and height - reached >= _NEAR:
         yield ScorePart(
             kind="rule",

@@ -15,11 +15,10 @@ from missioncontrol.history.sharing import Story
 SIZE = WIDTH, HEIGHT = 1200, 630
 EDGE = 72
 GROUND, INK, INK_2, INK_3 = "#0c0d0f", "#f2f3f5", "#b0b4bd", "#8a8f9a"
-# The dark theme's; `HIGH`: a card opened.
-NEW, SAME, HIGH = "#7d8694", "#4c525d", "#f5b83d"
-BARS_TOP, BARS_HEIGHT = 430, 96
-# Of a tape: fewer leave room for those to come.
-FEWEST_BARS = 22
+# The dark theme's.
+BARS = {"new": "#7d8694", "same": "#4c525d", "alarm": "#f5b83d"}
+BARS_FOOT, DAYS_FOOT = 526, 488
+TURNS_HEIGHT, DAYS_HEIGHT = 96, 150
 LINES = 2
 
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
@@ -36,24 +35,14 @@ def draw(story: Story) -> bytes:
         (EDGE, 64), _cut(pen, story.above, _font(30, 500), WIDTH - 2 * EDGE), INK_2, _font(30, 500)
     )
     y = 116
-    for line in _wrapped(pen, story.title, _font(58, 650), LINES):
+    for line in _wrapped(pen, story.title, _font(58, 650), LINES + (not story.text)):
         pen.text((EDGE, y), line, INK, _font(58, 650))
         y += 70
     for line in _wrapped(pen, story.text, _font(30, 400), LINES):
         pen.text((EDGE, y + 14), line, INK_2, _font(30, 400))
         y += 40
     if story.bars:
-        pen.text((EDGE, BARS_TOP - 42), story.of_bars, INK_3, _font(22, 450))
-        # A tape leaves room for the turns to come; a week's days are all there.
-        most = max(len(story.bars), FEWEST_BARS) if story.alarms else len(story.bars)
-        room = (WIDTH - 2 * EDGE) / most
-        foot = BARS_TOP + BARS_HEIGHT
-        for place, (height, is_new) in enumerate(story.bars):
-            left = EDGE + place * room
-            # A bar of nothing is drawn too: it stands for a turn or a day that there was.
-            top = foot - max(6, round(height * BARS_HEIGHT))
-            color = HIGH if story.alarms and height >= 1 else NEW if is_new else SAME
-            pen.rounded_rectangle((left, top, left + room - 6, foot), radius=3, fill=color)
+        _draw_bars(pen, story)
     x = float(EDGE)
     for name, value in story.figures:
         pen.text((x, 556), value, INK, _font(34, 620))
@@ -65,6 +54,19 @@ def draw(story: Story) -> bytes:
     png = io.BytesIO()
     picture.save(png, "PNG")
     return png.getvalue()
+
+
+def _draw_bars(pen: ImageDraw.ImageDraw, story: Story) -> None:
+    foot, tall = (DAYS_FOOT, DAYS_HEIGHT) if story.has_days else (BARS_FOOT, TURNS_HEIGHT)
+    above = 30 if story.has_days else 0
+    pen.text((EDGE, foot - tall - above - 42), story.of_bars, INK_3, _font(22, 450))
+    room = (WIDTH - 2 * EDGE) / story.slots
+    for place, bar in enumerate(story.bars):
+        left, top = EDGE + place * room, foot - round(bar.percent * tall / 100)
+        pen.rounded_rectangle((left, top, left + room - 6, foot), radius=3, fill=BARS[bar.kind])
+        middle = left + (room - 6) / 2
+        pen.text((middle, top - 30), bar.spent, INK_2, _font(22, 500), anchor="ma")
+        pen.text((middle, foot + 8), bar.day, INK_3, _font(22, 450), anchor="ma")
 
 
 def _wrapped(pen: ImageDraw.ImageDraw, text: str, font: Font, most: int) -> list[str]:

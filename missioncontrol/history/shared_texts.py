@@ -20,6 +20,8 @@ class SharedTexts:
     before: str
     tape: str
     days: str
+    weekdays: tuple[str, ...]
+    picture: str
     week: str
     imported: str
     unpriced: str
@@ -53,6 +55,8 @@ SHARED_TEXTS: Mapping[str, SharedTexts] = {
         before="the week before",
         tape="Stuck score, last turns",
         days="By day",
+        weekdays=("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
+        picture="As a picture",
         week="Week of {day}",
         imported="imported recording",
         unpriced="unpriced",
@@ -60,7 +64,7 @@ SHARED_TEXTS: Mapping[str, SharedTexts] = {
         over="This link has expired",
         over_why="It was revoked, or its time is over. Ask whoever sent it for another.",
         page="Shared",
-        day="%d %B %Y",
+        day="%-d %B %Y",
     ),
     "de": SharedTexts(
         status={
@@ -84,6 +88,8 @@ SHARED_TEXTS: Mapping[str, SharedTexts] = {
         before="in der Woche davor",
         tape="Stuck-Score der letzten Schritte",
         days="Nach Tagen",
+        weekdays=("Mo", "Di", "Mi", "Do", "Fr", "Sa", "So"),
+        picture="Als Bild",
         week="Woche ab {day}",
         imported="importierte Aufzeichnung",
         unpriced="ohne Preis",

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Literal
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -40,24 +42,54 @@ LIFE_DAYS = 7
 LONGEST_DAYS = 90
 # Links of one project at once.
 MOST_OPEN = 200
+# Turns that have room in a drawing; where there are fewer, the rest of it stays free.
+FEWEST_TURNS = 22
 MAY_SHARE = (Role.OWNER, Role.OPERATOR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
-    """What a link shows.
+class Bar:
+    """One turn, or one day, of what a link draws."""
 
-    `bars` are heights in [0, 1], each with whether it brought something new; `alarms`: one that
-    is as high as it can be opened a card.
-    """
+    height: float
+    """In [0, 1]."""
+    kind: Literal["alarm", "new", "same"]
+    """A turn that opened a card, one that brought something new (so does a day), another."""
+    day: str = ""
+    spent: str = ""
+    """Of a day: its name and its dollars."""
+
+    @property
+    def percent(self) -> int:
+        """Return its height; what is nothing is drawn too: there was such a turn or day."""
+        return max(6, round(self.height * 100))
+
+    @property
+    def rest(self) -> int:
+        """Return what is free above it, in percent."""
+        return 100 - self.percent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """What a link shows."""
 
     above: str
     title: str
     text: str
     figures: tuple[tuple[str, str], ...]
-    bars: tuple[tuple[float, bool], ...]
+    bars: tuple[Bar, ...]
     of_bars: str
-    alarms: bool = True
+
+    @property
+    def has_days(self) -> bool:
+        """Say whether its bars are days, which have names and are all there."""
+        return any(bar.day for bar in self.bars)
+
+    @property
+    def slots(self) -> int:
+        """Return for how many bars there is room: turns may come, days may not."""
+        return len(self.bars) if self.has_days else max(len(self.bars), FEWEST_TURNS)
 
     @property
     def description(self) -> str:
@@ -218,7 +250,7 @@ def _of_run(run: Run, t: SharedTexts, language: str) -> Story:
             (t.calls, str(run.meters.tool_calls)),
             (t.cost, _cost(run, t)),
         ),
-        bars=tape_of(run.meters.tape),
+        bars=_tape(run),
         of_bars=t.tape,
     )
 
@@ -235,17 +267,16 @@ def _of_card(card: Decision, t: SharedTexts, language: str) -> Story:
         title=texts_in(language).sentence(summary) if summary else run.name,
         text="",
         figures=tuple(figures),
-        bars=tape_of(run.meters.tape),
+        bars=_tape(run),
         of_bars=t.tape,
     )
 
 
 def _of_costs(project: Project, costs: CostAccount, t: SharedTexts) -> Story:
-    days = [  # of the week: the account's trend begins before it
-        float(day.total_usd) for day in costs.days if costs.first_day <= day.day <= costs.last_day
-    ]
+    # Of the week: the account's trend begins before it.
+    days = [day for day in costs.days if costs.first_day <= day.day <= costs.last_day]
     # Never 0, which the heights are divided by.
-    highest = max([*days, 0.01])
+    highest = max([*(day.total_usd for day in days), Decimal("0.01")])
     first = date.fromisoformat(costs.first_day)
     return Story(
         above=f"{project.name} · {t.week.format(day=first.strftime(t.day))}",
@@ -256,10 +287,29 @@ def _of_costs(project: Project, costs: CostAccount, t: SharedTexts) -> Story:
             (t.loops, str(costs.spent.loops)),
             (t.before, f"${costs.before.total_usd:,.2f}"),
         ),
-        bars=tuple((spent / highest, True) for spent in days),
+        bars=tuple(
+            Bar(
+                height=float(day.total_usd / highest),
+                kind="new",
+                day=t.weekdays[date.fromisoformat(day.day).weekday()],
+                spent=_in_short(day.total_usd),
+            )
+            for day in days
+        ),
         of_bars=t.days,
-        alarms=False,
     )
+
+
+def _tape(run: Run) -> tuple[Bar, ...]:
+    return tuple(
+        Bar(height=score, kind="alarm" if score >= 1 else "new" if changed else "same")
+        for score, changed in tape_of(run.meters.tape)
+    )
+
+
+def _in_short(usd: Decimal) -> str:
+    """Write dollars for a column of a phone; cents where the amount is small."""
+    return f"${usd:,.2f}" if usd < 10 else f"${usd:,.0f}"  # noqa: PLR2004 - of two digits
 
 
 def _cost(run: Run, t: SharedTexts) -> str:

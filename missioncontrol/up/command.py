@@ -11,7 +11,7 @@ from missioncontrol import clock, env, extras
 from missioncontrol.up import addresses, frontend, options, processes, schema_stamp, valkey
 from missioncontrol.up.banner import Banner
 from missioncontrol.up.data_dir import DataDir, runtime_dir, write_private
-from missioncontrol.up.errors import BrokerUnreachable, CannotStart, ChildFailed
+from missioncontrol.up.errors import BrokerUnreachable, CannotStart, ChildSilent
 from missioncontrol.up.on_request import OnRequest
 from missioncontrol.up.options import EVERYWHERE, LOOPBACK, Options
 from missioncontrol.up.readiness import wait_until_serving
@@ -136,7 +136,7 @@ class Start:
         self._launch(supervisor, processes.broker(self.data, server, socket_path))
         if not valkey.wait_until_answering(socket_path, timeout_s=VALKEY_START_S):
             supervisor.must_run("valkey")
-            raise ChildFailed("valkey", supervisor.log_of("valkey"), "nothing yet")
+            raise ChildSilent("valkey", supervisor.log_of("valkey"), VALKEY_START_S)
         os.environ["REDIS_URL"] = valkey.url_of(socket_path)
 
     def _prepare(self) -> Banner:

@@ -12,7 +12,8 @@ CannotStart
 ├── BrokerUnreachable   REDIS_URL does not answer
 ├── NodeMissing         the front end must be built, and nothing can build it
 ├── BuildFailed         npm or vite said no
-└── ChildFailed         one of our processes does not stay up
+├── ChildFailed         one of our processes does not stay up
+└── ChildSilent         one of them runs, and has not answered
 
 BackupError
 ├── BackupFailed        the database could not be copied
@@ -154,7 +155,17 @@ class ChildFailed(CannotStart):
 
     def __init__(self, name: str, log: Path, last_line: str) -> None:
         last_words = f" It said last: {last_line}" if last_line else ""
-        super().__init__(f"The {name} process does not stay up.{last_words} Its log is {log}.")
+        super().__init__(f"The {name} process does not stay up; its log is {log}.{last_words}")
+
+
+class ChildSilent(CannotStart):
+    code = "child_silent"
+
+    def __init__(self, name: str, log: Path, waited_s: float) -> None:
+        super().__init__(
+            f"The {name} process has not answered for {waited_s:.0f} seconds: start again when "
+            f"this machine is less busy; its log is {log}."
+        )
 
 
 class BackupError(MissionControlError):

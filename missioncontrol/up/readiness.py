@@ -6,30 +6,38 @@ import http.client
 import time
 from urllib.parse import urlsplit
 
-from missioncontrol.up.errors import ChildFailed
+from missioncontrol.up.errors import ChildSilent
 from missioncontrol.up.supervisor import Supervisor
 
-START_LIMIT_S = 120.0
+START_LIMIT_S = 300.0
+"""Long: a first start on a busy machine takes minutes, and one that died is told at once."""
 
 
-def wait_until_serving(supervisor: Supervisor, url: str, *, must_live: tuple[str, ...]) -> bool:
+def wait_until_serving(
+    supervisor: Supervisor,
+    url: str,
+    *,
+    must_live: tuple[str, ...],
+    limit_s: float = START_LIMIT_S,
+) -> bool:
     """Wait for the first answer; False if somebody asked to stop meanwhile.
 
     The listening socket is open already, so the first request waits in its queue
     and is answered the moment the web process takes over: no polling delay.
 
     Raises:
-        ChildFailed: One of the processes named died, or nothing answered in time.
+        ChildFailed: One of the processes named died.
+        ChildSilent: Nothing answered in time.
     """
-    deadline = time.monotonic() + START_LIMIT_S
+    deadline = time.monotonic() + limit_s
     while not is_serving(url):
-        # Web may die of a broken setting: that is told at once, not after two minutes.
+        # Web may die of a broken setting: that is told at once, not after minutes.
         for name in must_live:
             supervisor.must_run(name)
         if supervisor.is_stopping:
             return False
         if time.monotonic() > deadline:
-            raise ChildFailed("web", supervisor.log_of("web"), "nothing yet")
+            raise ChildSilent("web", supervisor.log_of("web"), limit_s)
     return True
 
 

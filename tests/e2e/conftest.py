@@ -4,9 +4,11 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import Caller
+from tests.e2e import axe
 from tests.e2e.chromium import FLAGS, chromium, why_not
 from tests.e2e.line import Line, link_of
-from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
+from tests.e2e.screens import screens
+from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, several_stuck, the_person_of
 
 DESKTOP = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
@@ -78,6 +80,20 @@ def open_page(browser, installation):
     for context in contexts:
         context.close()
     assert [said for told in complaints for said in told] == []
+
+
+@pytest.fixture(scope="module")
+def addresses(installation):
+    """Where each screen is, with five held runs for all that is looked at: rows, sides, a list."""
+    with several_stuck(installation, "nightly", count=5) as first:
+        yield screens(run=first.id, decision=first.card["id"])
+
+
+@pytest.fixture(scope="module")
+def axe_summary():
+    """All that axe looked at, in one file once it is done."""
+    yield
+    axe.write_summary()
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
 """Take pictures of every screen from the running demo.
 
 `uv run python -m tests.e2e.pictures` retakes the few in docs/images that README shows.
-`uv run python -m tests.e2e.pictures FOLDER [LANGUAGE]` takes every screen there is and every
-state of `states.py`, on a desk and on a phone, dark and light, with three weeks of figures
-behind them, into FOLDER, with an index.html to look through them and all of them in one sheet.jpg.
+`uv run python -m tests.e2e.pictures FOLDER [LANGUAGE [WORD...]]` takes every screen there is and
+every state of `states.py` (with words: those whose name has one of them), on a desk and on a phone,
+dark and light, with three weeks of figures behind them, into FOLDER, with an index.html to look
+through them and all of them in one sheet.jpg.
 """
 
 from __future__ import annotations
@@ -154,20 +155,31 @@ def photograph_state(
     page.close()
 
 
+def is_wanted(name: str, words: tuple[str, ...]) -> bool:
+    return not words or any(word in name for word in words)
+
+
 def everything(
-    browser: Browser, running: Any, card: dict[str, Any], *, to: Path, language: str
+    browser: Browser,
+    running: Any,
+    card: dict[str, Any],
+    *,
+    to: Path,
+    language: str,
+    words: tuple[str, ...],
 ) -> None:
     """Photograph every screen, then every state."""
-    places = screens(run=card["run"], decision=card["id"])
+    every = screens(run=card["run"], decision=card["id"])
+    places = {name: path for name, path in every.items() if is_wanted(name, words)}
     for size in SIZES:
         with a_context(browser, running, size, language) as context:
             photograph(context, running, size, places, themes=THEMES, to=to)
-    scene = set_scene(running)
+    scene = set_scene(running, language=language[:2])
     report = running.get("/api/v1/reports/")["results"][0]["id"]
     for size in SIZES:
         table = states(scene, report=report, login_link=running.login_link())
         for name, state in table.items():
-            if state.size in ("", size):
+            if state.size in ("", size) and is_wanted(name, words):
                 with a_context(browser, running, size, language) as context:
                     photograph_state(context, running, size, name, state, to=to)
     write_index(to)
@@ -176,9 +188,9 @@ def everything(
 
 def for_readme(browser: Browser, running: Any, card: dict[str, Any]) -> None:
     every = screens(run=card["run"], decision=card["id"])
-    for size, wanted in FOR_README.items():
+    for size, name in FOR_README.items():
         with a_context(browser, running, size, "en-GB") as context:
-            place = {wanted: every[wanted]}
+            place = {name: every[name]}
             photograph(context, running, size, place, themes=THEMES[:1], to=IMAGES)
 
 
@@ -227,7 +239,7 @@ def write_sheet(folder: Path) -> None:
     sheet.save(folder / "sheet.jpg", quality=80)
 
 
-def main(folder: str | None = None, language: str = "en-GB") -> None:
+def main(folder: str | None = None, language: str = "en-GB", *words: str) -> None:
     to = Path(folder).resolve() if folder else IMAGES
     to.mkdir(parents=True, exist_ok=True)
     with (
@@ -247,7 +259,7 @@ def main(folder: str | None = None, language: str = "en-GB") -> None:
         card = wait_for(lambda: waiting_card(running), seconds=90)
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         if folder:
-            everything(browser, running, card, to=to, language=language)
+            everything(browser, running, card, to=to, language=language, words=words)
         else:
             for_readme(browser, running, card)
         browser.close()

@@ -10,11 +10,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Page
 
 from tests.contract.conversation import Caller, a_turn
+from tests.e2e.crew import start_others, work_together
 from tests.e2e.crowd import HOSTILE
 from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
 from tests.installations import ROOT, wait_for
@@ -50,6 +53,12 @@ class Scene:
     ended: str
     empty: str
     """A project in which nothing has run."""
+    crew: str
+    """A run of several agents that hand on to each other."""
+    family: str
+    """A run that started others."""
+    shared: dict[str, str]
+    """The path of a link to each kind of thing that can be shared."""
 
 
 LONG = "reconcile-invoices-of-the-third-quarter-with-the-ledger-after-the-migration"
@@ -83,7 +92,13 @@ def fail_differently(agent: Caller) -> str:
     return run
 
 
-def set_scene(running: Any) -> Scene:
+def share(person: Caller, told: dict[str, str], *, language: str) -> str:
+    """Make a link; return its path, for the address may be one of the local network."""
+    made = person.ask("POST", "/api/v1/shares/", {**told, "language": language}).json
+    return str(urlsplit(made["url"]).path)
+
+
+def set_scene(running: Any, *, language: str) -> Scene:
     """Put up several cards, one of them over its budget, and a run that was ended."""
     agent, person = an_agent_of(running), the_person_of(running)
     names = ("fix-auth-tests", LONG, HOSTILE["script"], "triage-inbox")
@@ -121,8 +136,15 @@ def set_scene(running: Any) -> Scene:
         )
     for channel in person.get("/api/v1/channels/")["results"]:
         person.ask("POST", f"/api/v1/channels/{channel['id']}/test/", {})
-    for shared in ({"run": ended}, {"week": "2026-11-16"}):
-        person.ask("POST", "/api/v1/shares/", {**told, **shared})
+    last_week = str(datetime.now(UTC).date() - timedelta(days=7))
+    shared = {
+        name: share(person, {**told, **what}, language=language)
+        for name, what in {
+            "run": {"run": ended},
+            "card": {"decision": runs[0].card["id"]},
+            "week": {"week": last_week},
+        }.items()
+    }
     person.ask("POST", "/api/v1/views/", {**told, "name": "Codex, dear", "q": "agent:codex"})
     parked = StuckRun.begin(agent, person, "nightly-release", mark=" ")
     park(running, parked.id)
@@ -135,6 +157,9 @@ def set_scene(running: Any) -> Scene:
         over_budget=over,
         ended=ended,
         empty=empty,
+        crew=work_together(agent),
+        family=start_others(agent),
+        shared=shared,
     )
 
 
@@ -159,6 +184,8 @@ def states(scene: Scene, *, report: str, login_link: str) -> dict[str, State]:
         ),
         "run, over budget": State(path=f"/runs/{scene.over_budget}"),
         "run, ended": State(path=f"/runs/{scene.ended}"),
+        "run, a crew": State(path=f"/runs/{scene.crew}", deed=show_hand_offs),
+        "run, with others": State(path=f"/runs/{scene.family}", deed=click(".kin summary")),
         "run, hostile name": State(path=f"/runs/{scene.runs[2].id}"),
         "run, long name": State(path=f"/runs/{scene.runs[1].id}"),
         "allowlist, filled": State(path="/allowlist"),
@@ -187,12 +214,19 @@ def states(scene: Scene, *, report: str, login_link: str) -> dict[str, State]:
         "policies, a wrong value": State(path="/policies", deed=spoil_a_rule),
         "policies, as text": State(path="/policies", deed=click("header .seg label:last-child")),
         "policies, backtested": State(path="/policies", deed=backtest),
+        "deliveries, filled": State(path="/settings/deliveries", before=within(scene.project)),
+        "channels, filled": State(path="/settings/channels", before=within(scene.project)),
         "settings, shared links": State(
             path="/settings", before=within(scene.project), deed=to_the_end
         ),
         "keys, one made": State(path="/settings/keys", deed=make_a_key),
         "channels, adding": State(path="/settings/channels", deed=click(".page .btn.ink")),
         "devices, more": State(path="/settings/devices", deed=click(".dots")),
+        **{
+            f"shared {thing}": State(path=path, signed_in=False)
+            for thing, path in scene.shared.items()
+        },
+        "shared, expired": State(path="/shared/none/", signed_in=False),
         "signed out": State(path="/", signed_in=False),
         "pair by hand": State(path="/pair/", signed_in=False),
         "login": State(path="/login/", signed_in=False),
@@ -213,6 +247,12 @@ def to_the_end(page: Page) -> None:
 
 def press(key: str) -> Deed:
     return lambda page: page.keyboard.press(key)
+
+
+def show_hand_offs(page: Page) -> None:
+    page.locator('.tools .seg label, details.panel summary:text-matches("[0-9]$")').first.click()
+    page.locator(".crew").wait_for()
+    page.locator(".crew").scroll_into_view_if_needed()
 
 
 def within(project: str) -> Deed:

@@ -10,31 +10,11 @@ from playwright.sync_api import expect
 from tests.e2e import axe
 from tests.e2e.axe import complaints, in_both_themes
 from tests.e2e.conftest import DESKTOP, PHONE, sign_in
-from tests.e2e.screens import screens, stands
-from tests.e2e.stuck import several_stuck
+from tests.e2e.screens import stands
 
-pytestmark = pytest.mark.screens
+pytestmark = [pytest.mark.screens, pytest.mark.usefixtures("axe_summary")]
 
 SIZES = {"desktop": DESKTOP, "phone": PHONE}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def summary():
-    """All that was looked at, in one file once it is done."""
-    yield
-    axe.write_summary()
-
-
-@pytest.fixture(scope="module")
-def stuck_run(installation):
-    """The first of five held runs, for all that is looked at here: rows, sides and a list."""
-    with several_stuck(installation, "nightly", count=5) as first:
-        yield first
-
-
-@pytest.fixture(scope="module")
-def addresses(stuck_run):
-    return screens(run=stuck_run.id, decision=stuck_run.card["id"])
 
 
 @pytest.fixture(scope="module", params=list(SIZES))

@@ -16,25 +16,10 @@ from tests.e2e.reach import (
     too_wide_enlarged,
 )
 from tests.e2e.screens import examples, flat_routes, route_kinds, screens, settings_pages, stands
-from tests.e2e.stuck import several_stuck
 
-pytestmark = pytest.mark.screens
+pytestmark = [pytest.mark.screens, pytest.mark.usefixtures("axe_summary")]
 
 NAMES = list(screens(run="", decision=""))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def summary():
-    """All that axe looked at, in one file once it is done."""
-    yield
-    axe.write_summary()
-
-
-@pytest.fixture(scope="module")
-def addresses(installation):
-    """Five held runs, for all that is looked at: rows, sides and a list."""
-    with several_stuck(installation, "nightly", count=5) as first:
-        yield screens(run=first.id, decision=first.card["id"])
 
 
 @pytest.fixture(scope="module", params=["desk", "phone", "German desk", "German phone"])

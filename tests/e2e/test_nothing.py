@@ -15,7 +15,7 @@ from tests.e2e.line import Line
 from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
 from tests.installations import an_installation
 
-pytestmark = pytest.mark.screens
+pytestmark = [pytest.mark.screens, pytest.mark.usefixtures("axe_summary")]
 
 EMPTY = {
     "/": "guard connect",
@@ -37,7 +37,6 @@ def installation(tmp_path_factory):
     """One that no agent has spoken to."""
     with an_installation(tmp_path_factory.mktemp("fresh")) as running:
         yield running
-    axe.write_summary()
 
 
 @pytest.fixture(scope="module")
@@ -158,21 +157,15 @@ def test_the_copied_lines_for_python_bring_guard_and_give_a_shell_a_key(
 
 
 @pytest.mark.parametrize("path", FAILING)
-def test_an_answer_that_is_an_error_is_said(visit, size, path):
-    page = visit(path, meanwhile=refusing(500))
-    expect(page.get_by_text(NOT_FETCHED).first).to_be_visible()
-
-    assert in_both_themes(page, f"{path.strip('/')} failed", size) == []
-
-
-@pytest.mark.parametrize("path", FAILING)
-def test_whatever_the_error_is_it_is_said(open_page, installation, path):
-    page = open_page("/no/such/page")
-    for status in (403, 404, None):
+def test_whatever_the_error_is_it_is_said(visit, size, path):
+    page, found = visit(path), {}
+    for status in (403, 404, 500, None):
         page.route("**/api/v1/**", refusing(status))
-        page.goto(installation.url + path)
-
+        page.reload()
         expect(page.get_by_text(NOT_FETCHED).first).to_be_visible()
+        found[status] = in_both_themes(page, f"{path.strip('/')} answered {status}", size)
+
+    assert found == {403: [], 404: [], 500: [], None: []}
 
 
 @pytest.mark.parametrize("path", ["/", "/decisions"])

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 from tests.e2e import axe
@@ -41,8 +42,11 @@ def test_a_run_is_shared_seen_without_signing_in_and_revoked(open_page, agent, p
 
     seen = open_page("/shared/" + address.partition("/shared/")[2], phone=phone, signed_in=False)
     expect(seen.get_by_role("heading", name="fix-auth-tests")).to_be_visible()
-    assert seen.evaluate("document.querySelector('img').naturalWidth") == 1200
     assert seen.evaluate(FITS)
+    with seen.expect_download() as download:
+        seen.get_by_role("link", name="As a picture").click()
+    with Image.open(download.value.path()) as picture:
+        assert picture.size == (1200, 630)
 
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
     expect(page.get_by_role("status").filter(has_text="Link revoked.")).to_be_visible()

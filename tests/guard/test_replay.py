@@ -227,11 +227,7 @@ def test_a_poll_the_judge_lets_go_is_no_alarm():
 
 
 def test_what_the_judge_took_back_is_shown_with_its_reason(tmp_path, capsys):
-    rows = [
-        {"role": "assistant", "tool": "Bash", "args": {"command": "pytest -q"}, "result": text}
-        for text in ("3 failed", "2 failed", "1 failed")
-    ]
-    file = write_lines(tmp_path / "a.jsonl", rows)
+    file = write_lines(tmp_path / "a.jsonl", transcripts.fewer_failing())
     policy = tmp_path / "p.toml"
     policy.write_text('detectors = ["loopguard"]\n')
 

@@ -225,11 +225,7 @@ def test_as_text_it_says_what_it_left_out(sessions, capsys):
 
 
 def test_what_the_judge_dismissed_is_no_loop_but_is_told(tmp_path, capsys):
-    rows = [
-        {"role": "assistant", "tool": "Bash", "args": {"command": "pytest -q"}, "result": text}
-        for text in ("3 failed", "2 failed", "1 failed")
-    ]
-    file = write_lines(tmp_path / "a.jsonl", rows)
+    file = write_lines(tmp_path / "a.jsonl", transcripts.fewer_failing())
     policy = tmp_path / "p.toml"
     policy.write_text('detectors = ["loopguard"]\n')
 

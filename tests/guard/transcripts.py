@@ -16,6 +16,12 @@ def write_lines(path: Path, rows: Rows) -> Path:
     return path
 
 
+def fewer_failing() -> Rows:
+    """Turns that look alike, and that a judge lets go: each time one test less fails."""
+    call = {"role": "assistant", "tool": "Bash", "args": {"command": "pytest -q"}}
+    return [{**call, "result": text} for text in ("3 failed", "2 failed", "1 failed")]
+
+
 def claude_code(times: int = 3) -> Rows:
     """One record per content block; a block's usage is its whole message's."""
     rows: Rows = [

@@ -27,6 +27,8 @@ UNITS: Mapping[str, str] = {
 }
 DEED = "|".join(DEEDS)
 TIMES = r"once|\d+ times"
+HAS = r"It|The project(?: today)?|The tree of .{1,300}|Agent .{1,300}"
+"""Whose ceilings they are: the run's own, or those that it shares with others."""
 SENTENCES: tuple[tuple[str, str], ...] = (
     (
         r"It asks for permission to use (?P<tool>.*)\.",
@@ -49,11 +51,11 @@ SENTENCES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"It was corrected and is about to do the same again\.",
-        "Er wurde berichtigt und will dasselbe wieder tun.",
+        "Er wurde korrigiert und will dasselbe wieder tun.",
     ),
     (
         r"It was corrected and did the same again\.",
-        "Er wurde berichtigt und tat dasselbe wieder.",
+        "Er wurde korrigiert und tat dasselbe wieder.",
     ),
     (
         rf"It (?P<deed>{DEED}) (?P<times>{TIMES}) and got (?P<got>(?:nearly )?the same \w+)\.",
@@ -144,8 +146,8 @@ SENTENCES: tuple[tuple[str, str], ...] = (
         "{who} sagten einander {n} Dinge und fügten nichts hinzu.",
     ),
     (
-        r"It has spent \$(?P<usd_spent>[\d.]+) of \$(?P<usd_of>[\d.]+)\.",
-        "Er hat {usd_spent} von {usd_of} verbraucht.",
+        rf"(?P<has>{HAS}) has spent \$(?P<usd_spent>[\d.]+) of \$(?P<usd_of>[\d.]+)\.",
+        "{has} {usd_spent} von {usd_of} verbraucht.",
     ),
     (
         r"The organisation's budget of \$(?P<usd_of>[\d.]+) for today is reached\.",
@@ -156,16 +158,91 @@ SENTENCES: tuple[tuple[str, str], ...] = (
         "Das heutige Budget der Organisation von {usd_of} ist fast verbraucht.",
     ),
     (
-        r"It has used (?P<part>\d+)% of its budget\.",
-        "Er hat {part} % seines Budgets verbraucht.",
+        rf"(?P<has>{HAS}) has used (?P<part>\d+)% of its budget\.",
+        "{has} {part}\u00a0% seines Budgets verbraucht.",
     ),
     (
-        r"It has failed (?P<n>\d+) times in a row; (?P<of>\d+) are allowed\.",
-        "Er scheiterte {n}-mal hintereinander; {of} sind erlaubt.",
+        rf"(?P<has>{HAS}) has failed (?P<n>\d+) times in a row; (?P<of>\d+) are allowed\.",
+        "{has} {n} Fehlschläge hintereinander; {of} sind erlaubt.",
     ),
     (
-        r"It has used (?P<n>[\d.]+) of (?P<of>[\d.]+) (?P<unit>\w+)\.",
-        "Er hat {n} von {of} {unit} verbraucht.",
+        rf"(?P<has>{HAS}) has used (?P<n>[\d.]+) of (?P<of>[\d.]+) (?P<unit>\w+)\.",
+        "{has} {n} von {of} {unit} verbraucht.",
+    ),
+    (
+        (
+            r"(?P<vain>\d+) attempts have brought little, "
+            r"(?P<n>\d+) of its last (?P<of>\d+) steps repeat an earlier one\."
+        ),
+        (
+            "{vain} Versuche haben wenig gebracht, {n} seiner letzten {of} Schritte "
+            "wiederholen einen früheren."
+        ),
+    ),
+    (
+        r"(?P<n>\d+) attempts have brought little\.",
+        "{n} Versuche haben wenig gebracht.",
+    ),
+    (
+        r"(?P<n>\d+) of its last (?P<of>\d+) steps repeat an earlier one\.",
+        "{n} seiner letzten {of} Schritte wiederholen einen früheren.",
+    ),
+    (
+        r"The last (?P<n>\d+) events are the same\.",
+        "Die letzten {n} Ereignisse sind gleich.",
+    ),
+    (
+        r"The last four events go to and fro between two\.",
+        "Die letzten vier Ereignisse gehen zwischen zweien hin und her.",
+    ),
+    (
+        r"The last (?P<n>\d+) events are alike in their words\.",
+        "Die letzten {n} Ereignisse gleichen sich im Wortlaut.",
+    ),
+    (
+        (
+            r"It did the same \((?P<act>.*)\) (?P<n>\d+) times "
+            r"and (?P<met>met the same error|nothing changed)\."
+        ),
+        "Er tat {n}-mal dasselbe ({act}), und {met}.",
+    ),
+    (
+        r"Its output is to (?P<few>[\d.]+)% one it gave shortly before\.",
+        "Seine Ausgabe gleicht zu {few}\u00a0% einer kurz zuvor.",
+    ),
+    (
+        r"It reached the maximum of (?P<n>\d+) iterations\.",
+        "Er erreichte die Höchstzahl von {n} Durchläufen.",
+    ),
+    (
+        r"It reached the maximum run time \((?P<few>[\d.]+) hours\)\.",
+        "Er erreichte die längste Laufzeit ({few} Stunden).",
+    ),
+    (
+        r"It reached the maximum cost \(\$(?P<usd_of>[\d.]+)\)\.",
+        "Er erreichte die höchsten Kosten ({usd_of}).",
+    ),
+    (
+        r"It failed (?P<n>\d+) times in a row\.",
+        "Er scheiterte {n}-mal hintereinander.",
+    ),
+    (
+        r"Its iterations take too long on average\.",
+        "Seine Durchläufe dauern im Mittel zu lange.",
+    ),
+    (
+        (
+            r"It misses the (?P<sort>column|table|command|option|attribute|key|name) "
+            r"(?P<name>.*), (?P<n>\d+) times\."
+        ),
+        "Es fehlt {sort} {name}, {n}-mal.",
+    ),
+    (
+        (
+            r"It misses the (?P<sort>column|table|command|option|attribute|key|name) "
+            r"(?P<name>.*)\."
+        ),
+        "Es fehlt {sort} {name}.",
     ),
     (
         r"It calls (?P<name>.*), a tool that does not exist here\.",
@@ -295,7 +372,51 @@ _ANSWERS = {
     "the same error": "denselben Fehler",
     "the same answer": "dieselbe Antwort",
     "nearly the same answer": "fast dieselbe Antwort",
+    "nothing it did not know": "nichts, was er nicht wusste",
 }
+_MET = {
+    "met the same error": "derselbe Fehler kam",
+    "nothing changed": "nichts änderte sich",
+}
+_ACTS = {
+    "file edit": "Änderung",
+    "test run": "Testlauf",
+    "shell exec": "Befehl",
+    "search": "Suche",
+    "read": "Lesezugriff",
+    "message": "Nachricht",
+    "other": "anderer Aufruf",
+}
+_SORTS = {
+    "column": "die Spalte",
+    "table": "die Tabelle",
+    "command": "der Befehl",
+    "option": "die Option",
+    "attribute": "das Attribut",
+    "key": "der Schlüssel",
+    "name": "der Name",
+}
+_OWNERS = tuple(
+    (re.compile(english, re.DOTALL), german)
+    for english, german in (
+        (r"It", r"Er hat"),
+        (r"The project", r"Das Projekt hat"),
+        (r"The project today", r"Das Projekt hat heute"),
+        (r"The tree of (.*)", r"Der Laufbaum von \1 hat"),
+        (r"Agent (.*) of this run", r"Agent \1 dieses Laufs hat"),
+        (r"Agent (.*)", r"Agent \1 hat"),
+    )
+)
+
+
+def _has(english: str) -> str:
+    found = ((pattern.fullmatch(english), german) for pattern, german in _OWNERS)
+    return next(match.expand(german) for match, german in found if match)
+
+
+def _act(english: str) -> str:
+    kind, on, place = english.partition(" on ")
+    return f"{_ACTS.get(kind, kind)}{on and ': '}{place.replace(' files', ' Dateien')}"
 
 
 def _comma(english: str) -> str:
@@ -316,6 +437,11 @@ _WRITERS: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "unit": lambda english: UNITS.get(english, english),
         "usd_spent": _dollars,
         "usd_of": _dollars,
+        "has": _has,
+        "who": lambda english: english.replace("one without a name", "ein Agent ohne Namen"),
+        "act": _act,
+        "met": _MET.__getitem__,
+        "sort": _SORTS.__getitem__,
     }
 )
 # At a text's start only, and the first of two gaps is bounded: else some take quadratic time.

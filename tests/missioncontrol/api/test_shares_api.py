@@ -230,8 +230,10 @@ def test_a_week_shows_its_own_days_and_none_before(share, week, days):
     made = Share.objects.get(pk=share(week=week)["id"])
 
     wednesday = datetime(2026, 11, 25, 12, tzinfo=UTC)
+    bars = sharing.tell(made, at=wednesday).bars
 
-    assert len(sharing.tell(made, at=wednesday).bars) == days
+    assert len(bars) == days
+    assert [(bar.day, bar.spent) for bar in bars[:2]] == [("Mon", "$0.00"), ("Tue", "$0.00")]
 
 
 def test_a_name_of_several_lines_is_drawn_too(share, project):

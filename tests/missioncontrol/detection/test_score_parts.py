@@ -71,6 +71,17 @@ def test_the_parts_add_up_and_the_engine_says_what_it_said(looping, read):
         assert told["before"] + moved == pytest.approx(told["score"], abs=0.002)
 
 
+def test_a_budget_that_lifts_the_line_is_named(project, read):
+    run = a_run(project, budget={"turns": 1})
+    report(run, a_call("ls", result="a.py"))
+
+    told = read(run, 0).json()
+
+    (part,) = told["parts"]
+    assert part["rule"] == "budget"
+    assert told["before"] + part["amount"] == pytest.approx(told["score"], abs=0.002)
+
+
 def test_something_new_takes_from_the_score(looping):
     text = "\n".join(f"line {number} tells of item_{number}" for number in range(60))
     report(looping, a_call("cat b.py", result=text))

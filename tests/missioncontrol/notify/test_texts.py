@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
@@ -10,14 +12,23 @@ from string import Formatter
 
 import pytest
 
+from guard.budget import Budget, Spent
+from guard.detectors.budget import OWNERS, weigh
+from guard.formats import Recording
+from guard.judge.texts import read_texts
+from guard.policy import Policy
+from guard.replay import replay
 from missioncontrol.notify import content, services, wording
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.notify.texts import CATALOGUES, texts_in
 from missioncontrol.notify.texts.german_sentences import SENTENCES, sentence
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, report
+from tests.guard.scenes import LOOPS
+from tests.installations import ROOT
 from tests.missioncontrol.notify.build import a_channel, deliver_due
 from tests.missioncontrol.notify.mail import a_mailbox
 
+SAID = json.loads((ROOT / "frontend/src/messages/sentences.json").read_text())
 OTHERS = [language for language in CATALOGUES if language != "en"]
 SAME_EVERYWHERE = {
     "language",
@@ -78,47 +89,49 @@ def test_every_sentence_fills_only_what_its_pattern_finds():
         assert blanks(says) - derived <= set(re.compile(pattern).groupindex)
 
 
-@pytest.mark.parametrize(
-    ("english", "german"),
-    [
-        (
-            "It ran the same test 4 times and got the same error.",
-            "Er führte denselben Test 4-mal aus und bekam denselben Fehler.",
-        ),
-        (
-            "It went through the same 3 turns 2.5 times and came out where it began.",
-            "Er durchlief dieselben 3 Schritte 2,5-mal und kam heraus, wo er begann.",
-        ),
-        (
-            "Its last 5 attempts, of several kinds, failed or found nothing.",
-            "Seine letzten 5 Versuche verschiedener Art scheiterten oder fanden nichts.",
-        ),
-        (
-            "It made its last 12 calls before and got the same answers.",
-            "Seine letzten 12 Aufrufe hatte er schon gemacht, mit denselben Antworten.",
-        ),
-        (
-            "It handed in its work 4 times; each was refused alike.",
-            "Er gab seine Arbeit 4-mal ab; jede wurde gleich abgelehnt.",
-        ),
-        (
-            "It looked 9 times in a row; only figures went up and down.",
-            "Er sah 9-mal hintereinander nach; nur Zahlen schwankten.",
-        ),
-        ("It has spent $5.10 of $5.00.", "Er hat 5,10\u00a0$ von 5,00\u00a0$ verbraucht."),
-        (
-            "The organisation's budget of $100.00 for today is reached.",
-            "Das heutige Budget der Organisation von 100,00\u00a0$ ist erreicht.",
-        ),
-        ("A judge's own words.", "A judge's own words."),
-        (
-            'It said "{n}" again and again in one message.',
-            "Er sagte „{n}“ immer wieder in einer Nachricht.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("english", "german"), SAID)
 def test_the_guards_sentences_are_said_in_german(english, german):
     assert sentence(english) == german
+
+
+def test_every_pattern_has_a_sentence_that_the_screens_say_too():
+    patterns = [re.compile(pattern, re.DOTALL) for pattern, _ in SENTENCES]
+
+    assert all(any(one.fullmatch(english) for english, _ in SAID) for one in patterns)
+
+
+def test_a_judges_own_words_stay_as_they_are():
+    assert sentence("A judge's own words.") == "A judge's own words."
+
+
+@pytest.mark.parametrize("scene", sorted(LOOPS))
+@pytest.mark.parametrize("detectors", [None, ["ralph"], ["loopguard"], ["fingerprint"], ["broker"]])
+def test_why_a_loop_was_found_is_said_in_german(scene, detectors):
+    turns, _ = LOOPS[scene]
+    policy = Policy.from_mapping({} if detectors is None else {"detectors": detectors})
+    alarms = replay(Recording(run="r", turns=tuple(turns)), policy).alarms
+
+    assert [one.summary for one in alarms if sentence(one.summary) == one.summary] == []
+
+
+@pytest.mark.parametrize("scope", ["run", *OWNERS])
+@pytest.mark.parametrize("used", [Spent(turns=5), Spent(usd=Decimal(9)), Spent(failures=4)])
+def test_whatever_budget_is_used_up_is_said_in_german(scope, used):
+    budget = Budget(turns=5, usd=Decimal(8), failures=4)
+    summary = weigh(budget, used, seq=5, scope=scope, whose="a coder").evidence.summary
+
+    assert sentence(summary) != summary
+
+
+def test_every_reason_of_the_local_judge_is_said_in_german():
+    facts = defaultdict(lambda: "x", count=3, often=", 2 times", tried="", what="column x")
+    reasons = [
+        words["reason"].format_map(facts)
+        for words in read_texts("advice.toml").values()
+        if words["reason"] != "{summary}"
+    ]
+
+    assert [reason for reason in reasons if sentence(reason) == reason] == []
 
 
 def test_figures_are_written_as_germans_do():

@@ -9,6 +9,7 @@ const ANSWERS: Record<string, string> = {
   "the same error": "denselben Fehler",
   "the same answer": "dieselbe Antwort",
   "nearly the same answer": "fast dieselbe Antwort",
+  "nothing it did not know": "nichts, was er nicht wusste",
 };
 const answer = (english: string) => ANSWERS[english] ?? english;
 const UNITS: Record<string, string> = {
@@ -35,6 +36,49 @@ function deed(english: string, n: string): string {
   const [does, rest] = DEEDS[english] ?? [english, ""];
   return `Er ${does} ${times(n)}${rest}`;
 }
+
+/** Whose ceilings they are: the run's own, or those that it shares with others. */
+const HAS = "(It|The project(?: today)?|The tree of .{1,300}|Agent .{1,300})";
+const OWNERS: readonly (readonly [RegExp, string])[] = [
+  [/^It$/, "Er hat"],
+  [/^The project$/, "Das Projekt hat"],
+  [/^The project today$/, "Das Projekt hat heute"],
+  [/^The tree of (.*)$/s, "Der Laufbaum von $1 hat"],
+  [/^Agent (.*) of this run$/s, "Agent $1 dieses Laufs hat"],
+  [/^Agent (.*)$/s, "Agent $1 hat"],
+];
+
+function has(english: string): string {
+  const [pattern, german] = OWNERS.find(([one]) => one.test(english)) ?? [/^/, ""];
+  return english.replace(pattern, german);
+}
+
+const ACTS: Record<string, string> = {
+  "file edit": "Änderung",
+  "test run": "Testlauf",
+  "shell exec": "Befehl",
+  search: "Suche",
+  read: "Lesezugriff",
+  message: "Nachricht",
+  other: "anderer Aufruf",
+};
+
+function act(english: string): string {
+  const [, kind = "", place] = /^(.*?)(?: on (.*))?$/s.exec(english) ?? [];
+  const said = ACTS[kind] ?? kind;
+  return place === undefined ? said : `${said}: ${place.replace(" files", " Dateien")}`;
+}
+
+const SORTS: Record<string, string> = {
+  column: "die Spalte",
+  table: "die Tabelle",
+  command: "der Befehl",
+  option: "die Option",
+  attribute: "das Attribut",
+  key: "der Schlüssel",
+  name: "der Name",
+};
+const SORT = `(${Object.keys(SORTS).join("|")})`;
 
 type Says = (...parts: string[]) => string;
 const SENTENCES: readonly (readonly [RegExp, Says])[] = (
@@ -133,11 +177,12 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = (
     ],
     [
       "(.*) said (\\d+) things to each other and added nothing\\.",
-      (who, n) => `${who} sagten einander ${n} Dinge und fügten nichts hinzu.`,
+      (who, n) =>
+        `${who.replace("one without a name", "ein Agent ohne Namen")} sagten einander ${n} Dinge und fügten nichts hinzu.`,
     ],
     [
-      "It has spent \\$([\\d.]+) of \\$([\\d.]+)\\.",
-      (spent, of) => `Er hat ${dollars(spent)} von ${dollars(of)} verbraucht.`,
+      `${HAS} has spent \\$([\\d.]+) of \\$([\\d.]+)\\.`,
+      (who, spent, of) => `${has(who)} ${dollars(spent)} von ${dollars(of)} verbraucht.`,
     ],
     [
       "The organisation's budget of \\$([\\d.]+) for today is reached\\.",
@@ -148,17 +193,70 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = (
       (of) => `Das heutige Budget der Organisation von ${dollars(of)} ist fast verbraucht.`,
     ],
     [
-      "It has used (\\d+)% of its budget\\.",
-      (part) => `Er hat ${part}\u00a0% seines Budgets verbraucht.`,
+      `${HAS} has used (\\d+)% of its budget\\.`,
+      (who, part) => `${has(who)} ${part}\u00a0% seines Budgets verbraucht.`,
     ],
     [
-      "It has failed (\\d+) times in a row; (\\d+) are allowed\\.",
-      (n, of) => `Er scheiterte ${n}\u2011mal hintereinander; ${of} sind erlaubt.`,
+      `${HAS} has failed (\\d+) times in a row; (\\d+) are allowed\\.`,
+      (who, n, of) => `${has(who)} ${n} Fehlschläge hintereinander; ${of} sind erlaubt.`,
     ],
     [
-      "It has used ([\\d.]+) of ([\\d.]+) (\\w+)\\.",
-      (n, of, unit) => `Er hat ${n} von ${of} ${UNITS[unit] ?? unit} verbraucht.`,
+      `${HAS} has used ([\\d.]+) of ([\\d.]+) (\\w+)\\.`,
+      (who, n, of, unit) => `${has(who)} ${n} von ${of} ${UNITS[unit] ?? unit} verbraucht.`,
     ],
+    [
+      "(\\d+) attempts have brought little, (\\d+) of its last (\\d+) steps repeat an earlier one\\.",
+      (vain, n, of) =>
+        `${vain} Versuche haben wenig gebracht, ${n} seiner letzten ${of} Schritte wiederholen einen früheren.`,
+    ],
+    ["(\\d+) attempts have brought little\\.", (n) => `${n} Versuche haben wenig gebracht.`],
+    [
+      "(\\d+) of its last (\\d+) steps repeat an earlier one\\.",
+      (n, of) => `${n} seiner letzten ${of} Schritte wiederholen einen früheren.`,
+    ],
+    ["The last (\\d+) events are the same\\.", (n) => `Die letzten ${n} Ereignisse sind gleich.`],
+    [
+      "The last four events go to and fro between two\\.",
+      () => "Die letzten vier Ereignisse gehen zwischen zweien hin und her.",
+    ],
+    [
+      "The last (\\d+) events are alike in their words\\.",
+      (n) => `Die letzten ${n} Ereignisse gleichen sich im Wortlaut.`,
+    ],
+    [
+      "It did the same \\((.*)\\) (\\d+) times and met the same error\\.",
+      (what, n) => `Er tat ${n}\u2011mal dasselbe (${act(what)}), und derselbe Fehler kam.`,
+    ],
+    [
+      "It did the same \\((.*)\\) (\\d+) times and nothing changed\\.",
+      (what, n) => `Er tat ${n}\u2011mal dasselbe (${act(what)}), und nichts änderte sich.`,
+    ],
+    [
+      "Its output is to ([\\d.]+)% one it gave shortly before\\.",
+      (part) => `Seine Ausgabe gleicht zu ${part.replace(".", ",")}\u00a0% einer kurz zuvor.`,
+    ],
+    [
+      "It reached the maximum of (\\d+) iterations\\.",
+      (n) => `Er erreichte die Höchstzahl von ${n} Durchläufen.`,
+    ],
+    [
+      "It reached the maximum run time \\(([\\d.]+) hours\\)\\.",
+      (hours) => `Er erreichte die längste Laufzeit (${hours.replace(".", ",")} Stunden).`,
+    ],
+    [
+      "It reached the maximum cost \\(\\$([\\d.]+)\\)\\.",
+      (usd) => `Er erreichte die höchsten Kosten (${dollars(usd)}).`,
+    ],
+    ["It failed (\\d+) times in a row\\.", (n) => `Er scheiterte ${n}\u2011mal hintereinander.`],
+    [
+      "Its iterations take too long on average\\.",
+      () => "Seine Durchläufe dauern im Mittel zu lange.",
+    ],
+    [
+      `It misses the ${SORT} (.*), (\\d+) times\\.`,
+      (sort, name, n) => `Es fehlt ${SORTS[sort] ?? sort} ${name}, ${n}\u2011mal.`,
+    ],
+    [`It misses the ${SORT} (.*)\\.`, (sort, name) => `Es fehlt ${SORTS[sort] ?? sort} ${name}.`],
     [
       "It asks for permission to use (.*)\\.",
       (tool) => `Er bittet um Erlaubnis, ${tool} zu benutzen.`,

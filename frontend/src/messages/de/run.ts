@@ -44,6 +44,7 @@ const texts: typeof en = {
     reverification: "wiederholte Prüfung",
     stall: "kein Fortschritt",
     suspicion: "vielleicht festgefahren",
+    budget: "Budget erreicht",
   },
   waits: (n) => `Schritt ${n} wartet auf die Antwort.`,
   noTurn: "Noch kein Schritt.",

@@ -18,6 +18,28 @@ export interface FaultPlace {
   expected: string;
 }
 
+/** Why a status moved, as it was written down, to who did it. */
+const REASONS: Partial<Record<string, string>> = {
+  "the agent waits": "waits for the answer",
+  "the agent gave up waiting": "continued without an answer",
+  "the agent spoke again": "was heard of again",
+  "the session ended": "the session ended",
+  "the session is parked": "the session is parked",
+  "its turn has ended": "its turn has ended",
+  "its process was heard of again": "its process was heard of again",
+  "its process ended without a word": "its process ended without a word",
+  "no sign of life of its process": "no sign of life of its process",
+  "nothing heard for 30 minutes": "nothing heard for 30 minutes",
+  "nobody answered": "nobody answered",
+  "Nobody answered in time.": "nobody answered in time",
+  "it told what it can do": "said what it can do",
+  "it was asked to finish": "it was asked to finish",
+  "a new day began": "a new day began",
+  "budget raised": "the budget was raised",
+  "no loop": "no loop",
+  named: "named the run",
+};
+
 const texts = {
   title: "Audit",
   notChecked: "The audit log could not be verified.",
@@ -113,9 +135,12 @@ const texts = {
     device: (name: string) => `the device “${name}”`,
     view: (name: string) => `the saved view “${name}”`,
   },
+  reasons: REASONS,
   did: {
     opened: "opened the run",
-    moved: "changed the run’s status",
+    moved: (status: string) => `changed the run’s status${status && `: ${status}`}`,
+    mode: (mode: string) => `set the mode to ${mode}`,
+    reported: (status: string) => `reported ${status}`,
     linked: "linked the run to its parent",
     imported: (file: string) => `imported a recording, ${file}`,
     recorded: (turn: string) => `recorded turn ${turn}`,

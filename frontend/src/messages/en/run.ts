@@ -44,6 +44,7 @@ const texts = {
     reverification: "repeated verification",
     stall: "no progress",
     suspicion: "possibly stuck",
+    budget: "budget reached",
   },
   waits: (n: string) => `Turn ${n} waits for your answer.`,
   noTurn: "No turn yet.",

@@ -22,7 +22,9 @@ const row = (type: string, payload: Record<string, unknown> | null = {}): AuditR
 });
 
 it.each([
-  ["run.moved", { reason: "the agent waits" }, "the agent waits"],
+  ["run.moved", { reason: "the agent waits" }, "waits for the answer"],
+  ["run.moved", { reason: "mode set to auto" }, "set the mode to auto"],
+  ["run.moved", { reason: "the session ended" }, "the session ended"],
   ["turn.recorded", { turn_seq: 3 }, "recorded turn 4"],
   ["judge.ruled", { verdict: { loop: true, confidence: 0.94 } }, "ruled a loop, 0.94"],
   ["judge.ruled", { verdict: { loop: false } }, "ruled no loop"],

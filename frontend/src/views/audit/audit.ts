@@ -1,7 +1,7 @@
 /** A journal row as a deed: "opened the run", "ruled a loop, 0.94". Pure. */
 import { amountOf, deed } from "../../format/words";
 import type { FaultPlace } from "../../messages/en/audit";
-import { audit as t } from "../../messages/texts";
+import { audit as t, record, words as said } from "../../messages/texts";
 import { hundredths } from "../../format/numbers";
 import type { AuditFault, AuditRow } from "../../wire/types";
 
@@ -23,7 +23,6 @@ type Payload = Record<string, unknown>;
 
 const DEEDS: Record<string, (payload: Payload) => string> = {
   "run.opened": () => t.did.opened,
-  "run.moved": ({ reason }) => moved(text(reason)),
   "run.linked": () => t.did.linked,
   "run.imported": (payload) => t.did.imported(text(payload.file)),
   "turn.recorded": (payload) => t.did.recorded(turn(payload)),
@@ -63,12 +62,18 @@ const DEEDS: Record<string, (payload: Payload) => string> = {
 };
 
 /** Who asked for an end stands in the row's own column; which answer it was, in the answer's row. */
-function moved(reason: string): string {
+function moved({ status, payload }: AuditRow): string {
+  const reason = text(payload?.reason);
   if (reason.startsWith("Terminated by ")) return t.did.stopping;
-  return reason && deed(reason) === reason ? reason : t.did.moved;
+  const told = /^(?:mode set to|the agent reported) (\w+)$/.exec(reason);
+  if (told?.[1]) return (reason.startsWith("mode") ? t.did.mode : t.did.reported)(told[1]);
+  if (reason && deed(reason) === reason) return t.reasons[reason] ?? record.sentence(reason);
+  const statuses: Partial<Record<string, string>> = said.status;
+  return t.did.moved(statuses[status ?? ""] ?? "");
 }
 
 export function didWords(row: AuditRow): string {
+  if (row.type === "run.moved") return moved(row);
   return DEEDS[row.type]?.(row.payload ?? {}) ?? row.type;
 }
 
