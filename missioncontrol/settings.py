@@ -76,6 +76,7 @@ MIDDLEWARE = [
     "missioncontrol.api.headers.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "missioncontrol.api.compression.CompressedAnswers",
     "missioncontrol.api.cookies.KeptSession",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

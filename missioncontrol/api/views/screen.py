@@ -25,7 +25,7 @@ ANSWERS = (
 # Where the screens themselves change over (`760px`): the other layout's files are not asked for.
 LAYOUTS = (("", "(min-width: 760px)"), ("Phone", "(max-width: 759.98px)"))
 
-Preloads = dict[str, dict[str, list[str]]]
+Preloads = dict[str, dict[str, dict[str, list[str]]]]
 
 
 @require_safe
@@ -45,7 +45,7 @@ def screen(request: HttpRequest) -> HttpResponse:
 
 
 def preloads(built: Path) -> Preloads:
-    """Return language -> screen -> the addresses of what it needs first, as Vite wrote them."""
+    """Return language -> screen -> the addresses of its `files` and of the `parts` at its top."""
     written = built / ".vite" / "preloads.json"
     return json.loads(written.read_bytes()) if written.is_file() else {}
 
@@ -77,7 +77,9 @@ def preload_links(request: HttpRequest, table: Preloads) -> Iterator[str]:
     name = SCREENS.get(first, first)
     layouts = LAYOUTS if f"{name}Phone" in screens else (("", "all"),)
     for suffix, media in layouts:
-        for address in screens.get(name + suffix, ()):
+        of_screen = screens.get(name + suffix, {"files": [], "parts": []})
+        # The parts last: without the files nothing is drawn.
+        for address in (*of_screen["files"], *of_screen["parts"]):
             kind = 'preload" as="style' if address.endswith(".css") else "modulepreload"
             # `crossorigin`, as modules are asked for: else a browser would fetch each twice.
             yield f'<link rel="{kind}" media="{media}" crossorigin href="{address}">'

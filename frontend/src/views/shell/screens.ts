@@ -44,7 +44,14 @@ export const PARTS = {
   runImported: screen(["recordings"], () => import("../run/RunImported.svelte")),
   share: screen(["sharing"], () => import("../shell/ShareDialog.svelte")),
   runSummary: screen(["history", "summary"], () => import("../run/RunSummary.svelte")),
+  phoneCard: screen([], () => import("../../card/PhoneCard.svelte")),
 } as const;
+
+/** Parts that stand at the top of their screen: the page asks for them with it. */
+export const TOPS = {
+  run: ["runSummary"],
+  runPhone: ["phoneCard", "runSummary"],
+} as const satisfies Partial<Record<keyof typeof SCREENS, readonly (keyof typeof PARTS)[]>>;
 
 /** Ask for a screen's chunk before anything is drawn, beside what else the first load fetches. */
 export async function fetchAhead(route: Route, phone: boolean): Promise<void> {
