@@ -2,12 +2,17 @@
 import { speech } from "../../messages/speech.svelte";
 import type { Route } from "../../route";
 
-/** The views of texts that a screen and its parts say, beside those of every screen. */
-function screen<Chunk>(views: readonly string[], load: () => Promise<Chunk>): () => Promise<Chunk> {
-  return async () => {
-    const [chunk] = await Promise.all([load(), speech.have(views)]);
-    return chunk;
-  };
+/**
+ * `views`: the texts that a screen and its parts say, beside those of every screen.
+ *
+ * What is here is answered as it is, no promise: it is drawn in the same frame as what is around it.
+ */
+function screen<Chunk extends object>(
+  views: readonly string[],
+  load: () => Promise<Chunk>,
+): () => Chunk | Promise<Chunk> {
+  let here: Chunk | null = null;
+  return () => here ?? Promise.all([load(), speech.have(views)]).then(([chunk]) => (here = chunk));
 }
 
 export const SCREENS = {
