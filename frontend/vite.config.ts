@@ -27,6 +27,7 @@ export default defineConfig({
             },
             { name: "shared", minShareCount: 8 },
             { name: "card", test: /src.card.(PhoneCard|CardHead|CardJudge)\./ },
+            { name: "steps", test: /src.(card.CardSteps|ui.Steps)\./ },
             { name: "shared", minShareCount: 2, maxModuleSize: 1000, priority: -1 },
             { name: "icons", test: /@lucide/, minShareCount: 2 },
             { name: "styles", test: /type=style/, minShareCount: 2 },

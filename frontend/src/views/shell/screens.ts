@@ -58,11 +58,19 @@ export const TOPS = {
   runPhone: ["phoneCard", "runSummary"],
 } as const satisfies Partial<Record<keyof typeof SCREENS, readonly (keyof typeof PARTS)[]>>;
 
+/** Have the parts at the top of a screen. */
+export function topOf(screen: keyof typeof TOPS): unknown[] {
+  return TOPS[screen].map((part) => PARTS[part]());
+}
+
 /** Ask for a screen's chunk before anything is drawn, beside what else the first load fetches. */
 export async function fetchAhead(route: Route, phone: boolean): Promise<void> {
   if (route.name === "now") await (phone ? SCREENS.nowPhone() : SCREENS.now());
   else if (route.name === "decisions")
     await (phone ? SCREENS.decisionsPhone() : SCREENS.decisions());
-  else if (route.name === "run") await (phone ? SCREENS.runPhone() : SCREENS.run());
+  else if (route.name === "run")
+    await Promise.all(
+      phone ? [SCREENS.runPhone(), ...topOf("runPhone")] : [SCREENS.run(), ...topOf("run")],
+    );
   else if (route.name !== "lost" && route.name !== "kit") await SCREENS[route.name]();
 }
