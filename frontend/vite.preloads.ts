@@ -75,8 +75,8 @@ export function preloads(): Plugin {
             listedIn(screens).map((screen) => {
               const own = { ...screen, views: ["index", ...screen.views] };
               const files = filesFor(language, [own], named);
-              const top = listedIn(parts).filter(({ name }) =>
-                partsAt.get(screen.name)?.includes(name),
+              const top = (partsAt.get(screen.name) ?? []).flatMap((part) =>
+                listedIn(parts).filter(({ name }) => name === part),
               );
               const more = filesFor(language, top, new Set([...named, ...files]));
               const addresses = { files: addressesOf(files), parts: addressesOf(more) };
