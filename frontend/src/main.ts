@@ -19,8 +19,6 @@ void appState.enter();
 const spoken = speech.begin();
 // A chunk that cannot be had is told of by the screen itself.
 const screen = fetchAhead(router.route, media.isPhone).catch(() => undefined);
-// Until then local faces at the same measures stand in: on a slow line what is read comes first.
-void screen.then(() => import("./fonts.css"));
 // The service worker fetches all there is, and keeps a small server busy: it comes last.
 if (import.meta.env.PROD)
   void screen.then(() => setTimeout(() => void installation.begin(), DRAWN_MS));
