@@ -35,7 +35,7 @@ function loadOf(more) {
 }
 
 const loads = Object.entries(written("preloads")).flatMap(([language, screens]) =>
-  Object.entries(screens).map(([name, files]) => ({
+  Object.entries(screens).map(([name, { files }]) => ({
     language,
     screen: `${name} ${language}`,
     ...loadOf(files),

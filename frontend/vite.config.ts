@@ -13,8 +13,8 @@ export default defineConfig({
     manifest: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // What the page itself needs is one file, and so is what eight chunks share, and the small
-    // parts, the styles and the icons that two do: a screen is a few requests, not forty.
+    // What the page itself needs is one file, and so is what eight chunks share, a phone's card, and
+    // the small parts, the styles and the icons that two do: a screen is a few requests, not forty.
     rolldownOptions: {
       output: {
         codeSplitting: {
@@ -26,6 +26,8 @@ export default defineConfig({
               priority: 2,
             },
             { name: "shared", minShareCount: 8 },
+            { name: "card", test: /src.card.(PhoneCard|CardHead|CardJudge)\./ },
+            { name: "steps", test: /src.(card.CardSteps|ui.Steps)\./ },
             { name: "shared", minShareCount: 2, maxModuleSize: 1000, priority: -1 },
             { name: "icons", test: /@lucide/, minShareCount: 2 },
             { name: "styles", test: /type=style/, minShareCount: 2 },

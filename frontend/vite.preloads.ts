@@ -3,17 +3,19 @@
  * without, a browser learns of a screen's files when the code that names them has run, which on
  * a slow line is a third of a second later.
  *
- * `.vite/preloads.json`: language -> screen -> addresses beside those that the page names itself.
+ * `.vite/preloads.json`: language -> screen -> addresses beside those that the page names itself:
+ * of its `files`, without which nothing of it is drawn, and of the `parts` at its top.
  */
 import { readFileSync } from "node:fs";
-import { relative } from "node:path";
+import { join, relative } from "node:path";
 import type { Plugin, Rolldown } from "vite";
 
 const TABLE = "src/views/shell/screens.ts";
 const SCREEN = /\b(\w+): screen\(\s*\[([^\]]*)\],\s*\(\) =>\s*import\("\.\.\/([^"]+)"\)/g;
+const TOP = /^ {2}(\w+): \[([^\]]*)\],$/gm;
 const LANGUAGES = ["en", "de"];
 
-interface Screen {
+interface Listed {
   name: string;
   /** Of the texts that it says. */
   views: string[];
@@ -21,15 +23,17 @@ interface Screen {
   path: string;
 }
 
-/** The screens that `screens.ts` lists; its parts come after one. */
-function screensIn(table: string): Screen[] {
-  return [...table.slice(0, table.indexOf("PARTS")).matchAll(SCREEN)].map(
-    ([, name = "", views = "", path = ""]) => ({
-      name,
-      views: views.match(/\w+/g) ?? [],
-      path: `src/views/${path}`,
-    }),
-  );
+/** The screens or parts that a table of `screens.ts` lists. */
+function listedIn(table: string): Listed[] {
+  return [...table.matchAll(SCREEN)].map(([, name = "", views = "", path = ""]) => ({
+    name,
+    views: wordsIn(views),
+    path: join("src/views/shell", "..", path),
+  }));
+}
+
+function wordsIn(list: string): string[] {
+  return list.match(/\w+/g) ?? [];
 }
 
 export function preloads(): Plugin {
@@ -47,18 +51,36 @@ export function preloads(): Plugin {
       );
       const byFile = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
       const named = filesOf([bySource.get("index.html")], byFile);
-      const screens = screensIn(readFileSync(TABLE, "utf8"));
+      const [screens = "", parts = "", tops = ""] = readFileSync(TABLE, "utf8").split(
+        /\b(?:PARTS|TOPS) = /,
+      );
+      const partsAt = new Map(
+        [...tops.matchAll(TOP)].map(([, name, list = ""]) => [name, wordsIn(list)]),
+      );
+      const filesFor = (language: string, listed: Listed[], known: ReadonlySet<string>) => {
+        const sources = listed.flatMap(({ views, path }) => [
+          path,
+          ...views.map((view) => `src/messages/${language}/${view}.ts`),
+        ]);
+        const files = filesOf(
+          sources.map((source) => bySource.get(source)),
+          byFile,
+        );
+        return [...files].filter((file) => !known.has(file));
+      };
       const table = LANGUAGES.map(
         (language) =>
           [
             language,
-            screens.map(({ name, views, path }) => {
-              const texts = ["index", ...views].map(
-                (view) => `src/messages/${language}/${view}.ts`,
+            listedIn(screens).map((screen) => {
+              const own = { ...screen, views: ["index", ...screen.views] };
+              const files = filesFor(language, [own], named);
+              const top = (partsAt.get(screen.name) ?? []).flatMap((part) =>
+                listedIn(parts).filter(({ name }) => name === part),
               );
-              const wanted = [path, ...texts].map((source) => bySource.get(source));
-              const files = [...filesOf(wanted, byFile)].filter((file) => !named.has(file));
-              return [name, files.map((file) => `/${file}`)] as const;
+              const more = filesFor(language, top, new Set([...named, ...files]));
+              const addresses = { files: addressesOf(files), parts: addressesOf(more) };
+              return [screen.name, addresses] as const;
             }),
           ] as const,
       );
@@ -68,6 +90,10 @@ export function preloads(): Plugin {
       this.emitFile({ type: "asset", fileName: ".vite/preloads.json", source });
     },
   };
+}
+
+function addressesOf(files: readonly string[]): string[] {
+  return files.map((file) => `/${file}`);
 }
 
 /** Chunks, all that they import before they run, and their styles. */

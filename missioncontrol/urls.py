@@ -27,6 +27,7 @@ from missioncontrol.api.views import (
     setup_codes,
     shares,
     signing_in,
+    snapshots,
     timeline,
     ways_in,
 )
@@ -45,6 +46,7 @@ api = [
     path("account/identity/", account.IdentityElsewhere.as_view()),
     path("account/again/begin/", account.BeginAgain.as_view()),
     path("account/again/", account.Again.as_view()),
+    path("boards/", snapshots.Boards.as_view()),
     path("projects/", projects.Projects.as_view()),
     path("projects/<uuid:project_id>/", projects.OneProject.as_view()),
     path("projects/<uuid:project_id>/export/", projects.ProjectExport.as_view()),
@@ -82,6 +84,7 @@ api = [
     path("views/", history.SavedViews.as_view()),
     path("views/<uuid:view_id>/", history.OneSavedView.as_view()),
     path("runs/<uuid:run_id>/", runs.OneRun.as_view()),
+    path("runs/<uuid:run_id>/snapshot/", snapshots.RunSnapshot.as_view()),
     path("runs/<uuid:run_id>/summary/", history.Summary.as_view()),
     path("runs/<uuid:run_id>/compare/", history.Compare.as_view()),
     path("runs/<uuid:run_id>/recording/", recordings.OneRecording.as_view()),

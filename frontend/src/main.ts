@@ -9,6 +9,9 @@ import { appState } from "./sync/appState.svelte";
 import { media } from "./ui/media.svelte";
 import { fetchAhead } from "./views/shell/screens";
 
+/** By then a screen has its first answers. */
+const DRAWN_MS = 1_000;
+
 const target = document.getElementById("app");
 if (!target) throw new Error("index.html has no #app");
 void appState.enter();
@@ -16,7 +19,8 @@ void appState.enter();
 const spoken = speech.begin();
 // A chunk that cannot be had is told of by the screen itself.
 const screen = fetchAhead(router.route, media.isPhone).catch(() => undefined);
-// The service worker fetches all there is: on a slow line what is looked at comes first.
-if (import.meta.env.PROD) void screen.then(() => installation.begin());
+// The service worker fetches all there is, and keeps a small server busy: it comes last.
+if (import.meta.env.PROD)
+  void screen.then(() => setTimeout(() => void installation.begin(), DRAWN_MS));
 await spoken;
 export default mount(App, { target });

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+from uuid import UUID
 
 from missioncontrol.wire.decisions import DecisionRow, InterventionRow
 from missioncontrol.wire.events import Event
@@ -22,6 +23,12 @@ class Snapshot:
     """A run socket's: the run's; a board's: none."""
     # By run: an event up to here is in the snapshot already.
     seq: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board:
+    project: UUID
+    snapshot: Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

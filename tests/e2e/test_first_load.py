@@ -92,3 +92,27 @@ def test_the_first_load_stays_within_its_budget(browser, board, phone, language)
     (RESULTS / name).write_text(json.dumps(weight, indent=1))
     most = {**MOST, "script": MOST["script"] + (GERMAN_MORE if language == "de-DE" else 0)}
     assert {what: weight[what] for what in most if weight[what] > most[what]} == {}
+
+
+ASKED = """() => performance.getEntriesByType("resource")
+  .filter(({ name }) => name.includes("/api/v1/"))
+  .map(({ name, initiatorType }) => [new URL(name).href, initiatorType])"""
+
+
+@pytest.mark.parametrize("path", ["/", "/decisions", "/costs", "/runs/{run}"])
+def test_what_the_page_asks_ahead_is_what_its_screen_reads(browser, installation, path):
+    with several_stuck(installation, "ahead", count=1) as run:
+        context = browser.new_context(service_workers="block")
+        cookies = installation.cookies().items()
+        context.add_cookies([{"name": n, "value": v, "url": installation.url} for n, v in cookies])
+        page = context.new_page()
+        page.goto(installation.url + path.format(run=run.id))
+        expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        asked = page.evaluate(ASKED)
+        context.close()
+
+    ahead = [address for address, by in asked if by == "link"]
+    assert len(ahead) == 2  # who is signed in, and the screen's own
+    # Else a browser would have fetched it twice, and thrown the first answer away.
+    assert [address for address, _ in asked].count(ahead[1]) == 1

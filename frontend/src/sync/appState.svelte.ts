@@ -4,15 +4,18 @@
  * One board socket a project, and one more for the run that is being looked at.
  */
 import { clearScreen, handOver, hush } from "../push/handover";
-import { csrfToken, ProblemError, read, signOut, write, settled } from "../wire/api";
+import { csrfToken, ProblemError, read, readAhead, signOut, write, settled } from "../wire/api";
 import type {
   AutofixRow,
+  Board,
   DecisionRow,
   InterventionRow,
   Me,
   Mode,
+  Page,
   ProjectRow,
   RunRow,
+  Snapshot,
 } from "../wire/types";
 import { hasEnded } from "../format/words";
 import { words } from "../messages/texts";
@@ -197,6 +200,8 @@ class AppState {
     const late = setTimeout(() => void this.#recall(), RECALL_MS);
     try {
       await settled();
+      // What fails of it the sockets bring.
+      const boards = readAhead<Page<Board>>("boards/")?.catch(() => null);
       const me = await read<Me>("me/");
       this.#lost = [...this.#lost, ...projectsLost(this.#me, me)];
       this.#me = me;
@@ -204,6 +209,7 @@ class AppState {
       // Sockets are opened meanwhile: a first visit makes its database now.
       const isAnother = this.#memory.enter(this.#me);
       this.#openFeeds();
+      void boards?.then((told) => this.#begin(told?.results ?? []));
       if (await isAnother) this.taps.forgetAll();
       void handOver(this.#me.user.id);
       await storage.put("csrf", csrfToken());
@@ -233,13 +239,16 @@ class AppState {
   watch(id: string): void {
     if (this.#runFeed?.id === id) return;
     this.unwatch();
-    this.#runFeed = {
-      id,
-      feed: new Feed(
-        `/ws/runs/${id}/`,
-        this.#listeners(() => void this.enter()),
-      ),
-    };
+    const feed = new Feed(
+      `/ws/runs/${id}/`,
+      this.#listeners(() => void this.enter()),
+    );
+    this.#runFeed = { id, feed };
+    // What fails here the socket brings.
+    readAhead<Snapshot>(`runs/${id}/snapshot/`)?.then(
+      (frame) => feed.begin(frame),
+      () => undefined,
+    );
   }
 
   unwatch(): void {
@@ -283,6 +292,10 @@ class AppState {
       feeds.set(id, new Feed(`/ws/projects/${id}/`, this.#boardListeners(), kept.get(id)));
     }
     this.#feeds = feeds;
+  }
+
+  #begin(boards: readonly Board[]): void {
+    for (const { project, snapshot } of boards) this.#feeds.get(project)?.begin(snapshot);
   }
 
   #boardListeners() {

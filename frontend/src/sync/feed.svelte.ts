@@ -7,6 +7,7 @@
 import { waitBefore } from "./backoff";
 import { GAP_MS, Gaps } from "./gaps";
 import { canWait, GATHER_MS } from "./gather";
+import type { Snapshot } from "../wire/types";
 import { EMPTY, reduce, type Frame, type LiveState } from "./reduce";
 
 export type Link =
@@ -79,6 +80,11 @@ export class Feed {
 
   get isLive(): boolean {
     return this.#link.kind === "live";
+  }
+
+  /** Show what was read ahead of the socket, unless there is something to show. */
+  begin(frame: Snapshot): void {
+    if (this.#state.at === null) this.take(frame);
   }
 
   /** Bring in what was fetched beside the socket. */

@@ -1,6 +1,7 @@
 /** A socket that tells what it is given: the feed asks for a snapshot only where something is lost. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { aRun, NOON, PROJECT } from "../fixtures/rows";
+import type { Snapshot } from "../wire/types";
 import { Feed } from "./feed.svelte";
 import { GAP_MS } from "./gaps";
 
@@ -51,6 +52,15 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
+const aSnapshot = (id: string): Snapshot => ({
+  type: "snapshot",
+  at: NOON,
+  runs: [aRun({ id })],
+  decisions: [],
+  interventions: [],
+  seq: {},
+});
+
 async function opened() {
   const feed = new Feed("/ws/projects/p/", { arrived() {}, refused() {} });
   await vi.advanceTimersByTimeAsync(5_000);
@@ -91,4 +101,21 @@ test("a turn that was lost costs one", async () => {
   await vi.advanceTimersByTimeAsync(10_000);
 
   expect(Socket.opened.length).toBe(2);
+});
+
+test("what was read ahead is shown until the socket's snapshot comes", async () => {
+  const feed = new Feed("/ws/projects/p/", { arrived() {}, refused() {} });
+  feed.begin(aSnapshot("read ahead"));
+  expect([...feed.state.runs.keys()]).toEqual(["read ahead"]);
+  expect(feed.isLive).toBe(false);
+
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect([...feed.state.runs.keys()]).toEqual(["run-1"]);
+  expect(feed.isLive).toBe(true);
+});
+
+test("what was read ahead and comes late replaces nothing", async () => {
+  const { feed } = await opened();
+  feed.begin(aSnapshot("read ahead"));
+  expect([...feed.state.runs.keys()]).toEqual(["run-1"]);
 });

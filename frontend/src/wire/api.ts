@@ -33,6 +33,12 @@ export function read<T>(path: string): Promise<T> {
   return call<T>(path, { headers: { Accept: "application/json" } });
 }
 
+/** What the page asked for with its own files; null where it did not, or that was read before. */
+export function readAhead<T>(path: string): Promise<T> | null {
+  const link = document.querySelector(`link[as="fetch"][href="${ROOT}${path}"]`);
+  return link && read<T>(path).finally(() => link.remove());
+}
+
 export function write<T>(
   method: "POST" | "PATCH" | "DELETE",
   path: string,

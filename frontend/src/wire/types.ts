@@ -18,6 +18,7 @@ export type HandOff = Schemas["HandOffRow"];
 export type Conversation = Schemas["Conversation"];
 export type MessageRow = Schemas["MessageRow"];
 export type MomentRow = Schemas["MomentRow"];
+export type Board = Schemas["Board"];
 export type DecisionRow = Schemas["DecisionRow"];
 export type InterventionRow = Schemas["InterventionRow"];
 export type AutofixRow = Schemas["AutofixRow"];

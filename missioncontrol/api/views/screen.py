@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 
 from django.conf import settings
@@ -14,10 +16,16 @@ from django.views.decorators.http import require_safe
 NOT_BUILT = "The screens are not built. Run `npm ci && npm run build` in frontend/, or `up`."
 # By the first part of an address; every other screen's name is that part itself.
 SCREENS = {"": "now", "runs": "run"}
+# What the screen of an address asks the API first, beside who is signed in.
+ANSWERS = (
+    (re.compile(r"/(decisions(/.*)?)?$"), "boards/"),
+    (re.compile(r"/runs/(?P<id>[0-9a-f-]{36})(/.*)?$"), "runs/{id}/snapshot/"),
+    (re.compile(r"/costs$"), "costs/account/?range=day&group_by=agent"),
+)
 # Where the screens themselves change over (`760px`): the other layout's files are not asked for.
 LAYOUTS = (("", "(min-width: 760px)"), ("Phone", "(max-width: 759.98px)"))
 
-Preloads = dict[str, dict[str, list[str]]]
+Preloads = dict[str, dict[str, dict[str, list[str]]]]
 
 
 @require_safe
@@ -26,7 +34,8 @@ def screen(request: HttpRequest) -> HttpResponse:
     index = settings.FRONTEND_DIST / "index.html"
     if not index.is_file():
         return HttpResponse(NOT_BUILT, status=503, content_type="text/plain")
-    links = "".join(preload_links(request, preloads(settings.FRONTEND_DIST)))
+    files = preload_links(request, preloads(settings.FRONTEND_DIST))
+    links = "".join([*answer_links(request), *files])
     # As bytes: the page is UTF-8, whatever the machine's locale reads files as.
     page = index.read_bytes().replace(b"</head>", f"{links}</head>".encode(), 1)
     response = HttpResponse(page, content_type="text/html; charset=utf-8")
@@ -36,9 +45,23 @@ def screen(request: HttpRequest) -> HttpResponse:
 
 
 def preloads(built: Path) -> Preloads:
-    """Return language -> screen -> the addresses of what it needs first, as Vite wrote them."""
+    """Return language -> screen -> the addresses of its `files` and of the `parts` at its top."""
     written = built / ".vite" / "preloads.json"
     return json.loads(written.read_bytes()) if written.is_file() else {}
+
+
+def answer_links(request: HttpRequest) -> Iterator[str]:
+    """Have the browser ask for a screen's first answer now, not when its code has run.
+
+    As the code itself would: by the session, through the same address and its checks.
+    """
+    # The service worker fetches the page too, and shows that copy for every address.
+    if request.headers.get("Sec-Fetch-Dest", "document") != "document":
+        return
+    for address, answer in ANSWERS:
+        if found := address.match(request.get_full_path()):
+            href = escape(f"/api/v1/{answer.format(**found.groupdict())}")
+            yield f'<link rel="preload" as="fetch" crossorigin href="{href}">'
 
 
 def preload_links(request: HttpRequest, table: Preloads) -> Iterator[str]:
@@ -54,7 +77,9 @@ def preload_links(request: HttpRequest, table: Preloads) -> Iterator[str]:
     name = SCREENS.get(first, first)
     layouts = LAYOUTS if f"{name}Phone" in screens else (("", "all"),)
     for suffix, media in layouts:
-        for address in screens.get(name + suffix, ()):
+        of_screen = screens.get(name + suffix, {"files": [], "parts": []})
+        # The parts last: without the files nothing is drawn.
+        for address in (*of_screen["files"], *of_screen["parts"]):
             kind = 'preload" as="style' if address.endswith(".css") else "modulepreload"
             # `crossorigin`, as modules are asked for: else a browser would fetch each twice.
             yield f'<link rel="{kind}" media="{media}" crossorigin href="{address}">'

@@ -126,6 +126,7 @@ MACHINES_READ = {"devices/certificate/"}
 MEMBERS_READ = {
     "me/",
     "account/",
+    "boards/",
     "projects/",
     "projects/<uuid:project_id>/",
     "projects/<uuid:project_id>/members/",
@@ -143,6 +144,7 @@ MEMBERS_READ = {
     "views/",
     "runs/<uuid:run_id>/",
     "runs/<uuid:run_id>/conversation/",
+    "runs/<uuid:run_id>/snapshot/",
     "runs/<uuid:run_id>/summary/",
     "runs/<uuid:run_id>/compare/",
     "runs/<uuid:run_id>/tree/",

@@ -6,13 +6,19 @@ import re
 import pytest
 
 PRELOADS = {
-    "en": {"history": ["/assets/History-1.js", "/assets/History-1.css", "/assets/history-en.js"]},
+    "en": {
+        "history": {
+            "files": ["/assets/History-1.js", "/assets/History-1.css", "/assets/history-en.js"],
+            "parts": [],
+        }
+    },
     "de": {
-        "history": ["/assets/History-1.js", "/assets/history-de.js"],
-        "run": ["/assets/Run-1.js"],
-        "runPhone": ["/assets/RunOnPhone-1.js"],
+        "history": {"files": ["/assets/History-1.js", "/assets/history-de.js"], "parts": []},
+        "run": {"files": ["/assets/Run-1.js"], "parts": []},
+        "runPhone": {"files": ["/assets/RunOnPhone-1.js"], "parts": ["/assets/Card-1.js"]},
     },
 }
+RUN = "01a21872-cb96-70cd-b929-f00e7dedbfb6"
 PAGE = "<html><head><title>Mission Control</title></head><body></body></html>"
 
 
@@ -48,10 +54,41 @@ def test_a_screen_that_phones_have_their_own_of_is_chosen_by_the_width(built, cl
     assert links(client, "/runs/01a213b8/turns/4", "de") == [
         ("modulepreload", "(min-width: 760px)", "/assets/Run-1.js"),
         ("modulepreload", "(max-width: 759.98px)", "/assets/RunOnPhone-1.js"),
+        ("modulepreload", "(max-width: 759.98px)", "/assets/Card-1.js"),
     ]
 
 
-@pytest.mark.parametrize("path", ["/", "/no-such-screen", '/"><script>'])
+def asked_ahead(client, path, **headers):
+    page = client.get(path, headers=headers).content.decode()
+    return re.findall(r'<link rel="preload" as="fetch" crossorigin href="([^"]+)">', page)
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("/", "boards/"),
+        ("/decisions", "boards/"),
+        (f"/decisions/{RUN}", "boards/"),
+        (f"/runs/{RUN}", f"runs/{RUN}/snapshot/"),
+        (f"/runs/{RUN}/turns/4", f"runs/{RUN}/snapshot/"),
+        ("/costs", "costs/account/?range=day&amp;group_by=agent"),
+    ],
+)
+def test_what_a_screen_asks_first_is_asked_with_the_page(path, answer, built, client):
+    assert asked_ahead(client, path) == [f"/api/v1/{answer}"]
+
+
+@pytest.mark.parametrize("path", ["/history", "/costs?by=model", "/runs/x", '/runs/"><script>'])
+def test_what_the_address_does_not_tell_is_not_guessed(path, built, client):
+    assert asked_ahead(client, path) == []
+
+
+def test_the_copy_of_the_service_worker_asks_for_no_screens_answer(built, client):
+    assert asked_ahead(client, "/", **{"Sec-Fetch-Dest": "empty"}) == []
+    assert asked_ahead(client, "/", **{"Sec-Fetch-Dest": "document"}) == ["/api/v1/boards/"]
+
+
+@pytest.mark.parametrize("path", ["/no-such-screen", '/"><script>'])
 def test_an_address_without_a_screen_gets_the_page_alone(built, client, path):
     assert client.get(path).content.decode() == PAGE
 

@@ -2,12 +2,17 @@
 import { speech } from "../../messages/speech.svelte";
 import type { Route } from "../../route";
 
-/** The views of texts that a screen and its parts say, beside those of every screen. */
-function screen<Chunk>(views: readonly string[], load: () => Promise<Chunk>): () => Promise<Chunk> {
-  return async () => {
-    const [chunk] = await Promise.all([load(), speech.have(views)]);
-    return chunk;
-  };
+/**
+ * `views`: the texts that a screen and its parts say, beside those of every screen.
+ *
+ * What is here is answered as it is, no promise: it is drawn in the same frame as what is around it.
+ */
+function screen<Chunk extends object>(
+  views: readonly string[],
+  load: () => Promise<Chunk>,
+): () => Chunk | Promise<Chunk> {
+  let here: Chunk | null = null;
+  return () => here ?? Promise.all([load(), speech.have(views)]).then(([chunk]) => (here = chunk));
 }
 
 export const SCREENS = {
@@ -44,13 +49,28 @@ export const PARTS = {
   runImported: screen(["recordings"], () => import("../run/RunImported.svelte")),
   share: screen(["sharing"], () => import("../shell/ShareDialog.svelte")),
   runSummary: screen(["history", "summary"], () => import("../run/RunSummary.svelte")),
+  phoneCard: screen([], () => import("../../card/PhoneCard.svelte")),
 } as const;
+
+/** Parts that stand at the top of their screen: the page asks for them with it. */
+export const TOPS = {
+  run: ["runSummary"],
+  runPhone: ["phoneCard", "runSummary"],
+} as const satisfies Partial<Record<keyof typeof SCREENS, readonly (keyof typeof PARTS)[]>>;
+
+/** Have the parts at the top of a screen. */
+export function topOf(screen: keyof typeof TOPS): unknown[] {
+  return TOPS[screen].map((part) => PARTS[part]());
+}
 
 /** Ask for a screen's chunk before anything is drawn, beside what else the first load fetches. */
 export async function fetchAhead(route: Route, phone: boolean): Promise<void> {
   if (route.name === "now") await (phone ? SCREENS.nowPhone() : SCREENS.now());
   else if (route.name === "decisions")
     await (phone ? SCREENS.decisionsPhone() : SCREENS.decisions());
-  else if (route.name === "run") await (phone ? SCREENS.runPhone() : SCREENS.run());
+  else if (route.name === "run")
+    await Promise.all(
+      phone ? [SCREENS.runPhone(), ...topOf("runPhone")] : [SCREENS.run(), ...topOf("run")],
+    );
   else if (route.name !== "lost" && route.name !== "kit") await SCREENS[route.name]();
 }

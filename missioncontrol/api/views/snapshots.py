@@ -1,0 +1,38 @@
+"""What a socket says first, for who does not wait until one stands."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from missioncontrol.api import auth
+from missioncontrol.api.rest import json_response, list_response
+from missioncontrol.api.schema import described
+from missioncontrol.clock import now
+from missioncontrol.decisions import selectors
+from missioncontrol.runs.selectors import find_run
+from missioncontrol.wire.frames import Board, Snapshot
+
+
+class Boards(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("boards", returns=Board, many=True)
+    def get(self, request: Request) -> HttpResponse:
+        """Show the board of each of your projects, as `/ws/projects/ID/` would begin."""
+        projects, at = auth.projects_of(request, even_archived=False), now()
+        boards = [Board(project=one, snapshot=selectors.board(one, at=at)) for one in projects]
+        return list_response(request, boards)
+
+
+class RunSnapshot(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("runs_snapshot", returns=Snapshot)
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """Show a run with its cards and answers, as `/ws/runs/ID/` would begin."""
+        run = find_run(run_id, projects=auth.projects_of(request))
+        return json_response(selectors.page(run, at=now()))
