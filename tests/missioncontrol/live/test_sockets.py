@@ -263,8 +263,11 @@ async def test_a_socket_that_missed_messages_has_its_browser_read_anew(word, pro
     await socket.disconnect(timeout=20)
     again = listening(path, token)
     await again.connect(timeout=20)
-    assert json.loads(await again.receive_from(timeout=20))["type"] == "snapshot"
-    assert await again.receive_nothing(timeout=0.5)
+    snapshot = json.loads(await again.receive_from(timeout=20))
+    assert snapshot["type"] == "snapshot"
+    await sync_to_async(put)(run, a_call("ls"))
+    (told,) = await events_of(again, 1, after=snapshot["seq"][str(run.id)])
+    assert told["type"] == "turn.recorded"
     await again.disconnect(timeout=20)
 
 
