@@ -24,7 +24,7 @@ from redis.backoff import NoBackoff
 logger = logging.getLogger(__name__)
 
 # While the broker is away the oldest frames go first; a gap makes readers refetch.
-MOST_WAITING = 10_000
+MOST_WAITING = 1_000
 # How long the publisher gathers what screens hear, once it has told them something.
 SCREENS_EVERY_S = 0.02
 # The same where nobody listened: no screen waits, but one may open.

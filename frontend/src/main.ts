@@ -9,12 +9,14 @@ import { appState } from "./sync/appState.svelte";
 import { media } from "./ui/media.svelte";
 import { fetchAhead } from "./views/shell/screens";
 
-/** By then a screen has its first answers. */
+/** By then a screen is drawn as a rule. */
 const DRAWN_MS = 1_000;
 
 const target = document.getElementById("app");
 if (!target) throw new Error("index.html has no #app");
 void appState.enter();
+// At once: the worker of an earlier visit may have a tap on a notification to tell of.
+installation.hear();
 // Nothing is drawn before its words are here.
 const spoken = speech.begin();
 // A chunk that cannot be had is told of by the screen itself.

@@ -28,7 +28,7 @@ class History:
         self._span = span
         self.steps: list[Step] = []
         self.calls: list[Step] = []  # those that are tool calls
-        self._proposed = 0  # how many of them are not done yet; mostly none
+        self._proposed = 0  # how many steps are not done yet; mostly none
         self.weights: list[Weight] = []  # what each step does to the stuck score
         self.evidence = 0.0  # that the newest step's agent is stuck (`add_up`)
 

@@ -86,9 +86,14 @@ def write_call(tool: str, args: Mapping[str, Any]) -> str:
     return _cut(f"{tool} {canonical_json(args)}" if args else tool)
 
 
-def mask_request(tool: str, args: Mapping[str, Any], call: str) -> str:
-    """Mask the volatile parts of a call of these meant arguments, which is written so."""
-    kept = lasting_args(args)
+def mask_request(
+    tool: str, args: Mapping[str, Any], call: str, *, kept: Mapping[str, Any] | None = None
+) -> str:
+    """Mask the volatile parts of a call of these meant arguments, which is written so.
+
+    `kept`: its `lasting_args`, where they were read already.
+    """
+    kept = lasting_args(args) if kept is None else kept
     return mask_scratch(call if kept == args else write_call(tool, kept))
 
 

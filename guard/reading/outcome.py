@@ -84,7 +84,8 @@ class Outcome(NamedTuple):
     @property
     def has_more(self) -> bool:
         """It says that a next page follows."""
-        return not self.failed and _MORE.stands_in(self.text)
+        # "0 more results" found nothing, and so announces nothing.
+        return not self.failed and self.key != NOTHING_FOUND.key and _MORE.stands_in(self.text)
 
     @property
     def digest(self) -> str:
@@ -141,7 +142,7 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
 @functools.lru_cache(maxsize=128)
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
     whole, text = text, _unannounced(text)
-    if text.endswith("None"):
+    if "None" in text[-14:]:  # with white space behind it
         text = _NO_VALUE.sub("", text)
     if not is_error and len(text) <= _LONGEST_NOTHING and _NOTHING.fullmatch(text.lower()):
         # Saying so for the first time tells something; silence, or the word for it, never does.

@@ -31,7 +31,6 @@ from guard.reading.normalize import (
 )
 from guard.reading.outcome import LATE, NOTHING_FOUND, Outcome, is_transient
 from guard.reading.terms import NEWS, words_in
-from guard.reading.volatile import mask_scratch
 from guard.turn import ActionClass, Role, Turn
 from guard.verbatim import UNSAID, Verbatim, bounded, verbatim_of
 
@@ -90,7 +89,7 @@ def _read(turn: Turn, said: str, args: Mapping[str, Any]) -> Action:
     kept = lasting_args(args)
     if turn.tool is not None:
         call = said
-        meaning = request = mask_scratch(said if kept == args else write_call(turn.tool, kept))
+        meaning = request = mask_request(turn.tool, args, said, kept=kept)
     else:
         call, meant = call_text(turn), unstamped(said)
         request = call if meant is said else call_text(replace(turn, content=meant))

@@ -48,7 +48,7 @@ def anchor_heads(*, at: datetime, since: datetime | None = None) -> list[UUID]:
     )
     # Checkpoints of earlier versions have no number: one of today's kind follows them.
     going_on = projects.exclude(last_type=ANCHORED, said__contains='"number":').order_by("pk")
-    moved: dict[UUID, list[RunMeters]] = {project.pk: [] for project in going_on.only("pk")}
+    moved: dict[UUID, list[RunMeters]] = {pk: [] for pk in going_on.values_list("pk", flat=True)}
     unanchored = RunMeters.objects.filter(event_seq__gt=F("anchored_seq")).order_by("pk")
     unanchored = unanchored.annotate(project_id=F("run__project_id"))
     if since is not None:

@@ -125,9 +125,9 @@ def _parts(
         why: PartKind = "other" if history.steps else "reset"
         yield _part(why, reached, reached := stuck_score(_evidence(engine)))
     height = _height(assessment.score, limit)
-    own = [signal for signal in assessment.signals if signal.kind is not Kind.BUDGET]
-    # A budget counts no attempts: it is named where nothing else lifts the line.
-    rule = max(own or assessment.signals, key=lambda signal: signal.score, default=None)
+    # A budget counts no attempts: it is named where it trips, and nothing else lifts as high.
+    lifts = [one for one in assessment.signals if one.kind is not Kind.BUDGET or one.trips]
+    rule = max(lifts, key=lambda one: (one.score, one.kind is not Kind.BUDGET), default=None)
     if rule is not None and height - reached >= _NEAR:
         yield ScorePart(
             kind="rule",

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from missioncontrol.up.errors import ChildSilent
 from missioncontrol.up.supervisor import Supervisor
 
+# Long: a first start on a busy machine takes minutes, and one that died is told at once.
 START_LIMIT_S = 300.0
-"""Long: a first start on a busy machine takes minutes, and one that died is told at once."""
 
 
 def wait_until_serving(

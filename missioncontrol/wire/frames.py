@@ -20,7 +20,7 @@ class Snapshot:
     decisions: tuple[DecisionRow, ...]
     """Open ones, and those answered within the last day."""
     interventions: tuple[InterventionRow, ...]
-    """A run socket's: the run's; a board's: none."""
+    """A run socket's: the run's; a board's: those of the last hour."""
     # By run: an event up to here is in the snapshot already.
     seq: dict[str, int]
 

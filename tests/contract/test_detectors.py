@@ -10,6 +10,7 @@ import pytest
 
 from guard.budget import Budget
 from guard.detectors import DETECTORS, detector_named
+from guard.detectors.base import Detector
 from guard.engine import Engine
 from guard.policy import DEFAULT_POLICY, DETECTOR_NAMES, Policy
 from guard.turn import Role, Turn
@@ -71,6 +72,12 @@ def test_the_registry_holds_the_rules_of_the_default():
 
 def test_it_is_found_under_its_own_name(name):
     assert detector_named(name).name == name
+
+
+def test_it_looks_for_something(name):
+    rule = detector_named(name)
+
+    assert rule.forms or rule.examine is not Detector.examine
 
 
 def test_it_says_in_its_docstring_what_it_does(name):

@@ -232,6 +232,8 @@ def test_a_name_with_something_after_it_is_an_answer(answer):
     [
         ("2 rows; there are more results", True),
         ("No more results", False),
+        ("0 more results", False),
+        ("more results: []", False),
         ("There are no more results for this query.", False),
     ],
 )

@@ -38,6 +38,11 @@ class Installation {
       return;
     }
     document.addEventListener("visibilitychange", () => this.#lookForNews());
+  }
+
+  /** Go where a tap on a notification leads. */
+  hear(): void {
+    if (!("serviceWorker" in navigator)) return;
     navigator.serviceWorker.addEventListener("message", ({ data }) => goWhereTold(data));
   }
 

@@ -82,9 +82,9 @@ export class Feed {
     return this.#link.kind === "live";
   }
 
-  /** Show what was read ahead of the socket, unless there is something to show. */
+  /** Show what was read ahead of the socket, unless there is something to show, or nothing may be. */
   begin(frame: Snapshot): void {
-    if (this.#state.at === null) this.take(frame);
+    if (this.#state.at === null && this.#link.kind !== "refused") this.take(frame);
   }
 
   /** Bring in what was fetched beside the socket. */

@@ -119,3 +119,10 @@ test("what was read ahead and comes late replaces nothing", async () => {
   feed.begin(aSnapshot("read ahead"));
   expect([...feed.state.runs.keys()]).toEqual(["run-1"]);
 });
+
+test("what was read ahead is not shown to whom the socket refused meanwhile", async () => {
+  const { feed, socket } = await opened();
+  socket.onclose({ code: 4403 });
+  feed.begin(aSnapshot("read ahead"));
+  expect(feed.state.runs.size).toBe(0);
+});

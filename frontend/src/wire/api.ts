@@ -33,10 +33,16 @@ export function read<T>(path: string): Promise<T> {
   return call<T>(path, { headers: { Accept: "application/json" } });
 }
 
+/** So long after the page began, what it asked for then is not looked at any more. */
+const AHEAD_MS = 30_000;
+
 /** What the page asked for with its own files; null where it did not, or that was read before. */
 export function readAhead<T>(path: string): Promise<T> | null {
-  const link = document.querySelector(`link[as="fetch"][href="${ROOT}${path}"]`);
-  return link && read<T>(path).finally(() => link.remove());
+  if (performance.now() > AHEAD_MS) return null;
+  const link = [...document.querySelectorAll('link[as="fetch"]')].find(
+    (one) => one.getAttribute("href") === ROOT + path,
+  );
+  return link ? read<T>(path).finally(() => link.remove()) : null;
 }
 
 export function write<T>(

@@ -16,11 +16,11 @@ from django.views.decorators.http import require_safe
 NOT_BUILT = "The screens are not built. Run `npm ci && npm run build` in frontend/, or `up`."
 # By the first part of an address; every other screen's name is that part itself.
 SCREENS = {"": "now", "runs": "run"}
-# What the screen of an address asks the API first, beside who is signed in.
+# What the screen of an address asks the API first, beside who is signed in. Of every person, and
+# at once: what nobody asks for stays with the page, for whoever signs in there next.
 ANSWERS = (
     (re.compile(r"/(decisions(/.*)?)?$"), "boards/"),
     (re.compile(r"/runs/(?P<id>[0-9a-f-]{36})(/.*)?$"), "runs/{id}/snapshot/"),
-    (re.compile(r"/costs$"), "costs/account/?range=day&group_by=agent"),
 )
 # Where the screens themselves change over (`760px`): the other layout's files are not asked for.
 LAYOUTS = (("", "(min-width: 760px)"), ("Phone", "(max-width: 759.98px)"))

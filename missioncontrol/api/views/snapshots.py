@@ -16,14 +16,17 @@ from missioncontrol.decisions import selectors
 from missioncontrol.runs.selectors import find_run
 from missioncontrol.wire.frames import Board, Snapshot
 
+# Of more projects the sockets bring theirs: each board may hold a thousand runs.
+MOST_BOARDS = 8
+
 
 class Boards(APIView):
     permission_classes = [auth.IsPerson]
 
     @described("boards", returns=Board, many=True)
     def get(self, request: Request) -> HttpResponse:
-        """Show the board of each of your projects, as `/ws/projects/ID/` would begin."""
-        projects, at = auth.projects_of(request, even_archived=False), now()
+        """Show the boards of your first projects, as `/ws/projects/ID/` would begin."""
+        projects, at = auth.projects_of(request, even_archived=False)[:MOST_BOARDS], now()
         boards = [Board(project=one, snapshot=selectors.board(one, at=at)) for one in projects]
         return list_response(request, boards)
 

@@ -27,8 +27,8 @@ UNITS: Mapping[str, str] = {
 }
 DEED = "|".join(DEEDS)
 TIMES = r"once|\d+ times"
+# Whose ceilings they are: the run's own, or those that it shares with others.
 HAS = r"It|The project(?: today)?|The tree of .{1,300}|Agent .{1,300}"
-"""Whose ceilings they are: the run's own, or those that it shares with others."""
 SENTENCES: tuple[tuple[str, str], ...] = (
     (
         r"It asks for permission to use (?P<tool>.*)\.",

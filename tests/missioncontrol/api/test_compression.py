@@ -40,5 +40,12 @@ def test_a_browser_that_cannot_unpack_reads_it_as_it_is(read):
     assert "Content-Encoding" not in read("runs/", {"Sec-Fetch-Site": "same-origin"})
 
 
+def test_equal_answers_differ_in_size(read):
+    assert len({len(read("runs/", OURS).content) for _ in range(20)}) > 1
+
+
 def test_a_file_goes_out_as_it_is(read):
-    assert "Content-Encoding" not in read("runs/export/?format=csv", OURS)
+    answer = read("runs/export/?as=jsonl", OURS)
+
+    assert answer.status_code == 200
+    assert "Content-Encoding" not in answer

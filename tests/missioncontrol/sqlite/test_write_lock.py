@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from missioncontrol.sqlite import write_lock
 from missioncontrol.sqlite.write_lock import going_ahead, in_turn, is_awaited
 from tests.installations import wait_for
 
@@ -65,6 +66,16 @@ def test_who_writes_hears_that_a_tap_waits(begin, tmp_path):
     start("tap", ahead=True).may_leave.set()
 
     wait_for(lambda: is_awaited(str(tmp_path / "db")))
+
+
+def test_work_looks_now_and_then_whether_a_tap_waits(tmp_path, monkeypatch):
+    monkeypatch.setattr(write_lock, "LOOK_AGAIN", 3600)
+    name = str(tmp_path / "db")
+    with (tmp_path / "db-people").open("w") as announced, in_turn(name):
+        assert not is_awaited(name)
+        fcntl.flock(announced, fcntl.LOCK_SH)
+
+        assert not is_awaited(name)
 
 
 def test_two_taps_do_not_write_at_once(begin, tmp_path):
