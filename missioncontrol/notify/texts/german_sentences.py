@@ -402,9 +402,9 @@ _OWNERS = tuple(
         (r"It", r"Er hat"),
         (r"The project", r"Das Projekt hat"),
         (r"The project today", r"Das Projekt hat heute"),
-        (r"The tree of (.*)", r"Der Laufbaum von \1 hat"),
-        (r"Agent (.*) of this run", r"Agent \1 dieses Laufs hat"),
-        (r"Agent (.*)", r"Agent \1 hat"),
+        (r"The tree of (.{1,300})", r"Der Laufbaum von \1 hat"),
+        (r"Agent (.{1,300}) of this run", r"Agent \1 dieses Laufs hat"),
+        (r"Agent (.{1,300})", r"Agent \1 hat"),
     )
 )
 
