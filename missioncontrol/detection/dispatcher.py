@@ -291,7 +291,10 @@ class Dispatcher:
                 number for number, dispatch in self._in_flight.items() if dispatch.due < _now()
             ]
             for number in overdue:
-                dispatch = self._in_flight.pop(number)
+                # Its reply may have come while another one was recovered.
+                dispatch = self._in_flight.pop(number, None)
+                if dispatch is None:
+                    continue
                 try:
                     await self._recover(number, dispatch)
                 except Exception:

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import threading
 from uuid import UUID
 
 import pytest
@@ -16,6 +17,7 @@ from missioncontrol.detection import dispatcher as module
 from missioncontrol.detection.dispatcher import Dispatcher
 from missioncontrol.subscriptions import subscriber
 from tests.build import a_call, a_run, put
+from tests.installations import wait_for
 
 EVEN, ODD = settings.DETECT_QUEUES
 ANY = settings.CELERY_TASK_DEFAULT_QUEUE
@@ -144,3 +146,28 @@ async def test_a_worker_that_is_silent_is_passed_over(broker, dispatcher, projec
     dispatcher.dispatch(run.id)
     assert (await taken(broker, ANY))[0] == {run.id}
     assert not await broker.llen(mine)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_reply_that_comes_while_another_is_recovered_stops_nothing(
+    broker, dispatcher, project, monkeypatch
+):
+    monkeypatch.setattr(module, "DISPATCH_AGAIN_S", 0.1)
+    run = await sync_to_async(a_run)(project)
+    await sync_to_async(put)(run, a_call("ls"))
+    may_read = threading.Event()
+    for _ in range(2):
+        dispatcher._readers.submit(may_read.wait)
+    dispatcher.dispatch(a_run_id(2))
+    dispatcher.dispatch(a_run_id(3))
+    _, reply_to, _ = await taken(broker, EVEN)
+    # Of two that are overdue the first is looked after.
+    await sync_to_async(wait_for)(lambda: len(dispatcher._in_flight) == 1)
+
+    (late,) = dispatcher._in_flight
+    broadcast.to_channel(reply_to, {"type": "judged", "ring": late, "runs": {}})
+    await sync_to_async(wait_for)(lambda: not dispatcher._in_flight)
+    may_read.set()
+    dispatcher.dispatch(run.id)
+
+    assert (await taken(broker, ANY))[0] == {run.id}
