@@ -15,6 +15,7 @@ WIDTH = """([text, font]) => {
 }"""
 FACES = ["var(--font)", "var(--mono)"]
 STAND_INS = {"var(--font)": "'Inter Fallback'", "var(--mono)": "'JetBrains Mono Fallback'"}
+ALL_COME = "Promise.all([...document.fonts].map((face) => face.load().catch(() => null)))"
 SAID = "The agent ran the same test four times and got identical output each time."
 
 
@@ -25,7 +26,7 @@ def measure(page, text, face):
 @pytest.mark.parametrize("face", FACES)
 def test_figures_are_as_wide_as_each_other(open_page, face):
     page = open_page("/costs")
-    page.evaluate("document.fonts.ready")
+    page.evaluate(ALL_COME)
 
     assert measure(page, "1111", face) == measure(page, "8888", face)
 
@@ -33,7 +34,7 @@ def test_figures_are_as_wide_as_each_other(open_page, face):
 def test_both_faces_come_from_us(open_page):
     page = open_page("/costs")
 
-    page.evaluate("Promise.all([...document.fonts].map((face) => face.load().catch(() => null)))")
+    page.evaluate(ALL_COME)
 
     asked = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
     fonts = [name for name in asked if name.endswith(".woff2")]
