@@ -41,7 +41,10 @@ async def dispatcher():
         await subscriber.remove(name, made._receive)
     await made._broker.aclose()
     for pool in (made._writers, made._readers, made._senders):
-        pool.submit(connections.close_all).result()
+        # In each of its threads: every one has a connection of its own.
+        all_there = threading.Barrier(pool._max_workers)
+        for _ in range(pool._max_workers):
+            pool.submit(lambda all_there=all_there: (all_there.wait(), connections.close_all()))
         pool.shutdown()
 
 
