@@ -1,4 +1,4 @@
-/** Figures as LANGUAGE "Numbers" draws them, in the language spoken. */
+/** Figures, in the language spoken. */
 import { speech } from "../messages/speech.svelte";
 
 const MINUS = "\u2212";

@@ -1,4 +1,4 @@
-/** Clocks, waits and ages as LANGUAGE "Numbers" draws them. The viewer's zone, 24 hours. */
+/** Clocks, waits and ages, in the viewer's zone, 24 hours. */
 import { speech } from "../messages/speech.svelte";
 
 const WEEK_MS = 6 * 24 * 3600 * 1000;

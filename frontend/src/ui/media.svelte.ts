@@ -1,4 +1,4 @@
-/** How wide the screen is, in the three layouts of LANGUAGE "Layout". */
+/** How wide the screen is, in the three layouts. */
 import { MediaQuery } from "svelte/reactivity";
 
 const phone = new MediaQuery("max-width: 759.98px");

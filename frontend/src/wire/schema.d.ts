@@ -388,7 +388,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Show the boards of your first projects, as `/ws/projects/ID/` would begin. */
+        /** @description Show the boards of your first eight projects, as `/ws/projects/ID/` would begin. */
         get: operations["boards"];
         put?: never;
         post?: never;

@@ -25,7 +25,7 @@ class Boards(APIView):
 
     @described("boards", returns=Board, many=True)
     def get(self, request: Request) -> HttpResponse:
-        """Show the boards of your first projects, as `/ws/projects/ID/` would begin."""
+        """Show the boards of your first eight projects, as `/ws/projects/ID/` would begin."""
         projects, at = auth.projects_of(request, even_archived=False)[:MOST_BOARDS], now()
         boards = [Board(project=one, snapshot=selectors.board(one, at=at)) for one in projects]
         return list_response(request, boards)

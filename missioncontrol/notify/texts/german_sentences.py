@@ -163,7 +163,7 @@ SENTENCES: tuple[tuple[str, str], ...] = (
     ),
     (
         rf"(?P<has>{HAS}) has failed (?P<n>\d+) times in a row; (?P<of>\d+) are allowed\.",
-        "{has} {n} Fehlschläge hintereinander; {of} sind erlaubt.",
+        "{has} {n}-mal hintereinander versagt; {of}-mal ist erlaubt.",
     ),
     (
         rf"(?P<has>{HAS}) has used (?P<n>[\d.]+) of (?P<of>[\d.]+) (?P<unit>\w+)\.",

@@ -8,9 +8,7 @@ from guard.engine import Engine
 from guard.policy import DETECTOR_NAMES, Policy
 from guard.turn import Usage
 from missioncontrol.costs.ledger import Call, enter
-from missioncontrol.decisions import interventions
 from missioncontrol.decisions.models import Decision
-from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import engine_cache, pipeline
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import Run, RunMeters
@@ -35,13 +33,7 @@ def test_a_process_that_never_saw_the_run_judges_the_same():
 @pytest.mark.parametrize("forgets", [False, True], ids=["the same process", "another"])
 def test_what_was_known_before_a_person_stepped_in_is_no_news_after(forgets):
     run = a_stuck_run()
-    interventions.intervene(
-        run.id,
-        Tap(key="c", action="continue", version=run.version),
-        projects=[run.project_id],
-        by="ana",
-        at=NOON,
-    )
+    tap(run, "continue")
 
     if forgets:
         engine_cache.KEPT.clear()

@@ -16,6 +16,7 @@ from missioncontrol.detection import engine_cache, judging, pipeline
 from missioncontrol.runs.models import JournalRow, RunMeters
 from missioncontrol.runs.models import Turn as TurnRow
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, after, put, report
+from tests.missioncontrol.taps import tap
 
 pytestmark = pytest.mark.django_db
 MISSING = "File does not exist: src/app/tokens.py"
@@ -299,13 +300,7 @@ def test_a_persons_pause_is_not_lifted_by_a_loop_that_shows_meanwhile():
 def test_what_was_stored_before_an_answer_opens_no_new_card():
     run = report(a_run(), a_call(error="x"), a_call(error="x"))
     put(run, a_proposal())
-    interventions.intervene(
-        run.id,
-        Tap(key="c", action="continue", version=run.version),
-        projects=[run.project_id],
-        by="ana",
-        at=NOON,
-    )
+    tap(run, "continue")
 
     pipeline.detect([run.id], at=NOON)
 

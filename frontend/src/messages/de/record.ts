@@ -198,7 +198,8 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = (
     ],
     [
       `${HAS} has failed (\\d+) times in a row; (\\d+) are allowed\\.`,
-      (who, n, of) => `${has(who)} ${n} Fehlschläge hintereinander; ${of} sind erlaubt.`,
+      (who, n, of) =>
+        `${has(who)} ${n}\u2011mal hintereinander versagt; ${of}\u2011mal ist erlaubt.`,
     ],
     [
       `${HAS} has used ([\\d.]+) of ([\\d.]+) (\\w+)\\.`,
