@@ -23,7 +23,7 @@ def read_messages(value: Any) -> tuple[ChatMessage, ...]:
         value = value.get("messages", [value])
     if not isinstance(value, list):
         return ()
-    return tuple(_message(one) for one in value[:MOST_MESSAGES] if isinstance(one, dict))
+    return tuple(read_message(one) for one in value[:MOST_MESSAGES] if isinstance(one, dict))
 
 
 def numbered(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
@@ -51,7 +51,7 @@ def arguments(value: Any) -> dict[str, object]:
     return {} if value in (None, "", "null") else {"input": value}
 
 
-def _message(given: dict[str, Any]) -> ChatMessage:
+def read_message(given: dict[str, Any]) -> ChatMessage:
     """Read a message with `parts` (GenAI conventions), or `content` as vendors have it."""
     role = str(given.get("role") or "assistant").lower()
     blocks = given.get("parts", given.get("content"))

@@ -77,15 +77,17 @@ def tool_turn(
     )
 
 
-def prompt_facts(record: Record, *, client: str, session: str, key: str, text: str) -> RecordFacts:
+def prompt_facts(
+    common: RecordFacts, record: Record, *, prompt_id: str = "", text: str
+) -> RecordFacts:
     """Tell of a person's prompt; its text is empty where the agent was told to keep it back."""
     turn = Turn(
         role=Role.USER,
-        key=key,
+        key=f"prompt:{prompt_id}" if prompt_id else record.key,
         ts=record.began_at,
         content=text or "(a prompt that was not told)",
     )
-    return RecordFacts(client=client, session=session, turns=(turn,), prompt=text)
+    return replace(common, turns=(turn,), prompt=text)
 
 
 def _input_turns(step: ModelStep, fresh: Sequence[ChatMessage]) -> Iterator[Turn]:

@@ -7,6 +7,7 @@ is `session.id`. Prompts and answers are `<REDACTED>` unless the person allows t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 from guard.turn import Role, Turn, Usage
@@ -34,49 +35,28 @@ def read(record: Record) -> RecordFacts | None:
     if not session:
         return None
     name = record.name.removeprefix(EVENTS)
+    common = RecordFacts(client=CLIENT, session=session)
+    # A sub-agent is named as its hooks name it: kind and id.
+    kind, which = record.text("agent.name", "agent_type"), record.text("agent_id")
+    agent = (f"{kind}:{which}" if kind else which)[:100] if which else ""
+    own = replace(common, agent=agent)
     if name in {"api_request", "llm_request"}:
-        return RecordFacts(client=CLIENT, session=session, agent=_agent(record), use=_use(record))
+        return replace(own, use=_use(record))
     if name in {"tool_result", "tool"} and record.text("tool_name"):
-        failed = record.attributes.get("success") in ("false", False)
-        # Only a span has what a tool put out, as an event inside it.
-        outputs = (
-            event.attributes.get("output", event.attributes.get("content"))
-            for event in record.events
-            if event.name == "tool.output"
-        )
-        output = next(outputs, None)
-        turn = tool_turn(
-            # The call's own id: hooks tell of the same call by it.
-            key=record.text("tool_use_id", "gen_ai.tool.call.id") or record.key,
-            agent=_agent(record),
-            at=record.began_at,
-            tool=record.text("tool_name"),
-            given=_args(record),
-            result=output if isinstance(output, str) else None,
-            failure=(record.text("error", "error_type") or "failed") if failed else None,
-        )
-        return RecordFacts(
-            client=CLIENT, session=session, agent=_agent(record), turns=(turn,), tool_key=turn.key
-        )
+        turn = _tool_turn(record, agent)
+        return replace(own, turns=(turn,), tool_key=turn.key)
     if name == "user_prompt":
-        known, asked = record.text("prompt.id"), record.text("prompt")
-        return prompt_facts(
-            record,
-            client=CLIENT,
-            session=session,
-            key=f"prompt:{known}" if known else record.key,
-            text="" if asked == REDACTED else asked,
-        )
+        asked = record.text("prompt")
+        text = "" if asked == REDACTED else asked
+        return prompt_facts(common, record, prompt_id=record.text("prompt.id"), text=text)
     if name == "assistant_response":
         text, turns = record.text("response"), list[Turn]()
         if text not in {"", REDACTED}:
             key = f"said:{record.text('message.uuid') or record.key}"
-            agent = _agent(record) or None
-            turns.append(
-                Turn(role=Role.ASSISTANT, key=key, agent=agent, content=text, ts=record.began_at)
-            )
-        return RecordFacts(client=CLIENT, session=session, agent=_agent(record), turns=tuple(turns))
-    return RecordFacts(client=CLIENT, session=session)
+            said = Turn(role=Role.ASSISTANT, key=key, content=text, ts=record.began_at)
+            turns.append(replace(said, agent=agent or None))
+        return replace(own, turns=tuple(turns))
+    return common
 
 
 def _use(record: Record) -> ModelUse:
@@ -103,16 +83,27 @@ def _use(record: Record) -> ModelUse:
     )
 
 
-def _args(record: Record) -> object:
-    for name in ("tool_input", "tool_parameters"):
-        given = parsed(record.text(name))
-        if isinstance(given, dict):
-            return given
-    named = {"command": record.text("full_command"), "file_path": record.text("file_path")}
-    return {name: value for name, value in named.items() if value}
-
-
-def _agent(record: Record) -> str:
-    """Name a sub-agent as its hooks do: kind and id."""
-    kind, which = record.text("agent.name", "agent_type"), record.text("agent_id")
-    return (f"{kind}:{which}" if kind else which)[:100] if which else ""
+def _tool_turn(record: Record, agent: str) -> Turn:
+    failed = record.attributes.get("success") in ("false", False)
+    # Only a span has what a tool put out, as an event inside it.
+    outputs = (
+        event.attributes.get("output", event.attributes.get("content"))
+        for event in record.events
+        if event.name == "tool.output"
+    )
+    output = next(outputs, None)
+    inputs = (parsed(record.text(name)) for name in ("tool_input", "tool_parameters"))
+    given = next((one for one in inputs if isinstance(one, dict)), None)
+    if given is None:
+        named = {"command": record.text("full_command"), "file_path": record.text("file_path")}
+        given = {name: value for name, value in named.items() if value}
+    return tool_turn(
+        # The call's own id: hooks tell of the same call by it.
+        key=record.text("tool_use_id", "gen_ai.tool.call.id") or record.key,
+        agent=agent,
+        at=record.began_at,
+        tool=record.text("tool_name"),
+        given=given,
+        result=output if isinstance(output, str) else None,
+        failure=(record.text("error", "error_type") or "failed") if failed else None,
+    )

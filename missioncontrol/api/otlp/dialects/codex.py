@@ -6,6 +6,8 @@ is told twice, once without them. A command's exit code stands in its output.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from guard.formats.codex import output_of
 from missioncontrol.api.otlp.amounts import inclusive
 from missioncontrol.api.otlp.facts import ModelUse, RecordFacts, client_of
@@ -29,7 +31,8 @@ def read(record: Record) -> RecordFacts | None:
     """Read one event; a span tells nothing."""
     if record.signal != "logs":
         return None
-    session, name = record.text("conversation.id"), record.name.removeprefix(EVENTS)
+    common = RecordFacts(client=CLIENT, session=record.text("conversation.id"))
+    name = record.name.removeprefix(EVENTS)
     if name in STREAMED:
         usage = inclusive(
             given=record.count("input_token_count"),
@@ -43,7 +46,7 @@ def read(record: Record) -> RecordFacts | None:
             return None
         model = record.text("model", "slug")
         use = ModelUse(call_id=record.key, usage=usage, model=model, provider="openai")
-        return RecordFacts(client=CLIENT, session=session, use=use)
+        return replace(common, use=use)
     if name == "tool_result" and record.text("tool_name"):
         # Its exit code stands in the output, beside a `success` that may say true.
         output, code = output_of(record.text("output"))
@@ -58,14 +61,8 @@ def read(record: Record) -> RecordFacts | None:
             result=output or None,
             failure=(output or record.text("error.message") or "failed") if failed else None,
         )
-        return RecordFacts(client=CLIENT, session=session, turns=(turn,), tool_key=turn.key)
+        return replace(common, turns=(turn,), tool_key=turn.key)
     if name == "user_prompt":
         asked = record.text("prompt")
-        return prompt_facts(
-            record,
-            client=CLIENT,
-            session=session,
-            key=record.key,
-            text="" if asked == REDACTED else asked,
-        )
-    return RecordFacts(client=CLIENT, session=session)
+        return prompt_facts(common, record, text="" if asked == REDACTED else asked)
+    return common

@@ -7,6 +7,8 @@ cached, thoughts come on top of output.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from guard.turn import Usage
 from missioncontrol.api.otlp.dialects import genai
 from missioncontrol.api.otlp.facts import ModelUse, RecordFacts, client_of
@@ -25,12 +27,12 @@ def recognises(record: Record) -> bool:
 
 def read(record: Record) -> RecordFacts | None:
     """Read one event or span."""
+    session = record.text("session.id", "gen_ai.conversation.id")
+    common = RecordFacts(client=CLIENT, session=session or record.text("session.id", resource=True))
     if record.signal == "traces":
         facts = genai.read(record) if genai.recognises(record) else None
-        return (
-            RecordFacts(client=CLIENT, session=_session(record), use=facts.use) if facts else None
-        )
-    session, name = _session(record), record.name.removeprefix(EVENTS)
+        return replace(common, use=facts.use) if facts else None
+    name = record.name.removeprefix(EVENTS)
     if name == "api_response":
         cached = record.count("cached_content_token_count")
         thought, given = record.count("thoughts_token_count"), record.count("input_token_count")
@@ -41,13 +43,9 @@ def read(record: Record) -> RecordFacts | None:
             output=record.count("output_token_count") + thought,
             reasoning=thought,
         )
-        return RecordFacts(
-            client=CLIENT,
-            session=session,
-            use=ModelUse(
-                call_id=record.key, usage=usage, model=record.text("model"), provider="google"
-            ),
-        )
+        model = record.text("model")
+        use = ModelUse(call_id=record.key, usage=usage, model=model, provider="google")
+        return replace(common, use=use)
     if name == "tool_call" and record.text("function_name"):
         details = parsed(record.text("metadata"))
         code = details.get("exitCode") if isinstance(details, dict) else None
@@ -64,19 +62,8 @@ def read(record: Record) -> RecordFacts | None:
             result=None,
             failure=(why or (f"exit code {code}" if code else "failed")) if failed else None,
         )
-        return RecordFacts(client=CLIENT, session=session, turns=(turn,), tool_key=turn.key)
+        return replace(common, turns=(turn,), tool_key=turn.key)
     if name == "user_prompt":
-        known = record.text("prompt_id")
-        return prompt_facts(
-            record,
-            client=CLIENT,
-            session=session,
-            key=f"prompt:{known}" if known else record.key,
-            text=record.text("prompt"),
-        )
-    return RecordFacts(client=CLIENT, session=session)
-
-
-def _session(record: Record) -> str:
-    own = record.text("session.id", "gen_ai.conversation.id")
-    return own or record.text("session.id", resource=True)
+        prompt_id, text = record.text("prompt_id"), record.text("prompt")
+        return prompt_facts(common, record, prompt_id=prompt_id, text=text)
+    return common

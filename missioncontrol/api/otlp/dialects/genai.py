@@ -14,6 +14,7 @@ from missioncontrol.api.otlp.messages import (
     arguments,
     numbered,
     parsed,
+    read_message,
     read_messages,
     tool_request,
 )
@@ -166,7 +167,7 @@ def _messages(record: Record, way: str, older: str) -> tuple[ChatMessage, ...]:
             "content": blocks or content,
             "tool_call_id": row.get("tool_call_id"),
         }
-        (read,) = read_messages([message])
+        read = read_message(message)
         calls = (
             tool_request(call.get("id"), call.get("name"), call.get("arguments"))
             for call in numbered(row, "tool_calls.")
