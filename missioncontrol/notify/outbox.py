@@ -72,11 +72,22 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
     if delivery.tries >= tries.MOST_TRIES:
         gave_up = Outcome(failure="nothing came of its last try", is_final=True)
         settle(delivery, gave_up, at=at)
-    elif _count_try(delivery):
-        # `at` is when it was claimed: the answer came as much later as the call took.
-        began = time.monotonic()
-        outcome = _send(delivery, at)
-        settle(delivery, outcome, at=at + timedelta(seconds=time.monotonic() - began))
+        return
+    # Whose lease went to another meanwhile does not try beside it.
+    mine = Delivery.objects.filter(
+        pk=delivery.pk, status="waiting", tries=delivery.tries, leased_until=delivery.leased_until
+    )
+    delivery.tries += 1
+    if not mine.update(tries=delivery.tries):
+        return
+    began, sender = time.monotonic(), SENDERS.get(delivery.kind)
+    outcome = Outcome(failure=f"nothing here sends to {delivery.kind}", is_final=True)
+    try:
+        outcome = sender(delivery, at) if sender else outcome
+    except Unreadable as unreadable:  # SECRET_KEY was changed: the same at every try
+        outcome = Outcome(failure=str(unreadable), is_final=True)
+    # `at` is when it was claimed: the answer came as much later as the call took.
+    settle(delivery, outcome, at=at + timedelta(seconds=time.monotonic() - began))
 
 
 def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
@@ -137,29 +148,10 @@ def _free(at: datetime) -> Q:
     return Q(leased_until__isnull=True) | Q(leased_until__lte=at)
 
 
-def _count_try(delivery: Delivery) -> bool:
-    # Whose lease went to another meanwhile does not try beside it.
-    mine = Delivery.objects.filter(
-        pk=delivery.pk, status="waiting", tries=delivery.tries, leased_until=delivery.leased_until
-    )
-    delivery.tries += 1
-    return bool(mine.update(tries=delivery.tries))
-
-
-def _send(delivery: Delivery, at: datetime) -> Outcome:
-    sender = SENDERS.get(delivery.kind)
-    if sender is None:
-        return Outcome(failure=f"nothing here sends to {delivery.kind}", is_final=True)
-    try:
-        return sender(delivery, at)
-    except Unreadable as unreadable:  # SECRET_KEY was changed: the same at every try
-        return Outcome(failure=str(unreadable), is_final=True)
-
-
 def _stands_down(delivery: Delivery, *, at: datetime) -> bool:
     """Leave a delivery whose target is switched off, gone, or asleep."""
     mine = Delivery.objects.filter(pk=delivery.pk, status="waiting")
-    if why := _no_longer(delivery):
+    if why := _not_to_hear(delivery):
         mine.update(status="skipped", due_at=None, leased_until=None, last_error=why)
         return True
     due_at = services.due_for(delivery, at=at)
@@ -173,30 +165,28 @@ def _stands_down(delivery: Delivery, *, at: datetime) -> bool:
     return due_at > at
 
 
-def _no_longer(delivery: Delivery) -> str | None:
-    if delivery.device is None and delivery.channel is None:
-        return "its target was removed"
-    if delivery.what == "sign_out":
-        return None
-    if delivery.device is not None and delivery.device.left_at is not None:
-        return "its device was signed out"
-    # Whoever was removed, or switched pushes off, is to be rid of the card.
-    return None if delivery.what == "withdrawal" else _not_to_hear(delivery)
-
-
 def _not_to_hear(delivery: Delivery) -> str | None:
-    target: Any = delivery.device or delivery.channel
-    if not target.enabled and delivery.what != "test":
-        return "its target is switched off"
-    if delivery.project.archived_at is not None:
-        return "its project is archived"
-    if delivery.device is None:
-        return None
-    who, where = delivery.device.user_id, delivery.project_id
-    mine = ways.open_memberships().filter(user_id=who, project_id=where)
-    if delivery.what != "test":  # a test is for whoever belongs there
-        mine = mine.filter(role__in=services.ANSWERERS)
-    return None if mine.exists() else "its person no longer answers in the project"
+    """Say why a delivery's target is not to hear of it any more; None: it is."""
+    device, what, why = delivery.device, delivery.what, None
+    target: Any = device or delivery.channel
+    if target is None:
+        why = "its target was removed"
+    elif device is not None and device.left_at is not None and what != "sign_out":
+        why = "its device was signed out"
+    elif what in {"sign_out", "withdrawal"}:
+        pass  # whoever was removed, or switched pushes off, is to be rid of the card
+    elif not target.enabled and what != "test":
+        why = "its target is switched off"
+    elif delivery.project.archived_at is not None:
+        why = "its project is archived"
+    elif device is not None:
+        mine = ways.open_memberships().filter(
+            user_id=device.user_id, project_id=delivery.project_id
+        )
+        if what != "test":  # a test is for whoever belongs there
+            mine = mine.filter(role__in=services.ANSWERERS)
+        why = None if mine.exists() else "its person no longer answers in the project"
+    return why
 
 
 @contextmanager

@@ -43,7 +43,9 @@ def public_key() -> str:
     Raises:
         NoKey: this installation has none.
     """
-    point = _key().public_key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    point = _key(settings.VAPID_PRIVATE_KEY).public_key.public_bytes(
+        Encoding.X962, PublicFormat.UncompressedPoint
+    )
     return _text(point)
 
 
@@ -61,7 +63,8 @@ def authorization(endpoint: str, *, at: datetime) -> str:
     }
     if subject := contact().subject:
         claims["sub"] = subject
-    return f"vapid t={sign(claims, _key().private_key)},k={public_key()}"
+    token = sign(claims, _key(settings.VAPID_PRIVATE_KEY).private_key)
+    return f"vapid t={token},k={public_key()}"
 
 
 def contact() -> Contact:
@@ -69,15 +72,11 @@ def contact() -> Contact:
     return contact_of(settings.VAPID_SUBJECT, settings.PUBLIC_URL)
 
 
-def _key() -> Vapid02:
-    if not settings.VAPID_PRIVATE_KEY:
-        raise NoKey
-    return _read(settings.VAPID_PRIVATE_KEY)
-
-
 # Read once a process: each push asks for it.
 @cache
-def _read(private_key: str) -> Vapid02:
+def _key(private_key: str) -> Vapid02:
+    if not private_key:
+        raise NoKey
     return Vapid02.from_raw(private_key.encode())
 
 

@@ -409,11 +409,6 @@ _OWNERS = tuple(
 )
 
 
-def _has(english: str) -> str:
-    found = ((pattern.fullmatch(english), german) for pattern, german in _OWNERS)
-    return next(match.expand(german) for match, german in found if match)
-
-
 def _act(english: str) -> str:
     kind, on, place = english.partition(" on ")
     return f"{_ACTS.get(kind, kind)}{on and ': '}{place.replace(' files', ' Dateien')}"
@@ -437,7 +432,11 @@ _WRITERS: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "unit": lambda english: UNITS.get(english, english),
         "usd_spent": _dollars,
         "usd_of": _dollars,
-        "has": _has,
+        "has": lambda english: next(
+            match.expand(german)
+            for pattern, german in _OWNERS
+            if (match := pattern.fullmatch(english))
+        ),
         "who": lambda english: english.replace("one without a name", "ein Agent ohne Namen"),
         "act": _act,
         "met": _MET.__getitem__,
