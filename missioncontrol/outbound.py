@@ -223,13 +223,13 @@ def only_public(*, private_hosts: Collection[str]) -> Iterator[Watch]:
 
 @cache
 def _listen() -> None:
-    """Python tells of every connection before it is made; once told, it cannot be untold."""
-    sys.addaudithook(_hear)
+    """Have Python tell of every connection before it is made; that cannot be undone."""
 
+    def hear(event: str, details: tuple[object, ...]) -> None:
+        if event == "socket.connect" and (watch := _watch.get()) is not None:
+            watch.check(details[1])
 
-def _hear(event: str, details: tuple[object, ...]) -> None:
-    if event == "socket.connect" and (watch := _watch.get()) is not None:
-        watch.check(details[1])
+    sys.addaudithook(hear)
 
 
 def _addresses_of(named: Collection[str]) -> Iterator[tuple[str, int | None]]:
@@ -252,32 +252,24 @@ def _reach(
         connection.sock = socket.create_connection((address, port), timeout=TIMEOUT_S)
     except OSError as error:
         raise Unsendable(f"{host} cannot be reached: {error}"[:300]) from error
-    try:
-        with _cut_off(connection.sock, deadline):
-            if scheme == "https":
-                # Over the connection: the time-out and the deadline hold for the handshake too.
-                context = ssl.create_default_context()
-                connection.sock = context.wrap_socket(connection.sock, server_hostname=host)
-            yield connection
-    finally:
-        connection.close()
-
-
-@contextmanager
-def _cut_off(wire: socket.socket, deadline: float) -> Iterator[None]:
-    """End a connection at the deadline: its own time-out starts anew with each byte."""
-    line = wire.dup()  # encryption takes the socket over; this one stays ours
+    line = connection.sock.dup()  # encryption takes the socket over; this one stays ours
 
     def hang_up() -> None:
         with suppress(OSError):  # the other side was first
             line.shutdown(socket.SHUT_RDWR)
 
-    # A thread: a blocked `recv` can be ended from outside alone.
+    # The connection's own time-out starts anew with each byte. A thread: a blocked `recv` can be
+    # ended from outside alone.
     timer = threading.Timer(max(0.0, deadline - time.monotonic()), hang_up)
     timer.start()
     try:
-        yield
+        if scheme == "https":
+            # Over the connection: the time-out and the deadline hold for the handshake too.
+            context = ssl.create_default_context()
+            connection.sock = context.wrap_socket(connection.sock, server_hostname=host)
+        yield connection
     finally:
         timer.cancel()
         timer.join()
         line.close()
+        connection.close()
