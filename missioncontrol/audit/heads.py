@@ -74,9 +74,20 @@ def append_heads(project_id: UUID) -> None:
                     last["number"],
                     last["at"],
                 )
-        lines = "".join(f"{canonical(_line(anchor))}\n" for anchor in new)
+        lines = []
+        for anchor in new:
+            line = {
+                "project": str(project_id),
+                "number": json.loads(anchor.payload or "{}").get("number"),
+                "seq": anchor.seq,
+                "hash": anchor.hash,
+                "at": anchor.at.isoformat(),
+                "key": signing.public_key(),
+            }
+            signature = signing.sign(head_statement(line))
+            lines.append(canonical({**line, "signature": signature}) + "\n")
         # One write: a crash leaves at most half a line, which the next reader takes off.
-        os.write(file, lines.encode())
+        os.write(file, "".join(lines).encode())
 
 
 def put_aside(project_id: UUID, *, at: datetime) -> tuple[str, str]:
@@ -138,19 +149,6 @@ def send_heads(project_id: UUID) -> None:
         mark.write_text(str(begin + sum(map(len, lines))))
     else:
         logger.warning("heads of project %s were refused: %s", project_id, reply.status)
-
-
-def _line(anchor: JournalRow) -> dict[str, Any]:
-    payload = json.loads(anchor.payload or "{}")
-    line = {
-        "project": str(anchor.project_id),
-        "number": payload.get("number"),
-        "seq": anchor.seq,
-        "hash": anchor.hash,
-        "at": anchor.at.isoformat(),
-        "key": signing.public_key(),
-    }
-    return {**line, "signature": signing.sign(head_statement(line))}
 
 
 @contextmanager

@@ -148,7 +148,7 @@ class Spending:
         used = sorted((key, use) for key, use in self._added.items() if not use.is_nothing)
         if not used:
             return
-        writers, values = _writers(connection.vendor), []
+        (statement, writers), values = _adding(connection.vendor), []
         # In key order: two transactions that add to the same counters wait, and never deadlock.
         for (project, scope, name), use in used:
             counts = (getattr(use, unit) for unit in SHARED_UNITS)
@@ -156,7 +156,7 @@ class Spending:
             row = (new_id(), project, scope, name[:100], *counts)
             values.append([w(one) if w else one for w, one in zip(writers, row, strict=True)])
         with connection.cursor() as cursor:
-            cursor.executemany(_statement(), values)
+            cursor.executemany(statement, values)
 
 
 def day_of(project: Project, at: datetime) -> str:
@@ -185,18 +185,15 @@ def name_in(scope: str, project: Project, agent: str, *, at: datetime) -> str:
 
 
 @cache
-def _statement() -> str:
+def _adding(_vendor: str) -> tuple[str, tuple[Convert | None, ...]]:
+    """Return the statement that adds to counters, and what makes its values of ours."""
+    fields = {field.attname: field for field in Spend._meta.concrete_fields}
     quote, table = connection.ops.quote_name, connection.ops.quote_name(Spend._meta.db_table)
     added = ", ".join(f"{unit} = {table}.{unit} + excluded.{unit}" for unit in SHARED_UNITS)
     columns = ", ".join(quote(name) for name in COLUMNS)
     marks = ", ".join(["%s"] * len(COLUMNS))
-    return (
+    statement = (
         f"INSERT INTO {table} ({columns}) VALUES ({marks}) "  # noqa: S608 - column names
         f"ON CONFLICT (project_id, scope, name) DO UPDATE SET {added}"
     )
-
-
-@cache
-def _writers(_vendor: str) -> tuple[Convert | None, ...]:
-    fields = {field.attname: field for field in Spend._meta.concrete_fields}
-    return tuple(writer(fields[name], connection) for name in COLUMNS)
+    return statement, tuple(writer(fields[name], connection) for name in COLUMNS)

@@ -47,10 +47,16 @@ def read_asked(text: str) -> Asked:
     >>> sorted(read_asked("Skip legacy plans, see docs/billing.md").names)
     ['docs/billing.md']
     """
-    phrases = ("".join(found) for found in _PHRASE.findall(text))
-    # The full stop of a sentence is no part of the file that it ends with.
-    tokens = (token.rstrip(".") for token in _TOKEN.findall(text))
-    names = [*phrases, *filter(_is_name, tokens)]
+    names = ["".join(found) for found in _PHRASE.findall(text)]
+    for found in _TOKEN.findall(text):
+        # The full stop of a sentence is no part of the file that it ends with.
+        token = found.rstrip(".")
+        is_path = "/" in token.rstrip("/") or "_" in token.strip("_") or "::" in token
+        # A file by its extension; the end of a sentence or a number has none.
+        stem, _, extension = token.rpartition(".")
+        is_file = stem and extension[:1].isalpha() and len(extension) <= _LONGEST_EXTENSION
+        if is_path or is_file:
+            names.append(token)
     return Asked(frozenset(" ".join(name.lower().split()) for name in names), _words_of(text))
 
 
@@ -75,15 +81,6 @@ def find_acting(
         if any(name in lowered for name in names) or len(words & _words_of(lowered)) >= enough:
             return number
     return None
-
-
-def _is_name(token: str) -> bool:
-    """Tell a path, a file or an identifier of several words from a word."""
-    if "/" in token.rstrip("/") or "_" in token.strip("_") or "::" in token:
-        return True
-    # A file by its extension; the end of a sentence or a number has none.
-    stem, _, extension = token.rpartition(".")
-    return bool(stem) and extension[:1].isalpha() and len(extension) <= _LONGEST_EXTENSION
 
 
 def _words_of(text: str) -> frozenset[str]:

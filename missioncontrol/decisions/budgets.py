@@ -294,7 +294,23 @@ def _let_go(
     decision = run.decisions.get(pk=cast(UUID, run.open_decision))
     if decision.kind != Kind.BUDGET:
         return
-    if _is_still_reached(run, decision, spending, ancestors, at=tx.at):
+    evidence = decision.evidence
+    scope, whose = evidence.get("scope") or "run", evidence.get("whose") or ""
+    if scope == TREE:
+        owner = ancestors.named(UUID(whose))
+        budget = ceilings_over_tree(owner) if owner else None
+        spent = spent_by_tree(owner, spending, at=tx.at) if owner else Spent()
+    elif scope == "run":
+        budget = Budget.from_mapping(ceilings_of(run))
+        spent = spent_by_tree(run, spending, at=tx.at)
+        if whose:
+            # The card was about one agent's ceiling within the run.
+            budget, spent = budget.of_agent(whose), spent.agents.get(whose, Spent())
+    else:
+        budget = ceilings_in(run.project, scope, whose, at=tx.at)
+        spent = spending.spent(run.project, scope, whose)
+    limit = getattr(budget, evidence["unit"], None)
+    if limit is not None and getattr(spent, evidence["unit"]) >= limit:
         return
     paused = cards.is_paused(run, decision)
     cards.close_card(tx, run, resolution="allow_budget", by=by)
@@ -302,32 +318,6 @@ def _let_go(
         holding.start_afresh(run)
     else:
         holding.release(tx, run, by=by, reason="budget raised")
-
-
-def _is_still_reached(
-    run: Run, decision: Decision, spending: Spending, ancestors: Ancestors, *, at: datetime
-) -> bool:
-    evidence = decision.evidence
-    scope, whose, unit = (
-        evidence.get("scope") or "run",
-        evidence.get("whose") or "",
-        evidence["unit"],
-    )
-    if scope == TREE:
-        owner = ancestors.named(UUID(whose))
-        budget = ceilings_over_tree(owner) if owner else None
-        spent = spent_by_tree(owner, spending, at=at) if owner else Spent()
-    elif scope == "run":
-        budget = Budget.from_mapping(ceilings_of(run))
-        spent = spent_by_tree(run, spending, at=at)
-        if whose:
-            # The card was about one agent's ceiling within the run.
-            budget, spent = budget.of_agent(whose), spent.agents.get(whose, Spent())
-    else:
-        budget = ceilings_in(run.project, scope, whose, at=at)
-        spent = spending.spent(run.project, scope, whose)
-    limit = getattr(budget, unit, None)
-    return limit is not None and bool(getattr(spent, unit) >= limit)
 
 
 def _state_of(signal: Signal) -> dict[str, Any]:

@@ -47,6 +47,21 @@ def show_conversation(run: Run) -> Conversation:
     # Cut by the database: a long answer is not read to show its beginning.
     openings = spoken.annotate(opening=Left("content", LONGEST)).order_by("-seq")
     words = openings.values_list("seq", "ts", "agent", "opening")[:MOST]
+    settled = run.decisions.filter(kind=PERMISSION).exclude(resolved_at=None)
+    permissions = (
+        PermissionRow(
+            decision=card.id,
+            seq=evidence.turns[0] if evidence.turns else None,
+            tool=evidence.asks.tool,
+            text=evidence.asks.text[:LONGEST],
+            resolution=cast(Any, card.resolution),
+            by=card.resolved_by,
+            at=card.resolved_at,
+        )
+        for card in reversed(settled.order_by("-id")[:MOST])
+        for evidence in [evidences.validate_python(card.evidence)]
+        if evidence.asks is not None and card.resolved_at is not None
+    )
     return Conversation(
         run=run.id,
         messages=tuple(_rows(run, newest)),
@@ -54,7 +69,7 @@ def show_conversation(run: Run) -> Conversation:
             WordsRow(seq=seq, at=at, agent=agent, text=text)
             for seq, at, agent, text in reversed(words)
         ),
-        permissions=tuple(_permissions(run)),
+        permissions=tuple(permissions),
         # Said, so that a page does not claim to show all.
         earlier=messages.count() - len(newest),
     )
@@ -137,19 +152,3 @@ def _acted_on(run: Run, message: Message, read: Turn) -> int | None:
 
 _ARGS = Coalesce(Cast("args", TextField()), Value(""), output_field=TextField())
 _CONTENT = Coalesce("content", Value(""), output_field=TextField())
-
-
-def _permissions(run: Run) -> Iterable[PermissionRow]:
-    settled = run.decisions.filter(kind=PERMISSION).exclude(resolved_at=None)
-    for card in reversed(settled.order_by("-id")[:MOST]):
-        evidence = evidences.validate_python(card.evidence)
-        if evidence.asks is not None and card.resolved_at is not None:
-            yield PermissionRow(
-                decision=card.id,
-                seq=evidence.turns[0] if evidence.turns else None,
-                tool=evidence.asks.tool,
-                text=evidence.asks.text[:LONGEST],
-                resolution=cast(Any, card.resolution),
-                by=card.resolved_by,
-                at=card.resolved_at,
-            )

@@ -44,6 +44,7 @@ LONGEST_DAYS = 90
 MOST_OPEN = 200
 # Turns that have room in a drawing; where there are fewer, the rest of it stays free.
 FEWEST_TURNS = 22
+SMALL_USD = 10
 MAY_SHARE = (Role.OWNER, Role.OPERATOR)
 
 
@@ -292,7 +293,8 @@ def _of_costs(project: Project, costs: CostAccount, t: SharedTexts) -> Story:
                 height=float(day.total_usd / highest),
                 kind="new",
                 day=t.weekdays[date.fromisoformat(day.day).weekday()],
-                spent=_in_short(day.total_usd),
+                # For a column of a phone: cents only where the amount is small.
+                spent=f"${day.total_usd:,.{2 if day.total_usd < SMALL_USD else 0}f}",
             )
             for day in days
         ),
@@ -305,11 +307,6 @@ def _tape(run: Run) -> tuple[Bar, ...]:
         Bar(height=score, kind="alarm" if score >= 1 else "new" if changed else "same")
         for score, changed in tape_of(run.meters.tape)
     )
-
-
-def _in_short(usd: Decimal) -> str:
-    """Write dollars for a column of a phone; cents where the amount is small."""
-    return f"${usd:,.2f}" if usd < 10 else f"${usd:,.0f}"  # noqa: PLR2004 - of two digits
 
 
 def _cost(run: Run, t: SharedTexts) -> str:

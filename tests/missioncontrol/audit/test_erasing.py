@@ -5,7 +5,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from missioncontrol.audit import erasing, heads
+from missioncontrol.audit import erasing, heads, signing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.decisions import interventions, permissions
 from missioncontrol.decisions.models import AllowlistEntry, LetGo, Message
@@ -13,6 +13,7 @@ from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection.models import Backtest, BacktestRun
 from missioncontrol.errors import InvalidRequest, NoSuchMove
 from missioncontrol.history.catching_up import index_slice
+from missioncontrol.proof import head_statement
 from missioncontrol.runs.models import JournalRow, Run, RunMeters, Turn
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, after, put
 
@@ -174,9 +175,9 @@ def test_a_copy_put_back_on_purpose_is_accepted_and_said(project):
 
 def _of_a_later_day(project):
     """The line of a checkpoint that this copy of the database does not have."""
-    anchor = JournalRow.objects.get(project=project, type="chain.anchored")
-    anchor.seq, anchor.payload = 30, '{"number":9}'
-    return json.dumps(heads._line(anchor)) + "\n"
+    (text,) = heads.lines_of(project.id)
+    line = {**json.loads(text), "seq": 30, "number": 9}
+    return json.dumps({**line, "signature": signing.sign(head_statement(line))}) + "\n"
 
 
 def test_the_command_erases(ended, project, capsys):
