@@ -73,6 +73,10 @@ class OpenRun:
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
+# What a run has of its opening as it stands there.
+TAKEN_OVER = ("name", "agent", "goal", "task_type", "policy", "budget", "capabilities", "metadata")
+
+
 def open_run(
     project: Project,
     request: OpenRun,
@@ -104,18 +108,7 @@ def open_run(
             unnamed = Run.objects.filter(pk=known.pk, parent_key="")
             unnamed.update(parent_key=named, relation=request.relation)
         return known, False
-    # Its name is the key's, not the request's: a key for one agent must not speak as another.
-    if opener is not None and opener.reach == Reach.AGENT:
-        if request.agent not in {"", opener.agent}:
-            raise Forbidden(f"This agent key opens runs of {opener.agent} only.")
-        request = replace(request, agent=opener.agent)
-    if opener is not None and opener.reports_only:
-        request = replace(request, capabilities=REPORTS_ONLY.as_mapping())
-    # Asking for what it has anyway is no choice, and is never refused.
-    differs = request.mode is not None and request.mode != project.mode
-    if (differs or request.policy or request.budget) and not project.agents_choose:
-        raise Forbidden("This project does not let agents choose their mode, policy or budget.")
-    request = _masked(request, opener.redaction if opener else NOTHING)  # before any lock
+    request = _permitted(project, request, opener)  # masked before any lock
     # Asked again under the lock: another request may have opened it meanwhile.
     with journal.holding_project(project.pk):
         known = join_run(project.pk, request.key, opener=opener, at=at)
@@ -192,16 +185,34 @@ def describe_run(
         tx.moved(run, by="agent", reason="named", name=run.name, goal=run.goal)
 
 
-def _masked(request: OpenRun, own: Redaction) -> OpenRun:
-    """Mask what the agent says of itself."""
+def _permitted(project: Project, request: OpenRun, opener: KeyHolder | None) -> OpenRun:
+    """Return what an agent asks for as its key may have it; what it says of itself is masked.
+
+    Raises:
+        Forbidden: it asks for a mode, policy or budget and the project forbids it, or names
+            another agent than its key's.
+    """
+    own = opener.redaction if opener else NOTHING
+    agent, capabilities = request.agent, request.capabilities
+    # Its name is the key's, not the request's: a key for one agent must not speak as another.
+    if opener is not None and opener.reach == Reach.AGENT:
+        if agent not in {"", opener.agent}:
+            raise Forbidden(f"This agent key opens runs of {opener.agent} only.")
+        agent = opener.agent
+    if opener is not None and opener.reports_only:
+        capabilities = REPORTS_ONLY.as_mapping()
+    # Asking for what it has anyway is no choice, and is never refused.
+    differs = request.mode is not None and request.mode != project.mode
+    if (differs or request.policy or request.budget) and not project.agents_choose:
+        raise Forbidden("This project does not let agents choose their mode, policy or budget.")
     return replace(
         request,
         name=masked_name(request.name, 200, own) or "run",
-        agent=masked_name(request.agent, 100, own),
+        agent=masked_name(agent, 100, own),
         goal=masked_text(request.goal, own) or "",
         task_type=masked_name(request.task_type, 100, own),
         metadata=masked_json(request.metadata, own),
-        capabilities=masked_json(request.capabilities),
+        capabilities=masked_json(capabilities),
         workspace=tuple(masked_workspace(request.workspace, own)),
     )
 
@@ -228,17 +239,10 @@ def _create(
         project=project,
         key=request.key or None,
         opened_by=opener.key if opener else None,
-        name=request.name,
-        agent=request.agent,
-        goal=request.goal,
-        task_type=request.task_type,
+        **{name: getattr(request, name) for name in TAKEN_OVER},
         mode=request.mode or project.mode,
-        policy=request.policy,
         # A version names the project's policy: what an agent brings along has none.
         policy_version=None if request.policy else project.policy_version,
-        budget=request.budget,
-        capabilities=request.capabilities,
-        metadata=request.metadata,
         workspace=list(request.workspace),
         parent_key=request.parent_key or "",
         relation=request.relation if request.parent_key else "",
