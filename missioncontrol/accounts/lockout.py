@@ -39,9 +39,12 @@ def begin(account: str, address: str, *, at: datetime) -> int:
         if known.free_at > at:
             raise TooManyRequests(wait_s=math.ceil((known.free_at - at).total_seconds()))
         tries = known.tries + 1
-        free_at = at + timedelta(seconds=_wait_after(tries))
+        # None at first, then twice as long each time. Bounded before it is a power: a flood must
+        # not make numbers of thousands of digits.
+        doubled = min(max(tries - FREE, 0), 20)
+        wait_s = min(FIRST_WAIT_S * 2**doubled, LONGEST_WAIT_S) if tries >= FREE else 0.0
         unchanged = SignInAttempts.objects.filter(who=who, tries=known.tries)
-        if unchanged.update(tries=tries, free_at=free_at):
+        if unchanged.update(tries=tries, free_at=at + timedelta(seconds=wait_s)):
             return tries
 
 
@@ -52,14 +55,3 @@ def succeeded(account: str, address: str) -> None:
 
 def _who(account: str, address: str) -> str:
     return fingerprint(f"{account.casefold()}\n{address}")
-
-
-def _wait_after(tries: int) -> float:
-    """Return the seconds until the next try: none at first, then twice as long each time.
-
-    >>> [_wait_after(tries) for tries in (1, 4, 5, 6, 7, 60)]
-    [0.0, 0.0, 2.0, 4.0, 8.0, 900.0]
-    """
-    # Bounded before it is a power: a flood must not make numbers of thousands of digits.
-    doubled = min(max(tries - FREE, 0), 20)
-    return min(FIRST_WAIT_S * 2**doubled, LONGEST_WAIT_S) if tries >= FREE else 0.0

@@ -9,7 +9,6 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from missioncontrol.up.errors import AddressUnknown, PortTaken
@@ -33,32 +32,29 @@ def listen(host: str, port: int, *, option: str = "--port") -> socket.socket:
         AddressUnknown: The host is no address of this machine.
     """
     deadline = time.monotonic() + PATIENCE_S
+    try:
+        family, kind, proto, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise AddressUnknown(host, port, error) from None
     while True:
+        listener = socket.socket(family, kind, proto)
         try:
-            return _bind(host, port)
+            # Ended connections of the one before linger for a minute and would keep the port.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(BACKLOG)
         except OSError as error:
+            listener.close()
             # Only a taken port can become free by waiting.
             if error.errno != errno.EADDRINUSE:
                 raise AddressUnknown(host, port, error) from None
             if time.monotonic() > deadline:
                 raise PortTaken(host, port, option) from None
-        time.sleep(0.05)
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    family, kind, proto, _, address = socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    listener = socket.socket(family, kind, proto)
-    try:
-        # Ended connections of the one before linger for a minute and would keep the port.
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(BACKLOG)
-    except OSError:
-        listener.close()
-        raise
-    return listener
+            time.sleep(0.05)
+        else:
+            return listener
 
 
 def url_of(listener: socket.socket, host: str | None = None, *, scheme: str = "http") -> str:
@@ -118,7 +114,17 @@ def own_addresses() -> list[str]:
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.connect((target, 9))
             found.append(str(probe.getsockname()[0]))
-    found += _of_interfaces()
+    if sys.platform.startswith("linux"):
+        import fcntl
+
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            for _, name in socket.if_nameindex():
+                # The kernel takes a name of 15 bytes and a zero in its `ifreq`.
+                request = struct.pack("256s", name.encode()[:15])
+                with contextlib.suppress(OSError):
+                    answer = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
+                    # The kernel answers with a sockaddr_in behind the 16 bytes of the name.
+                    found.append(socket.inet_ntoa(answer[20:24]))
     # Where interfaces cannot be asked (macOS) the machine's own name knows most of them.
     with contextlib.suppress(OSError):
         listed = socket.getaddrinfo(socket.gethostname(), None)
@@ -135,21 +141,6 @@ def lan_address() -> str | None:
         if address.version == 4 and not address.is_loopback and not address.is_link_local:  # noqa: PLR2004
             return text
     return None
-
-
-def _of_interfaces() -> Iterator[str]:
-    if not sys.platform.startswith("linux"):
-        return
-    import fcntl
-
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        for _, name in socket.if_nameindex():
-            # The kernel takes a name of 15 bytes and a zero in its `ifreq`.
-            request = struct.pack("256s", name.encode()[:15])
-            with contextlib.suppress(OSError):
-                answer = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
-                # The kernel answers with a sockaddr_in behind the 16 bytes of the name.
-                yield socket.inet_ntoa(answer[20:24])
 
 
 def _is_unspecified(host: str) -> bool:

@@ -75,11 +75,27 @@ def ensure(data: Path, *, names: list[str], at: datetime) -> Served:
     )
     authority = _authority(folder, names, at)
     # Kept while it is good: a phone shows a warning anew for each new one.
-    if not _is_good(files, authority.certificate, names, at):
-        leaf = _issue(authority, names, at)
-        write_private(files.key, _pem(leaf.key))
-        chain = [_text(leaf.certificate), _text(authority.certificate)]
-        write_private(files.chain, "\n".join(chain))
+    if _is_good(files, authority.certificate, names, at):
+        return files
+    key = ec.generate_private_key(ec.SECP256R1())
+    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Mission Control")])
+    named = [
+        x509.IPAddress(ipaddress.ip_address(name)) if _address(name) else x509.DNSName(name)
+        for name in names
+    ]
+    issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
+    purpose = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
+    leaf = (
+        _begin(who, authority.certificate.subject, key, at, LEAF_LIFE)
+        .add_extension(x509.SubjectAlternativeName(named), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signs=False), critical=True)
+        .add_extension(purpose, critical=False)
+        .add_extension(issuer, critical=False)
+        .sign(authority.key, hashes.SHA256())
+    )
+    write_private(files.key, _pem(key))
+    write_private(files.chain, "\n".join([_text(leaf), _text(authority.certificate)]))
     return files
 
 
@@ -143,28 +159,6 @@ def _found(names: list[str], at: datetime) -> Signer:
     )
     builder = builder.add_extension(_usage(signs=True), critical=True)
     return Signer(builder.sign(key, hashes.SHA256()), key)
-
-
-def _issue(authority: Signer, names: list[str], at: datetime) -> Signer:
-    """Sign a certificate for these names and addresses."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Mission Control")])
-    builder = _begin(who, authority.certificate.subject, key, at, LEAF_LIFE)
-    named = [
-        x509.IPAddress(ipaddress.ip_address(name)) if _address(name) else x509.DNSName(name)
-        for name in names
-    ]
-    builder = builder.add_extension(x509.SubjectAlternativeName(named), critical=False)
-    builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), True)
-    builder = builder.add_extension(_usage(signs=False), critical=True)
-    builder = builder.add_extension(
-        x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False
-    )
-    issuer = authority.key.public_key()
-    builder = builder.add_extension(
-        x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer), critical=False
-    )
-    return Signer(builder.sign(authority.key, hashes.SHA256()), key)
 
 
 def _begin(
