@@ -73,6 +73,10 @@ def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
         spending.add(run, call.agent, use, at=call.at)
         if not is_judges:
             count_agent(run, call.agent, use, obs=run.meters.last_obs)
+            if call.turn_seq is not None:
+                # Where its own figure is missing too: what an agent told is not overwritten.
+                shown = Turn.objects.filter(run=run, seq=call.turn_seq, cost_usd=None)
+                shown.update(cost_usd=call.cost_usd)
         tx.record(
             run,
             CostAttributed,
@@ -86,10 +90,5 @@ def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
             turn_seq=call.turn_seq,
         )
     update_columns(ModelCall, ("cost_usd",), priced)
-    for call in priced:
-        if call.turn_seq is not None and call.source != JUDGE:
-            # Where the turn's own figure is missing too: what an agent told is not overwritten.
-            turns = Turn.objects.filter(run_id=call.run_id, seq=call.turn_seq, cost_usd=None)
-            turns.update(cost_usd=call.cost_usd)
     spending.write()
     return [call.cost_usd for call in priced if call.cost_usd is not None]

@@ -9,7 +9,6 @@ them. In any case it is journalled.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +24,6 @@ from missioncontrol.decisions.models import SPOKE, Decision, Intervention
 from missioncontrol.errors import KeyReused, NotFound
 from missioncontrol.ids import new_id
 from missioncontrol.proof import canonical
-from missioncontrol.redaction import Redaction
 from missioncontrol.runs import journal
 from missioncontrol.runs.cleaning import masked_json, masked_text
 from missioncontrol.runs.journal import RunTransaction
@@ -90,23 +88,7 @@ def _take(tx: RunTransaction, run: Run, choice: LateChoice, *, body: str) -> Int
         cards.close_card(tx, run, resolution=choice.action, by=by)
         endings.stop(tx, run, by=by, reason=choice.reason or f"Terminated by {by}.")
     elif card is not None:
-        cards.close_card(tx, run, resolution=choice.action, by=by)
-        if choice.action == "allowlist":
-            shown, own = card.evidence.get("calls") or (), run.project.redaction
-            # Only calls that the card shows: an agent may not allow others by this way.
-            stored = [
-                call
-                for call_text in choice.calls
-                for call in _stored(call_text, own)
-                if call in shown
-            ]
-            allowlist.allow_in_run(tx, run, dict.fromkeys(stored), reason=choice.reason, by=by)
-        if choice.action == "inject":
-            # The correction stood in for this call at the terminal: it did not run.
-            Turn.objects.filter(run=run, key=choice.turn, phase="proposed").update(skipped=True)
-        holding.release(tx, run, by=by, reason=choice.action)
-        if choice.action == "inject":  # after the release, which forgets corrections
-            run.meters.corrected = [card.signal["turns"]]
+        _let_go(tx, run, card, choice, by=by)
     # It was done where it was chosen: nothing is left to be delivered.
     made = Intervention(
         id=new_id(),
@@ -127,6 +109,30 @@ def _take(tx: RunTransaction, run: Run, choice: LateChoice, *, body: str) -> Int
     row = rows.intervention_row(made, run)
     tx.record(run, InterventionMade, by=by, row=row)
     return row
+
+
+def _let_go(tx: RunTransaction, run: Run, card: Decision, choice: LateChoice, *, by: str) -> None:
+    """Answer the card as was chosen, and have the run go on."""
+    cards.close_card(tx, run, resolution=choice.action, by=by)
+    if choice.action == "allowlist":
+        shown, own = card.evidence.get("calls") or (), run.project.redaction
+        stored: list[str] = []
+        for call in choice.calls:
+            # As its turn may have been stored: arguments are masked one by one, numbers too.
+            forms = [masked_text(call, own) or ""]
+            tool, _, rest = call.partition(" {")
+            with suppress(ValueError, RecursionError):  # words, or a call that was cut
+                args = masked_json(json.loads(f"{{{rest}"), own)
+                forms.append(write_call(masked_text(tool, own) or "", args))
+            # Only calls that the card shows: an agent may not allow others by this way.
+            stored += [form for form in forms if form in shown]
+        allowlist.allow_in_run(tx, run, dict.fromkeys(stored), reason=choice.reason, by=by)
+    if choice.action == "inject":
+        # The correction stood in for this call at the terminal: it did not run.
+        Turn.objects.filter(run=run, key=choice.turn, phase="proposed").update(skipped=True)
+    holding.release(tx, run, by=by, reason=choice.action)
+    if choice.action == "inject":  # after the release, which forgets corrections
+        run.meters.corrected = [card.signal["turns"]]
 
 
 def _card_of(run: Run, choice: LateChoice) -> Decision | None:
@@ -153,12 +159,3 @@ def _card_of(run: Run, choice: LateChoice) -> Decision | None:
         return None
     about = Turn.objects.filter(run=run, key=choice.turn, seq__in=card.signal["turns"])
     return card if about.exists() else None
-
-
-def _stored(call: str, own: Redaction) -> Iterator[str]:
-    """Yield how its turn may have been stored: arguments are masked one by one, numbers too."""
-    yield masked_text(call, own) or ""
-    tool, _, rest = call.partition(" {")
-    with suppress(ValueError, RecursionError):  # words, or a call that was cut
-        args = masked_json(json.loads(f"{{{rest}"), own)
-        yield write_call(masked_text(tool, own) or "", args)

@@ -46,37 +46,31 @@ def subscribe(
         InvalidRequest: the address may not be called, or a key cannot be read.
     """
     _check_subscription(endpoint=endpoint, p256dh=p256dh, auth=auth, vapid_key=vapid_key)
-    zone = read_zone(time_zone, field="time_zone").key
-    before = Device.objects.filter(endpoint_digest=fingerprint(endpoint))
-    # A stranger's, or signed out: it goes with what was chosen for it.
-    before.exclude(user=browser.user, left_at=None).delete()
-    known = Device.objects.filter(browser=browser).first()
+    sealed = {"endpoint": seal(endpoint), "p256dh": seal(p256dh), "auth": seal(auth)}
     kept: dict[str, Any] = {
         "user": browser.user,
         "browser": browser,
         "name": browser.name,
         "kind": browser.kind,
-        "endpoint": seal(endpoint),
-        "p256dh": seal(p256dh),
-        "auth": seal(auth),
+        **sealed,
         "vapid_key": vapid_key,
         "seen_at": at,
-        "time_zone": zone,
+        "time_zone": read_zone(time_zone, field="time_zone").key,
     }
     if language is not None:
         kept["language"] = language_of(language)
+    mark = fingerprint(endpoint)
+    same_address = Device.objects.filter(endpoint_digest=mark)
+    # A stranger's, or signed out: it goes with what was chosen for it.
+    same_address.exclude(user=browser.user, left_at=None).delete()
     # One row a browser, whatever address it has now: its quiet hours and its name stay.
-    if known:
-        Device.objects.filter(endpoint_digest=fingerprint(endpoint)).exclude(pk=known.pk).delete()
-        _write(known, {**kept, "endpoint_digest": fingerprint(endpoint)})
+    if known := Device.objects.filter(browser=browser).first():
+        same_address.exclude(pk=known.pk).delete()
+        _write(known, {**kept, "endpoint_digest": mark})
         return known
     # By its address: two tabs of one browser may subscribe at once.
-    device, _ = Device.objects.update_or_create(
-        endpoint_digest=fingerprint(endpoint),
-        defaults=kept,
-        create_defaults={**kept, "id": new_id(), "created_at": at},
-    )
-    return device
+    new = {**kept, "id": new_id(), "created_at": at}
+    return Device.objects.update_or_create(kept, new, endpoint_digest=mark)[0]
 
 
 def change(device: Device, changes: dict[str, Any]) -> None:

@@ -74,15 +74,11 @@ def account(projects: Collection[UUID], asked: Asked, *, at: datetime) -> CostAc
         loops=sum(part.period.since <= loop.at < part.period.until for part, loop in _loops(parts)),
         stops=sum(len(part.stops) for part in parts),
     )
-    budget = None
     ceilings = [part.budget for part in parts if part.budget is not None]
-    if ceilings and len(ceilings) == len(parts):
-        # Where one project has no ceiling there is none of all: a bar would promise one.
-        budget = CostBudget(
-            ceiling_usd=sum((one.ceiling_usd for one in ceilings), NOTHING),
-            extra_usd=sum((one.extra_usd for one in ceilings), NOTHING),
-            left_usd=sum((one.left_usd for one in ceilings), NOTHING),
-        )
+    amounts = ("ceiling_usd", "extra_usd", "left_usd")
+    sums = {name: sum((getattr(one, name) for one in ceilings), NOTHING) for name in amounts}
+    # Where one project has no ceiling there is none of all: a bar would promise one.
+    budget = CostBudget(**sums) if ceilings and len(ceilings) == len(parts) else None
     return CostAccount(
         projects=tuple(part.project.id for part in parts),
         range=asked.kind,
