@@ -40,11 +40,8 @@ def read(record: Record) -> RecordFacts | None:
     kind, which = record.text("agent.name", "agent_type"), record.text("agent_id")
     agent = (f"{kind}:{which}" if kind else which)[:100] if which else ""
     own = replace(common, agent=agent)
-    if name in {"api_request", "llm_request"}:
-        return replace(own, use=_use(record))
-    if name in {"tool_result", "tool"} and record.text("tool_name"):
-        turn = _tool_turn(record, agent)
-        return replace(own, turns=(turn,), tool_key=turn.key)
+    if name in CALLS:
+        return CALLS[name](record, own)
     if name == "user_prompt":
         asked = record.text("prompt")
         text = "" if asked == REDACTED else asked
@@ -59,15 +56,15 @@ def read(record: Record) -> RecordFacts | None:
     return common
 
 
-def _use(record: Record) -> ModelUse:
+def _model_call(record: Record, own: RecordFacts) -> RecordFacts:
     # Whole numbers first: the dollars beside them are a float.
     micros = record.count("cost_usd_micros")
-    own = Decimal(micros) / MICROS if micros > 0 else dollars(record.attributes.get("cost_usd"))
+    cost = Decimal(micros) / MICROS if micros > 0 else dollars(record.attributes.get("cost_usd"))
     hour = record.count("cache_creation_1h_tokens")
     stated = hour + record.count("cache_creation_5m_tokens")
     # Where the tiers are not told, their sum is.
     written = max(stated, record.count("cache_creation_tokens"))
-    return ModelUse(
+    use = ModelUse(
         call_id=record.key,
         usage=Usage(
             input=record.count("input_tokens"),
@@ -77,13 +74,16 @@ def _use(record: Record) -> ModelUse:
             cache_write_1h=hour,
             output=record.count("output_tokens"),
         ),
-        cost_usd=own,
+        cost_usd=cost,
         model=record.text("model"),
         provider=record.text("gen_ai.provider.name") or "anthropic",
     )
+    return replace(own, use=use)
 
 
-def _tool_turn(record: Record, agent: str) -> Turn:
+def _tool_call(record: Record, own: RecordFacts) -> RecordFacts:
+    if not record.text("tool_name"):
+        return replace(own, agent="")
     failed = record.attributes.get("success") in ("false", False)
     # Only a span has what a tool put out, as an event inside it.
     outputs = (
@@ -97,13 +97,23 @@ def _tool_turn(record: Record, agent: str) -> Turn:
     if given is None:
         named = {"command": record.text("full_command"), "file_path": record.text("file_path")}
         given = {name: value for name, value in named.items() if value}
-    return tool_turn(
+    turn = tool_turn(
         # The call's own id: hooks tell of the same call by it.
         key=record.text("tool_use_id", "gen_ai.tool.call.id") or record.key,
-        agent=agent,
+        agent=own.agent,
         at=record.began_at,
         tool=record.text("tool_name"),
         given=given,
         result=output if isinstance(output, str) else None,
         failure=(record.text("error", "error_type") or "failed") if failed else None,
     )
+    return replace(own, turns=(turn,), tool_key=turn.key)
+
+
+# A log event's name, and its span's.
+CALLS = {
+    "api_request": _model_call,
+    "llm_request": _model_call,
+    "tool_result": _tool_call,
+    "tool": _tool_call,
+}
