@@ -65,22 +65,24 @@ def _of_framework(error: exceptions.APIException) -> MissionControlError:
     return known
 
 
-def _of_policy(error: PolicyInvalid) -> MissionControlError:
-    """Every wrong field is told, each with what was expected."""
-    wrong = [
-        # Cut: what was got may be megabytes, and comes back to who sent it.
-        {"field": one.field, "expected": one.expected, "got": f"{one.got!r:.80}"}
-        for one in error.problems
-    ]
-    return InvalidRequest(str(error), field=error.field, problems=wrong)
-
-
 # What a view may raise -> what the caller reads; the first match counts.
 MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
     (MissionControlError, lambda error: error),
     # PostgreSQL alone counts characters: SQLite keeps whatever comes.
     (DataError, lambda _: InvalidRequest("A value is too long or too large to be stored.")),
-    (PolicyInvalid, _of_policy),
+    # Every wrong field is told, each with what was expected.
+    (
+        PolicyInvalid,
+        lambda error: InvalidRequest(
+            str(error),
+            field=error.field,
+            problems=[
+                # Cut: what was got may be megabytes, and comes back to who sent it.
+                {"field": one.field, "expected": one.expected, "got": f"{one.got!r:.80}"}
+                for one in error.problems
+            ],
+        ),
+    ),
     (Http404, lambda _: NotFound()),
     (exceptions.NotAuthenticated, lambda _: NotSignedIn()),
     (exceptions.AuthenticationFailed, lambda _: NotSignedIn()),

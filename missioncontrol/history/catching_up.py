@@ -82,17 +82,7 @@ def index_slice(*, at: datetime, news: News | None = None) -> bool:
     # One more than is taken tells whether there are more.
     behind = list(found.select_related("meters").only(*RUN_COLUMNS)[: RUNS_AT_ONCE + 1])
     slices = _cut(behind[:RUNS_AT_ONCE])
-    read = {one.mark.id: one for one in slices}
-    if read:  # with nothing to write none begins: on SQLite each takes the writers' lock
-        with transaction.atomic():
-            marks = IndexedRun.objects.select_for_update().filter(pk__in=read).order_by("pk")
-            known = {run_id: (one.mark.obs, one.mark.event_seq) for run_id, one in read.items()}
-            # What was cut behind a mark that moved meanwhile is void: somebody else's stands there.
-            unmoved = [mark for mark in marks if (mark.obs, mark.event_seq) == known[mark.id]]
-            for mark in unmoved:
-                mark.obs, mark.event_seq, mark.at = read[mark.id].obs, read[mark.id].event_seq, at
-            update_columns(IndexedRun, ("obs", "event_seq", "at"), unmoved)
-            index.write(document for mark in unmoved for document in read[mark.id].documents)
+    _write(slices, at=at)
     is_cut = any(
         one.event_seq != run.meters.event_seq for one, run in zip(slices, behind, strict=False)
     )
@@ -155,3 +145,19 @@ def _cut(runs: Sequence[Run]) -> list[Slice]:
         event_seq = run.meters.event_seq if obs == run.meters.last_obs else mark.event_seq
         slices.append(Slice(mark=mark, documents=documents, obs=obs, event_seq=event_seq))
     return slices
+
+
+def _write(slices: Sequence[Slice], *, at: datetime) -> None:
+    read = {one.mark.id: one for one in slices}
+    # With nothing to write no transaction begins: on SQLite each takes the writers' lock.
+    if not read:
+        return
+    with transaction.atomic():
+        marks = IndexedRun.objects.select_for_update().filter(pk__in=read).order_by("pk")
+        known = {run_id: (one.mark.obs, one.mark.event_seq) for run_id, one in read.items()}
+        # What was cut behind a mark that moved meanwhile is void: somebody else's stands there.
+        unmoved = [mark for mark in marks if (mark.obs, mark.event_seq) == known[mark.id]]
+        for mark in unmoved:
+            mark.obs, mark.event_seq, mark.at = read[mark.id].obs, read[mark.id].event_seq, at
+        update_columns(IndexedRun, ("obs", "event_seq", "at"), unmoved)
+        index.write(document for mark in unmoved for document in read[mark.id].documents)

@@ -42,7 +42,17 @@ def draw(story: Story) -> bytes:
         pen.text((EDGE, y + 14), line, INK_2, _font(30, 400))
         y += 40
     if story.bars:
-        _draw_bars(pen, story)
+        foot, tall = (DAYS_FOOT, DAYS_HEIGHT) if story.has_days else (BARS_FOOT, TURNS_HEIGHT)
+        above = 30 if story.has_days else 0
+        pen.text((EDGE, foot - tall - above - 42), story.of_bars, INK_3, _font(22, 450))
+        room = (WIDTH - 2 * EDGE) / story.slots
+        for place, bar in enumerate(story.bars):
+            left, top = EDGE + place * room, foot - round(bar.percent * tall / 100)
+            box = (left, top, left + room - 6, foot)
+            pen.rounded_rectangle(box, radius=3, fill=BARS[bar.kind])
+            middle = left + (room - 6) / 2
+            pen.text((middle, top - 30), bar.spent, INK_2, _font(22, 500), anchor="ma")
+            pen.text((middle, foot + 8), bar.day, INK_3, _font(22, 450), anchor="ma")
     x = float(EDGE)
     for name, value in story.figures:
         pen.text((x, 556), value, INK, _font(34, 620))
@@ -54,19 +64,6 @@ def draw(story: Story) -> bytes:
     png = io.BytesIO()
     picture.save(png, "PNG")
     return png.getvalue()
-
-
-def _draw_bars(pen: ImageDraw.ImageDraw, story: Story) -> None:
-    foot, tall = (DAYS_FOOT, DAYS_HEIGHT) if story.has_days else (BARS_FOOT, TURNS_HEIGHT)
-    above = 30 if story.has_days else 0
-    pen.text((EDGE, foot - tall - above - 42), story.of_bars, INK_3, _font(22, 450))
-    room = (WIDTH - 2 * EDGE) / story.slots
-    for place, bar in enumerate(story.bars):
-        left, top = EDGE + place * room, foot - round(bar.percent * tall / 100)
-        pen.rounded_rectangle((left, top, left + room - 6, foot), radius=3, fill=BARS[bar.kind])
-        middle = left + (room - 6) / 2
-        pen.text((middle, top - 30), bar.spent, INK_2, _font(22, 500), anchor="ma")
-        pen.text((middle, foot + 8), bar.day, INK_3, _font(22, 450), anchor="ma")
 
 
 def _wrapped(pen: ImageDraw.ImageDraw, text: str, font: Font, most: int) -> list[str]:

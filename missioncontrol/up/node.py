@@ -40,7 +40,12 @@ def find_node(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
     Raises:
         NodeMissing: There is none, and none could be fetched.
     """
-    if found := _on_path() or _in_wheel(cache):
+    node, npm = shutil.which("node"), shutil.which("npm")
+    version = version_of(node, timeout_s=20) if node and npm else None
+    if node and npm and version and version >= OLDEST:
+        origin = f"node {version[0]}.{version[1]} on PATH"
+        return Node(program=Path(node), npm=(npm,), origin=origin)
+    if found := _in_wheel(cache):
         return found
     # Whoever was started by `uv run` has a uv; it may not be on PATH.
     if beside := os.environ.get("UV") or shutil.which("uv"):
@@ -64,17 +69,9 @@ def find_node(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
         stdout=sys.stderr,
         check=False,
     )
-    if fetched.returncode == 0 and (node := _in_wheel(cache)):
-        return node
+    if fetched.returncode == 0 and (found := _in_wheel(cache)):
+        return found
     raise NodeMissing("no Node on PATH, and fetching one failed; see above")
-
-
-def _on_path() -> Node | None:
-    node, npm = shutil.which("node"), shutil.which("npm")
-    version = version_of(node, timeout_s=20) if node and npm else None
-    if not node or not npm or not version or version < OLDEST:
-        return None
-    return Node(program=Path(node), npm=(npm,), origin=f"node {version[0]}.{version[1]} on PATH")
 
 
 def _in_wheel(environment: Path) -> Node | None:

