@@ -15,6 +15,21 @@ from guard.connect.command import forwarder
 from missioncontrol.up.addresses import OWN_HOST
 from missioncontrol.up.frontend import is_checkout
 
+OWN_CERTIFICATE = """
+  The certificate is this machine's own: the phone warns once. Settings,
+  Devices says how to trust it; push and installing need that. Its SHA-256:
+  {fingerprint}
+"""
+OPEN = """
+  HTTP on port {port} is open to your local network too (--lan): others in it can
+  read what passes there, agents' keys included.
+"""
+PLAIN = """
+  This is HTTP on your local network: others in it can read what passes, this
+  link and the agent key included. Use it in a network you trust, or start with
+  --https (docs/operating.md).
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Banner:
@@ -72,29 +87,11 @@ class Banner:
             out.write(f"\n  On your phone: {self.phone_url}\n\n")
             # The least error correction: a terminal is clean, and has no room for a large code.
             segno.make(self.phone_url, error="l", micro=False).terminal(out=out, compact=True)
-            out.write(self._how_safe(self.phone_url))
+            is_https = self.fingerprint or self.phone_url.startswith("https://")
+            if self.fingerprint:
+                out.write(OWN_CERTIFICATE.format(fingerprint=self.fingerprint))
+            if not is_https:
+                out.write(PLAIN)
+            elif self.is_open:
+                out.write(OPEN.format(port=self.url.rsplit(":", 1)[-1]))
         out.flush()
-
-    def _how_safe(self, url: str) -> str:
-        if self.fingerprint:
-            return (
-                "\n  The certificate is this machine's own: the phone warns once. Settings,\n"
-                "  Devices says how to trust it; push and installing need that. Its SHA-256:\n"
-                f"  {self.fingerprint}\n{self._how_open()}"
-            )
-        if url.startswith("https://"):
-            return self._how_open()
-        return (
-            "\n  This is HTTP on your local network: others in it can read what passes, this\n"
-            "  link and the agent key included. Use it in a network you trust, or start with\n"
-            "  --https (docs/operating.md).\n"
-        )
-
-    def _how_open(self) -> str:
-        if not self.is_open:
-            return ""
-        port = self.url.rsplit(":", 1)[-1]
-        return (
-            f"\n  HTTP on port {port} is open to your local network too (--lan): others in it can\n"
-            "  read what passes there, agents' keys included.\n"
-        )

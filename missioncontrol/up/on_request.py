@@ -7,6 +7,7 @@ is interrupted when it opens or closes.
 from __future__ import annotations
 
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
 
 from missioncontrol import clock, extras
@@ -51,9 +52,11 @@ class OnRequest:
                 self._open()
             elif runs and not wanted:
                 self.supervisor.end("phone")
-            # Told only once it answers: a phone that comes sooner sees a refused connection.
-            elif runs and not extras.phone_status(self.data.path).url and _answers(self._phone_url):
-                extras.note_phone(self.data.path, PhoneStatus(url=self._phone_url))
+            elif runs and not extras.phone_status(self.data.path).url:
+                port = int(self._phone_url.rsplit(":", 1)[1])
+                # Told only once it answers: a phone that comes sooner sees a refused connection.
+                with suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=1):
+                    extras.note_phone(self.data.path, PhoneStatus(url=self._phone_url))
 
     def _open(self) -> None:
         """Serve HTTPS on every address of this machine; what stands in the way is noted."""
@@ -79,12 +82,3 @@ class OnRequest:
     def _start(self, command: Command) -> None:
         shorten_log(command.log)
         self.supervisor.start(command)
-
-
-def _answers(url: str) -> bool:
-    """Say whether somebody listens at our own port of an address."""
-    try:
-        with socket.create_connection((LOOPBACK, int(url.rsplit(":", 1)[1])), timeout=1):
-            return True
-    except OSError:
-        return False
