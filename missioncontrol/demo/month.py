@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from itertools import chain
 
 from guard.turn import Role, Turn
 from missioncontrol.accounts.models import Project
@@ -64,27 +65,21 @@ def record_month(project: Project, *, at: datetime) -> None:
             began += timedelta(hours=dice.uniform(0.3, 3))
             module = dice.choice(MODULES)
             name = f"{dice.choice(TASKS)}-{module}"
-            _play(project, name, _healthy(module, dice), began, ends=None)
+            # It reads on, and now and then looks again.
+            pages = [_page(module, n, dice, news=dice.choice((2, 4, 12))) for n in range(12)]
+            more = (
+                dice.choice(pages[:n]) if dice.random() < dice.choice((0.1, 0.4)) else pages[n]
+                for n in range(2, dice.randint(4, 10))
+            )
+            _play(project, name, chain(pages[:2], more), began, ends=None)
         if day in STUCK:
             module = MODULES[day % len(MODULES)]
-            work = _stuck(module, dice, again=AGAIN[day])
-            _play(project, f"fix-{module}-tests", work, began + timedelta(hours=1), ends=STUCK[day])
-
-
-def _healthy(module: str, dice: random.Random) -> Iterator[Turn]:
-    """Give the turns of a run that reads on, and now and then looks again."""
-    pages = [_page(module, n, dice, news=dice.choice((2, 4, 12))) for n in range(12)]
-    yield from pages[:2]
-    for n in range(2, dice.randint(4, 10)):
-        yield dice.choice(pages[:n]) if dice.random() < dice.choice((0.1, 0.4)) else pages[n]
-
-
-def _stuck(module: str, dice: random.Random, *, again: int) -> Iterator[Turn]:
-    """Give the turns of a run that reads, and then reads the same again in another order."""
-    pages = [_page(module, n, dice, news=12) for n in range(8)]
-    yield from pages
-    dice.shuffle(pages)
-    yield from pages[:again]
+            # It reads, and then reads the same again in another order.
+            pages = [_page(module, n, dice, news=12) for n in range(8)]
+            again = pages.copy()
+            dice.shuffle(again)
+            work, began = [*pages, *again[: AGAIN[day]]], began + timedelta(hours=1)
+            _play(project, f"fix-{module}-tests", work, began, ends=STUCK[day])
 
 
 def _page(module: str, n: int, dice: random.Random, *, news: int) -> Turn:
@@ -100,7 +95,7 @@ def _page(module: str, n: int, dice: random.Random, *, news: int) -> Turn:
 def _play(
     project: Project,
     name: str,
-    work: Iterator[Turn],
+    work: Iterable[Turn],
     at: datetime,
     *,
     ends: InterventionAction | None,
