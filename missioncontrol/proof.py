@@ -397,14 +397,14 @@ class Witness:
         self._project = project
         self._trusted = trusted
         # Read as it is needed: a file of heads grows by a line a minute for years.
-        self._left = self._read(lines)
-        self._next = next(self._left, None)
+        self._texts = iter(lines)
+        self._next = self._read_next()
         self._differs = False
 
     def take(self, link: Link) -> Iterator[Fault]:
         """Look whether the file knows a checkpoint at this row, and the same one."""
         while self._next is not None and self._place(self._next) <= link.seq:
-            line, self._next = self._next, next(self._left, None)
+            line, self._next = self._next, self._read_next()
             # What agrees with a chain that holds needs no signature of its own: checking one
             # costs more than all the rest.
             if (self._place(line), line.get("hash")) == (link.seq, link.hash):
@@ -419,7 +419,7 @@ class Witness:
         """Name the checkpoints that only the file knows."""
         known: list[dict[str, Any]] = []
         while self._next is not None:
-            line, self._next = self._next, next(self._left, None)
+            line, self._next = self._next, self._read_next()
             if self._is_ours(line):
                 # The first and the last are named: between them everything is missing.
                 known = [known[0] if known else line, line]
@@ -435,16 +435,19 @@ class Witness:
                 what=named,
             )
 
-    def _read(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-        for text in lines:
-            self.lines += 1
-            try:
-                line: Any = json.loads(text)
-            except ValueError:
-                line = None
-            line = line if isinstance(line, dict) else {}
-            self.since, self.last = self.since or line.get("at"), line
-            yield {**line, "line": self.lines}
+    def _read_next(self) -> dict[str, Any] | None:
+        """Read the next line, what is no object as an empty one; None: there is no more."""
+        text = next(self._texts, None)
+        if text is None:
+            return None
+        self.lines += 1
+        try:
+            line: Any = json.loads(text)
+        except ValueError:
+            line = None
+        line = line if isinstance(line, dict) else {}
+        self.since, self.last = self.since or line.get("at"), line
+        return {**line, "line": self.lines}
 
     def _place(self, line: Mapping[str, Any]) -> int:
         # -1: what names no row is looked at with the first, and told of if nobody signed it.

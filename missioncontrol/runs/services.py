@@ -233,7 +233,6 @@ def _create(
     observed_only: bool,
     opener: KeyHolder | None,
 ) -> Run:
-    of_run = request.controller if isinstance(request.controller, UUID) else None
     run = Run(
         id=new_id(),
         project=project,
@@ -246,8 +245,7 @@ def _create(
         workspace=list(request.workspace),
         parent_key=request.parent_key or "",
         relation=request.relation if request.parent_key else "",
-        controller=_run_of_project(project, of_run),
-        controller_url=_controller_url(request),
+        **_controller_of(project, request),
         started_at=at,
         observed_only=observed_only,
     )
@@ -327,14 +325,15 @@ def _begin(tx: RunTransaction, run: Run, *, by: str, chosen: tuple[str, ...]) ->
         )
 
 
-def _controller_url(request: OpenRun) -> str:
+def _controller_of(project: Project, request: OpenRun) -> dict[str, Any]:
+    """Return whom the run is to tell: a run of the project, or an address that may be called."""
     if not isinstance(request.controller, str):
-        return ""
+        return {"controller": _run_of_project(project, request.controller)}
     try:
         outbound.check_url(request.controller, private_hosts=settings.CONTROLLER_HOSTS)
     except outbound.Unsendable as refused:
         raise InvalidRequest(f"controller {refused}.", field="controller") from refused
-    return request.controller
+    return {"controller_url": request.controller}
 
 
 def _run_of_project(project: Project, run_id: UUID | None) -> Run | None:
