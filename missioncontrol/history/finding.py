@@ -137,14 +137,6 @@ def whys_of(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
     return whys
 
 
-def _holds_words(words: Words) -> Q:
-    """Find words in the index; a run's name and goal also before they are indexed."""
-    typed = words.typed
-    # A run is found by its name at once, by its turns a second or two after they came.
-    fresh = Q(name__icontains=typed) | Q(goal__icontains=typed) | Q(meters__doing__icontains=typed)
-    return Q(id__in=index.runs_holding(words)) | fresh
-
-
 def _tagged(sign: str, name: str) -> Q:
     words = tag(sign, name)
     if not words:
@@ -185,7 +177,13 @@ def _within(column: str, bounds: Bounds, *, less: int = 0) -> Q:
 
 # Token -> the condition it puts on a run.
 CONDITIONS: dict[str, Any] = {
-    "text": _holds_words,
+    # A run is found by its name at once, by its turns a second or two after they came.
+    "text": lambda words: (
+        Q(id__in=index.runs_holding(words))
+        | Q(name__icontains=words.typed)
+        | Q(goal__icontains=words.typed)
+        | Q(meters__doing__icontains=words.typed)
+    ),
     "agent": lambda name: Q(agent__iexact=name) | _tagged(AGENT, name),
     "tool": lambda name: _tagged(TOOL, name),
     "model": lambda name: Q(meters__model__icontains=name),
