@@ -117,14 +117,16 @@ def _terminal() -> int | None:
     """Return the terminal's descriptor if a person can be asked there now."""
     try:
         import termios
-
+    except ImportError:  # Windows
+        return None
+    try:
         descriptor = sys.stdin.fileno()
         if not (os.isatty(descriptor) and sys.stderr.isatty()):
             return None
         if os.tcgetpgrp(descriptor) != os.getpgrp():
             return None  # in the background: to read would stop us
         by_lines = termios.tcgetattr(descriptor)[3] & termios.ICANON
-    except (ImportError, OSError, ValueError, AttributeError, termios.error):
+    except (OSError, ValueError, AttributeError, termios.error):
         return None
     return descriptor if by_lines else None  # a full-screen host reads keys by itself
 
