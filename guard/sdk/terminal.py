@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from guard.printing import printable
+
 # How often a question looks whether it has become needless.
 LOOK_S = 0.2
 LONGEST = 4096
@@ -67,37 +69,33 @@ def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Ch
         return None
     import termios
 
+    def is_over() -> bool:
+        return unless() or time.monotonic() >= deadline
+
     # Two threads' questions would be answered by one letter.
     with _one_at_a_time:
         deadline = time.monotonic() + question.limit_s
         # What was typed before the question is no answer to it.
         termios.tcflush(descriptor, termios.TCIFLUSH)
-        shown = []
-        for words in (question.run, question.reason, question.call):
-            # One printable line each: what an agent wrote must not steer the terminal.
-            line = "".join(letter if letter.isprintable() else " " for letter in words)
-            shown.append(line if len(line) <= SHOWN_CHARS else line[:SHOWN_CHARS] + "…")
-        name, reason, call = shown
+        said = (question.run, question.reason, question.call)
+        # One printable line each: what an agent wrote must not steer the terminal.
+        name, reason, call = (printable(words, longest=SHOWN_CHARS) for words in said)
         _say(f"\nMission Control is away, and {name} may be stuck: {reason}\n  {call}\n")
-        return _answer(descriptor, lambda: unless() or time.monotonic() >= deadline)
-
-
-def _answer(descriptor: int, is_over: Callable[[], bool]) -> Choice | None:
-    while True:
-        _say(PROMPT)
-        line = _read_line(descriptor, is_over)
-        if line is None:
-            _say("\n")
-            return None
-        letter, rest = line[:1].lower(), line[1:].strip()
-        if letter in LETTERS:
-            return Choice(action=LETTERS[letter])
-        if letter == "i":
-            if not rest:
-                _say("What shall it read instead of a result? ")
-                rest = _read_line(descriptor, is_over) or ""
-            if rest:
-                return Choice(action="inject", message=rest)
+        while True:
+            _say(PROMPT)
+            line = _read_line(descriptor, is_over)
+            if line is None:
+                _say("\n")
+                return None
+            letter, rest = line[:1].lower(), line[1:].strip()
+            if letter in LETTERS:
+                return Choice(action=LETTERS[letter])
+            if letter == "i":
+                if not rest:
+                    _say("What shall it read instead of a result? ")
+                    rest = _read_line(descriptor, is_over) or ""
+                if rest:
+                    return Choice(action="inject", message=rest)
 
 
 def _read_line(descriptor: int, is_over: Callable[[], bool]) -> str | None:

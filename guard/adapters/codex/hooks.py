@@ -165,7 +165,16 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     if event.is_probe:
         return {}
     if directive.action is DirectiveAction.STOP:
-        return _stopped(event, directive)
+        # Nothing more may happen. No hook of Codex's ends a session: our forwarder reads "guard",
+        # and signals the process it knows.
+        reason, said = directive.reason or STOPPED, Answer()
+        if event.holds:
+            said = _deny(event, f"{reason} {NO_MORE}")
+        elif event.name == "UserPromptSubmit":
+            said = {"decision": "block", "reason": reason}
+        elif event.name == "PostToolUse":
+            said = _specific(event, additionalContext=f"{reason} {NO_MORE}")
+        return said | ({"guard": {"end": reason}} if event.agent_pid else {})
     if event.holds and directive.action is DirectiveAction.HOLD:
         return _deny(event, STILL_HELD)
     if event.holds and directive.call is CallAction.SKIP:
@@ -175,20 +184,6 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         # Its only way to say more: not to let it end yet.
         return {"decision": "block", "reason": texts}
     return _specific(event, additionalContext=texts) if texts else {}
-
-
-def _stopped(event: HookEvent, directive: Directive) -> Answer:
-    """Let nothing more happen, and have the forwarder end the process it knows."""
-    reason = directive.reason or STOPPED
-    # No hook of Codex's ends a session: our forwarder reads this, and signals the process.
-    ending: Answer = {"guard": {"end": reason}} if event.agent_pid else {}
-    if event.holds:
-        return _deny(event, f"{reason} {NO_MORE}") | ending
-    if event.name == "UserPromptSubmit":
-        return {"decision": "block", "reason": reason} | ending
-    if event.name == "PostToolUse":
-        return _specific(event, additionalContext=f"{reason} {NO_MORE}") | ending
-    return ending
 
 
 def _deny(event: HookEvent, reason: str) -> Answer:

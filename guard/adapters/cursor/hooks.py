@@ -123,7 +123,15 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     if event.is_probe:
         return {}
     if directive.action is DirectiveAction.STOP:
-        return _stopped(event, directive)
+        # Nothing more may happen; the session itself only its person can end.
+        reason, said = directive.reason or STOPPED, Answer()
+        if event.holds:
+            said = _deny(f"{reason} {NO_MORE}")
+        elif event.name == "beforeSubmitPrompt":
+            said = {"continue": False, "user_message": reason}
+        elif event.name == "postToolUse":
+            said = {"additional_context": f"{reason} {NO_MORE}"}
+        return said
     if event.holds and directive.action is DirectiveAction.HOLD:
         return _deny(STILL_HELD)
     if event.holds and directive.call is CallAction.SKIP:
@@ -132,16 +140,6 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     if not texts:
         return {}
     return {"followup_message" if event.name == "stop" else "additional_context": texts}
-
-
-def _stopped(event: HookEvent, directive: Directive) -> Answer:
-    """Let nothing more happen; the session itself only its person can end."""
-    reason = directive.reason or STOPPED
-    if event.holds:
-        return _deny(f"{reason} {NO_MORE}")
-    if event.name == "beforeSubmitPrompt":
-        return {"continue": False, "user_message": reason}
-    return {"additional_context": f"{reason} {NO_MORE}"} if event.name == "postToolUse" else {}
 
 
 def _deny(reason: str) -> Answer:
