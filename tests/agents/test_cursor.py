@@ -238,14 +238,6 @@ def guard(module, *words):
     return call(module, "cursor", *words)
 
 
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    project = tmp_path / "tidepool"
-    project.mkdir()
-    return project
-
-
 def test_connect_doctor_and_disconnect_say_that_nobody_has_seen_it_work(project, capsys):
     server = LoopbackServer()
     server.start()
