@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from guard.printing import printable
@@ -69,12 +70,10 @@ def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Ch
         return None
     import termios
 
-    def is_over() -> bool:
-        return unless() or time.monotonic() >= deadline
-
     # Two threads' questions would be answered by one letter.
     with _one_at_a_time:
         deadline = time.monotonic() + question.limit_s
+        read = partial(_read_line, descriptor, lambda: unless() or time.monotonic() >= deadline)
         # What was typed before the question is no answer to it.
         termios.tcflush(descriptor, termios.TCIFLUSH)
         said = (question.run, question.reason, question.call)
@@ -83,7 +82,7 @@ def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Ch
         _say(f"\nMission Control is away, and {name} may be stuck: {reason}\n  {call}\n")
         while True:
             _say(PROMPT)
-            line = _read_line(descriptor, is_over)
+            line = read()
             if line is None:
                 _say("\n")
                 return None
@@ -93,7 +92,7 @@ def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Ch
             if letter == "i":
                 if not rest:
                     _say("What shall it read instead of a result? ")
-                    rest = _read_line(descriptor, is_over) or ""
+                    rest = read() or ""
                 if rest:
                     return Choice(action="inject", message=rest)
 
