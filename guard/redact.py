@@ -325,12 +325,18 @@ def redact(text: str) -> str:
     text = shortened(text)
     folded = _fold(text)
     for hint, rules in _BY_HINT.items():
-        if hint in folded:
-            for rule in rules:
-                masked = _masked(rule, text, folded)
-                # Lowered anew only where something was masked: a text may be a megabyte.
-                if masked is not text:
-                    text, folded = masked, _fold(masked)
+        for rule in rules if hint in folded else ():
+            parts: list[str] = []
+            done = 0
+            for match in rule.pattern.finditer(folded if rule.folded else text):
+                if rule.proves is None or rule.proves(match):
+                    start, end = match.span("value")
+                    parts += (text[done:start], MASK)
+                    done = end
+            # Lowered anew only where something was masked: a text may be a megabyte.
+            if parts:
+                text = "".join((*parts, text[done:]))
+                folded = _fold(text)
     return text
 
 
@@ -356,17 +362,6 @@ def shortened(text: str) -> str:
 def _fold(text: str) -> str:
     """Lower a text so that every character keeps its place; one alone would become two."""
     return text.replace("İ", "i").lower()
-
-
-def _masked(rule: Rule, text: str, folded: str) -> str:
-    parts: list[str] = []
-    done = 0
-    for match in rule.pattern.finditer(folded if rule.folded else text):
-        if rule.proves is None or rule.proves(match):
-            start, end = match.span("value")
-            parts += (text[done:start], MASK)
-            done = end
-    return "".join((*parts, text[done:])) if parts else text
 
 
 _SECRET_NAME = re.compile(

@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -38,6 +37,8 @@ KEY_VARIABLE = "MISSIONCONTROL_JUDGE_KEY"
 # What `decide` is told of a run without a card, and of one whose card nobody answers.
 FREE = RunState(mode=Mode.PAUSE, has_judge=True)
 HELD = RunState(mode=Mode.PAUSE, control=Control.HELD, card=Card.ASKS)
+
+HEADS = ("run", "turns", "alarm at", "detector", "let go", "cost $", "wasted $", "us/turn")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +128,20 @@ class Replayed:
     judge_cost_usd: Decimal | None = None
     stand_ins: int = 0
     assessments: tuple[Assessment, ...] = ()
+
+    def as_cells(self) -> tuple[str, ...]:
+        """Give the line of one run, as the table shows it under `HEADS`."""
+        return (
+            self.run,
+            str(self.turns),
+            "-" if self.first_alarm is None else str(self.first_alarm),
+            self.detector or "-",
+            # Trips that the judge took back: `--json` says why, `guard explain --turn` shows each.
+            str(len(self.dismissed)),
+            _money(self.cost_usd) or "-",
+            _money(self.wasted_usd) or "-",
+            f"{self.us_per_turn:.0f}",
+        )
 
     def as_row(self) -> dict[str, Any]:
         """Give the line of one run, as `--json` prints it."""
@@ -332,7 +347,7 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(json.dumps(replayed.as_row()) + "\n")
         rows.append(replayed)
     if not args.json:
-        sys.stdout.write(_table(rows))
+        sys.stdout.write(table(HEADS, [row.as_cells() for row in rows]))
     if judge is not None:
         # On standard error, so that what goes to a pipe is the rows alone.
         calls = sum(row.judge_calls for row in rows)
@@ -397,22 +412,3 @@ def read_policy(path: Path) -> Policy:
     # Now, not at the first turn: there hashing would stand in for it with no more than a warning.
     check_installed(values)
     return policy
-
-
-def _table(rows: Iterable[Replayed]) -> str:
-    heads = ("run", "turns", "alarm at", "detector", "let go", "cost $", "wasted $", "us/turn")
-    cells = [
-        (
-            row.run,
-            str(row.turns),
-            "-" if row.first_alarm is None else str(row.first_alarm),
-            row.detector or "-",
-            # Trips that the judge took back: `--json` says why, `guard explain --turn` shows each.
-            str(len(row.dismissed)),
-            _money(row.cost_usd) or "-",
-            _money(row.wasted_usd) or "-",
-            f"{row.us_per_turn:.0f}",
-        )
-        for row in rows
-    ]
-    return table(heads, cells)

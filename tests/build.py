@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.contrib.auth.models import User
 
-from guard.turn import Phase, Role, Turn
+from guard.turn import Phase, Role, Turn, Usage
 from missioncontrol.accounts.models import Membership, Project
+from missioncontrol.costs import counting
 from missioncontrol.detection import judging, pipeline
+from missioncontrol.runs import journal
 from missioncontrol.runs.ingest import Arrival, Stored, store
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.services import OpenRun, open_run
@@ -67,6 +70,14 @@ def report(run: Run, *turns: Turn, at: datetime = NOON) -> Run:
     pipeline.detect([run.id], at=at)
     run.refresh_from_db()
     return run
+
+
+def judged(run: Run, usd: str | None, *, at: datetime = NOON, **said: Any) -> None:
+    """Have a judge asked about a run, for so many dollars; None: it has no price."""
+    told = {"call_id": "j", "usage": Usage(input=5), "model": "judge-1", **said}
+    cost = None if usd is None else Decimal(usd)
+    with journal.writing([run.id], at=at) as tx:
+        counting.charge_judge(tx, tx.run(run.id), cost=cost, **told)
 
 
 def a_stuck_run(project: Project | None = None, *, judged: bool = True, **said: Any) -> Run:

@@ -17,6 +17,8 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 ROOT = Path(__file__).resolve().parent.parent
+SHARED = Path(os.environ.get("MISSIONCONTROL_SHARED") or ROOT.parent / "shared")
+"""Recorded runs and samples, which are read and never copied."""
 SETTINGS = "missioncontrol.settings"
 
 PATIENCE_S = 300.0
@@ -104,14 +106,18 @@ class Installation:
         return code
 
     @contextmanager
-    def away(self):
+    def away(self, by=signal.SIGTERM):
         """Be gone for as long as this lasts; then serve again at the same address."""
         self.options = ("--port", str(urlsplit(self.url).port))
-        self.stop()
+        self.stop(by=by)
         try:
             yield
         finally:
             self.start()
+
+    def restart(self, by=signal.SIGTERM):
+        with self.away(by=by):
+            pass
 
     def processes(self):
         """Return the pid of every process of this installation, with its command line."""

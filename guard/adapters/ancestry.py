@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from collections.abc import Iterator
@@ -56,26 +57,17 @@ def _ancestors(pid: int) -> Iterator[tuple[int, list[str]]]:
         # Init takes over the children of whoever has ended.
         if pid <= 1:
             return
-        parent, command = _from_proc(pid) if Path("/proc/self").exists() else _from_ps(pid)
+        parent, command = 0, list[str]()
+        with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
+            if Path("/proc/self").exists():
+                line = Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace")
+                # It may have ended between the two looks.
+                if stat := process_stat(pid):
+                    parent, command = int(stat[1]), line.rstrip("\0").split("\0")
+            else:  # macOS
+                asked = ["ps", "-o", "ppid=,args=", "-p", str(pid)]
+                done = subprocess.run(asked, capture_output=True, timeout=5, check=True, text=True)
+                first, *words = done.stdout.split()
+                parent, command = int(first), words
         yield pid, command
         pid = parent
-
-
-def _from_proc(pid: int) -> tuple[int, list[str]]:
-    stat = process_stat(pid)
-    try:
-        command = Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace")
-    except OSError:
-        return 0, []
-    # It may have ended between the two looks.
-    return (int(stat[1]), command.rstrip("\0").split("\0")) if stat else (0, [])
-
-
-def _from_ps(pid: int) -> tuple[int, list[str]]:
-    asked = ["ps", "-o", "ppid=,args=", "-p", str(pid)]
-    try:
-        done = subprocess.run(asked, capture_output=True, timeout=5, check=True, text=True)
-        parent, *command = done.stdout.split()
-        return int(parent), command
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return 0, []

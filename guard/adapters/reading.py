@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from guard.adapters.base import Body
-from guard.adapters.hook import PROBE
+from guard.adapters.hook import PROBE, HookEvent
 from guard.errors import UnreadableHook
 from guard.turn import Role, Turn
 
@@ -50,8 +50,15 @@ def read_arguments(written: str | None) -> dict[str, Any]:
     return read if isinstance(read, dict) else {"arguments": read}
 
 
-def read_head(body: Body, *, agent: str, session: str = "session_id") -> tuple[str, str]:
-    """Return the event's name and the session it belongs to; a probe has none.
+def read_event(body: Body, *, client: str, title: str, session: str = "session_id") -> HookEvent:
+    """Read what the hooks of every agent tell alike.
+
+    Args:
+        body: The JSON object the agent writes, with what our forwarder added: the
+            `workspace` (a list of file names) and `guard`.
+        client: Which agent speaks.
+        title: Its name for a person.
+        session: The field that names the session.
 
     Raises:
         UnreadableHook: It has no `hook_event_name`, or no field `session`.
@@ -59,8 +66,17 @@ def read_head(body: Body, *, agent: str, session: str = "session_id") -> tuple[s
     name, named = text(body, "hook_event_name"), text(body, session) or text(body, "session_id")
     # `guard doctor` probes from outside any session.
     if not name or not (named or name == PROBE):
-        raise UnreadableHook(f"A {agent} hook body has hook_event_name and {session}.")
-    return name, named
+        raise UnreadableHook(f"A {title} hook body has hook_event_name and {session}.")
+    return HookEvent(
+        client=client,
+        name=name,
+        session=named,
+        cwd=text(body, "cwd"),
+        prompt=text(body, "prompt") or None,
+        workspace=names(body.get("workspace")),
+        stop_hook_active=body.get("stop_hook_active") is True,
+        forwarded=isinstance(body.get("guard"), dict),
+    )
 
 
 def read_call(body: Body, *, paths: Sequence[str] = (), **more: Any) -> Turn | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from guard.bench.cases import count_agreement, read_cases, rule_on
+from guard.bench.cases import Ruling, count_agreement, read_cases, rule_on
 from guard.bench.labels import Corpus, read_corpus
 from guard.bench.oracle import ask_all
 from guard.bench.questions import leave_one_source_out, read_all
@@ -153,15 +153,19 @@ def run(args: argparse.Namespace) -> int:
     """Measure and print; 2 where there is nothing to measure."""
     # Some rules log every loop they see: that would drown the tables.
     logging.getLogger("guard").addHandler(logging.NullHandler())
+    # A file is called by its path: the same preset may stand in several, each changed a little.
+    name = str(args.policy) if args.policy else args.preset or "default"
+    benched, rulings = None, None
     try:
+        policy = choose_policy(args.preset, args.policy)
         # A measurement of its own: its figures stand on other alarms than all the tables.
         if args.path and args.oracle:
-            sys.stdout.write(_ask(args))
+            sys.stdout.write(_ask(args, policy))
             return 0
-        benched = _bench(args) if args.path else None
-        rulings = None
+        if args.path:
+            benched = _bench(args, name, policy)
         if args.cases:
-            policy, cases = _choose(args)[1], read_cases(args.cases)
+            cases = read_cases(args.cases)
             shown = progress(cases, total=len(cases), what="cases")
             rulings = [rule_on(case, policy) for case in shown]
     except GuardError as error:
@@ -171,6 +175,12 @@ def run(args: argparse.Namespace) -> int:
     if benched is None and rulings is None:
         sys.stderr.write("guard bench: nothing to measure: give PATH, --cases or both\n")
         return 2
+    tell(args, benched, rulings or [])
+    return 0
+
+
+def tell(args: argparse.Namespace, benched: Benched | None, rulings: Sequence[Ruling]) -> None:
+    """Print what was measured."""
     if args.json:
         found = as_mapping(benched, runs=args.runs) if benched else {}
         # Disagreements are listed by case: other projects' verdicts are theirs, and may be
@@ -193,30 +203,27 @@ def run(args: argparse.Namespace) -> int:
         counted = table(("portability", "stuck", "quiet"), rows)
         others = "".join(f"  {printable(str(one))}\n" for one in rulings if not one.agrees)
         sys.stdout.write(f"\nother projects' cases\n\n{counted}\n{others}")
-    return 0
 
 
-def _bench(args: argparse.Namespace) -> Benched:
-    chosen, base = _choose(args)
+def _bench(args: argparse.Namespace, name: str, base: Policy) -> Benched:
     corpus = read_corpus(args.path)
     # Two names for one policy would be measured twice.
-    rest = {name: policy for name, policy in PRESETS.items() if policy != base}
+    rest = {preset: policy for preset, policy in PRESETS.items() if policy != base}
     off = {
         f"without {rule}": replace(base, detectors=tuple(r for r in base.detectors if r != rule))
         for rule in base.detectors
     }
     # One pass over the corpus for all of them, so that they stand on the same runs.
-    trials = try_policies(corpus.runs, {chosen: base, **(off if args.ablate else rest)})
+    trials = try_policies(corpus.runs, {name: base, **(off if args.ablate else rest)})
     ablated = {name: trials.pop(name) for name in off} if args.ablate else {}
     forms = try_forms(corpus.runs, base) if args.forms else {}
     return Benched(
-        corpus=corpus, slack=args.slack, name=chosen, trials=trials, forms=forms, ablated=ablated
+        corpus=corpus, slack=args.slack, name=name, trials=trials, forms=forms, ablated=ablated
     )
 
 
-def _ask(args: argparse.Namespace) -> str:
+def _ask(args: argparse.Namespace, policy: Policy) -> str:
     """Measure what is asked with the oracle in the judge's place, and tell it."""
-    policy = _choose(args)[1]
     runs = read_corpus(args.path).runs
     # Twice: an answer at the first suspicion, and one only once the loop is evident, as a
     # careful judge would give it.
@@ -255,13 +262,6 @@ def _reach_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         str(row["found"]),
         shares["macro"],
     )
-
-
-def _choose(args: argparse.Namespace) -> tuple[str, Policy]:
-    """Give the policy that is looked at closely, and what to call it."""
-    # A file is called by its path: the same preset may stand in several, each changed a little.
-    name = str(args.policy) if args.policy else args.preset or "default"
-    return name, choose_policy(args.preset, args.policy)
 
 
 def as_mapping(benched: Benched, *, runs: bool) -> dict[str, Any]:

@@ -108,20 +108,18 @@ def check_installed(rules: Mapping[str, Any], path: str = "") -> None:
         here = f"{path}.{name}" if path else name
         if isinstance(value, Mapping):
             check_installed(value, here)
-        elif name == "embedding" and isinstance(value, str) and (missing := _missing(value)):
-            raise PolicyInvalid(here, f"one that is installed where it is read ({missing})", value)
-
-
-def _missing(name: str) -> str | None:
-    package = name.partition(":")[0]
-    try:
-        if name.startswith(MODEL2VEC):
-            _check_files(_directory_of(name))
-    except EmbeddingMissing as missing:
-        return str(missing)
-    if package != HASHING and find_spec(package) is None:
-        return f"{package} is not installed"
-    return None
+        elif name == "embedding" and isinstance(value, str):
+            package = value.partition(":")[0]
+            installed = package == HASHING or find_spec(package) is not None
+            missing = "" if installed else f"{package} is not installed"
+            try:
+                if value.startswith(MODEL2VEC):
+                    _check_files(_directory_of(value))
+            except EmbeddingMissing as error:
+                missing = str(error)
+            if missing:
+                wanted = f"one that is installed where it is read ({missing})"
+                raise PolicyInvalid(here, wanted, value)
 
 
 def _directory_of(name: str) -> Path:

@@ -115,23 +115,19 @@ class Fingerprint(Detector):
         )
 
 
-def fingerprint(*, action: str, files: Sequence[str], state: str, error: str) -> str:
+# The ring is read anew with each turn, and masking an error costs more than all the rest.
+@functools.lru_cache(maxsize=4096)
+def fingerprint(*, action: str, files: tuple[str, ...], state: str, error: str) -> str:
     """Give the short id of an action, equal under any wording of it.
 
-    >>> one = fingerprint(action="file_edit", files=["b.py", "a.py"], state="c0ffee",
+    >>> one = fingerprint(action="file_edit", files=("b.py", "a.py"), state="c0ffee",
     ...                   error="/home/me/app/a.py:12: KeyError at 0x7f01aa")
-    >>> two = fingerprint(action="file_edit", files=["a.py", "b.py"], state="c0ffee",
+    >>> two = fingerprint(action="file_edit", files=("a.py", "b.py"), state="c0ffee",
     ...                   error="/srv/build/a.py:48: KeyError at 0x55e1b0")
     >>> one == two, len(one)
     (True, 12)
     """
-    return _digest(action, tuple(sorted(files)), state, error)
-
-
-# The ring is read anew with each turn, and masking an error costs more than all the rest.
-@functools.lru_cache(maxsize=4096)
-def _digest(action: str, files: tuple[str, ...], state: str, error: str) -> str:
-    parts = (action, *files, "", state, normalise_error(error))
+    parts = (action, *sorted(files), "", state, normalise_error(error))
     return sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:_SHORT]
 
 

@@ -113,13 +113,6 @@ def explain(
     others = [old for old in steps if old.seq != step.seq and old.is_call == step.is_call]
     alike = [(step.nearness(old), old.seq) for old in others]
     likeness, seq = max(alike, default=(0.0, None))
-    findings = []
-    for rule in moment.witness.rules:
-        found, signal = rule.detector.examine(view), None
-        # What rests on earlier turns alone was told of these.
-        if found is not None and view.seq in found.turns:
-            signal = found.on(rule.escalation.severity_of(found), first=found.first)
-        findings.append(Finding(detector=rule.detector.name, signal=signal))
     return replace(
         bare,
         step=step,
@@ -127,7 +120,7 @@ def explain(
         steps=tuple(steps),
         weights=tuple(view.history.weights),
         score=moment.assessment.stuck,
-        findings=tuple(findings),
+        findings=tuple(moment.witness.findings(view)),
     )
 
 
@@ -154,6 +147,15 @@ class _Witness(PolicyDetectors):
     def examine(self, view: View, turn: Turn) -> Iterator[Signal]:
         self.view, self.rules = view, tuple(self.rules_of(turn.tool, turn.agent))
         return super().examine(view, turn)
+
+    def findings(self, view: View) -> Iterator[Finding]:
+        """Ask each rule anew what it says of a view."""
+        for rule in self.rules:
+            found, signal = rule.detector.examine(view), None
+            # What rests on earlier turns alone was told of these.
+            if found is not None and view.seq in found.turns:
+                signal = found.on(rule.escalation.severity_of(found), first=found.first)
+            yield Finding(detector=rule.detector.name, signal=signal)
 
     def step_of(self, seq: int) -> Step | None:
         """Give what was read in a turn; None: an answer, a person's words, a notice."""
@@ -220,11 +222,9 @@ def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
             since=since,
             began=began,
         )
-        if is_open and gets_on(turn, assessment):
-            is_open = False
+        closes = is_open and gets_on(turn, assessment)
+        is_open = result is Result.ALARM or (is_open and not closes)
+        if closes or result is Result.DISMISSED:
             engine.reset()
-            since, began = place + 1, "the agent got on, and its card closed"
-        is_open = is_open or result is Result.ALARM
-        if result is Result.DISMISSED:
-            engine.reset()
-            since, began = place + 1, "the judge let the agent go"
+            why = "the agent got on, and its card closed"
+            since, began = place + 1, why if closes else "the judge let the agent go"

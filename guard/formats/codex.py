@@ -14,6 +14,8 @@ from guard.formats.paired import PairedTurns
 from guard.formats.recording import Recording
 from guard.turn import Role, Turn, Usage
 
+PROVIDER = "openai"
+
 _TYPES = {"session_meta", "response_item", "event_msg", "turn_context", "token_usage_record"}
 _CALLS = {"function_call", "custom_tool_call", "local_shell_call"}
 _ANSWERS = {"function_call_output", "custom_tool_call_output"}
@@ -138,8 +140,8 @@ class _Reader(PairedTurns):
         if place is not None:
             turn = self.turns[place]
             # Several model calls may end in one turn: thinking is told as none of its own.
-            used = _usage(last) if turn.usage is None else turn.usage + _usage(last)
-            self.turns[place] = replace(turn, usage=used, model=self._model, provider="openai")
+            used = usage_of(last) if turn.usage is None else turn.usage + usage_of(last)
+            self.turns[place] = replace(turn, usage=used, model=self._model, provider=PROVIDER)
 
 
 def output_of(output: object) -> tuple[str, int]:
@@ -158,11 +160,16 @@ def output_of(output: object) -> tuple[str, int]:
     return _PREAMBLE.sub("", output), int(found.group(1)) if found else 0
 
 
-def _usage(value: Mapping[str, Any]) -> Usage:
+def usage_of(value: Mapping[str, Any]) -> Usage:
+    """Read Codex's token counts; its input includes what was cached, ours does not.
+
+    >>> usage_of({"input_tokens": 1500, "cached_input_tokens": 1000, "output_tokens": 42})
+    ... # doctest: +ELLIPSIS
+    Usage(input=500, cache_read=1000, ..., output=42, reasoning=0)
+    """
     cached = read_count(value.get("cached_input_tokens"))
     written = read_count(value.get("cache_write_input_tokens"))
     return Usage(
-        # Theirs includes what was cached, ours does not.
         input=max(0, read_count(value.get("input_tokens")) - cached - written),
         cache_read=cached,
         cache_write_5m=written,

@@ -22,6 +22,7 @@ from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
 from guard.adapters.claude_code import usage as claude_code_usage
 from guard.adapters.hook_wiring import HookWiring
+from guard.adapters.reading import mapping
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks import idle, watcher
 from guard.hooks.forwarding import forward
@@ -58,8 +59,7 @@ def run(args: argparse.Namespace) -> int:
     """Forward the body on stdin; answers the exit status."""
     adapter, body = adapter_of(args.client), {}
     with contextlib.suppress(ValueError):
-        parsed = json.load(sys.stdin)
-        body = parsed if isinstance(parsed, dict) else {}
+        body = mapping(json.load(sys.stdin))
     connection = connection_for(args.client, directory_of(body) or Path.cwd())
     if connection is None:
         _complain(f"no connection for this directory; run `guard connect {args.client}`")
@@ -67,14 +67,30 @@ def run(args: argparse.Namespace) -> int:
     wiring = wiring_of(adapter, connection)
     if args.idle:
         return idle.wait_beside(adapter, connection, body, wiring)
-    if args.usage:
-        return _tell_usage(adapter, connection, body)
-    if body.get("hook_event_name") in adapter.starts:
-        hand_on(args.client, body)
-        body = with_parent(args.client, body)
+    if not args.usage:
+        return pass_on(adapter, connection, body, wiring)
+    usage = claude_code_usage.usage_body(body)
+    try:
+        # The answer is nobody's, and nobody waits for it.
+        forward(connection, usage | adapter.look_up(usage), timeout_s=REPORT_S)
+    except (ServerAway, ServerRefused, ValueError) as error:
+        _complain(f"{connection.url} did not take the hook: {error}")
+    return 0
+
+
+def pass_on(
+    adapter: Adapter, connection: Connection, body: dict[str, Any], wiring: HookWiring
+) -> int:
+    """Forward an event, and do what its answer asks; answers the exit status."""
+    event = body.get("hook_event_name")
+    # Whether a session begins, or the agent is about to act and waits for our word.
+    begins, acts = event in adapter.starts, event in adapter.holding
+    if begins:
+        hand_on(adapter.client, body)
+        body = with_parent(adapter.client, body)
     sent = with_workspace(adapter, body) | adapter.look_up(body)
     patience_s, answered = float(REPORT_S), threading.Event()
-    if _acts(adapter, body):
+    if acts:
         # Only here may an answer take an hour: killed meanwhile, the agent would leave us waiting.
         patience_s = connection.hold_s - FORWARDER_EARLY_S
         answered = end_when_unread()
@@ -82,36 +98,30 @@ def run(args: argparse.Namespace) -> int:
         answer = forward(connection, sent, timeout_s=patience_s, headers=wiring.headers())
     except (ServerAway, ServerRefused, ValueError) as error:
         _complain(f"{connection.url} did not take the hook: {error}")
-        return BLOCKS if connection.fail == "closed" and _acts(adapter, body) else 0
+        return BLOCKS if acts and connection.fail == "closed" else 0
     # From here on there is work that nobody reads, and the watch must not end it.
     answered.set()
-    if body.get("hook_event_name") in adapter.starts:
+    if begins:
         watcher.leave_behind(adapter, connection, body)
     # Now that the server has the run: `guard run` opens it by the key in this note.
-    note_session(args.client, str(body.get("session_id") or ""))
+    note_session(adapter.client, str(body.get("session_id") or ""))
     # That part is for us; the agent is given its own words alone.
     ours = answer.pop("guard", None) if isinstance(answer, dict) else None
     if answer:
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
-    ends = isinstance(ours, dict) and ours.get("end")
-    pid = (sent.get("guard") or {}).get("pid") if ends else None
+    if mapping(ours).get("end"):
+        end_session(adapter, connection, sent)
+    return 0
+
+
+def end_session(adapter: Adapter, connection: Connection, sent: dict[str, Any]) -> None:
+    """End the agent's process, and say so: it can no longer say it by itself."""
+    pid = mapping(sent.get("guard")).get("pid")
     if pid and end_process(pid):
-        # The agent we told of can no longer say by itself that it has ended.
         ended = sent | {"hook_event_name": "SessionEnd", "reason": "ended"}
         with contextlib.suppress(ServerAway, ServerRefused):
             forward(connection, ended | adapter.look_up(ended))
-    return 0
-
-
-def _tell_usage(adapter: Adapter, connection: Connection, body: dict[str, Any]) -> int:
-    """Tell of model calls; the answer is nobody's, and nobody waits for it."""
-    usage = claude_code_usage.usage_body(body)
-    try:
-        forward(connection, usage | adapter.look_up(usage), timeout_s=REPORT_S)
-    except (ServerAway, ServerRefused, ValueError) as error:
-        _complain(f"{connection.url} did not take the hook: {error}")
-    return 0
 
 
 def wiring_of(adapter: Adapter, connection: Connection) -> HookWiring:
@@ -176,11 +186,6 @@ def _walked(root: Path) -> Iterator[str]:
             else:
                 left -= 1
                 yield Path(entry.path).relative_to(root).as_posix()
-
-
-def _acts(adapter: Adapter, body: dict[str, Any]) -> bool:
-    """Whether the agent is about to act, and waits for our word."""
-    return body.get("hook_event_name") in adapter.holding
 
 
 def _complain(sentence: str) -> None:

@@ -11,6 +11,7 @@ import contextlib
 import http.client
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from guard.errors import ServerAway
@@ -43,14 +44,8 @@ def forward(
 ) -> Any:
     """Post a hook body and return the agent's answer.
 
-    Args:
-        connection: Where, and with which key.
-        body: The hook's body.
-        timeout_s: How long the answer may take in all, restarts included.
-        headers: Further headers of the request.
-        clock: Tells seconds.
-        sleep: Lets seconds pass.
-        transport: Replaces HTTP, for tests.
+    It may take `timeout_s` in all, restarts included. For tests `transport` replaces HTTP,
+    and the clock is theirs.
 
     Raises:
         ServerAway: Nobody answered.
@@ -61,17 +56,12 @@ def forward(
     again_until = min(ends_at, clock() + AGAIN_WITHIN_S)
     # Set while a server that had begun to wait with us is away: only that one is waited for.
     away_since: float | None = None
+    path = f"hooks/{connection.client}/"
+    asked = partial(Request, method="POST", path=path, body=body, headers=headers or {})
     with contextlib.closing(transport or HttpTransport(connection.url, connection.key)) as carrier:
         while True:
-            request = Request(
-                method="POST",
-                path=f"hooks/{connection.client}/",
-                body=body,
-                headers=headers or {},
-                timeout_s=ends_at - clock(),
-            )
             try:
-                answer = carrier.send(request)
+                answer = carrier.send(asked(timeout_s=ends_at - clock()))
                 pause_s = comes_again_in(answer, left_s=again_until - clock())
                 if away_since is None and pause_s is not None:
                     sleep(pause_s)  # it is there, and says when
@@ -80,11 +70,11 @@ def forward(
                     return answer.body if answer.status in SUCCESSES else body_of(answer)
                 error = ServerAway(f"it answers {answer.status}")
             except ServerAway as reason:
-                if away_since is None and not isinstance(reason.__cause__, _CUT):
+                is_cut, error = isinstance(reason.__cause__, _CUT), reason
+                if away_since is None and not is_cut:
                     raise
-                if isinstance(reason.__cause__, _CUT):
+                if is_cut:
                     away_since = None  # it was there again, and left again
-                error = reason
             away_since = clock() if away_since is None else away_since
             if min(ends_at, away_since + RETURNS_WITHIN_S) <= clock() + ASKS_EVERY_S:
                 raise error

@@ -7,6 +7,7 @@ when it has gone. Where it can speak to the session, it carries stops and texts 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -55,24 +56,29 @@ class Watcher:
 
     def stand_by(self) -> None:
         """Vouch for the agent as long as it is there; then say that it has gone."""
-        while self.is_there():
-            more = False
-            self._say_untaken()
-            try:
-                answer = self._tell(wait=VOUCHES_EVERY_S, carries=self.session is not None)
-                if answer.get("over"):
-                    return
-                more = self._carry(answer)
-            except ServerRefused:
-                return  # our key was revoked, or the server knows no such event
-            except ServerAway:
-                pass  # it asks again for what it has not heard was done
-            if not more:
-                left_s = VOUCHES_EVERY_S
+        # Refused: our key was revoked, or the server knows no such event.
+        with contextlib.suppress(ServerRefused):
+            while self.is_there():
+                more = False
+                self._say_untaken()
+                with contextlib.suppress(ServerAway):
+                    # It asks again for what it has not heard was done.
+                    answer = self._tell(wait=VOUCHES_EVERY_S, carries=self.session is not None)
+                    if answer.get("over"):
+                        return
+                    more = self._carry(answer)
+                left_s = 0.0 if more else VOUCHES_EVERY_S
                 while left_s > 0 and self.is_there():
                     self.pause(LOOKS_EVERY_S)
                     left_s -= LOOKS_EVERY_S
-        self._say_it_has_gone()
+            left_s = LAST_WORD_S
+            while left_s > 0:
+                try:
+                    self._tell(gone=True)
+                    break
+                except ServerAway:
+                    self.pause(VOUCHES_EVERY_S)
+                    left_s -= VOUCHES_EVERY_S
 
     def _carry(self, answer: Mapping[str, Any]) -> bool:
         """Do what people asked of the session; True: there may be more at once."""
@@ -97,19 +103,6 @@ class Watcher:
             if not self.untaken:
                 return
             self.pause(LOOKS_EVERY_S)
-
-    def _say_it_has_gone(self) -> None:
-        left_s = LAST_WORD_S
-        while left_s > 0:
-            try:
-                self._tell(gone=True)
-            except ServerAway:
-                self.pause(VOUCHES_EVERY_S)
-                left_s -= VOUCHES_EVERY_S
-            except ServerRefused:
-                return
-            else:
-                return
 
     def _tell(self, **facts: Any) -> Mapping[str, Any]:
         answer = self.ask({"witness": self.witness, **facts})

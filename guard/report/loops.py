@@ -94,7 +94,7 @@ def look_through(
     stretches, dismissed = _find_stretches(recording, policy)
     # A loop that an earlier file told already is that file's.
     loops = tuple(
-        _loop_of(stretch, recording.turns, costs, new)
+        stretch.as_loop(recording.turns, costs, new)
         for stretch in stretches
         if not new.isdisjoint(stretch.wasted)
     )
@@ -121,6 +121,33 @@ class _Stretch:
     alarm: int
     wasted: list[int]
 
+    def as_loop(
+        self, turns: Sequence[Turn | None], costs: Sequence[Decimal | None], new: set[int]
+    ) -> Loop:
+        """Say what it repeated and wasted; `new` are the turns that no earlier file told."""
+        evidence, wasted, first = self.signal.evidence, set(self.wasted), self.wasted[0]
+        # A model call that says something and then uses a tool is two turns, and its cost
+        # stands at the first: it is wasted with either.
+        behind = (turns[place] for place in self.wasted)
+        calls = {turn.call_id for turn in behind if turn and turn.call_id}
+        spent = [
+            cost
+            for place, (turn, cost) in enumerate(zip(turns, costs, strict=True))
+            if place in wasted or (turn is not None and turn.call_id in calls)
+        ]
+        began = turns[first]
+        return Loop(
+            first=first,
+            alarm=self.alarm,
+            # Those that an earlier file told are counted there.
+            turns=len(new & wasted),
+            usd=_total(spent),
+            detector=self.signal.detector,
+            summary=evidence.summary,
+            call=evidence.calls[0] if evidence.calls else "",
+            at=began.ts if began else None,
+        )
+
 
 @dataclass(slots=True)
 class _Seen:
@@ -138,37 +165,6 @@ class _Seen:
 
     def places_of(self, trip: Signal) -> list[int]:
         return [self._places[seq] for seq in trip.turns if seq in self._places]
-
-
-def _loop_of(
-    stretch: _Stretch,
-    turns: Sequence[Turn | None],
-    costs: Sequence[Decimal | None],
-    new: set[int],
-) -> Loop:
-    """Say what a stretch repeated and wasted; `new` are the turns that no earlier file told."""
-    evidence, wasted, first = stretch.signal.evidence, set(stretch.wasted), stretch.wasted[0]
-    # A model call that says something and then uses a tool is two turns, and its cost
-    # stands at the first: it is wasted with either.
-    behind = (turns[place] for place in stretch.wasted)
-    calls = {turn.call_id for turn in behind if turn and turn.call_id}
-    spent = [
-        cost
-        for place, (turn, cost) in enumerate(zip(turns, costs, strict=True))
-        if place in wasted or (turn is not None and turn.call_id in calls)
-    ]
-    began = turns[first]
-    return Loop(
-        first=first,
-        alarm=stretch.alarm,
-        # Those that an earlier file told are counted there.
-        turns=len(new & wasted),
-        usd=_total(spent),
-        detector=stretch.signal.detector,
-        summary=evidence.summary,
-        call=evidence.calls[0] if evidence.calls else "",
-        at=began.ts if began else None,
-    )
 
 
 def _find_stretches(recording: Recording, policy: Policy) -> tuple[list[_Stretch], set[int]]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from guard.adapters.codex.daemon import CLIENT
+from guard.adapters.codex.settings import is_ours
+from guard.adapters.reading import mapping
 from guard.errors import GuardError
 from guard.running.ending import GRACE_S, end_tree
 
@@ -97,6 +99,12 @@ class AppServer:
             raise AppServerFailed(f"codex app-server refused {method}: {reason}")
         return dict(answer.get("result") or {})
 
+    def our_hooks(self, folder: str) -> list[dict[str, Any]]:
+        """Ask which hooks of ours Codex knows in a folder, and whether it trusts them."""
+        rows = self.ask("hooks/list", cwds=[folder]).get("data") or []
+        listed = (mapping(hook) for row in rows for hook in mapping(row).get("hooks") or [])
+        return [hook for hook in listed if is_ours(hook)]
+
     def close(self) -> int:
         """Let it end its session, and see that it does; answers its exit status."""
         with contextlib.suppress(OSError):
@@ -123,25 +131,24 @@ class AppServer:
     def _read(self) -> None:
         for line in self._from:
             with contextlib.suppress(ValueError, AppServerFailed):
-                if isinstance(message := json.loads(line), dict):
-                    self._take(message)
+                message = json.loads(line)
+                if not isinstance(message, dict):
+                    continue
+                if "method" not in message:
+                    if answered := self._answers.get(message.get("id", 0)):
+                        answered.put(message)
+                elif "id" not in message:
+                    self._inbox.put(Notice(message["method"], message.get("params") or {}))
+                # A question for whoever sits at a screen: nobody does. To an approval that is a
+                # no; to all else JSON-RPC has a number for a method that is not there.
+                elif message["method"].endswith("/requestApproval"):
+                    self._write({"id": message["id"], "result": {"decision": "decline"}})
+                else:
+                    unknown = {"code": -32601, "message": "nobody is at a screen here"}
+                    self._write({"id": message["id"], "error": unknown})
         # Whoever still waits is told now, not when the time is over.
         gone = {"error": {"message": "it has gone"}}
         for answered in list(self._answers.values()):
             with contextlib.suppress(queue.Full):
                 answered.put_nowait(gone)
         self._inbox.put(Notice("", {}))
-
-    def _take(self, message: dict[str, Any]) -> None:
-        if "method" not in message:
-            if answered := self._answers.get(message.get("id", 0)):
-                answered.put(message)
-        elif "id" in message:
-            # A question for whoever sits at a screen: nobody does. To an approval that is a no;
-            # to all else JSON-RPC has a number for a method that is not there.
-            asks_approval = message["method"].endswith("/requestApproval")
-            unknown = {"code": -32601, "message": "nobody is at a screen here"}
-            declined = {"result": {"decision": "decline"}} if asks_approval else {"error": unknown}
-            self._write({"id": message["id"], **declined})
-        else:
-            self._inbox.put(Notice(message["method"], message.get("params") or {}))

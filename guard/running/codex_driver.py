@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from guard.adapters.codex.examine import TRUSTED
 from guard.adapters.codex.hooks import CLIENT
-from guard.adapters.codex.settings import is_ours
 from guard.adapters.hook import HookEvent
 from guard.adapters.reading import mapping, text
 from guard.running import linking
@@ -95,23 +95,17 @@ class Driver:
         """Start the prompt and see it through."""
         started = self._server.ask("thread/start", **self._task.thread)
         self._thread = text(mapping(started.get("thread")), "id")
-        self._model = text(started, "model")
+        self._model, cwd, prompt = text(started, "model"), text(started, "cwd"), self._task.prompt
         # Whether Codex will run our hook before a tool; it says which it trusts.
-        listed = self._server.ask("hooks/list", cwds=[text(started, "cwd")]).get("data") or []
-        hooks = [mapping(hook) for row in listed for hook in mapping(row).get("hooks") or []]
         bypassed = "bypass_hook_trust" in mapping(self._task.thread.get("config"))
         self._hooked = any(
-            is_ours(hook)
-            and hook.get("eventName") == "preToolUse"
+            hook.get("eventName") == "preToolUse"
             and hook.get("enabled") is not False
-            and (bypassed or hook.get("trustStatus") in {"trusted", "managed"})
-            for hook in hooks
+            and (bypassed or hook.get("trustStatus") in TRUSTED)
+            for hook in self._server.our_hooks(cwd)
         )
         self._output.thread(self._thread)
-        prompt = self._task.prompt
-        asked = HookEvent(
-            client=CLIENT, name="", session=self._thread, cwd=text(started, "cwd"), prompt=prompt
-        )
+        asked = HookEvent(client=CLIENT, name="", session=self._thread, cwd=cwd, prompt=prompt)
         opening = {
             "key": asked.run_key,
             "name": name or asked.run_name,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from guard.adapters.codex.hooks import PROVIDER, usage_of
 from guard.adapters.reading import mapping, text, whole
+from guard.formats.codex import PROVIDER, usage_of
 from guard.turn import Role, Turn, Usage
 
 UNTOLD = "Codex asked its model, and nothing came of it that it tells."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shlex
 import sys
@@ -56,7 +57,14 @@ def run(args: argparse.Namespace) -> int:
     client = PROGRAMS.get(PurePath(args.command_line[0]).name)
     try:
         connection = wanted(args, client)
-        _check_server(connection)
+        try:
+            with contextlib.closing(RunClient(connection)) as server:
+                server.check()
+        except ServerAway as error:
+            # Where that was asked, nothing is started unwatched.
+            if connection.fail == "closed":
+                raise
+            say(f"{connection.url} is away ({error}); running without it until it is back.")
         task = codex_exec.read(args.command_line) if client == "codex" else None
         if isinstance(task, codex_exec.Task):
             # Only who drives Codex waits for what that imports.
@@ -65,29 +73,34 @@ def run(args: argparse.Namespace) -> int:
             return drive(task, connection, name=args.name)
         if isinstance(task, str):
             say(task)
-        # An agent that names its sessions has a run for each; any other command is one run.
-        own, opening = None, None
-        if client is None:
-            own, line = f"run:{new_key()}", shlex.join(args.command_line)
-            shown = line if len(line) <= NAME_CHARS else line[: NAME_CHARS - 1] + "…"
-            opening = {
-                "key": own,
-                "name": args.name or shown,
-                "agent": PurePath(args.command_line[0]).name,
-                "capabilities": CAPABILITIES,
-            }
-        with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
-            child = Child(args.command_line, env=environment(connection, notes, own))
-            keeper = Keeper(RunClient(connection), child, notes=Path(notes))
-            keeper.start(opening)
-            status = child.wait()
-            keeper.finish(status)
+        return keep(args, connection, is_one_run=client is None)
     except GuardError as error:
         say(str(error))
         return NOT_STARTED
     except FileNotFoundError as error:
         say(f"{error.filename}: there is no such command.")
         return NOT_FOUND
+
+
+def keep(args: argparse.Namespace, connection: Connection, *, is_one_run: bool) -> int:
+    """Run the command under a keeper; answers its exit status."""
+    own, opening = None, None
+    # An agent that names its sessions has a run for each; any other command is one run.
+    if is_one_run:
+        own, line = f"run:{new_key()}", shlex.join(args.command_line)
+        shown = line if len(line) <= NAME_CHARS else line[: NAME_CHARS - 1] + "…"
+        opening = {
+            "key": own,
+            "name": args.name or shown,
+            "agent": PurePath(args.command_line[0]).name,
+            "capabilities": CAPABILITIES,
+        }
+    with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
+        child = Child(args.command_line, env=environment(connection, notes, own))
+        keeper = Keeper(RunClient(connection), child, notes=Path(notes))
+        keeper.start(opening)
+        status = child.wait()
+        keeper.finish(status)
     # Ended by us, whatever it made of the signal: a shell shall see that it was.
     return ENDED if keeper.ended_for else status
 
@@ -104,24 +117,6 @@ def wanted(args: argparse.Namespace, client: str | None) -> Connection:
     url, key = address_and_key(args.url, args.key, standing)
     fail = args.fail or (standing.fail if standing else "open")
     return Connection(client=client or "run", place=USER_WIDE, url=url, key=key, fail=fail)
-
-
-def _check_server(connection: Connection) -> None:
-    """Start nothing unwatched where that was asked.
-
-    Raises:
-        ServerAway: Nobody answers, and this fails closed.
-        ServerRefused: The key is no key of this server.
-    """
-    client = RunClient(connection)
-    try:
-        client.check()
-    except ServerAway as error:
-        if connection.fail == "closed":
-            raise
-        say(f"{connection.url} is away ({error}); running without it until it is back.")
-    finally:
-        client.close()
 
 
 def environment(connection: Connection, notes: str, own: str | None) -> dict[str, str]:

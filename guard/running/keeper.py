@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from guard.errors import ServerAway, ServerRefused
 from guard.running.linking import noted
 from guard.running.run_client import RunClient, insisting
-from guard.wire import Directive, DirectiveAction
+from guard.wire import DirectiveAction
 
 # Between two looks for notes of new sessions.
 LOOKS_EVERY_S = 0.2
@@ -85,33 +85,26 @@ class Keeper:
             # Its hooks cannot say so: who ends it by a signal is this process.
             change = partial(self._client.change, run_id, capabilities={"terminate": "signal"})
             self._insist(change)
-        after, paused = None, False
-        while not self._over.is_set():
-            ask = partial(self._client.next_directive, run_id, after=after, as_agent=paused)
-            directive = self._insist(ask)
-            if directive is not None:
-                after = directive.version
-                # Its own hooks hold a session: a process that stands still would not even ask.
-                paused = self._obey(run_id, directive, may_pause=not is_session)
-
-    def _obey(self, run_id: str, directive: Directive, *, may_pause: bool) -> bool:
-        """Do what is asked; whether the command now stands still."""
-        if directive.action is DirectiveAction.STOP:
-            reason = directive.reason or "Ended by Mission Control."
-            if self.ended_for is None:
-                self.ended_for = reason
-                sys.stderr.write(f"guard run: {reason}\n")
-                self._kept.end()
-        elif may_pause and directive.action is DirectiveAction.HOLD:
-            # An agent that reports its turns waits before its next call: no need to.
-            run = self._insist(lambda: self._client.run(run_id))
-            if run is None or run["turns"]:
-                return False
-            self._kept.pause()
-            return True
-        elif may_pause:
-            self._kept.go_on()
-        return False
+        paused = False
+        directives = self._client.directives(
+            run_id, as_agent=lambda: paused, until=self._over.is_set
+        )
+        for directive in directives:
+            if directive.action is DirectiveAction.STOP:
+                if self.ended_for is None:
+                    self.ended_for = directive.reason or "Ended by Mission Control."
+                    sys.stderr.write(f"guard run: {self.ended_for}\n")
+                    self._kept.end()
+            # Its own hooks hold a session: a process that stands still would not even ask.
+            elif not is_session and directive.action is DirectiveAction.HOLD:
+                # An agent that reports its turns waits before its next call: no need to.
+                run = self._insist(lambda: self._client.run(run_id))
+                paused = run is not None and not run["turns"]
+                if paused:
+                    self._kept.pause()
+            elif not is_session:
+                paused = False
+                self._kept.go_on()
 
     def _insist(self, call: Callable[[], Any]) -> Any:
         return insisting(call, until=self._over.is_set)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import sys
 import threading
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from guard.errors import ServerAway, ServerRefused
@@ -85,14 +85,16 @@ class Reporter:
             self._insist(call)
 
     def _listen(self) -> None:
-        after, held = None, False
-        while not self._over.is_set():
-            as_agent = held and self._pauses
-            ask = partial(self._client.next_directive, self._run_id or "")
-            directive = self._insist(partial(ask, after=after, as_agent=as_agent))
-            if directive is not None:
-                after, held = directive.version, directive.action is DirectiveAction.HOLD
+        waits = False
+        directives = self._client.directives(
+            self._run_id or "", as_agent=lambda: waits, until=self._over.is_set
+        )
+        try:
+            for directive in directives:
+                waits = self._pauses and directive.action is DirectiveAction.HOLD
                 self._obey(directive)
+        except ServerRefused as error:
+            sys.stderr.write(f"guard run: {error}\n")
 
     def _insist(self, call: Callable[[], Any]) -> Any:
         try:

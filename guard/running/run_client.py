@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -15,10 +16,10 @@ from guard.sdk.keys import Connection
 from guard.sdk.transport import HttpTransport
 from guard.sdk.wording import (
     NO_CONTENT,
-    SERVER_ERROR,
     SUCCESSES,
     body_of,
     directive_of,
+    is_passing,
     turn_json,
 )
 from guard.turn import Turn
@@ -89,6 +90,22 @@ class RunClient:
         answer = self._ask("GET", path, timeout_s=WAITS_S + 10)
         return directive_of(body_of(answer)) if answer.status != NO_CONTENT else None
 
+    def directives(
+        self, run_id: str, *, as_agent: Callable[[], bool], until: Callable[[], bool]
+    ) -> Iterator[Directive]:
+        """Give each directive of a run as it comes, until nobody wants it more.
+
+        Raises:
+            ServerRefused: The server said no.
+        """
+        after: int | None = None
+        while not until():
+            ask = partial(self.next_directive, run_id, after=after, as_agent=as_agent())
+            directive = insisting(ask, until=until)
+            if directive is not None:
+                after = directive.version
+                yield directive
+
     def close(self) -> None:
         """Close what is kept open."""
         self._transport.close()
@@ -120,8 +137,8 @@ def insisting(call: Callable[[], Any], *, until: Callable[[], bool]) -> Any:
         except ServerAway:
             time.sleep(AGAIN_S)
         except ServerRefused as error:
-            # A fault of the server's may pass; a refusal comes again.
-            if error.status < SERVER_ERROR:
+            # A fault of the server's may pass, or too much to do; a refusal comes again.
+            if not is_passing(error.status):
                 raise
             time.sleep(AGAIN_S)
     return None

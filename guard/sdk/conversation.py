@@ -155,7 +155,16 @@ class Conversation:
     def _propose_there(self, turn: Turn) -> Flow[Go]:
         try:
             directive = yield from self._post(turn, wait_s=VERDICT_S)
-            directive = yield from self._while_held(turn, directive)
+            was_held = directive.action is DirectiveAction.HOLD
+            # Asked again for as long as it is held: a person or the project's limit ends a hold,
+            # never a time-out of ours.
+            while directive.action is DirectiveAction.HOLD:
+                asking = urlencode({"wait": POLL_S, "after": directive.version, "call": turn.key})
+                path = f"runs/{self.run_id}/directive/?{asking}"
+                poll = Request(method="GET", path=path, timeout_s=POLL_S + NETWORK_S)
+                answer = yield from self._poll_until_answered(poll)
+                if answer.status != NO_CONTENT:
+                    directive = self._emitted(turn, directive_of(body_of(answer)))
         except ServerAway as error:
             self._note_away(error)
             return (yield from self._propose_alone(turn))
@@ -166,6 +175,8 @@ class Conversation:
                 run=self.fail == "open",
                 text=UNREACHABLE if self.fail == "closed" else "",
             )
+        if was_held:
+            self.offline.memory.forget()  # somebody answered: streaks start afresh
         messages = yield from self._taken(turn, directive)
         if directive.call is CallAction.SKIP:
             text = "\n\n".join(messages) or directive.reason or ANSWERED_ELSEWHERE
@@ -230,24 +241,6 @@ class Conversation:
         if self.run_id is None and not self.offline.has_mail:
             return self.offline.away
         return self.offline.keep({"end": status})
-
-    def _while_held(self, turn: Turn, directive: Directive) -> Flow[Directive]:
-        # Asked again for as long as it is held: a person or the project's limit ends a hold, never
-        # a time-out of ours.
-        was_held = directive.action is DirectiveAction.HOLD
-        while directive.action is DirectiveAction.HOLD:
-            asking = urlencode({"wait": POLL_S, "after": directive.version, "call": turn.key})
-            poll = Request(
-                method="GET",
-                path=f"runs/{self.run_id}/directive/?{asking}",
-                timeout_s=POLL_S + NETWORK_S,
-            )
-            answer = yield from self._poll_until_answered(poll)
-            if answer.status != NO_CONTENT:
-                directive = self._emitted(turn, directive_of(body_of(answer)))
-        if was_held:
-            self.offline.memory.forget()  # somebody answered: streaks start afresh
-        return directive
 
     def _poll_until_answered(self, request: Request) -> Flow[Answer]:
         away_s, pause_s = 0.0, 0.25

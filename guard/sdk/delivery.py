@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
 from guard.errors import ServerAway, ServerRefused
 from guard.sdk.exchange import Answer, Request
+from guard.sdk.outbox import leftovers
 from guard.sdk.outbox_file import Batch, Record
 from guard.sdk.wording import body_of, is_passing
 
@@ -96,6 +98,25 @@ class Delivery:
         self.turns += int(reply.get("accepted") or 0)
         for refusal in reply.get("refused") or ():
             logger.warning("Mission Control refused a turn: %s", refusal)
+
+
+def deliver_leftovers(send: Send, folder: Path) -> Iterator[int]:
+    """Deliver what ended processes left in a folder; gives how many turns of each were taken.
+
+    Raises:
+        ServerAway: It went away; what is left is kept.
+        ServerRefused: It does not know our key; all is kept.
+    """
+    for left in leftovers(folder):
+        try:
+            taken = Delivery(send, left).run()
+        except BaseException:
+            # Unlocked again, or nobody could deliver it as long as this process lives.
+            left.close()
+            raise
+        # Only now: a file that was delivered in part is taken up where it ended.
+        left.remove()
+        yield taken
 
 
 def letters(records: Sequence[Record]) -> Iterator[list[Record]]:

@@ -68,7 +68,23 @@ class Heartbeat:
             self._changed.notify()
 
     def _work(self) -> None:
-        while (session := self._next()) is not None:
+        while True:
+            with self._changed:
+                # A copy: a session that is dropped leaves this dictionary at any moment.
+                due = list(self._due.items())
+                if not due:
+                    self._thread = None
+                    return
+                session, due_at = min(due, key=itemgetter(1))
+                left_s = due_at - time.monotonic()
+                if left_s > 0:
+                    del session, due  # while we wait, only its host holds it
+                    self._changed.wait(left_s)
+                    continue
+                # Before it beats: a beat that takes its time, or fails, is not followed by
+                # another at once.
+                self._due[session] = time.monotonic() + self._every_s
+                del due
             try:
                 goes_on = session.beat()
             except Exception:
@@ -77,23 +93,6 @@ class Heartbeat:
             if not goes_on:
                 self.stop(session)
             del session
-
-    def _next(self) -> Living | None:
-        """Wait for the session whose beat is due; None: there is none left."""
-        with self._changed:
-            # A copy: a session that is dropped leaves this dictionary at any moment.
-            while due := list(self._due.items()):
-                session, due_at = min(due, key=itemgetter(1))
-                left_s = due_at - time.monotonic()
-                if left_s <= 0:
-                    # Before it beats: a beat that takes its time, or fails, is not followed by
-                    # another at once.
-                    self._due[session] = time.monotonic() + self._every_s
-                    return session
-                del session, due  # while we wait, only its host holds it
-                self._changed.wait(left_s)
-            self._thread = None
-            return None
 
 
 # This process's own.

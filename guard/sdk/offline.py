@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from guard.errors import ServerAway, ServerRefused
 from guard.events import Away, Back, Delivered, Emitter, Opened, Tripped
 from guard.sdk.background import BackgroundTask
-from guard.sdk.delivery import Delivery, Send, post
+from guard.sdk.delivery import Delivery, Send, deliver_leftovers, post
 from guard.sdk.exchange import Request
 from guard.sdk.heartbeat import heartbeat
-from guard.sdk.outbox import Outbox, leftovers
+from guard.sdk.outbox import Outbox
 from guard.sdk.outbox_file import MOST_CHARS, Record
 from guard.sdk.wording import body_of, cut, turn_json
 from guard.turn import Turn
@@ -267,14 +267,7 @@ class Offline:
         if self.run_id is not None:
             self._learn_rules(self.run_id)
         # What a process left that was killed, or ended while the server was away.
-        for left in leftovers(self._folder) if self._folder else ():
-            try:
-                count = Delivery(self._send, left).run()
-            except BaseException:
-                # Unlocked again, or nobody could deliver it as long as this process lives.
-                left.close()
-                raise
-            left.remove()
+        for count in deliver_leftovers(self._send, self._folder) if self._folder else ():
             if count:
                 logger.info("%s turns of an earlier process were delivered", count)
 

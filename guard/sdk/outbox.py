@@ -133,23 +133,7 @@ class Outbox:
                 self._file = None
 
     def _append(self, record: Record, *, is_turn: bool) -> bool:
-        file = self._own_file()
-        if file is None:
-            return False
-        line = written(record, self._asked_for)
-        room = self._most_bytes - (RESERVE if is_turn else 0)
-        if file.size + len(line) > room or (is_turn and self._turns >= self._most_turns):
-            self._complain("is full: newer turns are dropped")
-            return False
-        if not file.append(line):
-            self._complain("cannot be written (the disk is full)")
-            return False
-        self._turns += is_turn
-        return True
-
-    def _own_file(self) -> OutboxFile | None:
-        """Return the file, a new one where there is none or a fork took ours along."""
-        # Parent and child would else append to one file, each as if it knew its size.
+        # After a fork parent and child would append to one file, each as if it knew its size.
         if self._file is not None and self._file.pid != os.getpid():
             self._file.close()
             self._file, self._turns = None, 0
@@ -160,15 +144,24 @@ class Outbox:
                     total += path.stat().st_size
             if total >= MOST_IN_FOLDER:
                 self._complain("of this project is full: turns are dropped")
-                return None
+                return False
             # It begins with the run's opening: whoever finds it later needs nothing else.
             file = OutboxFile.create(self._folder)
             if not file.append(written({"open": self._opening})):
                 file.remove()
                 self._complain("cannot be written (the disk is full)")
-                return None
+                return False
             self._file = file
-        return self._file
+        line = written(record, self._asked_for)
+        room = self._most_bytes - (RESERVE if is_turn else 0)
+        if self._file.size + len(line) > room or (is_turn and self._turns >= self._most_turns):
+            self._complain("is full: newer turns are dropped")
+            return False
+        if not self._file.append(line):
+            self._complain("cannot be written (the disk is full)")
+            return False
+        self._turns += is_turn
+        return True
 
     def tell_dropped(self) -> None:
         """Write down how many turns were dropped, if that is news."""

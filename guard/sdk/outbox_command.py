@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from guard.errors import ServerAway, ServerRefused
-from guard.sdk.delivery import Delivery
+from guard.sdk.delivery import deliver_leftovers
 from guard.sdk.opening import address
-from guard.sdk.outbox import leftovers, outbox_root, project_folder, waiting_in
+from guard.sdk.outbox import outbox_root, project_folder, waiting_in
 from guard.sdk.transport import HttpTransport
 
 
@@ -62,16 +62,11 @@ def send(root: Path, url: str, key: str) -> int:
     transport = HttpTransport(url, key)
     taken = files = 0
     try:
-        for left in leftovers(project_folder(root, url, key)):
-            try:
-                taken += Delivery(transport.send, left).run()
-            except (ServerAway, ServerRefused) as error:
-                left.close()
-                sys.stderr.write(f"guard outbox: {error}; what is left is kept\n")
-                return 1
-            # Only now: a file that was delivered in part is taken up where it ended.
-            left.remove()
-            files += 1
+        for turns in deliver_leftovers(transport.send, project_folder(root, url, key)):
+            files, taken = files + 1, taken + turns
+    except (ServerAway, ServerRefused) as error:
+        sys.stderr.write(f"guard outbox: {error}; what is left is kept\n")
+        return 1
     finally:
         transport.close()
     sys.stdout.write(f"{files} files with {taken} new turns were delivered.\n")

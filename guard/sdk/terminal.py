@@ -9,7 +9,10 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
+
+from guard.printing import printable
 
 # How often a question looks whether it has become needless.
 LOOK_S = 0.2
@@ -70,34 +73,28 @@ def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Ch
     # Two threads' questions would be answered by one letter.
     with _one_at_a_time:
         deadline = time.monotonic() + question.limit_s
+        read = partial(_read_line, descriptor, lambda: unless() or time.monotonic() >= deadline)
         # What was typed before the question is no answer to it.
         termios.tcflush(descriptor, termios.TCIFLUSH)
-        shown = []
-        for words in (question.run, question.reason, question.call):
-            # One printable line each: what an agent wrote must not steer the terminal.
-            line = "".join(letter if letter.isprintable() else " " for letter in words)
-            shown.append(line if len(line) <= SHOWN_CHARS else line[:SHOWN_CHARS] + "…")
-        name, reason, call = shown
+        said = (question.run, question.reason, question.call)
+        # One printable line each: what an agent wrote must not steer the terminal.
+        name, reason, call = (printable(words, longest=SHOWN_CHARS) for words in said)
         _say(f"\nMission Control is away, and {name} may be stuck: {reason}\n  {call}\n")
-        return _answer(descriptor, lambda: unless() or time.monotonic() >= deadline)
-
-
-def _answer(descriptor: int, is_over: Callable[[], bool]) -> Choice | None:
-    while True:
-        _say(PROMPT)
-        line = _read_line(descriptor, is_over)
-        if line is None:
-            _say("\n")
-            return None
-        letter, rest = line[:1].lower(), line[1:].strip()
-        if letter in LETTERS:
-            return Choice(action=LETTERS[letter])
-        if letter == "i":
-            if not rest:
-                _say("What shall it read instead of a result? ")
-                rest = _read_line(descriptor, is_over) or ""
-            if rest:
-                return Choice(action="inject", message=rest)
+        while True:
+            _say(PROMPT)
+            line = read()
+            if line is None:
+                _say("\n")
+                return None
+            letter, rest = line[:1].lower(), line[1:].strip()
+            if letter in LETTERS:
+                return Choice(action=LETTERS[letter])
+            if letter == "i":
+                if not rest:
+                    _say("What shall it read instead of a result? ")
+                    rest = read() or ""
+                if rest:
+                    return Choice(action="inject", message=rest)
 
 
 def _read_line(descriptor: int, is_over: Callable[[], bool]) -> str | None:
@@ -117,14 +114,16 @@ def _terminal() -> int | None:
     """Return the terminal's descriptor if a person can be asked there now."""
     try:
         import termios
-
+    except ImportError:  # Windows
+        return None
+    try:
         descriptor = sys.stdin.fileno()
         if not (os.isatty(descriptor) and sys.stderr.isatty()):
             return None
         if os.tcgetpgrp(descriptor) != os.getpgrp():
             return None  # in the background: to read would stop us
         by_lines = termios.tcgetattr(descriptor)[3] & termios.ICANON
-    except (ImportError, OSError, ValueError, AttributeError, termios.error):
+    except (OSError, ValueError, AttributeError, termios.error):
         return None
     return descriptor if by_lines else None  # a full-screen host reads keys by itself
 

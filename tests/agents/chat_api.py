@@ -7,16 +7,15 @@ the model does next follows from what the agent showed it.
 from __future__ import annotations
 
 import json
-import threading
 import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 
 from tests.agents.messages_api import Reply
+from tests.agents.scripted_api import Asked, ScriptedApi
 
 MODEL = "gpt-4o-mini"
 PROMPT, CACHED, SAID = 2000, 1000, 50
@@ -54,68 +53,37 @@ def _is_models(item: dict[str, Any]) -> bool:
     return item.get("role") == "assistant" or item.get("type") == "function_call"
 
 
-class ScriptedChatApi:
+class ScriptedChatApi(ScriptedApi):
     """Serves a script; keeps every request, and counts what it charges."""
 
+    base = "/v1"
+
     def __init__(self, script: Callable[[Request], Reply]) -> None:
+        super().__init__()
         self.script = script
         self.requests: list[Request] = []
-        handler = type("Handler", (_Handler,), {"owner": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
 
     @property
     def charged_usd(self) -> Decimal:
         return len(self.requests) * CALL_USD
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+    def serve(self, asked: Asked) -> None:
+        body = asked.body()
+        tools = body.get("tools") or []
+        if asked.path.endswith("/chat/completions"):
+            reply = self.reply(body["messages"], tools)
+            asked.answer(200, _completion(reply, body["model"]))
+        elif asked.path.endswith("/responses"):
+            reply = self.reply(body["input"], tools)
+            asked.answer(200, _response(reply, body["model"]))
+        else:
+            asked.answer(404, {"error": {"message": asked.path, "type": "invalid_request_error"}})
 
     def reply(self, items: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Reply:
         named = frozenset((tool.get("function") or tool).get("name", "") for tool in tools)
         request = Request(items, named)
         self.requests.append(request)
         return self.script(request)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # head and body are two writes: else 40 ms each
-    owner: ScriptedChatApi
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
-        tools = body.get("tools") or []
-        if self.path.endswith("/chat/completions"):
-            reply = self.owner.reply(body["messages"], tools)
-            self._answer(200, _completion(reply, body["model"]))
-        elif self.path.endswith("/responses"):
-            reply = self.owner.reply(body["input"], tools)
-            self._answer(200, _response(reply, body["model"]))
-        else:
-            self._answer(404, {"error": {"message": self.path, "type": "invalid_request_error"}})
-
-    def _answer(self, status: int, body: dict[str, Any]) -> None:
-        raw = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(raw)))
-        self.end_headers()
-        self.wfile.write(raw)
 
 
 def _id(kind: str) -> str:

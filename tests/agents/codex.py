@@ -8,14 +8,13 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 from guard.running.app_server import AppServer
-from tests.agents.claude_code import NOWHERE_ELSE, ROOT
+from tests.agents.client import Client
 from tests.agents.responses_api import MODEL
 from tests.agents.terminal import Terminal
-from tests.installations import PATIENCE_S, wait_for
+from tests.installations import PATIENCE_S, ROOT, wait_for
 
 INSTALLED = ROOT / ".ci" / "agents" / "node_modules" / "@openai"
 
@@ -64,24 +63,22 @@ def _environment(pid: int) -> bytes:
         return b""
 
 
-class Codex:
+class Codex(Client):
     """One person's Codex: a home, a project, a model endpoint."""
 
+    name = "codex"
+
     def __init__(self, home: Path, project: Path, model_url: str) -> None:
-        self.home, self.project = home, project
         self.codex_home = home / ".codex"
-        self.env = {
-            "HOME": str(home),
-            "CODEX_HOME": str(self.codex_home),
-            "PATH": os.pathsep.join([*_folder_of_binary(), os.environ["PATH"]]),
-            "SCRIPTED_KEY": "dummy",
-            "PYTHONPATH": str(ROOT),
-            **NOWHERE_ELSE,
-        }
-        self._started: list[subprocess.Popen[str]] = []
-        self._screens: list[Terminal] = []
-        self.codex_home.mkdir(parents=True, exist_ok=True)
-        project.mkdir(exist_ok=True)
+        super().__init__(
+            home,
+            project,
+            CODEX_HOME=str(self.codex_home),
+            PATH=os.pathsep.join([*_folder_of_binary(), os.environ["PATH"]]),
+            SCRIPTED_KEY="dummy",
+            PYTHONPATH=str(ROOT),
+        )
+        self.codex_home.mkdir(exist_ok=True)
         self.config.write_text(
             CONFIG.format(model=MODEL, url=model_url, project=json.dumps(str(project)))
         )
@@ -89,24 +86,6 @@ class Codex:
     @property
     def config(self) -> Path:
         return self.codex_home / "config.toml"
-
-    def guard(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """Run a `guard` command as this person, in the project."""
-        return subprocess.run(
-            [sys.executable, "-m", "guard.cli", *command],
-            cwd=self.project,
-            env=self.env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-
-    def connect(self, url: str, key: str, *more: str) -> None:
-        """Connect it, as a person would."""
-        done = self.guard("connect", "codex", "--url", url, "--key", key, *more)
-        assert done.returncode == 0, done.stderr
 
     def trust_hooks(self) -> None:
         """Trust every hook, as the person does in `/hooks`."""
@@ -133,27 +112,9 @@ class Codex:
         flags = ("--json", "--skip-git-repo-check", "--dangerously-bypass-hook-trust")
         return self.spawn(*run, str(codex), "exec", *flags, prompt)
 
-    def spawn(self, *command: str) -> subprocess.Popen[str]:
-        """Start a command as this person, its output kept."""
-        with (self.home / "codex.log").open("w") as log:
-            process = subprocess.Popen(
-                command,
-                cwd=self.project,
-                env=self.env,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                text=True,
-                start_new_session=True,
-            )
-        self._started.append(process)
-        return process
-
     def sit_at(self, prompt: str) -> Terminal:
         """Open its own screen; the session itself lives in Codex's daemon."""
-        screen = Terminal((str(binary()), prompt), cwd=self.project, env=self.env)
-        self._screens.append(screen)
-        return screen
+        return self.open_screen(str(binary()), prompt)
 
     def processes(self) -> list[int]:
         """Name every process of this home: the screen, Codex's daemon and its updater, our hooks.
@@ -176,17 +137,9 @@ class Codex:
                 os.kill(pid, signal.SIGKILL)
         return not left
 
-    def said(self) -> str:
-        """What it printed."""
-        return (self.home / "codex.log").read_text()
-
     def end(self) -> None:
-        """End what still runs."""
         for screen in self._screens:
             screen.kill()
         if self._screens:
             self._end_daemon()
-        for process in self._started:
-            if process.poll() is None:
-                process.kill()
-            process.wait(PATIENCE_S)
+        super().end()

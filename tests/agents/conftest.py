@@ -1,3 +1,4 @@
+import subprocess
 from contextlib import ExitStack
 
 import pytest
@@ -62,39 +63,64 @@ responses = scripted(ScriptedResponsesApi)
 gemini_model = scripted(ScriptedGeminiApi)
 
 
+def settled(kind):
+    """Give a fixture that makes clients in scratch homes: `claude(api, files={...})`."""
+
+    @pytest.fixture
+    def move_in(tmp_path):
+        running = []
+
+        def settle(api, *, files=None, name="tidepool"):
+            (tmp_path / name).mkdir()
+            client = kind(tmp_path / name / "home", tmp_path / name / "tidepool", api.url)
+            for path, text in (files or {}).items():
+                (client.project / path).parent.mkdir(parents=True, exist_ok=True)
+                (client.project / path).write_text(text)
+            running.append(client)
+            return client
+
+        yield settle
+        for client in running:
+            client.end()
+
+    return move_in
+
+
+claude = settled(ClaudeCode)
+codex = settled(Codex)
+gemini = settled(GeminiCli)
+
+
 @pytest.fixture
-def claude(tmp_path):
-    """Make a Claude Code in a scratch home: `claude(api, files={...})`."""
-    running = []
-
-    def settle(api, *, files=None, name="tidepool"):
-        (tmp_path / name).mkdir()
-        client = ClaudeCode(tmp_path / name / "home", tmp_path / name / "tidepool", api.url)
-        for path, text in (files or {}).items():
-            (client.project / path).parent.mkdir(parents=True, exist_ok=True)
-            (client.project / path).write_text(text)
-        running.append(client)
-        return client
-
-    yield settle
-    for client in running:
-        client.end()
+def home(tmp_path, monkeypatch):
+    """A person's own folder, of which no variable tells another."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in (
+        "MISSIONCONTROL_URL",
+        "MISSIONCONTROL_KEY",
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "GEMINI_CLI_HOME",
+        "GEMINI_CLI_TRUST_WORKSPACE",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    return home
 
 
 @pytest.fixture
-def codex(tmp_path):
-    """Make a Codex in a scratch home: `codex(api)`."""
-    running = []
+def project(tmp_path, home):
+    # With a space: what is written into a shell's command must be quoted.
+    project = tmp_path / "tide pool"
+    project.mkdir()
+    return project
 
-    def settle(api, *, name="tidepool"):
-        (tmp_path / name).mkdir()
-        client = Codex(tmp_path / name / "home", tmp_path / name / "tidepool", api.url)
-        running.append(client)
-        return client
 
-    yield settle
-    for client in running:
-        client.end()
+@pytest.fixture
+def repository(project):
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    return project
 
 
 @pytest.fixture
@@ -116,22 +142,3 @@ def play(installation, tmp_path):
     yield start
     for program in playing:
         program.end()
-
-
-@pytest.fixture
-def gemini(tmp_path):
-    """Make a Gemini CLI in a scratch home: `gemini(api, files={...})`."""
-    running = []
-
-    def settle(api, *, files=None, name="tidepool"):
-        (tmp_path / name).mkdir()
-        client = GeminiCli(tmp_path / name / "home", tmp_path / name / "tidepool", api.url)
-        for path, text in (files or {}).items():
-            (client.project / path).parent.mkdir(parents=True, exist_ok=True)
-            (client.project / path).write_text(text)
-        running.append(client)
-        return client
-
-    yield settle
-    for client in running:
-        client.end()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
-from tests.agents.claude_code import NOWHERE_ELSE, ROOT
+from tests.agents.client import Client
 from tests.agents.terminal import Terminal
-from tests.installations import PATIENCE_S
+from tests.installations import ROOT
 
 BUNDLE = ROOT / ".ci/agents/node_modules/@google/gemini-cli/bundle/gemini.js"
 
@@ -27,23 +25,19 @@ def binary() -> Path | None:
     return BUNDLE if BUNDLE.is_file() and node() is not None else None
 
 
-class GeminiCli:
+class GeminiCli(Client):
     """One person's Gemini CLI: a home, a project, a model endpoint."""
 
+    name = "gemini"
+
     def __init__(self, home: Path, project: Path, model_url: str) -> None:
-        self.home, self.project = home, project
-        self.env = {
-            "HOME": str(home),
-            "PATH": os.environ["PATH"],
-            "GEMINI_API_KEY": "dummy",
-            "GOOGLE_GEMINI_BASE_URL": model_url,
-            "GEMINI_CLI_NO_RELAUNCH": "true",
-            **NOWHERE_ELSE,
-        }
-        self._started: list[subprocess.Popen[str]] = []
-        self._screens: list[Terminal] = []
-        home.mkdir(exist_ok=True)
-        project.mkdir(exist_ok=True)
+        super().__init__(
+            home,
+            project,
+            GEMINI_API_KEY="dummy",
+            GOOGLE_GEMINI_BASE_URL=model_url,
+            GEMINI_CLI_NO_RELAUNCH="true",
+        )
         self._settle()
 
     def _settle(self) -> None:
@@ -59,64 +53,22 @@ class GeminiCli:
         trusted = {str(self.project.resolve()): "TRUST_FOLDER"}
         (own / "trustedFolders.json").write_text(json.dumps(trusted))
 
-    def guard(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """Run a `guard` command as this person, in the project."""
-        return subprocess.run(
-            [sys.executable, "-m", "guard.cli", *command],
-            cwd=self.project,
-            env=self.env | {"PYTHONPATH": str(ROOT)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-
     def connect(self, url: str, key: str, *more: str) -> None:
-        """Connect it in its project, as a person would."""
-        told = ("--url", url, "--key", key, "--project-dir", ".")
-        done = self.guard("connect", "gemini", *told, *more)
-        assert done.returncode == 0, done.stderr
+        super().connect(url, key, "--project-dir", ".", *more)
 
     def start(self, prompt: str) -> subprocess.Popen[str]:
         """Start `gemini -p`; it may run any tool unasked."""
         program = node()
         assert program is not None
         told = ("-m", "gemini-2.5-flash", "--yolo", "--output-format", "stream-json")
-        with (self.home / "gemini.log").open("w") as log:
-            process = subprocess.Popen(
-                [program, str(BUNDLE), "-p", prompt, *told],
-                cwd=self.project,
-                env=self.env,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                text=True,
-            )
-        self._started.append(process)
-        return process
+        return self.spawn(program, str(BUNDLE), "-p", prompt, *told)
 
     def sit_at(self, prompt: str) -> Terminal:
         """Open its own screen, as a person does who sits at it."""
-        told = (str(node()), str(BUNDLE), "-m", "gemini-2.5-flash", "-i", prompt)
-        screen = Terminal(told, cwd=self.project, env=self.env)
-        self._screens.append(screen)
-        return screen
+        told = ("-m", "gemini-2.5-flash", "-i", prompt)
+        return self.open_screen(str(node()), str(BUNDLE), *told)
 
     def session(self) -> str | None:
         """The session's id, once the client has told it."""
         lines = (line for line in self.said().splitlines() if line.startswith('{"type":"init"'))
         return next((str(json.loads(line)["session_id"]) for line in lines), None)
-
-    def said(self) -> str:
-        """What it printed."""
-        return (self.home / "gemini.log").read_text()
-
-    def end(self) -> None:
-        """End what still runs."""
-        for screen in self._screens:
-            screen.kill()
-        for process in self._started:
-            if process.poll() is None:
-                process.kill()
-            process.wait(PATIENCE_S)

@@ -13,11 +13,11 @@ import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 
 from guard.turn import Usage
 from tests.agents.messages_api import Reply
+from tests.agents.scripted_api import Asked, ScriptedApi
 
 Json = dict[str, Any]
 
@@ -55,35 +55,28 @@ class Conversation:
 Script = Callable[[Conversation], Reply]
 
 
-class ScriptedGeminiApi:
+class ScriptedGeminiApi(ScriptedApi):
     """Serves a script; keeps every request that carried tools, and what it used."""
 
     def __init__(self, script: Script) -> None:
+        super().__init__()
         self.script = script
         self.conversations: list[Conversation] = []
         self.used: list[Json] = []
         self._lock = threading.Lock()
-        api = self
 
-        class Handler(_Handler):
-            owner = api
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+    def serve(self, asked: Asked) -> None:
+        body, address = asked.body(), ADDRESS.search(asked.path)
+        if address is None or asked.command != "POST":
+            none = {"code": 404, "message": "none", "status": "NOT_FOUND"}
+            asked.answer(404, {"error": none})
+        elif address["verb"] == "countTokens":
+            asked.answer(200, {"totalTokens": 1234})
+        elif address["verb"] == "streamGenerateContent":
+            chunks = _chunks(*self.reply(body), address["model"])
+            asked.stream(f"data: {json.dumps(chunk)}\r\n\r\n" for chunk in chunks)
+        else:
+            asked.answer(200, _chunks(*self.reply(body), address["model"])[-1])
 
     def reply(self, body: Json) -> tuple[Reply, Json]:
         """Answer a request, and say what that took."""
@@ -123,48 +116,6 @@ def usage_of_call(n: int) -> Json:
         "thoughtsTokenCount": thought,
         "totalTokenCount": prompt + said + thought,
     }
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    owner: ScriptedGeminiApi
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        self._json(404, {"error": {"code": 404, "message": "none", "status": "NOT_FOUND"}})
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
-        asked = ADDRESS.search(self.path)
-        if asked is None:
-            self.do_GET()
-        elif asked["verb"] == "countTokens":
-            self._json(200, {"totalTokens": 1234})
-        elif asked["verb"] == "streamGenerateContent":
-            self._stream(_chunks(*self.owner.reply(body), asked["model"]))
-        else:
-            self._json(200, _chunks(*self.owner.reply(body), asked["model"])[-1])
-
-    def _stream(self, chunks: list[Json]) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("connection", "close")
-        self.end_headers()
-        for chunk in chunks:
-            self.wfile.write(f"data: {json.dumps(chunk)}\r\n\r\n".encode())
-        self.wfile.flush()
-        self.close_connection = True
-
-    def _json(self, status: int, body: Json) -> None:
-        raw = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(raw)))
-        self.end_headers()
-        self.wfile.write(raw)
 
 
 def _chunks(reply: Reply, usage: Json, model: str) -> list[Json]:

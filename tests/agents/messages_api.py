@@ -7,12 +7,12 @@ the model does next follows from what the agent showed it.
 from __future__ import annotations
 
 import json
-import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
+
+from tests.agents.scripted_api import Asked, ScriptedApi
 
 USAGE = {
     "input_tokens": 1200,
@@ -62,33 +62,30 @@ class Conversation:
 Script = Callable[[Conversation], Reply]
 
 
-class ScriptedMessagesApi:
+class ScriptedMessagesApi(ScriptedApi):
     """Serves a script; keeps every request that carried tools."""
 
     def __init__(self, script: Script) -> None:
+        super().__init__()
         self.script = script
         self.conversations: list[Conversation] = []
-        api = self
 
-        class Handler(_Handler):
-            owner = api
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+    def serve(self, asked: Asked) -> None:
+        body = asked.body()
+        if asked.command == "HEAD":
+            asked.answer(200, {})
+        elif "count_tokens" in asked.path:
+            asked.answer(200, {"input_tokens": 1234})
+        elif asked.command == "POST" and asked.path.startswith("/v1/messages"):
+            message = _message_of(self.reply(body), body.get("model", "unnamed"))
+            if body.get("stream"):
+                events = _events(message)
+                asked.stream(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
+            else:
+                asked.answer(200, message)
+        else:
+            none = {"type": "not_found_error", "message": "none"}
+            asked.answer(404, {"type": "error", "error": none})
 
     def reply(self, body: dict[str, Any]) -> Reply:
         if not body.get("tools"):
@@ -96,56 +93,6 @@ class ScriptedMessagesApi:
         conversation = Conversation(body)
         self.conversations.append(conversation)
         return self.script(conversation)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # head and body are two writes: else 40 ms each
-    owner: ScriptedMessagesApi
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_HEAD(self) -> None:
-        self._json(200, {})
-
-    def do_GET(self) -> None:
-        self._json(404, {"type": "error", "error": {"type": "not_found_error", "message": "none"}})
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
-        if "count_tokens" in self.path:
-            self._json(200, {"input_tokens": 1234})
-        elif self.path.startswith("/v1/messages"):
-            self._message(body)
-        else:
-            self.do_GET()
-
-    def _message(self, body: dict[str, Any]) -> None:
-        message = _message_of(self.owner.reply(body), body.get("model", "unnamed"))
-        if body.get("stream"):
-            self._stream(message)
-        else:
-            self._json(200, message)
-
-    def _stream(self, message: dict[str, Any]) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("connection", "close")
-        self.end_headers()
-        for event in _events(message):
-            self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
-        self.wfile.flush()
-        self.close_connection = True
-
-    def _json(self, status: int, body: dict[str, Any]) -> None:
-        raw = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(raw)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(raw)
 
 
 def _message_of(reply: Reply, model: str) -> dict[str, Any]:

@@ -7,12 +7,12 @@ the model does next follows from what the agent showed it.
 from __future__ import annotations
 
 import json
-import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
+
+from tests.agents.scripted_api import Asked, ScriptedApi
 
 MODEL = "gpt-5.1-codex"
 
@@ -77,33 +77,24 @@ def _is_models(item: dict[str, Any]) -> bool:
 Script = Callable[[Conversation], Reply]
 
 
-class ScriptedResponsesApi:
+class ScriptedResponsesApi(ScriptedApi):
     """Serves a script; keeps every request that carried tools."""
 
+    base = "/v1"
+
     def __init__(self, script: Script) -> None:
+        super().__init__()
         self.script = script
         self.conversations: list[Conversation] = []
-        api = self
 
-        class Handler(_Handler):
-            owner = api
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+    def serve(self, asked: Asked) -> None:
+        body = asked.body()
+        if asked.command != "POST" or not asked.path.endswith("/responses"):
+            asked.answer(404, {"error": {"message": "there is nothing here"}})
+            return
+        events = enumerate(_events(_response_of(self.reply(body), body.get("model", MODEL))))
+        numbered = (event | {"sequence_number": number} for number, event in events)
+        asked.stream(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in numbered)
 
     def reply(self, body: dict[str, Any]) -> Reply:
         if not body.get("tools"):
@@ -111,45 +102,6 @@ class ScriptedResponsesApi:
         conversation = Conversation(body)
         self.conversations.append(conversation)
         return self.script(conversation)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # head and body are two writes: else 40 ms each
-    owner: ScriptedResponsesApi
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        self._json(404, {"error": {"message": "there is nothing here"}})
-
-    def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
-        if self.path.endswith("/responses"):
-            self._respond(json.loads(raw))
-        else:
-            self.do_GET()
-
-    def _respond(self, body: dict[str, Any]) -> None:
-        response = _response_of(self.owner.reply(body), body.get("model", MODEL))
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("connection", "close")
-        self.end_headers()
-        for number, event in enumerate(_events(response)):
-            data = json.dumps(event | {"sequence_number": number})
-            self.wfile.write(f"event: {event['type']}\ndata: {data}\n\n".encode())
-        self.wfile.flush()
-        self.close_connection = True
-
-    def _json(self, status: int, body: dict[str, Any]) -> None:
-        raw = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(raw)))
-        self.end_headers()
-        self.wfile.write(raw)
 
 
 def _response_of(reply: Reply, model: str) -> dict[str, Any]:

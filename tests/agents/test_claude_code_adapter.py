@@ -1,9 +1,6 @@
 """Claude Code's hook bodies read and answered, shape by shape."""
 
-import json
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,11 +11,8 @@ from guard.adapters.claude_code.permission import asks_for_s
 from guard.adapters.hook_wiring import HookWiring
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role
-from guard.wire import CallAction, Directive, DirectiveAction, Message
-
-SHARED = Path(
-    os.environ.get("MISSIONCONTROL_SHARED", Path(__file__).resolve().parents[3] / "shared")
-)
+from guard.wire import CallAction, DirectiveAction
+from tests.agents.hook_bodies import a_directive, sampled_bodies
 
 
 def a_body(event, **fields):
@@ -29,11 +23,6 @@ def a_body(event, **fields):
 def a_call(event="PreToolUse", **fields):
     told = {"tool_name": "Read", "tool_input": {"file_path": "/a.py"}, "tool_use_id": "toolu_1"}
     return a_body(event, **told, **fields)
-
-
-def a_directive(action=DirectiveAction.PROCEED, *texts, **fields):
-    messages = tuple(Message(id=text, text=text) for text in texts)
-    return Directive(version=1, action=action, messages=messages, **fields)
 
 
 def only_turn(body):
@@ -176,11 +165,7 @@ def test_a_response_becomes_the_text_the_model_read(response, text):
 
 
 def test_every_sampled_body_of_the_real_client_is_read():
-    samples = SHARED / "agents" / "samples" / "claude_code-2.1.330_hook_inputs.json"
-    if not samples.exists():
-        pytest.skip(f"no samples: {samples} is not there (set MISSIONCONTROL_SHARED)")
-
-    for name, body in json.loads(samples.read_text()).items():
+    for name, body in sampled_bodies("claude_code-2.1.330_hook_inputs.json").items():
         event = read(body)
         assert event.name == name
         assert event.run_key == f"claude-code:{body['session_id']}"

@@ -130,9 +130,7 @@ def test_the_forwarder_goes_on_waiting_over_a_restart(own_installation, looping)
     before = Person(own_installation)
     assert before.run(story.run)["capabilities"]["away"] == "waits"
 
-    own_installation.stop(by=signal.SIGKILL)
-    own_installation.options = ("--port", own_installation.url.rpartition(":")[2])
-    own_installation.start()
+    own_installation.restart(by=signal.SIGKILL)
 
     person = Person(own_installation)
     card = person.open_card(story.run)

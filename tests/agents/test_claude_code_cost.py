@@ -70,6 +70,9 @@ def the_tools_of(worked):
     return sorted((turn["tool"], turn["phase"]) for turn in turns if turn["tool"])
 
 
+EACH_IS_DONE = [("Agent", "done"), ("Bash", "done"), ("Bash", "done"), ("Read", "done")]
+
+
 def test_connected_for_a_person_it_costs_what_its_log_says(installation, ready):
     api, client = ready
     told = ("--url", installation.url, "--key", installation.agent_key)
@@ -128,12 +131,7 @@ def test_hooks_transcript_logs_and_spans_together_are_counted_once(installation,
 
     run = worked.counted("logs")
     assert Decimal(run["cost_usd"]) == worked.calls * A_CALL
-    assert the_tools_of(worked) == [
-        ("Agent", "done"),
-        ("Bash", "done"),
-        ("Bash", "done"),
-        ("Read", "done"),
-    ]
+    assert the_tools_of(worked) == EACH_IS_DONE
     wait_for(lambda: costs_by_turn(worked) == [A_CALL] * len(STEPS))
 
 
@@ -160,10 +158,5 @@ def test_its_telemetry_alone_is_a_run_with_its_turns_and_its_cost(installation, 
 
     run = worked.counted("logs")
     assert Decimal(run["cost_usd"]) == worked.calls * A_CALL
-    assert the_tools_of(worked) == [
-        ("Agent", "done"),
-        ("Bash", "done"),
-        ("Bash", "done"),
-        ("Read", "done"),
-    ]
+    assert the_tools_of(worked) == EACH_IS_DONE
     assert (run["name"], run["capabilities"]["hold"]) == ("claude-code: Do it.", False)

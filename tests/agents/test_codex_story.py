@@ -103,9 +103,7 @@ def test_a_held_session_is_ended_by_a_signal_from_its_hook(installation, looping
 
 def test_it_goes_on_waiting_over_a_restart_of_the_server(own_installation, looping):
     story = looping(own_installation, reads_the_missing_file)
-    own_installation.stop()
-    own_installation.options = ("--port", own_installation.url.rpartition(":")[2])
-    own_installation.start()
+    own_installation.restart()
 
     person = Person(own_installation)
     card = person.open_card(story.run)

@@ -24,27 +24,7 @@ KEY = "mc_secret_key_1234567890"
 URL = "http://127.0.0.1:9"
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    for name in ("MISSIONCONTROL_URL", "MISSIONCONTROL_KEY", "CLAUDE_CONFIG_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    return home
-
-
-@pytest.fixture
-def project(tmp_path):
-    project = tmp_path / "tidepool"
-    project.mkdir()
-    return project
-
-
-@pytest.fixture
-def repository(project):
-    subprocess.run(["git", "init", "-q", str(project)], check=True)
-    return project
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def guard(module, *words):

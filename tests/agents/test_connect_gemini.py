@@ -24,23 +24,7 @@ THEIRS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    for name in ("MISSIONCONTROL_URL", "MISSIONCONTROL_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("GEMINI_CLI_HOME", "GEMINI_CLI_TRUST_WORKSPACE"):
-        monkeypatch.delenv(name, raising=False)
-    return home
-
-
-@pytest.fixture
-def project(tmp_path):
-    project = tmp_path / "tide pool"
-    project.mkdir()
-    return project
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def guard(module, *words):

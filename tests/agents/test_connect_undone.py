@@ -1,7 +1,6 @@
 """`guard disconnect` leaves an agent's files as `guard connect` found them, byte for byte."""
 
 import json
-import subprocess
 
 import pytest
 
@@ -27,28 +26,7 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    for name in (
-        "MISSIONCONTROL_URL",
-        "MISSIONCONTROL_KEY",
-        "CLAUDE_CONFIG_DIR",
-        "CODEX_HOME",
-        "GEMINI_CLI_HOME",
-    ):
-        monkeypatch.delenv(name, raising=False)
-    return home
-
-
-@pytest.fixture
-def project(tmp_path):
-    project = tmp_path / "tidepool"
-    project.mkdir()
-    subprocess.run(["git", "init", "-q", str(project)], check=True)
-    return project
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def connect_to(agent, *words):
@@ -75,14 +53,14 @@ def a_file(folder, name, text):
 
 @AGENTS
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_projects_file_is_put_back_byte_for_byte(agent, text, project, tmp_path):
-    file = a_file(project, FILES[agent][0], text)
+def test_a_projects_file_is_put_back_byte_for_byte(agent, text, repository, tmp_path):
+    file = a_file(repository, FILES[agent][0], text)
     before = everything(tmp_path)
 
-    connect_to(agent, "--project-dir", project)
+    connect_to(agent, "--project-dir", repository)
     assert file.read_bytes() != text.encode()
-    connect_to(agent, "--project-dir", project, "--fail", "closed")
-    assert call(disconnect, agent, "--project-dir", project) == 0
+    connect_to(agent, "--project-dir", repository, "--fail", "closed")
+    assert call(disconnect, agent, "--project-dir", repository) == 0
 
     assert everything(tmp_path) == before
 
@@ -100,24 +78,24 @@ def test_the_persons_file_is_put_back_byte_for_byte(agent, text, home):
 
 
 @AGENTS
-def test_what_connecting_made_is_gone(agent, project, tmp_path):
+def test_what_connecting_made_is_gone(agent, repository, tmp_path):
     before = everything(tmp_path)
 
     connect_to(agent)
-    connect_to(agent, "--project-dir", project)
+    connect_to(agent, "--project-dir", repository)
     call(disconnect, agent)
-    call(disconnect, agent, "--project-dir", project)
+    call(disconnect, agent, "--project-dir", repository)
 
     assert everything(tmp_path) == before
 
 
 @AGENTS
-def test_what_was_changed_meanwhile_is_kept(agent, project):
-    file = a_file(project, FILES[agent][0], '{\n    "mine": 1\n}')
-    connect_to(agent, "--project-dir", project)
+def test_what_was_changed_meanwhile_is_kept(agent, repository):
+    file = a_file(repository, FILES[agent][0], '{\n    "mine": 1\n}')
+    connect_to(agent, "--project-dir", repository)
     file.write_text(json.dumps(json.loads(file.read_text()) | {"later": 2}, indent=4))
 
-    call(disconnect, agent, "--project-dir", project)
+    call(disconnect, agent, "--project-dir", repository)
 
     left = json.loads(file.read_text())
     assert (left["mine"], left["later"]) == (1, 2)
@@ -127,21 +105,21 @@ def test_what_was_changed_meanwhile_is_kept(agent, project):
 
 
 @AGENTS
-def test_connecting_writes_as_the_file_is_written(agent, project):
-    file = a_file(project, FILES[agent][0], '{\n\t"mine": 1\n}')
+def test_connecting_writes_as_the_file_is_written(agent, repository):
+    file = a_file(repository, FILES[agent][0], '{\n\t"mine": 1\n}')
 
-    connect_to(agent, "--project-dir", project)
+    connect_to(agent, "--project-dir", repository)
 
     assert '\n\t"mine": 1,\n' in file.read_text()
     assert file.read_text().endswith("}")
 
 
-def test_what_others_keep_out_of_git_stays_out(project):
-    exclude = project / ".git" / "info" / "exclude"
+def test_what_others_keep_out_of_git_stays_out(repository):
+    exclude = repository / ".git" / "info" / "exclude"
     theirs = exclude.read_text()
-    connect_to("claude-code", "--project-dir", project)
+    connect_to("claude-code", "--project-dir", repository)
     exclude.write_text(exclude.read_text() + "/notes\n")
 
-    call(disconnect, "claude-code", "--project-dir", project)
+    call(disconnect, "claude-code", "--project-dir", repository)
 
     assert exclude.read_text() == theirs + "/notes\n"

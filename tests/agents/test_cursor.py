@@ -1,9 +1,6 @@
 """Cursor's hooks as its documentation has them: read, answered, connected, examined."""
 
 import copy
-import json
-import os
-from pathlib import Path
 
 import pytest
 
@@ -18,15 +15,13 @@ from guard.connect import disconnect, doctor
 from guard.errors import UnreadableHook
 from guard.hooks import command as hook
 from guard.turn import Phase, Role
-from guard.wire import CallAction, Directive, DirectiveAction, Message
+from guard.wire import CallAction, DirectiveAction
 from tests.agents.command_line import call
+from tests.agents.hook_bodies import a_directive, sampled_bodies
 from tests.sdk.server import LoopbackServer
 
 KEY = "mc_secret_key_1234567890"
 URL = "http://127.0.0.1:9"
-SHARED = Path(
-    os.environ.get("MISSIONCONTROL_SHARED", Path(__file__).resolve().parents[3] / "shared")
-)
 
 
 def a_body(event, **fields):
@@ -37,11 +32,6 @@ def a_body(event, **fields):
 def a_call(event="preToolUse", **fields):
     told = {"tool_name": "Shell", "tool_input": {"command": "ls"}, "tool_use_id": "t-1"}
     return a_body(event, **(told | fields))
-
-
-def a_directive(action=DirectiveAction.PROCEED, *texts, **fields):
-    messages = tuple(Message(id=text, text=text) for text in texts)
-    return Directive(version=1, action=action, messages=messages, **fields)
 
 
 def only_turn(body):
@@ -124,11 +114,7 @@ def test_a_body_that_is_no_hook_is_refused(body):
 
 
 def test_every_documented_body_is_read():
-    samples = SHARED / "agents" / "samples" / "cursor_hooks_doc_shaped_NOT_RUN.json"
-    if not samples.exists():
-        pytest.skip(f"no samples: {samples} is not there (set MISSIONCONTROL_SHARED)")
-
-    for name, body in json.loads(samples.read_text())["in"].items():
+    for name, body in sampled_bodies("cursor_hooks_doc_shaped_NOT_RUN.json")["in"].items():
         event = read(body)
         assert (event.name, event.run_key) == (name, f"cursor:{body['conversation_id']}")
 
@@ -236,14 +222,6 @@ def test_only_the_hook_before_a_tool_may_block(fail, closed):
 
 def guard(module, *words):
     return call(module, "cursor", *words)
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    project = tmp_path / "tidepool"
-    project.mkdir()
-    return project
 
 
 def test_connect_doctor_and_disconnect_say_that_nobody_has_seen_it_work(project, capsys):

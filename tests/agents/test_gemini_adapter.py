@@ -1,8 +1,6 @@
 """Gemini CLI's hook bodies read and answered, shape by shape."""
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +11,9 @@ from guard.adapters.gemini.hooks import HOOKS, answer, read, response_text
 from guard.adapters.gemini.usage import MOST_CALLS, look_up
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role, Usage
-from guard.wire import CallAction, Directive, DirectiveAction, Message
+from guard.wire import CallAction, DirectiveAction
+from tests.agents.hook_bodies import a_directive, sampled_bodies
 
-SHARED = Path(
-    os.environ.get("MISSIONCONTROL_SHARED", Path(__file__).resolve().parents[3] / "shared")
-)
 FAILED = "<untrusted_context>\nOutput: (empty)\nExit Code: 1\nProcess Group PGID: 77\n</untrusted_context>"  # noqa: E501
 NOT_FOUND = {"message": "File not found: a.txt", "type": "file_not_found"}
 
@@ -42,11 +38,6 @@ def an_answer(usage, reason="STOP", **fields):
     response = {"candidates": [candidate], "usageMetadata": usage}
     request = {"model": "gemini-2.5-flash", "messages": []}
     return a_body("AfterModel", llm_request=request, llm_response=response, **fields)
-
-
-def a_directive(action=DirectiveAction.PROCEED, *texts, **fields):
-    messages = tuple(Message(id=text, text=text) for text in texts)
-    return Directive(version=1, action=action, messages=messages, **fields)
 
 
 def only_turn(body):
@@ -207,11 +198,7 @@ def test_a_probe_needs_no_session_and_is_answered_with_nothing():
 
 
 def test_every_sampled_body_of_the_real_client_is_read():
-    samples = SHARED / "agents" / "samples" / "gemini_cli-0.61.0_hook_inputs.json"
-    if not samples.exists():
-        pytest.skip(f"no samples: {samples} is not there (set MISSIONCONTROL_SHARED)")
-
-    for name, body in json.loads(samples.read_text()).items():
+    for name, body in sampled_bodies("gemini_cli-0.61.0_hook_inputs.json").items():
         event = read(body)
         assert event.name == name
         assert event.run_key == f"gemini:{body['session_id']}"

@@ -303,9 +303,7 @@ def test_without_its_server_tools_run_or_are_blocked_as_agreed(
 def test_a_hold_outlasts_a_restart_of_the_server(own_installation, looping):
     story = looping(own_installation, reads_the_missing_file)
 
-    own_installation.stop()
-    own_installation.options = ("--port", own_installation.url.rpartition(":")[2])
-    own_installation.start()
+    own_installation.restart()
     person = Person(own_installation)
     card = person.open_card(story.run)
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from guard.adapters.codex.hooks import usage_of
+from guard.formats.codex import usage_of
 from guard.pricing import price
 from tests.agents import messages_api
 from tests.agents.person import Person

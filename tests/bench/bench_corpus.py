@@ -6,13 +6,11 @@ $MISSIONCONTROL_SHARED or ../shared, and are read, never copied.
 
 from __future__ import annotations
 
-import os
 import sys
 
 from guard.cli import main
-from tests.installations import ROOT
+from tests.installations import SHARED
 
 if __name__ == "__main__":
-    shared = os.environ.get("MISSIONCONTROL_SHARED") or str(ROOT.parent / "shared")
-    sources = [f"{shared}/corpus", "--cases", f"{shared}/detection/cases"]
+    sources = [f"{SHARED}/corpus", "--cases", f"{SHARED}/detection/cases"]
     sys.exit(main(["bench", *sources, "--json", *sys.argv[1:]]))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import sys
 from collections import defaultdict
@@ -25,7 +24,7 @@ from guard.turn import Turn
 from tests.guard.drawings.drawing import Drawing
 from tests.guard.drawings.gallery import open_drawings, sealed_drawings
 from tests.guard.drawings.perturbed import PERTURBATIONS, chained, results_apart
-from tests.installations import ROOT
+from tests.installations import SHARED
 
 SLACK = 2
 
@@ -180,7 +179,7 @@ def _sources() -> dict[str, list[Labelled]]:
         "open": [Labelled(turns=d.turns, start=d.start) for d in open_drawings()],
         "sealed": [Labelled(turns=d.turns, start=d.start) for d in sealed_drawings()],
     }
-    corpus = Path(os.environ.get("MISSIONCONTROL_SHARED") or ROOT.parent / "shared") / "corpus"
+    corpus = SHARED / "corpus"
     if corpus.is_dir():
         sources["corpus"] = list(_corpus(corpus))
     return sources

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import sys
 import time
@@ -35,8 +34,8 @@ from guard.policy import DEFAULT_POLICY, Policy, Talk
 from guard.reading.normalize import call_text
 from guard.replay import replay
 from tests.guard.drawings.gallery import open_drawings, sealed_drawings
+from tests.installations import SHARED
 
-ROOT = Path(__file__).resolve().parents[2]
 MOST_TEXTS = 3_000
 
 
@@ -110,7 +109,7 @@ def _on_drawings(policy: Policy) -> dict[str, int]:
 
 def shared_corpus() -> Path:
     """Return where the recorded runs lie beside the checkout."""
-    return Path(os.environ.get("MISSIONCONTROL_SHARED") or ROOT.parent / "shared") / "corpus"
+    return SHARED / "corpus"
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from guard.bench.labels import read_corpus
@@ -26,9 +25,8 @@ from guard.formats import read_recording
 from guard.turn import Role, Turn
 from tests.bench.bench_peers import OURS, PEERS, Run, times_ours, watch_all
 from tests.bench.caches import empty_our_caches
-from tests.installations import ROOT
+from tests.installations import ROOT, SHARED
 
-SHARED = Path(os.environ.get("MISSIONCONTROL_SHARED") or ROOT.parent / "shared")
 LONG = int(os.environ.get("BENCH_TURNS", "100000"))
 MARKS = (100, 1_000, 10_000, 100_000)
 ROUNDS = 5

@@ -9,7 +9,6 @@ until it was read. The runs lie outside the repository, at $MISSIONCONTROL_SHARE
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from guard.redact import MASK, RULES, redact
-from tests.installations import ROOT
+from tests.installations import SHARED
 from tests.property.hostile import shapes
 
 LENGTH = 100_000
@@ -27,7 +26,7 @@ AROUND = 40
 
 def corpus() -> Path:
     """Return where the recorded runs lie; they may not be there."""
-    return Path(os.environ.get("MISSIONCONTROL_SHARED") or ROOT.parent / "shared") / "corpus"
+    return SHARED / "corpus"
 
 
 def texts(value: Any) -> Iterator[str]:

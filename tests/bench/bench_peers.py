@@ -37,11 +37,11 @@ from guard.turn import Role, Turn
 from tests.bench.caches import empty_our_caches
 from tests.guard.drawings.drawing import Drawing
 from tests.guard.drawings.gallery import open_drawings, sealed_drawings
-from tests.installations import ROOT
+from tests.installations import SHARED
 
 OURS = "guard, default policy"
 PASSES = 3
-CORPUS = Path(os.environ.get("MISSIONCONTROL_SHARED") or ROOT.parent / "shared") / "corpus"
+CORPUS = SHARED / "corpus"
 
 Asked = tuple[Any, ...]
 """What a detector is told of one turn."""

@@ -22,6 +22,12 @@ def set_ceiling(installation, person, agents):
     assert person.ask("PATCH", path, {"budgets": {"agents": agents}}).status == 200
 
 
+def allow_ten_more(person, card):
+    said = {"decision": card["id"], "version": card["version"]}
+    response = person.tap(card["run"], "allow_budget", **said, amount={"usd": str(10 * PRICE)})
+    assert response.status == 201, response.json
+
+
 def test_what_is_spent_beyond_a_shared_budget_was_in_flight_when_it_was_crossed(
     agent, person, shared
 ):
@@ -41,14 +47,7 @@ def test_one_tap_lets_all_of_them_go_on(agent, person, shared):
     spree.spend()
     card = person.card_of(spree.spenders[0].session.run_id)
 
-    response = person.tap(
-        card["run"],
-        "allow_budget",
-        decision=card["id"],
-        version=card["version"],
-        amount={"usd": str(10 * PRICE)},
-    )
-    assert response.status == 201, response.json
+    allow_ten_more(person, card)
     spree.await_held()
 
     assert sum(len(one.calls) for one in spree.spenders) >= 40 + 10
@@ -66,14 +65,7 @@ def test_children_spend_no_more_of_their_parents_budget_than_was_in_flight(agent
 
     card = person.card_of(spree.spenders[0].session.run_id)
     assert (card["evidence"]["scope"], card["evidence"]["whose"]) == ("tree", lead)
-    response = person.tap(
-        card["run"],
-        "allow_budget",
-        decision=card["id"],
-        version=card["version"],
-        amount={"usd": str(10 * PRICE)},
-    )
-    assert response.status == 201, response.json
+    allow_ten_more(person, card)
     spree.await_held()
     assert sum(len(one.calls) for one in spree.spenders) >= 30 + 10
 

@@ -1,5 +1,7 @@
 """A real Mission Control and a real browser for the tests in this folder."""
 
+from contextlib import contextmanager
+
 import pytest
 from playwright.sync_api import expect
 
@@ -53,6 +55,26 @@ def sign_in(context, installation):
     context.add_cookies(
         [{"name": name, "value": value, "url": installation.url} for name, value in cookies]
     )
+
+
+@contextmanager
+def a_page_with_axe(browser, installation, *, phone, **options):
+    """Open a signed-in window that stands still, with axe in every page."""
+    context = browser.new_context(
+        viewport=PHONE if phone else DESKTOP,
+        has_touch=phone,
+        is_mobile=phone,
+        reduced_motion="reduce",
+        service_workers="block",
+        **options,
+    )
+    sign_in(context, installation)
+    # As a script of the browser's own: past the page's strict policy.
+    context.add_init_script(path=axe.SCRIPT)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    yield page
+    context.close()
 
 
 @pytest.fixture

@@ -98,6 +98,27 @@ def share(person: Caller, told: dict[str, str], *, language: str) -> str:
     return str(urlsplit(made["url"]).path)
 
 
+def fill_allowlist(person: Caller, told: dict[str, str]) -> None:
+    for pattern, reason in (
+        ("Bash ls src", "Harmless, and quick."),
+        ("Bash npm run build*", "The bundler fails twice before its cache is warm."),
+        ("WebFetch https://status.example.com/*", "It waits for the deployment."),
+    ):
+        person.ask("POST", "/api/v1/allowlist/", {**told, "pattern": pattern, "reason": reason})
+
+
+def add_channels(person: Caller, told: dict[str, str]) -> None:
+    """Add two ways to be told, and have each tried."""
+    for name, kind, address, step in (
+        ("ops", "webhook", "https://127.0.0.1:9/told", 0),
+        ("duty", "ntfy", "https://ntfy.example.com/duty", 15),
+    ):
+        channel = {"kind": kind, "name": name, "address": address, "step_minutes": step}
+        person.ask("POST", "/api/v1/channels/", told | channel)
+    for channel in person.get("/api/v1/channels/")["results"]:
+        person.ask("POST", f"/api/v1/channels/{channel['id']}/test/", {})
+
+
 def set_scene(running: Any, *, language: str) -> Scene:
     """Put up several cards, one of them over its budget, and a run that was ended."""
     agent, person = an_agent_of(running), the_person_of(running)
@@ -118,24 +139,9 @@ def set_scene(running: Any, *, language: str) -> Scene:
         )
     agent.ask("PATCH", f"/api/v1/runs/{ended}/", {"status": "terminated"})
     told = {"project": running.project}
-    for pattern, reason in (
-        ("Bash ls src", "Harmless, and quick."),
-        ("Bash npm run build*", "The bundler fails twice before its cache is warm."),
-        ("WebFetch https://status.example.com/*", "It waits for the deployment."),
-    ):
-        person.ask("POST", "/api/v1/allowlist/", {**told, "pattern": pattern, "reason": reason})
+    fill_allowlist(person, told)
     empty = person.ask("POST", "/api/v1/projects/", {"name": "payments"}).json["id"]
-    for name, kind, address, step in (
-        ("ops", "webhook", "https://127.0.0.1:9/told", 0),
-        ("duty", "ntfy", "https://ntfy.example.com/duty", 15),
-    ):
-        person.ask(
-            "POST",
-            "/api/v1/channels/",
-            {**told, "kind": kind, "name": name, "address": address, "step_minutes": step},
-        )
-    for channel in person.get("/api/v1/channels/")["results"]:
-        person.ask("POST", f"/api/v1/channels/{channel['id']}/test/", {})
+    add_channels(person, told)
     last_week = str(datetime.now(UTC).date() - timedelta(days=7))
     shared = {
         name: share(person, {**told, **what}, language=language)
@@ -165,8 +171,17 @@ def set_scene(running: Any, *, language: str) -> Scene:
 
 def states(scene: Scene, *, report: str, login_link: str) -> dict[str, State]:
     """Return every state by its name."""
-    first = scene.runs[0]
-    card = f"/decisions/{first.card['id']}"
+    return (
+        states_of_cards(scene)
+        | states_of_runs(scene)
+        | states_of_records(report=report)
+        | states_of_settings(scene.project)
+        | states_signed_out(scene, login_link=login_link)
+    )
+
+
+def states_of_cards(scene: Scene) -> dict[str, State]:
+    card = f"/decisions/{scene.runs[0].card['id']}"
     return {
         "now, several cards": State(path="/"),
         "now, empty": State(path="/", before=within(scene.empty)),
@@ -179,6 +194,17 @@ def states(scene: Scene, *, report: str, login_link: str) -> dict[str, State]:
         "decision, parked": State(path=f"/decisions/{scene.parked.card['id']}"),
         "decision, what differs": State(path=f"/decisions/{scene.differing}"),
         "decision, gone": State(path="/decisions/00000000-0000-7000-8000-000000000000"),
+        "now, offline": State(path="/", is_cut=True),
+        "decision, offline": State(path=card, is_cut=True),
+        "unreachable": State(path="/", before=lose_the_server),
+        "keys": State(path="/", deed=press("?")),
+        "menu": State(path="/", deed=click(".menu button"), size="phone"),
+    }
+
+
+def states_of_runs(scene: Scene) -> dict[str, State]:
+    first = scene.runs[0]
+    return {
         "run, conversation": State(
             path=f"/runs/{first.id}", deed=click(".right .seg label:last-child"), size="desktop"
         ),
@@ -188,19 +214,15 @@ def states(scene: Scene, *, report: str, login_link: str) -> dict[str, State]:
         "run, with others": State(path=f"/runs/{scene.family}", deed=click(".kin summary")),
         "run, hostile name": State(path=f"/runs/{scene.runs[2].id}"),
         "run, long name": State(path=f"/runs/{scene.runs[1].id}"),
-        "allowlist, filled": State(path="/allowlist"),
-        "allowlist, adding": State(
-            path="/allowlist", before=within(scene.project), deed=add_pattern
-        ),
         "compare, two runs": State(path=f"/compare?a={first.id}&b={scene.runs[3].id}"),
-        "now, offline": State(path="/", is_cut=True),
-        "decision, offline": State(path=card, is_cut=True),
-        "unreachable": State(path="/", before=lose_the_server),
+    }
+
+
+def states_of_records(*, report: str) -> dict[str, State]:
+    return {
         "costs, failed": State(path="/costs", before=lose_all_but_me),
         "history, failed": State(path="/history", before=lose_all_but_me),
         "audit, failed": State(path="/audit", before=lose_all_but_me),
-        "keys": State(path="/", deed=press("?")),
-        "menu": State(path="/", deed=click(".menu button"), size="phone"),
         "costs, a week": State(path="/costs?range=week"),
         "costs, by model": State(path="/costs?by=model&range=month"),
         "costs, set a price": State(path="/costs", deed=click("td button, li button")),
@@ -211,17 +233,27 @@ def states(scene: Scene, *, report: str, login_link: str) -> dict[str, State]:
         ),
         "history, nothing found": State(path="/history?q=agent%3Anobody"),
         "audit, a row open": State(path="/audit", deed=click(".open, li button")),
+    }
+
+
+def states_of_settings(project: str) -> dict[str, State]:
+    return {
+        "allowlist, filled": State(path="/allowlist"),
+        "allowlist, adding": State(path="/allowlist", before=within(project), deed=add_pattern),
         "policies, a wrong value": State(path="/policies", deed=spoil_a_rule),
         "policies, as text": State(path="/policies", deed=click("header .seg label:last-child")),
         "policies, backtested": State(path="/policies", deed=backtest),
-        "deliveries, filled": State(path="/settings/deliveries", before=within(scene.project)),
-        "channels, filled": State(path="/settings/channels", before=within(scene.project)),
-        "settings, shared links": State(
-            path="/settings", before=within(scene.project), deed=to_the_end
-        ),
+        "deliveries, filled": State(path="/settings/deliveries", before=within(project)),
+        "channels, filled": State(path="/settings/channels", before=within(project)),
+        "settings, shared links": State(path="/settings", before=within(project), deed=to_the_end),
         "keys, one made": State(path="/settings/keys", deed=make_a_key),
         "channels, adding": State(path="/settings/channels", deed=click(".page .btn.ink")),
         "devices, more": State(path="/settings/devices", deed=click(".dots")),
+    }
+
+
+def states_signed_out(scene: Scene, *, login_link: str) -> dict[str, State]:
+    return {
         **{
             f"shared {thing}": State(path=path, signed_in=False)
             for thing, path in scene.shared.items()

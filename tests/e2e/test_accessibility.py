@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.e2e import axe
 from tests.e2e.axe import complaints, in_both_themes
-from tests.e2e.conftest import DESKTOP, PHONE, sign_in
+from tests.e2e.conftest import DESKTOP, PHONE, a_page_with_axe
 from tests.e2e.screens import stands
 
 pytestmark = [pytest.mark.screens, pytest.mark.usefixtures("axe_summary")]
@@ -24,21 +24,8 @@ def size(request):
 
 @pytest.fixture(scope="module")
 def page(browser, installation, size):
-    phone = size == "phone"
-    # axe is put in as a script of the browser's own, past the page's strict policy.
-    context = browser.new_context(
-        viewport=SIZES[size],
-        has_touch=phone,
-        is_mobile=phone,
-        reduced_motion="reduce",
-        service_workers="block",
-    )
-    sign_in(context, installation)
-    context.add_init_script(path=axe.SCRIPT)
-    page = context.new_page()
-    page.set_default_timeout(60_000)
-    yield page
-    context.close()
+    with a_page_with_axe(browser, installation, phone=size == "phone") as page:
+        yield page
 
 
 @pytest.fixture

@@ -5,9 +5,8 @@ A screen is opened once for each way of looking at it, and told all that is wron
 
 import pytest
 
-from tests.e2e import axe
 from tests.e2e.axe import in_both_themes
-from tests.e2e.conftest import DESKTOP, PHONE, complaints_of, sign_in
+from tests.e2e.conftest import PHONE, a_page_with_axe, complaints_of
 from tests.e2e.reach import (
     TARGETS,
     THUMB,
@@ -29,22 +28,9 @@ def where(request):
 
 @pytest.fixture(scope="module")
 def page(browser, installation, where):
-    phone, german = "phone" in where, "German" in where
-    context = browser.new_context(
-        viewport=PHONE if phone else DESKTOP,
-        has_touch=phone,
-        is_mobile=phone,
-        locale="de-DE" if german else "en-US",
-        reduced_motion="reduce",
-        service_workers="block",
-    )
-    sign_in(context, installation)
-    # axe is put in as a script of the browser's own, past the page's strict policy.
-    context.add_init_script(path=axe.SCRIPT)
-    page = context.new_page()
-    page.set_default_timeout(60_000)
-    yield page
-    context.close()
+    locale = "de-DE" if "German" in where else "en-US"
+    with a_page_with_axe(browser, installation, phone="phone" in where, locale=locale) as page:
+        yield page
 
 
 @pytest.fixture(scope="module")

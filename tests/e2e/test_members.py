@@ -77,6 +77,30 @@ def invite(page, note, role):
     return link
 
 
+def a_desk_that_invites(open_as, owner, project, note, role):
+    """Make a project and an invitation to it; returns the owner's page and the link."""
+    desk = open_as(owner, "/settings/projects")
+    make_project(desk, project)
+    desk.goto(desk.url.replace("projects", "members"))
+    choose(desk, project)
+    return desk, invite(desk, note, role)
+
+
+def join(page, link, installation):
+    page.goto(link)
+    page.get_by_role("button", name="Join").click()
+    page.wait_for_url(f"{installation.url}/")
+
+
+def remove(desk, name):
+    desk.get_by_role("button", name=f"Remove {name}", exact=True).click()
+    desk.get_by_role("button", name=f"Remove {name} now").click()
+
+
+def lines_with(heard, *names):
+    return [line for line in heard if any(name in line for name in names)]
+
+
 def listen(page):
     """Return what a page is told from now on, by its sockets and by the API, as it comes."""
     heard = []
@@ -185,8 +209,7 @@ def test_one_is_invited_promoted_and_removed_while_looking(installation, open_pa
     phone.goto(f"{installation.url}/runs/{run.id}")
     expect(phone.get_by_text(run.name).first).to_be_visible()
     them = as_caller(phone, installation)
-    desk.get_by_role("button", name=f"Remove {bea}", exact=True).click()
-    desk.get_by_role("button", name=f"Remove {bea} now").click()
+    remove(desk, bea)
     expect(phone.get_by_text("This run was not found.")).to_be_visible()
     expect(phone.get_by_text(run.name)).to_have_count(0)
     assert them.ask("GET", f"/api/v1/projects/{place}/").status == 404
@@ -196,15 +219,9 @@ def test_one_is_invited_promoted_and_removed_while_looking(installation, open_pa
 
 def test_a_phone_that_a_viewer_pairs_can_look_and_not_tap(installation, open_page, open_as, named):
     ana, vic, nights = named("Ana"), named("Vic"), named("nights")
-    desk = open_as(ana, "/settings/projects")
-    make_project(desk, nights)
-    desk.goto(f"{installation.url}/settings/members")
-    choose(desk, nights)
-    link = invite(desk, "Vic", "Viewer")
+    desk, link = a_desk_that_invites(open_as, ana, nights, "Vic", "Viewer")
     theirs = open_as(vic)
-    theirs.goto(link)
-    theirs.get_by_role("button", name="Join").click()
-    theirs.wait_for_url(f"{installation.url}/")
+    join(theirs, link, installation)
 
     phone = open_page("/pair/", phone=True, signed_in=False)
     phone.get_by_role("textbox").fill(a_pairing_code(installation, vic))
@@ -237,9 +254,8 @@ def test_a_phone_that_a_viewer_pairs_can_look_and_not_tap(installation, open_pag
     phone.goto(f"{installation.url}/")
     expect(phone.get_by_text(run.name).first).to_be_visible()
     expect(phone.get_by_text(elsewhere.name)).to_have_count(0)
-    assert any(run.name in one for one in heard)
-    named_elsewhere = (elsewhere.name, elsewhere.id, own_place)
-    assert not [one for one in heard if any(name in one for name in named_elsewhere)]
+    assert lines_with(heard, run.name)
+    assert not lines_with(heard, elsewhere.name, elsewhere.id, own_place)
     assert them.ask("GET", f"/api/v1/runs/{elsewhere.id}/").status == 404
     assert them.tap(elsewhere.id, "terminate").status == 404
 
@@ -248,11 +264,7 @@ def test_who_has_an_account_joins_with_it_and_an_archived_project_leaves_the_swi
     installation, open_as, named
 ):
     ana, cem, days = named("Ana"), named("Cem"), named("days")
-    desk = open_as(ana, "/settings/projects")
-    make_project(desk, days)
-    desk.goto(f"{installation.url}/settings/members")
-    choose(desk, days)
-    link = invite(desk, "Cem", "Operator")
+    desk, link = a_desk_that_invites(open_as, ana, days, "Cem", "Operator")
 
     other = open_as(cem)
     other.goto(link)
@@ -325,11 +337,7 @@ def test_who_is_removed_from_one_project_goes_on_in_their_own(
     installation, open_page, open_as, named
 ):
     ana, bea, nights = named("Ana"), named("Bea"), named("nights")
-    desk = open_as(ana, "/settings/projects")
-    make_project(desk, nights)
-    desk.goto(f"{installation.url}/settings/members")
-    choose(desk, nights)
-    link = invite(desk, "Bea", "Viewer")
+    desk, link = a_desk_that_invites(open_as, ana, nights, "Bea", "Viewer")
     place, agent, owner = agent_of(desk, installation, nights)
     run = StuckRun.begin(agent, owner, "stuck")
     hidden_place, hidden_agent, _ = agent_of(desk, installation, ana)
@@ -339,9 +347,7 @@ def test_who_is_removed_from_one_project_goes_on_in_their_own(
     theirs = open_as(bea)
     heard, sockets = listen(theirs), []
     theirs.on("websocket", lambda one: sockets.insert(0, one))
-    theirs.goto(link)
-    theirs.get_by_role("button", name="Join").click()
-    theirs.wait_for_url(f"{installation.url}/")
+    join(theirs, link, installation)
     _, own_agent, them = agent_of(theirs, installation, bea)
     own = StuckRun.begin(own_agent, them, "own")
     card = theirs.get_by_role("article", name=run.name)
@@ -358,8 +364,7 @@ def test_who_is_removed_from_one_project_goes_on_in_their_own(
 
     # Removed while looking: that project is gone from the screen, and its socket ends.
     (watching,) = [one for one in sockets if place in one.url and not one.is_closed()]
-    desk.get_by_role("button", name=f"Remove {bea}", exact=True).click()
-    desk.get_by_role("button", name=f"Remove {bea} now").click()
+    remove(desk, bea)
     expect(card).to_have_count(0)
     expect(theirs.get_by_label("Project", exact=True)).to_have_count(0)  # one is left
     wait_for(watching.is_closed)
@@ -372,6 +377,5 @@ def test_who_is_removed_from_one_project_goes_on_in_their_own(
     # What is their own goes on, and answers.
     theirs.get_by_role("article", name=own.name).get_by_role("button", name="Continue").click()
     assert own.next_directive()["action"] == "proceed"
-    assert any(run.name in one for one in heard)
-    never = (hidden.name, hidden.id, hidden_place)
-    assert not [one for one in heard if any(name in one for name in never)]
+    assert lines_with(heard, run.name)
+    assert not lines_with(heard, hidden.name, hidden.id, hidden_place)

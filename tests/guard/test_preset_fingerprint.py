@@ -62,7 +62,7 @@ def severities(turns: list[Turn], policy: Policy = FINGERPRINT) -> list[Severity
 
 def test_five_wordings_have_one_fingerprint():
     prints = {
-        fingerprint(action="fix", files=["app/config.py"], state="9f31c2", error=error)
+        fingerprint(action="fix", files=("app/config.py",), state="9f31c2", error=error)
         for _, _, error in WALKTHROUGH
     }
 
@@ -73,21 +73,26 @@ def test_five_wordings_have_one_fingerprint():
     "changed",
     [
         {"action": "test_run"},
-        {"files": ["app/config.py", "app/load.py"]},
+        {"files": ("app/config.py", "app/load.py")},
         {"state": "77aa01"},
         {"error": "KeyError: 'timeout'"},
     ],
 )
 def test_each_dimension_is_part_of_it(changed):
-    said = {"action": "fix", "files": ["app/config.py"], "state": "9f31c2", "error": "TimeoutError"}
+    said = {
+        "action": "fix",
+        "files": ("app/config.py",),
+        "state": "9f31c2",
+        "error": "TimeoutError",
+    }
 
     assert fingerprint(**said) != fingerprint(**{**said, **changed})
 
 
 def test_the_order_of_files_is_not():
-    one = fingerprint(action="fix", files=["b", "a"], state="", error="")
+    one = fingerprint(action="fix", files=("b", "a"), state="", error="")
 
-    assert one == fingerprint(action="fix", files=["a", "b"], state="", error="")
+    assert one == fingerprint(action="fix", files=("a", "b"), state="", error="")
 
 
 def test_an_error_loses_what_moves_and_keeps_what_it_says():

@@ -120,6 +120,13 @@ def test_without_a_terminal_nothing_is_asked_and_nothing_waits():
     assert ask(question) is None
 
 
+def test_a_system_without_such_terminals_asks_nobody(monkeypatch):
+    # Windows has no such module.
+    monkeypatch.setitem(sys.modules, "termios", None)
+
+    assert ask(Question(run="x", reason="x", call="x", limit_s=600)) is None
+
+
 def test_a_pipe_is_no_terminal():
     code = (
         "from guard.sdk.terminal import Question, ask;"

@@ -7,6 +7,7 @@ counts: they come over OTLP, or from the transcript, where our forwarder reads t
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, Literal
 
 from guard.adapters.base import Answer, Body
@@ -16,10 +17,9 @@ from guard.adapters.hook import HookEvent
 from guard.adapters.reading import (
     mapping,
     named_subagent,
-    names,
     read_answer,
     read_call,
-    read_head,
+    read_event,
     read_prompt,
     text,
 )
@@ -79,43 +79,43 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
 
 
 def read(body: Body) -> HookEvent:
-    """Read one hook body.
-
-    Args:
-        body: The JSON object Claude Code sends, with our forwarder's
-            `workspace` (a list of file names) where it listed the files.
-
-    Returns:
-        The event; one we take nothing from has no turns.
-
-    Raises:
-        UnreadableHook: It has no `hook_event_name` or no `session_id`.
-    """
-    name, session = read_head(body, agent="Claude Code")
-    turn, prompt = _turn(name, body), text(body, "prompt")
+    """Read one hook body; an event we take nothing from has no turns."""
+    event = read_event(body, client=CLIENT, title="Claude Code")
+    is_typed = not text(body, "prompt").startswith(NOTIFICATION)
+    turn: Turn | None = None
+    match event.name:
+        case "PreToolUse":
+            turn = _call(body, phase=Phase.PROPOSED)
+        case "PostToolUse":
+            response = body.get("tool_response")
+            # A command that its person cut off comes as a success, with what it printed so far.
+            error = "interrupted" if mapping(response).get("interrupted") is True else None
+            turn = _call(body, result=response_text(response), error=error)
+        case "PostToolUseFailure":
+            turn = _call(body, error=text(body, "error") or "the tool failed")
+        case "UserPromptSubmit":
+            role = Role.USER if is_typed else Role.SYSTEM
+            turn = read_prompt(body, id_field="prompt_id", role=role)
+        case "Stop":
+            turn = read_answer(body)
     # A Stop that our own answer caused takes no message: answering it again would keep the
     # agent going for ever (Claude Code itself gives up after 8).
-    goes_on = body.get("stop_hook_active") is True
+    ends_afresh = event.name == "Stop" and not event.stop_hook_active
     # Only rest and a question to its person are told: turns tell of work. Claude Code tells of a
     # question that stood for six seconds, of rest after sixty.
     notified = _NOTIFIED.get(text(body, "notification_type"))
-    return HookEvent(
-        client=CLIENT,
-        name=name,
-        session=session,
-        cwd=text(body, "cwd"),
-        prompt=None if prompt.startswith(NOTIFICATION) else prompt or None,
+    return replace(
+        event,
+        prompt=event.prompt if is_typed else None,
         subagent=named_subagent(body),
-        workspace=names(body.get("workspace")),
         turns=(turn,) if turn else (),
         calls=calls_of(body),
-        asks=_call(body, phase=Phase.PROPOSED) if name == "PermissionRequest" else None,
-        idles=name == IDLE,
-        holds=name in HOLDING,
-        takes_messages=name in MODEL_READS or (name == "Stop" and not goes_on),
-        ends=name == "SessionEnd",
-        stop_hook_active=goes_on,
-        presence=notified if name == "Notification" else _RESTS.get(name),
+        asks=_call(body, phase=Phase.PROPOSED) if event.name == "PermissionRequest" else None,
+        idles=event.name == IDLE,
+        holds=event.name in HOLDING,
+        takes_messages=event.name in MODEL_READS or ends_afresh,
+        ends=event.name == "SessionEnd",
+        presence=notified if event.name == "Notification" else _RESTS.get(event.name),
     )
 
 
@@ -129,26 +129,6 @@ _RESTS: dict[str, Literal["idle", "waiting"]] = {
     "Stop": "idle",
     "PermissionRequest": "waiting",
 }
-
-
-def _turn(name: str, body: Body) -> Turn | None:
-    """Read what an event tells of: a call, before or after it, or what was said."""
-    match name:
-        case "PreToolUse":
-            return _call(body, phase=Phase.PROPOSED)
-        case "PostToolUse":
-            response = body.get("tool_response")
-            # A command that its person cut off comes as a success, with what it printed so far.
-            error = "interrupted" if mapping(response).get("interrupted") is True else None
-            return _call(body, result=response_text(response), error=error)
-        case "PostToolUseFailure":
-            return _call(body, error=text(body, "error") or "the tool failed")
-        case "UserPromptSubmit":
-            role = Role.SYSTEM if text(body, "prompt").startswith(NOTIFICATION) else Role.USER
-            return read_prompt(body, id_field="prompt_id", role=role)
-        case "Stop":
-            return read_answer(body)
-    return None
 
 
 def _call(body: Body, **more: Any) -> Turn | None:

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from guard.adapters.base import Finding, Hooks
 from guard.adapters.codex.hooks import HOOKS
-from guard.adapters.codex.settings import is_ours
 from guard.adapters.hook import PROBE
-from guard.adapters.reading import mapping, text
+from guard.adapters.reading import text
 from guard.errors import GuardError
 
 TRIES_S = 30
@@ -58,12 +57,9 @@ def ask_trust() -> Finding:
         server = AppServer([program, "app-server"], env=os.environ, inbox=inbox, quiet=True)
         try:
             server.begin()
-            answer = server.ask("hooks/list", cwds=[str(Path.cwd())])
+            hooks = server.our_hooks(str(Path.cwd()))
         finally:
             server.close()
-        rows = answer.get("data") or []
-        listed = (mapping(hook) for row in rows for hook in mapping(row).get("hooks") or [])
-        hooks = [hook for hook in listed if is_ours(hook)]
     except (GuardError, OSError) as error:
         return _finding("review", False, f"Codex does not say: {error}")
     unread = [hook for hook in hooks if hook.get("trustStatus") not in TRUSTED]

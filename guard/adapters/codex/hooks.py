@@ -11,30 +11,28 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any, Literal
 
 from guard.adapters.base import Answer, Body
-from guard.adapters.hook import HookEvent, ModelCall
+from guard.adapters.codex.rollout import calls_of
+from guard.adapters.hook import HookEvent
 from guard.adapters.reading import (
-    forwarded_calls,
     mapping,
     named_subagent,
-    names,
     read_answer,
     read_call,
-    read_head,
+    read_event,
     read_prompt,
     text,
     whole,
 )
 from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, texts_of
-from guard.formats.fields import read_time
 from guard.sdk.lineage import parent_of
-from guard.turn import Phase, Turn, Usage
+from guard.turn import Phase, Turn
 from guard.wire import CallAction, Directive, DirectiveAction
 
 CLIENT = "codex"
-PROVIDER = "openai"
 
 # The events `guard connect` subscribes to.
 HOOKS = (
@@ -82,60 +80,44 @@ _NO_PROCESS = {
 
 
 def read(body: Body) -> HookEvent:
-    """Read one hook body.
-
-    Args:
-        body: The JSON object Codex writes, with what our forwarder added: the
-            `workspace` (a list of file names) and `guard` (see `codex_rollout`).
-
-    Returns:
-        The event; one we take nothing from has no turns.
-
-    Raises:
-        UnreadableHook: It has no `hook_event_name` or no `session_id`.
-    """
-    name, session = read_head(body, agent="Codex")
-    added = mapping(body.get("guard"))
+    """Read one hook body; an event we take nothing from has no turns."""
+    event, added = read_event(body, client=CLIENT, title="Codex"), mapping(body.get("guard"))
+    turn: Turn | None = None
+    match event.name:
+        case "PreToolUse":
+            turn = _call(body, phase=Phase.PROPOSED)
+        case "PostToolUse":
+            output = response_text(body.get("tool_response"))
+            # The rollout's exit code, else what the output itself says of one.
+            code = whole(added.get("exit_code"))
+            if code is None and (found := _SAYS_EXIT_CODE.search((output or "")[:_HEAD_CHARS])):
+                code = int(found.group(1))
+            failed = f"exit code {code}\n{output or ''}".rstrip() if code else None
+            turn = _call(body, result=None if code else output, error=failed)
+        case "UserPromptSubmit":
+            turn = read_prompt(body, id_field="turn_id")
+        case "Stop":
+            turn = read_answer(body)
     parent, relation = parent_of(body)
-    turn, goes_on = _turn(name, body), body.get("stop_hook_active") is True
     steered = added.get("steered") is True
-    # A Stop that our own answer caused takes no message: answering it again would keep the
-    # agent going for ever. Where `guard run` steers, it brings messages itself; only a call
-    # that is not run is answered with why.
-    is_read = name in MODEL_READS or (name == "Stop" and not goes_on)
-    return HookEvent(
-        client=CLIENT,
-        name=name,
-        session=session,
-        cwd=text(body, "cwd"),
-        prompt=text(body, "prompt") or None,
+    # A Stop that our own answer caused takes no message: it would keep the agent going for ever.
+    # Where `guard run` steers, it brings messages itself; a call not run is answered with why.
+    is_read = event.name in MODEL_READS or (event.name == "Stop" and not event.stop_hook_active)
+    return replace(
+        event,
         subagent=named_subagent(body),
-        workspace=names(body.get("workspace")),
         turns=(turn,) if turn else (),
-        calls=tuple(
-            ModelCall(
-                call_id=text(row, "id"),
-                source="transcript",
-                usage=usage_of(mapping(row.get("usage"))),
-                model=text(body, "model") or None,
-                provider=PROVIDER,
-                made_at=read_time(row.get("timestamp")),
-            )
-            for row in forwarded_calls(body) or ()
-            if text(row, "id")
-        ),
-        holds=name in HOLDING,
+        calls=calls_of(body),
+        holds=event.name in HOLDING,
         takes_messages=is_read and not steered,
-        ends=name == "SessionEnd",
-        stop_hook_active=goes_on,
-        denial_is_read=name in HOLDING,
-        forwarded=isinstance(body.get("guard"), dict),
+        ends=event.name == "SessionEnd",
+        denial_is_read=event.name in HOLDING,
         agent_pid=whole(added.get("pid")),
         kept=added.get("kept") is True,
         steered=steered,
         parent_key=parent,
         relation=relation,
-        presence=_PRESENCE.get(name),
+        presence=_PRESENCE.get(event.name),
         daemon=added.get("daemon") is True,
     )
 
@@ -148,26 +130,6 @@ _PRESENCE: dict[str, Literal["idle", "waiting"]] = {
 }
 
 
-def _turn(name: str, body: Body) -> Turn | None:
-    """Read what an event tells of: a call, before or after it, or what was said."""
-    match name:
-        case "PreToolUse":
-            return _call(body, phase=Phase.PROPOSED)
-        case "PostToolUse":
-            output = response_text(body.get("tool_response"))
-            # The rollout's exit code, else what the output itself says of one.
-            code = whole(mapping(body.get("guard")).get("exit_code"))
-            if code is None and (found := _SAYS_EXIT_CODE.search((output or "")[:_HEAD_CHARS])):
-                code = int(found.group(1))
-            failed = f"exit code {code}\n{output or ''}".rstrip() if code else None
-            return _call(body, result=None if code else output, error=failed)
-        case "UserPromptSubmit":
-            return read_prompt(body, id_field="turn_id")
-        case "Stop":
-            return read_answer(body)
-    return None
-
-
 # The wrapping Codex gives the model; a hook gets it from older versions only.
 _SAYS_EXIT_CODE = re.compile(r"(?i)\A(?:.*\n){0,4}(?:process exited with code|exit code:?) (\d+)\b")
 _HEAD_CHARS = 400
@@ -176,24 +138,6 @@ _HEAD_CHARS = 400
 def _call(body: Body, **more: Any) -> Turn | None:
     key = text(body, "tool_use_id") or None
     return read_call(body, key=key, agent=named_subagent(body), **more)
-
-
-def usage_of(counts: Body) -> Usage:
-    """Read Codex's token counts; its input includes what was cached, ours does not.
-
-    >>> usage_of({"input_tokens": 1500, "cached_input_tokens": 1000, "output_tokens": 42})
-    ... # doctest: +ELLIPSIS
-    Usage(input=500, cache_read=1000, ..., output=42, reasoning=0)
-    """
-    cached = whole(counts.get("cached_input_tokens")) or 0
-    written = whole(counts.get("cache_write_input_tokens")) or 0
-    return Usage(
-        input=max(0, (whole(counts.get("input_tokens")) or 0) - cached - written),
-        cache_read=cached,
-        cache_write_5m=written,
-        output=whole(counts.get("output_tokens")) or 0,
-        reasoning=whole(counts.get("reasoning_output_tokens")) or 0,
-    )
 
 
 def response_text(response: Any) -> str | None:
@@ -221,7 +165,16 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     if event.is_probe:
         return {}
     if directive.action is DirectiveAction.STOP:
-        return _stopped(event, directive)
+        # Nothing more may happen. No hook of Codex's ends a session: our forwarder reads "guard",
+        # and signals the process it knows.
+        reason, said = directive.reason or STOPPED, Answer()
+        if event.holds:
+            said = _deny(event, f"{reason} {NO_MORE}")
+        elif event.name == "UserPromptSubmit":
+            said = {"decision": "block", "reason": reason}
+        elif event.name == "PostToolUse":
+            said = _specific(event, additionalContext=f"{reason} {NO_MORE}")
+        return said | ({"guard": {"end": reason}} if event.agent_pid else {})
     if event.holds and directive.action is DirectiveAction.HOLD:
         return _deny(event, STILL_HELD)
     if event.holds and directive.call is CallAction.SKIP:
@@ -231,20 +184,6 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         # Its only way to say more: not to let it end yet.
         return {"decision": "block", "reason": texts}
     return _specific(event, additionalContext=texts) if texts else {}
-
-
-def _stopped(event: HookEvent, directive: Directive) -> Answer:
-    """Let nothing more happen, and have the forwarder end the process it knows."""
-    reason = directive.reason or STOPPED
-    # No hook of Codex's ends a session: our forwarder reads this, and signals the process.
-    ending: Answer = {"guard": {"end": reason}} if event.agent_pid else {}
-    if event.holds:
-        return _deny(event, f"{reason} {NO_MORE}") | ending
-    if event.name == "UserPromptSubmit":
-        return {"decision": "block", "reason": reason} | ending
-    if event.name == "PostToolUse":
-        return _specific(event, additionalContext=f"{reason} {NO_MORE}") | ending
-    return ending
 
 
 def _deny(event: HookEvent, reason: str) -> Answer:

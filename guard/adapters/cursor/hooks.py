@@ -7,11 +7,12 @@ seen it work with the real program, which is closed and does not run headless he
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from guard.adapters.base import Answer, Body
 from guard.adapters.hook import HookEvent
-from guard.adapters.reading import names, read_call, read_head, read_prompt, text, whole
+from guard.adapters.reading import names, read_call, read_event, read_prompt, text, whole
 from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, texts_of
 from guard.turn import Phase, Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction
@@ -57,59 +58,40 @@ WHY_NOT = {
 
 
 def read(body: Body) -> HookEvent:
-    """Read one hook body.
-
-    Args:
-        body: The JSON object Cursor writes, with our forwarder's `workspace`.
-
-    Returns:
-        The event; one we take nothing from has no turns.
-
-    Raises:
-        UnreadableHook: It has no `hook_event_name` or no `conversation_id`.
-    """
-    name, session = read_head(body, agent="Cursor", session="conversation_id")
-    roots = names(body.get("workspace_roots"))
-    turn, follow_ups = _turn(name, body), whole(body.get("loop_count")) or 0
-    # `stop` cannot forbid an end, it can only follow it up: not where the person pressed Stop,
-    # and not more often than Cursor lets it.
-    follows_up = follow_ups < LOOP_LIMIT and body.get("status") == "completed"
-    return HookEvent(
-        client=CLIENT,
-        name=name,
-        session=session,
-        cwd=roots[0] if roots else text(body, "cwd"),
-        prompt=text(body, "prompt") or None,
-        workspace=names(body.get("workspace")),
-        turns=(turn,) if turn else (),
-        holds=name in HOLDING,
-        takes_messages=name == "postToolUse" or (name == "stop" and follows_up),
-        denial_is_read=name in HOLDING,
-        ends=name == "sessionEnd",
-        stop_hook_active=name == "stop" and follow_ups > 0,
-        forwarded=isinstance(body.get("guard"), dict),
-        presence="idle" if name in {"sessionStart", "stop"} else None,
-    )
-
-
-def _turn(name: str, body: Body) -> Turn | None:
-    """Read what an event tells of: a call, before or after it, or what was said."""
-    match name:
+    """Read one hook body; an event we take nothing from has no turns."""
+    event = read_event(body, client=CLIENT, title="Cursor", session="conversation_id")
+    turn: Turn | None = None
+    match event.name:
         case "preToolUse":
-            return _call(body, phase=Phase.PROPOSED)
+            turn = _call(body, phase=Phase.PROPOSED)
         case "postToolUse":
             output, code = _output(body.get("tool_output"))
             failed = f"exit code {code}\n{output or ''}".rstrip() if code else None
-            return _call(body, result=None if code else output, error=failed)
+            turn = _call(body, result=None if code else output, error=failed)
         # One that a hook denied was never run, and is no failure.
         case "postToolUseFailure" if body.get("failure_type") != "permission_denied":
-            return _call(body, error=text(body, "error_message") or "the tool failed")
+            turn = _call(body, error=text(body, "error_message") or "the tool failed")
         case "beforeSubmitPrompt":
-            return read_prompt(body, id_field="generation_id")
+            turn = read_prompt(body, id_field="generation_id")
         case "afterAgentResponse" if text(body, "text"):
             # No key: the agent may say the same twice.
-            return Turn(role=Role.ASSISTANT, content=text(body, "text"))
-    return None
+            turn = Turn(role=Role.ASSISTANT, content=text(body, "text"))
+    # `stop` cannot forbid an end, it can only follow it up: not where the person pressed Stop,
+    # and not more often than Cursor lets it.
+    stops, follow_ups = event.name == "stop", whole(body.get("loop_count")) or 0
+    follows_up = stops and follow_ups < LOOP_LIMIT and body.get("status") == "completed"
+    roots = names(body.get("workspace_roots"))
+    return replace(
+        event,
+        cwd=roots[0] if roots else event.cwd,
+        turns=(turn,) if turn else (),
+        holds=event.name in HOLDING,
+        takes_messages=event.name == "postToolUse" or follows_up,
+        denial_is_read=event.name in HOLDING,
+        ends=event.name == "sessionEnd",
+        stop_hook_active=stops and follow_ups > 0,
+        presence="idle" if event.name in {"sessionStart", "stop"} else None,
+    )
 
 
 def _output(written: Any) -> tuple[str | None, int | None]:
@@ -141,7 +123,15 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     if event.is_probe:
         return {}
     if directive.action is DirectiveAction.STOP:
-        return _stopped(event, directive)
+        # Nothing more may happen; the session itself only its person can end.
+        reason, said = directive.reason or STOPPED, Answer()
+        if event.holds:
+            said = _deny(f"{reason} {NO_MORE}")
+        elif event.name == "beforeSubmitPrompt":
+            said = {"continue": False, "user_message": reason}
+        elif event.name == "postToolUse":
+            said = {"additional_context": f"{reason} {NO_MORE}"}
+        return said
     if event.holds and directive.action is DirectiveAction.HOLD:
         return _deny(STILL_HELD)
     if event.holds and directive.call is CallAction.SKIP:
@@ -150,16 +140,6 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     if not texts:
         return {}
     return {"followup_message" if event.name == "stop" else "additional_context": texts}
-
-
-def _stopped(event: HookEvent, directive: Directive) -> Answer:
-    """Let nothing more happen; the session itself only its person can end."""
-    reason = directive.reason or STOPPED
-    if event.holds:
-        return _deny(f"{reason} {NO_MORE}")
-    if event.name == "beforeSubmitPrompt":
-        return {"continue": False, "user_message": reason}
-    return {"additional_context": f"{reason} {NO_MORE}"} if event.name == "postToolUse" else {}
 
 
 def _deny(reason: str) -> Answer:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from dataclasses import replace
 from typing import Any, Literal
 
 from guard.adapters.base import Answer, Body
 from guard.adapters.gemini.usage import calls_of
 from guard.adapters.hook import HookEvent
-from guard.adapters.reading import mapping, names, read_call, read_head, text
+from guard.adapters.reading import mapping, read_call, read_event, text
 from guard.adapters.wording import NOT_RUN, STILL_HELD, STOPPED, texts_of
 from guard.turn import Phase, Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction
@@ -50,68 +51,46 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
 
 
 def read(body: Body) -> HookEvent:
-    """Read one hook body.
-
-    Args:
-        body: The JSON object Gemini CLI writes, with what our forwarder added:
-            `workspace` (file names) and `guard` (the transcript's last model calls).
-
-    Returns:
-        The event; one we take nothing from has no turns.
-
-    Raises:
-        UnreadableHook: It has no `hook_event_name` or no `session_id`.
-    """
-    name, session = read_head(body, agent="Gemini CLI")
-    turn, goes_on = _turn(name, body), body.get("stop_hook_active") is True
-    # Before a tool only a denial is read. An AfterAgent that our own answer caused takes no
-    # message: denied again and again, Gemini CLI retries until its stack is full.
-    takes = name in {"BeforeAgent", "AfterTool"} or (name == "AfterAgent" and not goes_on)
+    """Read one hook body; an event we take nothing from has no turns."""
+    event = read_event(body, client=CLIENT, title="Gemini CLI")
+    turn, at = None, text(body, "timestamp")
     # A session that rests and one that asks its person are told of; turns tell of work.
     presence: Literal["idle", "waiting"] | None = None
-    if name in {"SessionStart", "AfterAgent"}:
-        presence = "idle"
-    elif name == "Notification" and text(body, "notification_type") == "ToolPermission":
-        presence = "waiting"
-    return HookEvent(
-        client=CLIENT,
-        name=name,
-        session=session,
-        cwd=text(body, "cwd"),
-        prompt=text(body, "prompt") or None,
-        workspace=names(body.get("workspace")),
+    match event.name:
+        case "SessionStart":
+            presence = "idle"
+        case "BeforeAgent" if event.prompt:
+            turn = Turn(role=Role.USER, key=f"prompt@{at}", content=event.prompt)
+        case "BeforeTool":
+            turn = _call(body, phase=Phase.PROPOSED)
+        case "AfterTool":
+            result, error = response_text(body.get("tool_response")), _tool_error(body)
+            # No field says it of a command that ran and failed: its text ends with an exit code.
+            shell = text(body, "tool_name") == _SHELL
+            if error is None and shell and _FAILED.search(result or ""):
+                error = result
+            turn = _call(body, result=None if error else result, error=error)
+        case "AfterAgent":
+            presence = "idle"
+            if answered := text(body, "prompt_response"):
+                turn = Turn(role=Role.ASSISTANT, key=f"finished@{at}", content=answered)
+        case "Notification" if text(body, "notification_type") == "ToolPermission":
+            presence = "waiting"
+    # Before a tool only a denial is read. An AfterAgent that our own answer caused takes no
+    # message: denied again and again, Gemini CLI retries until its stack is full.
+    ends_afresh = event.name == "AfterAgent" and not event.stop_hook_active
+    return replace(
+        event,
         turns=(turn,) if turn else (),
         calls=calls_of(body),
-        holds=name in HOLDING,
-        takes_messages=takes,
-        denial_is_read=name == "BeforeTool",
-        ends=name == "SessionEnd",
-        stop_hook_active=goes_on,
-        outcome_of=alike(body) if name == "AfterTool" else "",
+        holds=event.name in HOLDING,
+        takes_messages=event.name in {"BeforeAgent", "AfterTool"} or ends_afresh,
+        denial_is_read=event.name == "BeforeTool",
+        ends=event.name == "SessionEnd",
+        outcome_of=alike(body) if event.name == "AfterTool" else "",
         shown_to_model=_tool_error(body) or "",
-        forwarded=isinstance(body.get("guard"), dict),
         presence=presence,
     )
-
-
-def _turn(name: str, body: Body) -> Turn | None:
-    """Read what an event tells of: a call, before or after it, or what was said."""
-    prompt, at = text(body, "prompt"), text(body, "timestamp")
-    answered = text(body, "prompt_response")
-    if name == "BeforeTool":
-        return _call(body, phase=Phase.PROPOSED)
-    if name == "AfterTool":
-        result, error = response_text(body.get("tool_response")), _tool_error(body)
-        # No field says it of a command that ran and failed: its text ends with an exit code.
-        shell = text(body, "tool_name") == _SHELL
-        if error is None and shell and _FAILED.search(result or ""):
-            error = result
-        return _call(body, result=None if error else result, error=error)
-    if name == "BeforeAgent" and prompt:
-        return Turn(role=Role.USER, key=f"prompt@{at}", content=prompt)
-    if name == "AfterAgent" and answered:
-        return Turn(role=Role.ASSISTANT, key=f"finished@{at}", content=answered)
-    return None
 
 
 def _call(body: Body, **more: Any) -> Turn | None:

@@ -15,9 +15,9 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from tests.agents.claude_code import NOWHERE_ELSE, ROOT
+from tests.agents.client import NOWHERE_ELSE
 from tests.agents.person import Person
-from tests.installations import PATIENCE_S, wait_for
+from tests.installations import PATIENCE_S, ROOT, wait_for
 
 VENVS = ROOT / ".ci" / "agents" / "venvs"
 

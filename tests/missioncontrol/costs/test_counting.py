@@ -7,10 +7,9 @@ from decimal import Decimal
 import pytest
 
 from guard.turn import Usage
-from missioncontrol.costs import counting, selectors
-from missioncontrol.runs import journal
+from missioncontrol.costs import selectors
 from missioncontrol.runs.models import JournalRow
-from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, report
+from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, judged, report
 
 pytestmark = pytest.mark.django_db
 
@@ -84,16 +83,7 @@ def month():
     report(second, a_call("pwd", cost_usd=Decimal("0.30"), model="m-big"), at=late)
     next_day = NOON + timedelta(hours=18)
     report(second, a_call("cat a", usage=Usage(input=10), model="house"), at=next_day)
-    with journal.writing([first.id], at=NOON) as tx:
-        counting.charge_judge(
-            tx,
-            tx.run(first.id),
-            call_id="j",
-            usage=Usage(input=5),
-            cost=Decimal("0.04"),
-            model="judge-1",
-            agent="coder",
-        )
+    judged(first, "0.04", agent="coder")
     return project
 
 

@@ -8,14 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guard.turn import Usage
-from missioncontrol.costs import counting
 from missioncontrol.costs.models import Spend
 from missioncontrol.costs.prices import own_price, read_price
 from missioncontrol.costs.pricing import set_price
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, ModelCall, Turn
-from tests.build import NOON, a_call, a_project, a_run, after, report
+from tests.build import NOON, a_call, a_project, a_run, after, judged, report
 
 pytestmark = pytest.mark.django_db
 HOUSE = {"input": "2", "output": "10"}
@@ -116,10 +114,7 @@ def test_another_model_or_project_is_left_alone(project, unpriced):
 
 def test_the_judges_calls_are_counted_as_its_own(project):
     run = a_run(project)
-    with journal.writing([run.id], at=NOON) as tx:
-        counting.charge_judge(
-            tx, tx.run(run.id), call_id="j", usage=USED, cost=None, model="house", agent="coder"
-        )
+    judged(run, None, usage=USED, model="house", agent="coder")
 
     price(project)
 

@@ -7,14 +7,13 @@ from decimal import Decimal
 import pytest
 
 from guard.turn import Usage
-from missioncontrol.costs import counting, selectors
+from missioncontrol.costs import selectors
 from missioncontrol.costs.ledger import Call
 from missioncontrol.costs.models import Spend
 from missioncontrol.costs.telemetry import Began, count_calls, led_to, place_calls
 from missioncontrol.detection import engine_cache, pipeline
-from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
-from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, put, report
+from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, judged, put, report
 
 pytestmark = pytest.mark.django_db
 
@@ -154,10 +153,7 @@ def test_calls_of_no_known_price_are_unpriced_and_taken_back_as_such():
 
 def test_the_judges_calls_stay_when_a_source_is_replaced():
     run = report(a_run(), a_call("ls", call_id="m1", **SONNET))
-    with journal.writing([run.id], at=NOON) as tx:
-        counting.charge_judge(
-            tx, tx.run(run.id), call_id="j", usage=USAGE, cost=None, model="judge-1"
-        )
+    judged(run, None, usage=USAGE)
 
     run = tell(run, told())
 

@@ -5,17 +5,15 @@ from decimal import Decimal
 import pytest
 
 from guard.errors import PolicyInvalid
-from guard.turn import Role, Turn, Usage
-from missioncontrol.costs import counting
+from guard.turn import Role, Turn
 from missioncontrol.costs.models import Spend
 from missioncontrol.decisions import budgets, deadlines, interventions, sessions
 from missioncontrol.decisions.models import Decision
 from missioncontrol.decisions.taps import Amount
 from missioncontrol.errors import ActionUnavailable
-from missioncontrol.runs import journal
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
-from tests.build import NOON, a_call, a_proposal, a_run, after, report
+from tests.build import NOON, a_call, a_proposal, a_run, after, judged, report
 from tests.missioncontrol.taps import asked, card, paid, tap, told
 
 pytestmark = pytest.mark.django_db
@@ -75,16 +73,7 @@ def test_a_call_is_held_before_it_runs_when_its_model_call_used_the_rest():
 
 def test_the_judges_cost_is_counted():
     run = report(a_run(budget={"usd": 1}), paid("0.2"))
-    with journal.writing([run.id], at=NOON) as tx:
-        counting.charge_judge(
-            tx,
-            tx.run(run.id),
-            call_id="judge-1",
-            usage=Usage(input=10),
-            cost=Decimal("0.9"),
-            model="gpt-5",
-            agent="coder",
-        )
+    judged(run, "0.9")
     run.refresh_from_db()
 
     run = report(run, a_call("pwd"))
@@ -96,10 +85,7 @@ def test_the_judges_cost_is_counted():
 def test_a_judges_call_is_charged_once():
     run = a_run()
     for _ in range(2):
-        with journal.writing([run.id], at=NOON) as tx:
-            counting.charge_judge(
-                tx, tx.run(run.id), call_id="j", usage=Usage(), cost=Decimal(1), model="m"
-            )
+        judged(run, "1")
     run.refresh_from_db()
 
     assert run.meters.judge_cost_usd == 1

@@ -5,16 +5,15 @@ from decimal import Decimal
 import pytest
 
 from guard.turn import Usage
-from missioncontrol.costs import counting, linking
+from missioncontrol.costs import linking
 from missioncontrol.costs.spending import Spending
 from missioncontrol.costs.tree_budgets import spent_by_tree
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.models import Decision
 from missioncontrol.decisions.taps import Amount
 from missioncontrol.detection import judging, pipeline
-from missioncontrol.runs import journal
 from missioncontrol.runs.models import Run
-from tests.build import NOON, a_proposal, a_run, after, put, report
+from tests.build import NOON, a_proposal, a_run, after, judged, put, report
 from tests.missioncontrol.taps import card, paid, tap, told
 
 pytestmark = pytest.mark.django_db
@@ -56,10 +55,7 @@ def test_it_counts_a_tree_that_is_judged_in_one_go(project):
 def test_the_judge_of_a_child_counts_in_the_tree(project):
     parent, child, _ = a_tree(project)
 
-    with journal.writing([child.id], at=NOON) as tx:
-        counting.charge_judge(
-            tx, tx.run(child.id), call_id="j", usage=Usage(input=10), cost=Decimal(2), model="m"
-        )
+    judged(child, "2", usage=Usage(input=10))
 
     assert (spent(parent).usd, spent(parent).tokens) == (2, 10)
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from guard.turn import Usage
-from missioncontrol.costs import counting, selectors
+from missioncontrol.costs import selectors
 from missioncontrol.projects.rules import change_project
 from missioncontrol.reports import accounting
 from missioncontrol.reports.account_parts import GROUPS, Asked
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, ModelCall
-from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, report
+from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, judged, report
 from tests.examples import tried
 
 pytestmark = pytest.mark.django_db
@@ -42,16 +42,7 @@ def busy():
     report(other, a_call("x", usage=Usage(input=9), model="house"), at=NOON + timedelta(minutes=31))
     spend(run, "2.00", at=NOON - WEEK, model="m-big")
     spend(run, "1.00", at=NOON - WEEK + timedelta(hours=3), model="m-big")
-    with journal.writing([run.id], at=NOON) as tx:
-        counting.charge_judge(
-            tx,
-            tx.run(run.id),
-            call_id="j",
-            usage=Usage(input=5),
-            cost=Decimal("0.05"),
-            model="judge-1",
-            agent="coder",
-        )
+    judged(run, "0.05", agent="coder")
     return project
 
 

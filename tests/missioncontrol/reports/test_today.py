@@ -6,12 +6,10 @@ from decimal import Decimal
 import pytest
 
 from guard.turn import Usage
-from missioncontrol.costs import counting
 from missioncontrol.reports import accounting
 from missioncontrol.reports.account_parts import Asked
 from missioncontrol.reports.today import spent_today
-from missioncontrol.runs import journal
-from tests.build import NOON, a_call, a_project, a_run, report
+from tests.build import NOON, a_call, a_project, a_run, judged, report
 
 pytestmark = pytest.mark.django_db
 
@@ -22,18 +20,6 @@ def today(*projects, at=NOON):
 
 def spend(run, usd, *, at=NOON):
     return report(run, a_call(f"ls {usd}", cost_usd=Decimal(usd)), at=at)
-
-
-def judged(run, usd):
-    with journal.writing([run.id], at=NOON) as tx:
-        counting.charge_judge(
-            tx,
-            tx.run(run.id),
-            call_id="j",
-            usage=Usage(input=5),
-            cost=Decimal(usd),
-            model="judge-1",
-        )
 
 
 def test_it_is_what_the_account_of_the_day_says():
