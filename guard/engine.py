@@ -15,7 +15,7 @@ from guard.events import Emit, Emitter, Reset, events_of
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.reading.attempts import Kind, ReadTurn, TurnReader
 from guard.reading.outcome import outcome_of
-from guard.reading.step import Step, read_action, read_step
+from guard.reading.step import Step, read_action
 from guard.reading.terms import NEWS, TermMemory, texts_in, words_in
 from guard.reading.written import as_call
 from guard.signals import Assessment, Signal
@@ -122,9 +122,7 @@ class Engine:
         self._start_afresh("host")
         for one in corrected:  # for what it asks, whatever came of it or stood before it
             call, nature = as_call(one.call), self._detectors.nature_of(one.call)
-            step = read_step(
-                call, seq=0, outcome=outcome_of(call), news=0.0, before=(), nature=nature
-            )
+            step = Step(call, seq=0, outcome=outcome_of(call), news=0.0, before=(), nature=nature)
             self._corrected[step.agent, step.request] = one
 
     @property
@@ -229,7 +227,7 @@ class Engine:
         news, ever_new = self._terms.weigh(came, self._heard)
         nature = self._detectors.nature_of(turn)
         nudged, self._nudged = self._nudged, False
-        step = read_step(
+        step = Step(
             turn,
             seq=self._number(turn) if place is None else steps[place].seq,
             outcome=outcome,
