@@ -30,7 +30,7 @@ _PATCH = ("*** Begin Patch", "diff --git ", "--- a/")
 _STATEMENTS = ("query", "sql", "statement")
 _SQL = re.compile(rf"\s*(?:--[^\n]*\n\s*)*({any_of('sql_verbs')})\b", re.IGNORECASE)
 
-_TEST_COMMAND, _EDIT_COMMAND = Phrase.read("test_command"), Phrase.read("edit_command")
+_TEST_COMMAND, _EDIT_COMMAND = Phrase("test_command"), Phrase("edit_command")
 # Apart from those above: it begins with one sign, and is looked for at a tenth of their cost.
 _REDIRECT = re.compile(r">(?<![0-9&>=-]>)>?(?!&)\s?(?!/dev/)[\w./~\"'$-]")
 _LEADERS = _COMMANDS["leaders"]
@@ -38,8 +38,8 @@ _READ_SUBCOMMANDS = read_words("subcommands")
 _READ_ALONE = _COMMANDS["reads"] | _COMMANDS["searches"] | {"cd"}
 _PROGRAMS = _COMMANDS["reads"] | _COMMANDS["searches"] | _READ_SUBCOMMANDS.keys()
 
-_WAIT_COMMAND = Phrase.read("wait_command", head=_LONGEST_COMMAND)
-_WAIT_ANSWER = Phrase.read("wait_answer", lower=True)
+_WAIT_COMMAND = Phrase("wait_command", head=_LONGEST_COMMAND)
+_WAIT_ANSWER = Phrase("wait_answer", lower=True)
 _QUESTIONS = frozenset(
     {ActionClass.READ, ActionClass.SEARCH, ActionClass.TEST_RUN, ActionClass.MESSAGE}
 )
@@ -113,11 +113,7 @@ def waits(
 
 
 def says_to_wait(answer: str) -> bool:
-    """Tell a short answer that says that something takes its time yet.
-
-    >>> says_to_wait("state: PENDING"), says_to_wait("done")
-    (True, False)
-    """
+    """Tell a short answer that says that something takes its time yet."""
     return len(answer) <= _LONGEST_WAIT_ANSWER and _WAIT_ANSWER.stands_in(answer)
 
 

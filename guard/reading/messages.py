@@ -32,11 +32,11 @@ _APART = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + b" 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _SHORTEST = 3
 # What tells a message that holds an action, or what came of one, from talk.
-SHOWN_WORK = Phrase.read("shown_work", head=3000)
+SHOWN_WORK = Phrase("shown_work", head=3000)
 _STAMP = re.compile(f"^{any_of('stamps')}", re.IGNORECASE | re.MULTILINE)
 # The same after a sign, which is found faster than the beginning of a line.
 _STAMP_BELOW = re.compile(f"\n{any_of('stamps')}", re.IGNORECASE | re.MULTILINE)
-_ANNOUNCES = Phrase.read("announces", head=400, lower=True, words=True)
+_ANNOUNCES = Phrase("announces", head=400, lower=True, words=True)
 _ANNOUNCING = 3
 _MOSTLY = 0.85
 _NUMBER = re.compile(any_of("counts"))

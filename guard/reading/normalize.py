@@ -49,7 +49,7 @@ _PROSE = 5
 _NUMERIC = re.compile(r"[\d\s:.,;()\[\]-]+")
 
 _DATE = re.compile(r"\d{4}-\d\d")
-_PAGERS = Phrase.read("pagers")
+_PAGERS = Phrase("pagers")
 _NAME = re.compile(r"(?<=/)\w+|[a-z_]{3,}\w*")
 _NAME_OR_NUMBER = re.compile(r"(?<=/)\w+|[a-z_]{3,}\w*|\d+")
 # They are looked for in one token at a time, since most tokens of a run come again.

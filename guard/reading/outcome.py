@@ -32,8 +32,8 @@ _LONGEST_ACKNOWLEDGEMENT = 120
 _FAILS_AT_START = re.compile(rf"\W{{0,10}}{any_of('fails_at_start')}")
 _NONE_FAILS = re.compile(r"\W{0,10}\w{1,12}[\"']? ?: ?(?:0|false|none|null|\[\]|\"\"|'')")
 _FIELD_FAILS = re.compile(any_of("field_fails"))
-_REFUSES, _SUCCEEDS = Phrase.read("refuses"), re.compile(any_of("succeeds"))
-_FAILS_EARLY, _TELLS_WHY = Phrase.read("fails_early"), Phrase.read("tells_why")
+_REFUSES, _SUCCEEDS = Phrase("refuses"), re.compile(any_of("succeeds"))
+_FAILS_EARLY, _TELLS_WHY = Phrase("fails_early"), Phrase("tells_why")
 _LAST_LINE_ERROR = re.compile(r"\s{0,8}[\w.]{0,80}(?:Error|Exception|Failure)\b(?:[:(]|$)")
 _TESTS_FAILED = re.compile(r"([1-9]\d{0,6})(?: tests?)? (?:failed|failures?|errors?)\b")
 _NAMES_AND_NUMBERS = re.compile(any_of("names_and_numbers"))
@@ -46,7 +46,7 @@ _CODED = re.compile(
 )
 # What a program's value was, where it had none: the end of each answer of smolagents.
 _NO_VALUE = re.compile(r"\n\s{0,9}Out: None\s{0,9}\Z")
-_MORE = Phrase.read("has_more")
+_MORE = Phrase("has_more")
 # A first line of these words alone that names an answer announces it and is no part of it.
 _ANNOUNCED = _WORDS["announced"]
 _CAME_BACK = frozenset({"came", "back"})
@@ -59,10 +59,11 @@ _NOTHING = re.compile(
 _LONGEST_NOTHING = 80
 # What harnesses answer in place of a result to a call that was made before (crewAI, Claude
 # Code, Hermes, and loop guards of many an agent): it stands for the answer that was given.
-_SAME_AS_BEFORE = Phrase.read("same_as_before", head=200, lower=True)
+_SAME_AS_BEFORE = Phrase("same_as_before", head=200, lower=True)
 # What a failure says whose only reason is that no answer came in time.
-LATE = Phrase.read("late", head=_FAILURE_HEAD, lower=True)
-_BUSY = Phrase.read("busy", head=_FAILURE_HEAD, lower=True)
+LATE = Phrase("late", head=_FAILURE_HEAD, lower=True)
+# That the network failed, or a service was busy.
+BUSY = Phrase("busy", head=_FAILURE_HEAD, lower=True)
 
 
 class Outcome(NamedTuple):
@@ -113,15 +114,6 @@ def outcome_of(turn: Turn) -> Outcome | None:
     if text.startswith("<returncode>") and (coded := _CODED.fullmatch(text)):
         text, failed = coded["output"] or "", coded["code"] != "0"
     return _read(mask_places(text, turn.args), is_error=failed, asked=turn.args)
-
-
-def is_transient(text: str) -> bool:
-    """Tell whether a failure lies with the network or a busy service.
-
-    >>> is_transient("HTTP 429: too many requests")
-    True
-    """
-    return _BUSY.stands_in(text)
 
 
 def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outcome:

@@ -27,7 +27,7 @@ from guard.reading.normalize import (
     read_arguments,
     write_call,
 )
-from guard.reading.outcome import LATE, NOTHING_FOUND, Outcome, is_transient
+from guard.reading.outcome import BUSY, LATE, NOTHING_FOUND, Outcome
 from guard.reading.terms import NEWS, words_in
 from guard.turn import ActionClass, Role, Turn
 from guard.verbatim import UNSAID, bounded, verbatim_of
@@ -256,4 +256,4 @@ def _is_patient(action: Action, outcome: Outcome | None, nature: ToolNature | No
         return says_to_wait(outcome.text)
     # A service that is late is waited for; a command of one's own hangs. And "the
     # service is not running" is a failure, not something to wait for.
-    return (not action.command and LATE.stands_in(outcome.text)) or is_transient(outcome.text)
+    return (not action.command and LATE.stands_in(outcome.text)) or BUSY.stands_in(outcome.text)
