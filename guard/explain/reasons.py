@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from guard.detectors import ActiveRule, PolicyDetectors
+from guard.detectors import PolicyDetectors, Rule
 from guard.detectors.base import View
 from guard.detectors.score import Weight
 from guard.engine import Engine
@@ -114,12 +114,12 @@ def explain(
     alike = [(step.nearness(old), old.seq) for old in others]
     likeness, seq = max(alike, default=(0.0, None))
     findings = []
-    for rule in moment.witness.rules:
-        found, signal = rule.detector.examine(view), None
+    for detector, escalation in moment.witness.rules:
+        found, signal = detector.examine(view), None
         # What rests on earlier turns alone was told of these.
         if found is not None and view.seq in found.turns:
-            signal = found.on(rule.escalation.severity_of(found), first=found.first)
-        findings.append(Finding(detector=rule.detector.name, signal=signal))
+            signal = found.on(escalation.severity_of(found), first=found.first)
+        findings.append(Finding(detector=detector.name, signal=signal))
     return replace(
         bare,
         step=step,
@@ -148,7 +148,7 @@ class _Witness(PolicyDetectors):
     """Remembers what the detectors were last shown."""
 
     view: View | None = None
-    rules: tuple[ActiveRule, ...] = ()
+    rules: tuple[Rule, ...] = ()
 
     # The view is the engine's own, and gone with the next turn: it is kept, not copied.
     def examine(self, view: View, turn: Turn) -> Iterator[Signal]:

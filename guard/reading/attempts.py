@@ -136,10 +136,9 @@ class TurnReader:
             self._blanks += 1
             return ReadTurn(Kind.ACTION if self._blanks >= _BLANKS else Kind.NOISE, turn)
         self._blanks = 0
-        if (answered := self._answer(turn)) is not None:
-            return answered
-        if turn.tool is None and _is_checklist(turn.content or ""):
-            return ReadTurn(Kind.NOISE, turn)
+        answered = self._answer(turn)
+        if answered or (turn.tool is None and _is_checklist(turn.content or "")):
+            return answered or ReadTurn(Kind.NOISE, turn)
         self._last_agent = turn.agent
         self._note(turn, seq)
         is_said = turn.role is Role.ASSISTANT and turn.tool is None

@@ -17,18 +17,18 @@ from guard.nature import Retry, ToolNature, pick_args, progress_in
 from guard.reading.classify import asks, classify, moves, says_to_wait, traits_of, verb_of, waits
 from guard.reading.messages import SHOWN_WORK, find_chant, terms_of, unstamped
 from guard.reading.normalize import (
+    Arguments,
     call_text,
     command_in,
     lasting_args,
-    mask_request,
     meant_args,
     nearness,
     one_line,
-    read_arguments,
     write_call,
 )
 from guard.reading.outcome import BUSY, LATE, NOTHING_FOUND, Outcome
 from guard.reading.terms import NEWS, words_in
+from guard.reading.volatile import mask_scratch
 from guard.turn import ActionClass, Role, Turn
 from guard.verbatim import UNSAID, bounded, verbatim_of
 
@@ -52,7 +52,7 @@ class Action:
         if tool is not None:
             self.call = said  # canonical text for people and allowlists
             # What is compared: equal requests ask for the same.
-            self.request = mask_request(tool, args, said, kept=kept)
+            self.request = mask_scratch(said if kept == args else write_call(tool, kept))
             self.meaning = self.request  # the text whose likeness counts
         else:
             self.call, meant = call_text(turn), unstamped(said)
@@ -61,7 +61,7 @@ class Action:
             self.meaning = bounded(meant)
         self.words = words_in(self.meaning)
         self.verb = verb_of(tool or "", command)  # the tool and the command's name, not to what
-        self.arguments = read_arguments(kept)  # to what, ready to be compared
+        self.arguments = Arguments(kept)  # to what, ready to be compared
         self.action_class = turn.action_class or classify(tool, command, args).value
         self.command = command  # the command line it runs, "" where it runs none
         self.runs = bool(command)  # it runs a command or code, told in its arguments
@@ -158,8 +158,8 @@ class Step(Action):
             self.moves = False
         if nature and nature.loop_key is not None and turn.tool is not None:
             args = meant_args(pick_args(turn.args, nature.loop_key))
-            request = mask_request(turn.tool, args, write_call(turn.tool, args))
-            self.arguments = read_arguments(args)
+            request = mask_scratch(write_call(turn.tool, lasting_args(args)))
+            self.arguments = Arguments(args)
         # A call without arguments that is merely acknowledged (`step()`, "ok") asks for what the
         # agent says beside it.
         is_bare = turn.tool is not None and not turn.args and bool(turn.content)

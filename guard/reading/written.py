@@ -83,9 +83,14 @@ def as_call(turn: Turn) -> Turn:
     said, seen, result = turn.content.partition("Observation:")
     if not said.strip() or not (seen or "Action" in said):
         return turn  # an observation alone is the answer to a call before
-    bounded = said.rstrip()[-4000:]
-    action = _ACTION.search(bounded)
-    tool, argument = _read_action(bounded[action.end() :] if action else bounded)
+    told = said.rstrip()[-_HEAD:]
+    action = _ACTION.search(told)
+    named, *arguments = _INPUT.split(told[action.end() :] if action else told, maxsplit=1)
+    tool, argument = ACT, named.strip()
+    if arguments and _NAME.match(argument):
+        tool, argument = argument, arguments[0].strip()
+    elif match := _NAMED.match(argument):
+        tool, argument = match.groups()
     if not seen and (action is None or tool == ACT):
         return turn
     came = result.strip() if seen else turn.result
@@ -259,13 +264,3 @@ def _in_words(text: str) -> _Call | None:
     if found is None or not 0 < len(words := text[found.end() :].strip()) <= _LONGEST_WORDS:
         return None
     return _Call(text[: found.start()], ACT, {"input": words})
-
-
-def _read_action(text: str) -> tuple[str, str]:
-    named, *arguments = _INPUT.split(text, maxsplit=1)
-    named = named.strip()
-    if arguments and _NAME.match(named):
-        return named, arguments[0].strip()
-    if match := _NAMED.match(named):
-        return match[1], match[2]
-    return ACT, named
