@@ -66,15 +66,19 @@ def classify(tool: str | None, command: str, args: Mapping[str, Any]) -> ActionC
     if tool in {"str_replace_editor", "str_replace_based_edit_tool"}:
         verb = str(args.get("command", ""))
         return ActionClass.READ if verb == "view" else ActionClass.FILE_EDIT
+    return _classify_call(traits, command, args)
+
+
+def _classify_call(traits: frozenset[str], command: str, args: Mapping[str, Any]) -> ActionClass:
+    """Tell an action by its name, else by what it is given: a path and a text, a command."""
     has_path = not args.keys().isdisjoint(PATH_ARGUMENTS)
-    named = _classify_name(traits, has_path=has_path)
-    if named is not ActionClass.OTHER or not traits.isdisjoint({"hands_over", "thinks"}):
-        return named
-    return _classify_arguments(command, args, has_path=has_path)
-
-
-def _classify_arguments(command: str, args: Mapping[str, Any], *, has_path: bool) -> ActionClass:
-    """Tell an action whose name says nothing by what it is given: a path and a text, a command."""
+    is_on_file = has_path or "files" in traits
+    edits = "edits" in traits and (is_on_file or "alone" in traits)
+    if edits or "patches" in traits or ("changes" in traits and is_on_file):
+        return ActionClass.FILE_EDIT
+    named = next((kind for trait, kind in _SORTS.items() if trait in traits), None)
+    if named or not traits.isdisjoint({"hands_over", "thinks"}):
+        return named or ActionClass.OTHER
     if (has_path and not _ARGUMENTS["texts"].isdisjoint(args)) or command.startswith(_PATCH):
         return ActionClass.FILE_EDIT
     if _TEST_COMMAND.stands_in(command) or _leading_words(command)[0] in _PROGRAMS:
@@ -152,14 +156,6 @@ def traits_of(tool: str | None) -> frozenset[str]:
     if len(words) == 1:
         traits.add("alone")
     return frozenset(traits)
-
-
-def _classify_name(traits: frozenset[str], *, has_path: bool) -> ActionClass:
-    is_on_file = has_path or "files" in traits
-    edits = "edits" in traits and (is_on_file or "alone" in traits)
-    if edits or "patches" in traits or ("changes" in traits and is_on_file):
-        return ActionClass.FILE_EDIT
-    return next((kind for trait, kind in _SORTS.items() if trait in traits), ActionClass.OTHER)
 
 
 def _classify_command(command: str) -> ActionClass:
