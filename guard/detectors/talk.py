@@ -83,7 +83,7 @@ class Talk(Detector):
         count = max(_REWORDED, self._rule.messages - 1) + only_announces(history.steps)
         said = (one for one in history.steps if one.agent == newest.agent and not one.is_call)
         last = list(said)[-count:]
-        if len(last) < count or len({step.request for step in last}) == 1 or count_on(last):
+        if len(last) < count or len({step.request for step in last}) == 1:
             return
         for step in history.since(last[0]):
             if step.is_call and (step.progressed or step.news > 0 or not step.outcome_known):
@@ -93,7 +93,7 @@ class Talk(Detector):
                 return
         pairs = combinations(last, 2)
         likeness = min(self._likeness(one.meaning, other.meaning) for one, other in pairs)
-        if likeness < _ALIKE:
+        if likeness < _ALIKE or count_on(last):
             return
         summary = f"It said the same {count} times in other words."
         alike = (round(likeness, 3), _ALIKE)

@@ -205,13 +205,9 @@ class Argument:
         # The next page of a file is the same file; another date is another question.
         says_where = self.is_number and name.lower() in _ARGUMENTS["places"]
         self.is_place = says_where and not _DATE.search(text)
-        self._is_held = name in _ARGUMENTS["texts"]
-
-    @property
-    def is_text(self) -> bool:
-        """It is written in words, and may be worded in any way; a path or an id is not."""
-        text = self.text
-        return self._is_held or (" " in text and (len(text) >= _TEXT or "\n" in text))
+        # It is written in words, and may be worded in any way; a path or an id is not.
+        is_prose = " " in text and (len(text) >= _TEXT or "\n" in text)
+        self.is_text = is_prose or name in _ARGUMENTS["texts"]
 
     @functools.cached_property
     def words(self) -> frozenset[str]:

@@ -18,6 +18,7 @@ from guard.turn import Turn
 
 _WORDS = read_words("answers")
 _COMPARED = 12_000
+_HEAD = 4_000
 _SORTED_LINES = 40
 _AROUND_HOLE = " \t'\".,:;{}[]()"
 _SAMPLE, _SAMPLES = 512, 64
@@ -46,7 +47,7 @@ _CODED = re.compile(
 )
 # What a program's value was, where it had none: the end of each answer of smolagents.
 _NO_VALUE = re.compile(r"\n\s{0,9}Out: None\s{0,9}\Z")
-_MORE = Phrase("has_more")
+_MORE = Phrase("has_more", head=_HEAD)
 # A first line of these words alone that names an answer announces it and is no part of it.
 _ANNOUNCED = _WORDS["announced"]
 _CAME_BACK = frozenset({"came", "back"})
@@ -78,15 +79,10 @@ class Outcome(NamedTuple):
     failures: int | None = None  # how many tests or checks failed, where it tells
     is_long: bool = False  # it says more than an acknowledgement does
     refers_back: bool = False  # it only says that this was asked before
+    has_more: bool = False  # it says that a next page follows
     text: str = ""  # head of what came back
     # What it tells, in any order and wording; of a failure its essence.
     terms: frozenset[str] = frozenset()
-
-    @property
-    def has_more(self) -> bool:
-        """It says that a next page follows."""
-        # "0 more results" found nothing, and so announces nothing.
-        return not self.failed and self.key != NOTHING_FOUND.key and _MORE.stands_in(self.text)
 
     @property
     def digest(self) -> str:
@@ -161,7 +157,8 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
         failures=failures if is_counted else None,
         is_long=len(text) > _LONGEST_ACKNOWLEDGEMENT and text.count("\n") > 1,
         refers_back=_SAME_AS_BEFORE.stands_in(whole),
-        text=whole[:4000],
+        has_more=not failed and _MORE.stands_in(whole),
+        text=whole[:_HEAD],
         terms=terms if failure is None else terms_in(failure),
     )
 

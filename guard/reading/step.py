@@ -15,7 +15,7 @@ from typing import Any
 from guard.memo import Memo
 from guard.nature import Retry, ToolNature, pick_args, progress_in
 from guard.reading.classify import asks, classify, moves, says_to_wait, traits_of, verb_of, waits
-from guard.reading.messages import SHOWN_WORK, find_chant, terms_of, unstamped
+from guard.reading.messages import ANNOUNCES, SHOWN_WORK, find_chant, terms_of, unstamped
 from guard.reading.normalize import (
     Arguments,
     call_text,
@@ -73,6 +73,8 @@ class Action:
         self.hands_over = "hands_over" in traits  # the matter, to another agent
         # A message that holds an action or what came of one, not talk alone.
         self.shows = not self.is_call and SHOWN_WORK.stands_in(said)
+        # A message that says what its agent is about to do.
+        self.announces = not self.is_call and ANNOUNCES.stands_in(self.meaning)
         tells = not self.is_call or self.thinks or self.hands_over
         # What a message tells (`terms_of`); a call's only where it hands over, or thinks.
         self.terms = terms_of(self.meaning) if tells else frozenset[str]()

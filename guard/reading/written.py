@@ -178,7 +178,13 @@ def _tagged(text: str) -> _Call | None:
         script, closed, _ = inner.partition(f"</{tag}>")
         if opened and closed:
             return _Call(said, tool, {argument: script.strip()})
-    return _element(text)
+    for found in _ELEMENT.finditer(text):  # the last one, named in two words as tools are
+        inner, closed, rest = text[found.start() :].partition(f"</{found[1]}>")
+        if closed and not rest.strip():
+            inner = inner.partition(">")[2]
+            args = _fields(inner, _CHILD, "</{}>")
+            return _Call(text[: found.start()], found[1], args or {"input": inner.strip()})
+    return None
 
 
 def _fields(text: str, opening: re.Pattern[str], closing: str) -> dict[str, str]:
@@ -203,17 +209,6 @@ def _listed(text: str) -> _Call | None:
     _, *parts = _FIELD.split(body, maxsplit=_MOST_FIELDS)
     args = {name.lower(): value.strip() for name, value in zip(*[iter(parts)] * 2, strict=False)}
     return _Call(text[: found.start()], found[1], args or {"input": body.strip()})
-
-
-def _element(text: str) -> _Call | None:
-    """Read the last element of a message, named in two words as tools are."""
-    for found in _ELEMENT.finditer(text):
-        inner, closed, rest = text[found.start() :].partition(f"</{found[1]}>")
-        if closed and not rest.strip():
-            inner = inner.partition(">")[2]
-            args = _fields(inner, _CHILD, "</{}>")
-            return _Call(text[: found.start()], found[1], args or {"input": inner.strip()})
-    return None
 
 
 def _as_json(text: str) -> _Call | None:
