@@ -24,14 +24,8 @@ from guard.turn import Turn
 
 _KEPT = 500  # pairs of tool and agent whose policy is remembered; a run has few
 
-DETECTORS: dict[str, type[Detector]] = {
-    "budget": BudgetCeiling,
-    "repeat": Repeat,
-    "errors": Errors,
-    "stagnation": Stagnation,
-    "talk": Talk,
-    "stall": Stall,
-}
+_OURS: tuple[type[Detector], ...] = (BudgetCeiling, Repeat, Errors, Stagnation, Talk, Stall)
+DETECTORS = {rule.name: rule for rule in _OURS}
 
 
 def detector_named(name: str) -> type[Detector]:
