@@ -39,6 +39,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FEW_TERMS = 3
 # Who speaks where a tool's turn names no agent.
 TOOL = "tool"
+_UNKNOWN = Outcome(key=None)
 
 
 class Action:
@@ -63,7 +64,6 @@ class Action:
         self.verb = verb_of(tool or "", command)  # the tool and the command's name, not to what
         self.arguments = Arguments(kept)  # to what, ready to be compared
         self.action_class = turn.action_class or classify(tool, command, args).value
-        self.command = command  # the command line it runs, "" where it runs none
         self.runs = bool(command)  # it runs a command or code, told in its arguments
         self.asks = asks(self.action_class, tool, command)  # it only asks; else it acts
         self.waits = waits(tool, command, args=args)  # its name, arguments or command say so
@@ -144,14 +144,13 @@ class Step(Action):
         self.patient = _is_patient(action, outcome, nature)
         self.nudged = nudged  # it answers a message sent again, by a machine or out of patience
         self.fresh = not earlier  # the request was not seen before among the remembered steps
-        self.untried = all(step.failed for step in earlier)  # it never succeeded among them
         self.improved = improved  # fewer failures than the last time it was asked
         known = [step.terms for step in before] if self.terms else ()
         self.new_terms = len(self.terms.difference(*known))  # that no message before had
         # The turn's own words, for rules that read the raw text.
         self.verbatim = verbatim_of(turn) if keep_verbatim else UNSAID
         self.refusals = refusals  # how often what was handed in was refused in these words
-        self._conclude()
+        self._conclude(untried=all(step.failed for step in earlier))
 
     def _ask_anew(self, turn: Turn, outcome: Outcome | None, nature: ToolNature | None) -> None:
         """Ask for what this turn asks for, where that is not as its wording has it."""
@@ -172,31 +171,30 @@ class Step(Action):
             if self.hands_over or self.thinks:
                 self.terms = terms_of(request)
 
-    def _conclude(self) -> None:
+    def _conclude(self, *, untried: bool) -> None:
         """Lay out what follows: later turns look at each step hundreds of times."""
-        outcome = self.outcome
-        self.failed = outcome is not None and outcome.failed  # it is known to have failed
-        self.failure = outcome.failure if outcome else None  # what failed, where that is known
-        self.template = outcome.template if outcome else None  # that without names
-        self.outcome_key = outcome.key if outcome else None  # the answer's identity
-        self.told = outcome.terms if outcome else frozenset[str]()  # the terms of what came back
-        self.outcome_known = outcome is not None or not self.is_call  # a message is its own
+        is_known, outcome = self.outcome is not None, self.outcome or _UNKNOWN
+        self.failed = outcome.failed  # it is known to have failed
+        self.failure = outcome.failure  # what failed, where that is known
+        self.template = outcome.template  # that without names
+        self.outcome_key = outcome.key  # the answer's identity, None: unknown
+        self.told = outcome.terms  # the terms of what came back
+        self.outcome_known = is_known or not self.is_call  # a message is its own
         # A call, more than a thought, whose outcome is known.
-        self.is_answered = outcome is not None and self.is_call and not self.thinks
-        is_effective = self.is_call and not self.proposed and not self.failed and self.untried
-        is_told = outcome is None or not outcome.refers_back
+        self.is_answered = is_known and self.is_call and not self.thinks
+        is_new = self.is_call and not self.proposed and untried and not outcome.refers_back
         # It changed something: new, not failed, not only asking.
-        self.acted = is_effective and is_told and (not self.asks if outcome else self.edits)
+        self.acted = is_new and not self.failed and (not self.asks if is_known else self.edits)
         # It brought something: new information, a new action, or fewer failures.
         self.progressed = self.news >= NEWS or self.acted or self.improved
         self.tells_something = self.new_terms > FEW_TERMS  # more than any rewording has
         self.looks_around = self.asks and not self.failed  # as who begins does
         # It failed, or what it looked for is not there; an act that is silent did its work.
         self.is_in_vain = self.failed
-        if outcome and outcome.key == NOTHING_FOUND.key:
+        if outcome.key == NOTHING_FOUND.key:
             self.is_in_vain = self.asks or bool(outcome.terms)
         # The same answer for a while is how it is used.
-        self.stays_patient = self.patient or (self.moves and not (outcome and outcome.is_long))
+        self.stays_patient = self.patient or (self.moves and not outcome.is_long)
 
     @property
     def names(self) -> frozenset[str]:
@@ -258,4 +256,4 @@ def _is_patient(action: Action, outcome: Outcome | None, nature: ToolNature | No
         return says_to_wait(outcome.text)
     # A service that is late is waited for; a command of one's own hangs. And "the
     # service is not running" is a failure, not something to wait for.
-    return (not action.command and LATE.stands_in(outcome.text)) or BUSY.stands_in(outcome.text)
+    return (not action.runs and LATE.stands_in(outcome.text)) or BUSY.stands_in(outcome.text)
