@@ -122,7 +122,7 @@ class Engine:
         self._start_afresh("host")
         for one in corrected:  # for what it asks, whatever came of it or stood before it
             call, nature = as_call(one.call), self._detectors.nature_of(one.call)
-            step = Step(call, seq=0, outcome=outcome_of(call), news=0.0, before=(), nature=nature)
+            step = Step(call, seq=0, outcome=outcome_of(call), nature=nature)
             self._corrected[step.agent, step.request] = one
 
     @property

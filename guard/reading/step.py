@@ -109,8 +109,8 @@ class Step(Action):
         *,
         seq: int,
         outcome: Outcome | None,
-        news: float,
-        before: Sequence[Step],
+        news: float = 0.0,
+        before: Sequence[Step] = (),
         action: Action | None = None,
         nature: ToolNature | None = None,
         nudged: bool = False,
@@ -130,7 +130,6 @@ class Step(Action):
         if nature or (turn.tool is not None and not turn.args):  # else its wording tells all
             self._ask_anew(turn, outcome, nature)
         earlier = [step for step in before if step.request == self.request and step.is_call]
-        outcome, news, improved = _weigh(turn, outcome, nature, news, earlier, before)
         self.seq = seq  # the turn's number
         self.key = turn.key  # the client's id of the turn, by which a completion finds it
         # When it was, in seconds; None where that is not told.
@@ -140,11 +139,11 @@ class Step(Action):
         self.proposed = turn.is_proposed  # the call has not run yet: no outcome
         self.outcome = outcome  # what came back; None: unknown
         self.news = news  # share of its terms never seen before, in [0, 1]; 0 where unknown
-        # It waits for something, or failed for a reason that may pass.
-        self.patient = _is_patient(action, outcome, nature)
+        self.improved = False  # fewer failures than the last time it was asked
+        self._weigh(turn, nature, earlier, before)
+        self.patient = self._is_patient(nature)  # it waits, or failed for a reason that may pass
         self.nudged = nudged  # it answers a message sent again, by a machine or out of patience
         self.fresh = not earlier  # the request was not seen before among the remembered steps
-        self.improved = improved  # fewer failures than the last time it was asked
         known = [step.terms for step in before] if self.terms else ()
         self.new_terms = len(self.terms.difference(*known))  # that no message before had
         # The turn's own words, for rules that read the raw text.
@@ -170,6 +169,38 @@ class Step(Action):
             self.request, self.meaning, self.words = request, request, words_in(request)
             if self.hands_over or self.thinks:
                 self.terms = terms_of(request)
+
+    def _weigh(
+        self, turn: Turn, nature: ToolNature | None, earlier: list[Step], before: Sequence[Step]
+    ) -> None:
+        """Weigh what came back: how it counts, what of it is news, and whether it is better."""
+        outcome = self.outcome
+        if outcome is None:
+            return
+        last = next((step.outcome for step in reversed(earlier) if step.outcome), None)
+        had = last.failures if last else None
+        self.improved = had is not None and outcome.failures is not None and outcome.failures < had
+        is_known = outcome.failure and outcome.failure in [step.failure for step in before]
+        if is_known or outcome.refers_back:
+            self.news = 0.0  # a failure that is known tells nothing, whatever it quotes
+        paths = nature.progress_key if nature and not outcome.failed else ()  # a failure is itself
+        if told := progress_in(turn.result or "", paths) if paths else None:
+            moved = last is None or told != last.key
+            self.outcome, self.news = outcome._replace(key=told), float(moved)
+            self.improved = moved and last is not None
+
+    def _is_patient(self, nature: ToolNature | None) -> bool:
+        outcome = self.outcome
+        failed = outcome is not None and outcome.failed
+        if nature and nature.retry:
+            return nature.retry is Retry.POLL or (nature.retry is Retry.RETRY and failed)
+        if self.waits or outcome is None:
+            return self.waits
+        if not failed:
+            return says_to_wait(outcome.text)
+        # A service that is late is waited for; a command of one's own hangs. And "the
+        # service is not running" is a failure, not something to wait for.
+        return (not self.runs and LATE.stands_in(outcome.text)) or BUSY.stands_in(outcome.text)
 
     def _conclude(self, *, untried: bool) -> None:
         """Lay out what follows: later turns look at each step hundreds of times."""
@@ -219,41 +250,3 @@ class Step(Action):
         if self.verb != other.verb or not self.is_call:
             return 0.0
         return nearness(self.arguments, other.arguments, acts=not self.asks)
-
-
-def _weigh(
-    turn: Turn,
-    outcome: Outcome | None,
-    nature: ToolNature | None,
-    news: float,
-    earlier: Sequence[Step],
-    before: Sequence[Step],
-) -> tuple[Outcome | None, float, bool]:
-    """Give the outcome as it counts, what of it is news, and whether it is better."""
-    if outcome is None:
-        return None, news, False
-    last = next((step.outcome for step in reversed(earlier) if step.outcome), None)
-    had = last.failures if last else None
-    improved = had is not None and outcome.failures is not None and outcome.failures < had
-    is_known = outcome.failure and outcome.failure in [step.failure for step in before]
-    if is_known or outcome.refers_back:
-        news = 0.0  # a failure that is known tells nothing, whatever it quotes
-    paths = nature.progress_key if nature and not outcome.failed else ()  # a failure is itself
-    told = progress_in(turn.result or "", paths) if paths else None
-    if not told:
-        return outcome, news, improved
-    moved = last is None or told != last.key
-    return outcome._replace(key=told), float(moved), moved and last is not None
-
-
-def _is_patient(action: Action, outcome: Outcome | None, nature: ToolNature | None) -> bool:
-    failed = outcome is not None and outcome.failed
-    if nature and nature.retry:
-        return nature.retry is Retry.POLL or (nature.retry is Retry.RETRY and failed)
-    if action.waits or outcome is None:
-        return action.waits
-    if not failed:
-        return says_to_wait(outcome.text)
-    # A service that is late is waited for; a command of one's own hangs. And "the
-    # service is not running" is a failure, not something to wait for.
-    return (not action.runs and LATE.stands_in(outcome.text)) or BUSY.stands_in(outcome.text)

@@ -11,10 +11,7 @@ from tests.guard.build import a_call
 
 
 def steps_of(*calls):
-    return [
-        Step(call, seq=seq, outcome=outcome_of(call), news=0.0, before=())
-        for seq, call in enumerate(calls)
-    ]
+    return [Step(call, seq=seq, outcome=outcome_of(call)) for seq, call in enumerate(calls)]
 
 
 @pytest.mark.parametrize(
