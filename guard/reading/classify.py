@@ -118,7 +118,7 @@ def waits(
 
 def says_to_wait(answer: str) -> bool:
     """Tell a short answer that says that something takes its time yet."""
-    return len(answer) <= _LONGEST_WAIT_ANSWER and _WAIT_ANSWER.stands_in(answer)
+    return 0 < len(answer) <= _LONGEST_WAIT_ANSWER and _WAIT_ANSWER.stands_in(answer)
 
 
 def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:

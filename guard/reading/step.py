@@ -124,12 +124,12 @@ class Step(Action):
         progress, what asking again means. Without `keep_verbatim` the turn's own words are
         not kept.
         """
-        action, ts = action or read_action(turn), turn.ts
-        is_tool = turn.role is Role.TOOL and turn.tool is None
-        vars(self).update(vars(action))
+        vars(self).update(vars(action or read_action(turn)))
         if nature or (turn.tool is not None and not turn.args):  # else its wording tells all
             self._ask_anew(turn, outcome, nature)
-        earlier = [step for step in before if step.request == self.request and step.is_call]
+        request, ts = self.request, turn.ts
+        earlier = [step for step in before if step.request == request and step.is_call]
+        is_tool = turn.role is Role.TOOL and turn.tool is None
         self.seq = seq  # the turn's number
         self.key = turn.key  # the client's id of the turn, by which a completion finds it
         # When it was, in seconds; None where that is not told.
