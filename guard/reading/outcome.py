@@ -47,7 +47,7 @@ _CODED = re.compile(
 )
 # What a program's value was, where it had none: the end of each answer of smolagents.
 _NO_VALUE = re.compile(r"\n\s{0,9}Out: None\s{0,9}\Z")
-_MORE = Phrase("has_more", head=_HEAD)
+_MORE = Phrase("has_more")
 # A first line of these words alone that names an answer announces it and is no part of it.
 _ANNOUNCED = _WORDS["announced"]
 _CAME_BACK = frozenset({"came", "back"})
@@ -129,14 +129,14 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
 
 @functools.lru_cache(maxsize=128)
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
-    whole, text = text, _unannounced(text)
+    head, text = text[:_HEAD], _unannounced(text)
     if "None" in text[-14:]:  # with white space behind it
         text = _NO_VALUE.sub("", text)
     if not is_error and len(text) <= _LONGEST_NOTHING and _NOTHING.fullmatch(text.lower()):
         # Saying so for the first time tells something; silence, or the word for it, never does.
         is_silent = not text or "output" in text.lower()
         return NOTHING_FOUND._replace(
-            text=whole, terms=frozenset() if is_silent else frozenset({"nothing"})
+            text=head, terms=frozenset() if is_silent else frozenset({"nothing"})
         )
     tail, terms, failures = text[-_FAILURE_HEAD:].lower(), terms_in(text), 0
     if "fail" in tail or "error" in tail:
@@ -156,9 +156,9 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
         template=_template(failure) if failure else None,
         failures=failures if is_counted else None,
         is_long=len(text) > _LONGEST_ACKNOWLEDGEMENT and text.count("\n") > 1,
-        refers_back=_SAME_AS_BEFORE.stands_in(whole),
-        has_more=not failed and _MORE.stands_in(whole),
-        text=whole[:_HEAD],
+        refers_back=_SAME_AS_BEFORE.stands_in(head),
+        has_more=not failed and _MORE.stands_in(head),
+        text=head,
         terms=terms if failure is None else terms_in(failure),
     )
 

@@ -124,7 +124,7 @@ class Step(Action):
         progress, what asking again means. Without `keep_verbatim` the turn's own words are
         not kept.
         """
-        vars(self).update(vars(action or read_action(turn)))
+        self.__dict__ = vars(action or read_action(turn)).copy()
         if nature or (turn.tool is not None and not turn.args):  # else its wording tells all
             self._ask_anew(turn, outcome, nature)
         request, ts = self.request, turn.ts
@@ -149,7 +149,7 @@ class Step(Action):
         # The turn's own words, for rules that read the raw text.
         self.verbatim = verbatim_of(turn) if keep_verbatim else UNSAID
         self.refusals = refusals  # how often what was handed in was refused in these words
-        self._conclude(untried=all(step.failed for step in earlier))
+        self._conclude(untried=self.fresh or all(step.failed for step in earlier))
 
     def _ask_anew(self, turn: Turn, outcome: Outcome | None, nature: ToolNature | None) -> None:
         """Ask for what this turn asks for, where that is not as its wording has it."""
