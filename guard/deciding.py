@@ -135,11 +135,13 @@ def decide(
         assessment: What the engine said of the turn.
         allows: What people allowed.
     """
-    effects = [
-        Effect(quiet, signal)
-        for signal in assessment.signals
-        if state.is_free and (quiet := _quiet_action(signal)) and not allows(signal)
-    ]
+    effects: list[Effect] = []
+    for signal in assessment.signals if state.is_free else ():
+        # Without asking anybody, once in a streak.
+        is_nudge = signal.severity is Severity.NUDGE
+        is_sure = signal.severity is Severity.OBSERVE and signal.score >= 1.0
+        if signal.first and (is_nudge or is_sure) and not allows(signal):
+            effects.append(Effect(Action.NUDGE if is_nudge else Action.NOTE, signal))
     trip, suspicion = assessment.trip, assessment.suspicion
     if state.is_finishing:
         return tuple(effects)
@@ -149,14 +151,6 @@ def decide(
     elif suspicion is not None and state.has_judge and state.is_free and not allows(suspicion):
         effects.append(Effect(Action.QUESTION, suspicion))
     return tuple(effects)
-
-
-def _quiet_action(signal: Signal) -> Action | None:
-    """Say what is done without asking anybody, once in a streak."""
-    if signal.first and signal.severity is Severity.NUDGE:
-        return Action.NUDGE
-    is_observed = signal.severity is Severity.OBSERVE and signal.score >= 1.0
-    return Action.NOTE if signal.first and is_observed else None
 
 
 def _may_answer(state: RunState, trip: Signal) -> bool:

@@ -15,7 +15,7 @@ from guard.events import Emit, Emitter, Reset, events_of
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.reading.attempts import Kind, ReadTurn, TurnReader
 from guard.reading.outcome import outcome_of
-from guard.reading.step import Step, read_action, read_step
+from guard.reading.step import Step, read_action
 from guard.reading.terms import NEWS, TermMemory, texts_in, words_in
 from guard.reading.written import as_call
 from guard.signals import Assessment, Signal
@@ -122,9 +122,7 @@ class Engine:
         self._start_afresh("host")
         for one in corrected:  # for what it asks, whatever came of it or stood before it
             call, nature = as_call(one.call), self._detectors.nature_of(one.call)
-            step = read_step(
-                call, seq=0, outcome=outcome_of(call), news=0.0, before=(), nature=nature
-            )
+            step = Step(call, seq=0, outcome=outcome_of(call), nature=nature)
             self._corrected[step.agent, step.request] = one
 
     @property
@@ -148,20 +146,20 @@ class Engine:
             place = self.history.find(turn.seq, turn.key, proposed=True)
         if place is None:
             self._turns += 1
-            seq = self._number(turn)
+            seq = turn.seq if turn.seq is not None else self._turns - 1
             read = self._reader.take(turn, seq)
             self._heard += _OF_NOISE if read.kind is Kind.NOISE else 1
             if read.earlier:  # attempts, in the place of the words they were taken for
                 self.history.clear()
                 for attempt in read.earlier:
-                    self._read(attempt, None, 0)
+                    self._read(attempt, seq, None, 0)
             if read.kind in _WORDS:
                 return self._take_words(read, seq)
             if read.kind is Kind.ANSWER:
                 place = self.history.find(read.call, proposed=False)
         else:
             seq, read = self.history.steps[place].seq, ReadTurn(Kind.ACTION, turn)
-        step, changed = self._read(read.turn, place, read.times)
+        step, changed = self._read(read.turn, seq, place, read.times)
         self._meter.take(turn, failed=step.failed if step.outcome else None)
         meter = KnownUsage(spent) if spent else self._meter
         view = View(seq=step.seq, history=self.history, meter=meter)
@@ -208,10 +206,7 @@ class Engine:
         self._terms.note(words_in(read.turn.content or ""), self._heard)
         return Assessment(seq=seq, score=0.0, changed=is_person)
 
-    def _number(self, turn: Turn) -> int:
-        return turn.seq if turn.seq is not None else self._turns - 1
-
-    def _read(self, turn: Turn, place: int | None, refusals: int) -> tuple[Step, bool]:
+    def _read(self, turn: Turn, seq: int, place: int | None, refusals: int) -> tuple[Step, bool]:
         """Read and remember a turn, in the place of its proposal if it has one.
 
         Returns the step, and whether it changed something.
@@ -229,9 +224,9 @@ class Engine:
         news, ever_new = self._terms.weigh(came, self._heard)
         nature = self._detectors.nature_of(turn)
         nudged, self._nudged = self._nudged, False
-        step = read_step(
+        step = Step(
             turn,
-            seq=self._number(turn) if place is None else steps[place].seq,
+            seq=steps[place].seq if place is not None else seq if turn.seq is None else turn.seq,
             outcome=outcome,
             news=news,
             before=steps[:place],

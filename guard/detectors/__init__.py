@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
-from typing import NamedTuple
 
 from guard.detectors.base import Detector, View
 from guard.detectors.budget import BudgetCeiling
@@ -25,14 +24,8 @@ from guard.turn import Turn
 
 _KEPT = 500  # pairs of tool and agent whose policy is remembered; a run has few
 
-DETECTORS: dict[str, type[Detector]] = {
-    "budget": BudgetCeiling,
-    "repeat": Repeat,
-    "errors": Errors,
-    "stagnation": Stagnation,
-    "talk": Talk,
-    "stall": Stall,
-}
+_OURS: tuple[type[Detector], ...] = (BudgetCeiling, Repeat, Errors, Stagnation, Talk, Stall)
+DETECTORS = {rule.name: rule for rule in _OURS}
 
 
 def detector_named(name: str) -> type[Detector]:
@@ -40,11 +33,8 @@ def detector_named(name: str) -> type[Detector]:
     return DETECTORS.get(name) or import_module(f"guard.contrib.{name}").DETECTOR
 
 
-class ActiveRule(NamedTuple):
-    """A detector, and how its signals escalate."""
-
-    detector: Detector
-    escalation: EscalationRule
+# A detector, and how its signals escalate.
+Rule = tuple[Detector, EscalationRule]
 
 
 class PolicyDetectors:
@@ -58,13 +48,13 @@ class PolicyDetectors:
         everyone = _rules(policy)
 
         @lru_cache(_KEPT)
-        def rules_of(tool: str | None, agent: str | None) -> list[ActiveRule]:
+        def rules_of(tool: str | None, agent: str | None) -> list[Rule]:
             scoped = policy.for_step(tool=tool, agent=agent)
             return everyone if scoped is policy else _rules(scoped)
 
         self.rules_of = rules_of
         # Tables of a tool or an agent may name other detectors.
-        reads = any(rule.detector.reads_verbatim for rule in everyone)
+        reads = any(detector.reads_verbatim for detector, _ in everyone)
         self.reads_verbatim = reads or bool(policy.tool or policy.agent)
         self._declared = lru_cache(_KEPT)(policy.nature_of)
         # What was last said of a matter: on which turns, and at which look.
@@ -84,12 +74,12 @@ class PolicyDetectors:
         A trip is each detector's own.
         """
         self._looks += 1
-        for rule in self.rules_of(turn.tool, turn.agent):
-            signal = rule.detector.examine(view)
+        for detector, escalation in self.rules_of(turn.tool, turn.agent):
+            signal = detector.examine(view)
             # A completion may arrive after later turns: what they show was said then.
             if signal is None or view.seq not in signal.turns:
                 continue
-            severity, is_sure = rule.escalation.severity_of(signal), signal.score >= 1.0
+            severity, is_sure = escalation.severity_of(signal), signal.score >= 1.0
             first = signal.first
             if is_sure or severity <= Severity.NUDGE:
                 whose = signal.detector if is_sure or signal.kind is Kind.BUDGET else ""
@@ -106,6 +96,6 @@ class PolicyDetectors:
         self._last.clear()
 
 
-def _rules(policy: Policy) -> list[ActiveRule]:
+def _rules(policy: Policy) -> list[Rule]:
     named = [name for name in DETECTOR_NAMES if name in policy.detectors]
-    return [ActiveRule(detector_named(name)(policy), policy.escalation_of(name)) for name in named]
+    return [(detector_named(name)(policy), policy.escalation_of(name)) for name in named]

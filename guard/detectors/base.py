@@ -60,7 +60,7 @@ class History:
         counted = self.weights
         # Who has hardly begun and looks around is not held to what others did before.
         looks = newest.looks_around
-        if looks and sum([one.agent == newest.agent for one in self.calls]) <= _NEWCOMER:
+        if looks and [one.agent for one in self.calls].count(newest.agent) <= _NEWCOMER:
             pairs = zip(self.steps, self.weights, strict=True)
             counted = [weight for one, weight in pairs if one.agent == newest.agent]
         self.evidence = add_up(counted)

@@ -95,8 +95,8 @@ def add_up(weights: Iterable[Weight]) -> float:
     0.3
     """
     evidence = 0.0
-    for gain, keep, _, _, _ in weights:
-        evidence = evidence * keep + gain
+    for weight in weights:
+        evidence = evidence * weight.keep + weight.gain
     return round(evidence, 9)
 
 
@@ -153,12 +153,13 @@ def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> li
     # Most attempts bring much: for them only the very same answer counts. And of two that are
     # alike neither tells much more than the other.
     size, least = len(step.told), math.inf if moves or step.news >= MANY else _least(step)
+    low = least * size
     return [
         place
         for place, old in enumerate(before)
         if old.is_answered
         and (
-            (least * size <= len(old.told) and least * len(old.told) <= size)
+            (low <= len(old.told) and least * len(old.told) <= size)
             or old.request == request
             or old.outcome_key == key
             or (failure is not None and old.failure == failure)

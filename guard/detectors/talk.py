@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import combinations
 from typing import ClassVar
@@ -11,7 +11,7 @@ from guard.detectors.base import Detector, History, View, signal_of, tail_of
 from guard.policy import Policy
 from guard.quoting import named, quoted
 from guard.reading.messages import count_on, empty_tail, last_talk, only_announces
-from guard.reading.step import TOOL, Step
+from guard.reading.step import TOOL
 from guard.signals import Kind, Signal
 
 # Gives the cosine of two texts, in [0, 1]; the same texts, the same figure.
@@ -61,24 +61,19 @@ class Talk(Detector):
         if newest.is_call and not newest.thinks:
             return
         own = tail_of(last_talk(history.steps), lambda step: step.agent == newest.agent)
-        fresh, share, messages = self._limits(history, own)
+        fresh, share, messages = self._rule.fresh, self._rule.new_terms, self._rule.messages
+        if not history.calls:
+            # Only what is said is known of this run: it needs more evidence.
+            fresh, messages = fresh / 2, messages + _MORE
+            terms = [len(step.terms) for step in own[-messages:]]
+            # "Let me run the tests" names something, "let me correct that" does not.
+            if only_announces(history.steps) and sum(terms) > len(terms):
+                fresh, share, messages = fresh / 2, share / 3, _MANY * self._rule.messages
         empty = empty_tail(own, fresh=fresh, share=share, least=messages - 1)
         if not empty or count_on(own[-empty:]):
             return
         summary = f"It sent {empty} messages in a row and said nothing new in them."
         yield signal_of(self.name, Kind.MONOLOGUE, own[-empty:], summary, limit=messages)
-
-    def _limits(self, history: History, talk: Sequence[Step]) -> tuple[float, float, int]:
-        """Give what still counts as nothing new, and in how many messages."""
-        fresh, share, messages = self._rule.fresh, self._rule.new_terms, self._rule.messages
-        if not history.calls:
-            # Only what is said is known of this run: it needs more evidence.
-            fresh, messages = fresh / 2, messages + _MORE
-            terms = [len(step.terms) for step in talk[-messages:]]
-            # "Let me run the tests" names something, "let me correct that" does not.
-            if only_announces(history.steps) and sum(terms) > len(terms):
-                fresh, share, messages = fresh / 2, share / 3, _MANY * self._rule.messages
-        return fresh, share, messages
 
     def reworded(self, history: History) -> Iterator[Signal]:
         """Tell an agent's last messages alike, with nothing learned or done between."""
@@ -88,7 +83,7 @@ class Talk(Detector):
         count = max(_REWORDED, self._rule.messages - 1) + only_announces(history.steps)
         said = (one for one in history.steps if one.agent == newest.agent and not one.is_call)
         last = list(said)[-count:]
-        if len(last) < count or len({step.request for step in last}) == 1 or count_on(last):
+        if len(last) < count or len({step.request for step in last}) == 1:
             return
         for step in history.since(last[0]):
             if step.is_call and (step.progressed or step.news > 0 or not step.outcome_known):
@@ -98,7 +93,7 @@ class Talk(Detector):
                 return
         pairs = combinations(last, 2)
         likeness = min(self._likeness(one.meaning, other.meaning) for one, other in pairs)
-        if likeness < _ALIKE:
+        if likeness < _ALIKE or count_on(last):
             return
         summary = f"It said the same {count} times in other words."
         alike = (round(likeness, 3), _ALIKE)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from guard.detectors import ActiveRule, PolicyDetectors
+from guard.detectors import PolicyDetectors, Rule
 from guard.detectors.base import View
 from guard.detectors.score import Weight
 from guard.engine import Engine
@@ -141,7 +141,7 @@ class _Witness(PolicyDetectors):
     """Remembers what the detectors were last shown."""
 
     view: View | None = None
-    rules: tuple[ActiveRule, ...] = ()
+    rules: tuple[Rule, ...] = ()
 
     # The view is the engine's own, and gone with the next turn: it is kept, not copied.
     def examine(self, view: View, turn: Turn) -> Iterator[Signal]:
@@ -150,12 +150,12 @@ class _Witness(PolicyDetectors):
 
     def findings(self, view: View) -> Iterator[Finding]:
         """Ask each rule anew what it says of a view."""
-        for rule in self.rules:
-            found, signal = rule.detector.examine(view), None
+        for detector, escalation in self.rules:
+            found, signal = detector.examine(view), None
             # What rests on earlier turns alone was told of these.
             if found is not None and view.seq in found.turns:
-                signal = found.on(rule.escalation.severity_of(found), first=found.first)
-            yield Finding(detector=rule.detector.name, signal=signal)
+                signal = found.on(escalation.severity_of(found), first=found.first)
+            yield Finding(detector=detector.name, signal=signal)
 
     def step_of(self, seq: int) -> Step | None:
         """Give what was read in a turn; None: an answer, a person's words, a notice."""

@@ -32,7 +32,7 @@ from guard.judge.texts import read_texts
 from guard.quoting import named, quoted
 from guard.reading.classify import asks, waits
 from guard.reading.normalize import canonical_json, meant_args
-from guard.reading.outcome import Outcome, is_transient, outcome_of
+from guard.reading.outcome import BUSY, Outcome, outcome_of
 from guard.turn import Turn
 from guard.verbatim import PATH_ARGUMENTS
 
@@ -160,7 +160,7 @@ def _path_of(turn: Turn) -> str | None:
 
 
 def service_busy(case: Case, known: Evidence) -> Advice | None:
-    if not known or not known[-1][1].failed or not is_transient(known[-1][1].text):
+    if not known or not known[-1][1].failed or not BUSY.stands_in(known[-1][1].text):
         return None
     return _say("service_busy", quote=quoted(first_line(known[-1][1].text)))
 

@@ -92,24 +92,21 @@ class Field(NamedTuple):
         if isinstance(base, Section):
             return read_table(value, base)
         if get_origin(self.kind) is Mapping:
-            return self._read_tables(value, base)
+            if not isinstance(value, Mapping):
+                raise PolicyInvalid("", TABLE, value)
+            names, found, problems = self.schema.get("propertyNames"), dict(base), Problems()
+            for name, table in value.items():
+                with problems.under(str(name)):
+                    if names and not holds(names, name):
+                        raise PolicyInvalid("", expected(names), name)
+                    found[name] = read_table(table, base.get(name) or get_args(self.kind)[1]())
+            problems.complain()
+            return found
         if not holds(self.schema, value):
             raise PolicyInvalid("", expected(self.schema), value)
         if self.schema["type"] == "object":
             return self.kind.from_mapping(value, path="")
         return self.kind(value)
-
-    def _read_tables(self, tables: Any, base: Mapping[str, Any]) -> dict[str, Any]:
-        if not isinstance(tables, Mapping):
-            raise PolicyInvalid("", TABLE, tables)
-        names, found, problems = self.schema.get("propertyNames"), dict(base), Problems()
-        for name, table in tables.items():
-            with problems.under(str(name)):
-                if names and not holds(names, name):
-                    raise PolicyInvalid("", expected(names), name)
-                found[name] = read_table(table, base.get(name) or get_args(self.kind)[1]())
-        problems.complain()
-        return found
 
 
 class Section:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,39 +48,33 @@ def any_of(name: str) -> str:
 _HINTS = read_words("hints")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Phrase:
     """A phrase of `words.toml`, looked for where one of its hints stands: that is cheaper.
 
-    >>> Phrase.read("late", lower=True).stands_in("It Timed Out.")
+    >>> Phrase("late", lower=True).stands_in("It Timed Out.")
     True
     """
 
-    pattern: re.Pattern[str]
-    hints: frozenset[str]
-    head: int | None
-    lower: bool
-
-    @classmethod
-    def read(
-        cls, name: str, *, head: int | None = None, lower: bool = False, words: bool = False
-    ) -> Phrase:
-        """Read the phrases of this name, whole words or not, for the `head` of a text."""
-        pattern = re.compile(rf"\b{any_of(name)}\b" if words else any_of(name))
-        return cls(pattern, _HINTS.get(name, frozenset({""})), head, lower)
+    def __init__(
+        self, name: str, *, head: int | None = None, lower: bool = False, words: bool = False
+    ) -> None:
+        """Take the phrases of this name, whole words or not, for the `head` of a text."""
+        self._search = re.compile(rf"\b{any_of(name)}\b" if words else any_of(name)).search
+        self._hints = _HINTS.get(name, frozenset({""}))
+        self._head, self._lower = head, lower
 
     def stands_in(self, text: str) -> bool:
         """Tell whether one of the phrases stands in this text."""
-        head = text[: self.head].lower() if self.lower else text[: self.head]
-        for hint in self.hints:
+        head = text[: self._head].lower() if self._lower else text[: self._head]
+        for hint in self._hints:
             if hint in head:
-                return self.pattern.search(head) is not None
+                return self._search(head) is not None
         return False
 
     def pick(self, lines: Sequence[str]) -> Iterator[str]:
         """Give the lines in which one of them stands."""
         text = "\n".join(lines)
-        hints = [hint for hint in self.hints if hint in text]
+        hints = [hint for hint in self._hints if hint in text]
         for line in lines:
-            if any(map(line.__contains__, hints)) and self.pattern.search(line):
+            if any(map(line.__contains__, hints)) and self._search(line):
                 yield line

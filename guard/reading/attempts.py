@@ -42,9 +42,9 @@ _SAME_MATTER = 0.5
 _ROUTES = terms_of(" ".join(read_words("talk")["routes"]))
 _NOTICE = re.compile(rf"\s{{0,4}}{any_of('notices')}", re.IGNORECASE)
 _BOX = re.compile(r"\s{0,12}(?:[-*] )?(?:\[[ xX~]\]|[\u2610-\u2612\u2713\u2714\u25fb\u25fc])")
-_COMPLAINS = Phrase.read("complains", head=_SHORT, lower=True, words=True)
-_GOES_ROUND = Phrase.read("goes_round", head=_SHORT, lower=True)
-_HALTS = Phrase.read("halts", words=True)
+_COMPLAINS = Phrase("complains", head=_SHORT, lower=True, words=True)
+_GOES_ROUND = Phrase("goes_round", head=_SHORT, lower=True)
+_HALTS = Phrase("halts", words=True)
 
 
 class Kind(Enum):
@@ -137,10 +137,8 @@ class TurnReader:
             return ReadTurn(Kind.ACTION if self._blanks >= _BLANKS else Kind.NOISE, turn)
         self._blanks = 0
         answered = self._answer(turn)
-        if answered is None and turn.tool is None and _is_checklist(turn.content or ""):
-            answered = ReadTurn(Kind.NOISE, turn)
-        if answered is not None:
-            return answered
+        if answered or (turn.tool is None and _is_checklist(turn.content or "")):
+            return answered or ReadTurn(Kind.NOISE, turn)
         self._last_agent = turn.agent
         self._note(turn, seq)
         is_said = turn.role is Role.ASSISTANT and turn.tool is None

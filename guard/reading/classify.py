@@ -30,7 +30,7 @@ _PATCH = ("*** Begin Patch", "diff --git ", "--- a/")
 _STATEMENTS = ("query", "sql", "statement")
 _SQL = re.compile(rf"\s*(?:--[^\n]*\n\s*)*({any_of('sql_verbs')})\b", re.IGNORECASE)
 
-_TEST_COMMAND, _EDIT_COMMAND = Phrase.read("test_command"), Phrase.read("edit_command")
+_TEST_COMMAND, _EDIT_COMMAND = Phrase("test_command"), Phrase("edit_command")
 # Apart from those above: it begins with one sign, and is looked for at a tenth of their cost.
 _REDIRECT = re.compile(r">(?<![0-9&>=-]>)>?(?!&)\s?(?!/dev/)[\w./~\"'$-]")
 _LEADERS = _COMMANDS["leaders"]
@@ -38,8 +38,8 @@ _READ_SUBCOMMANDS = read_words("subcommands")
 _READ_ALONE = _COMMANDS["reads"] | _COMMANDS["searches"] | {"cd"}
 _PROGRAMS = _COMMANDS["reads"] | _COMMANDS["searches"] | _READ_SUBCOMMANDS.keys()
 
-_WAIT_COMMAND = Phrase.read("wait_command", head=_LONGEST_COMMAND)
-_WAIT_ANSWER = Phrase.read("wait_answer", lower=True)
+_WAIT_COMMAND = Phrase("wait_command", head=_LONGEST_COMMAND)
+_WAIT_ANSWER = Phrase("wait_answer", lower=True)
 _QUESTIONS = frozenset(
     {ActionClass.READ, ActionClass.SEARCH, ActionClass.TEST_RUN, ActionClass.MESSAGE}
 )
@@ -66,15 +66,19 @@ def classify(tool: str | None, command: str, args: Mapping[str, Any]) -> ActionC
     if tool in {"str_replace_editor", "str_replace_based_edit_tool"}:
         verb = str(args.get("command", ""))
         return ActionClass.READ if verb == "view" else ActionClass.FILE_EDIT
+    return _classify_call(traits, command, args)
+
+
+def _classify_call(traits: frozenset[str], command: str, args: Mapping[str, Any]) -> ActionClass:
+    """Tell an action by its name, else by what it is given: a path and a text, a command."""
     has_path = not args.keys().isdisjoint(PATH_ARGUMENTS)
-    named = _classify_name(traits, has_path=has_path)
-    if named is not ActionClass.OTHER or not traits.isdisjoint({"hands_over", "thinks"}):
-        return named
-    return _classify_arguments(command, args, has_path=has_path)
-
-
-def _classify_arguments(command: str, args: Mapping[str, Any], *, has_path: bool) -> ActionClass:
-    """Tell an action whose name says nothing by what it is given: a path and a text, a command."""
+    is_on_file = has_path or "files" in traits
+    edits = "edits" in traits and (is_on_file or "alone" in traits)
+    if edits or "patches" in traits or ("changes" in traits and is_on_file):
+        return ActionClass.FILE_EDIT
+    named = next((kind for trait, kind in _SORTS.items() if trait in traits), None)
+    if named or not traits.isdisjoint({"hands_over", "thinks"}):
+        return named or ActionClass.OTHER
     if (has_path and not _ARGUMENTS["texts"].isdisjoint(args)) or command.startswith(_PATCH):
         return ActionClass.FILE_EDIT
     if _TEST_COMMAND.stands_in(command) or _leading_words(command)[0] in _PROGRAMS:
@@ -113,12 +117,8 @@ def waits(
 
 
 def says_to_wait(answer: str) -> bool:
-    """Tell a short answer that says that something takes its time yet.
-
-    >>> says_to_wait("state: PENDING"), says_to_wait("done")
-    (True, False)
-    """
-    return len(answer) <= _LONGEST_WAIT_ANSWER and _WAIT_ANSWER.stands_in(answer)
+    """Tell a short answer that says that something takes its time yet."""
+    return 0 < len(answer) <= _LONGEST_WAIT_ANSWER and _WAIT_ANSWER.stands_in(answer)
 
 
 def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
@@ -156,14 +156,6 @@ def traits_of(tool: str | None) -> frozenset[str]:
     if len(words) == 1:
         traits.add("alone")
     return frozenset(traits)
-
-
-def _classify_name(traits: frozenset[str], *, has_path: bool) -> ActionClass:
-    is_on_file = has_path or "files" in traits
-    edits = "edits" in traits and (is_on_file or "alone" in traits)
-    if edits or "patches" in traits or ("changes" in traits and is_on_file):
-        return ActionClass.FILE_EDIT
-    return next((kind for trait, kind in _SORTS.items() if trait in traits), ActionClass.OTHER)
 
 
 def _classify_command(command: str) -> ActionClass:

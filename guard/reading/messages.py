@@ -32,11 +32,12 @@ _APART = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + b" 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _SHORTEST = 3
 # What tells a message that holds an action, or what came of one, from talk.
-SHOWN_WORK = Phrase.read("shown_work", head=3000)
+SHOWN_WORK = Phrase("shown_work", head=3000)
 _STAMP = re.compile(f"^{any_of('stamps')}", re.IGNORECASE | re.MULTILINE)
 # The same after a sign, which is found faster than the beginning of a line.
 _STAMP_BELOW = re.compile(f"\n{any_of('stamps')}", re.IGNORECASE | re.MULTILINE)
-_ANNOUNCES = Phrase.read("announces", head=400, lower=True, words=True)
+# What tells one that announces an action.
+ANNOUNCES = Phrase("announces", head=400, lower=True, words=True)
 _ANNOUNCING = 3
 _MOSTLY = 0.85
 _NUMBER = re.compile(any_of("counts"))
@@ -76,16 +77,6 @@ def terms_of(text: str) -> frozenset[str]:
     return frozenset(stems - _FILLER)
 
 
-@functools.lru_cache(maxsize=512)
-def announces(text: str) -> bool:
-    """Tell a message that announces an action from one that only says something.
-
-    >>> announces("Now let me run the tests again."), announces("All tests are green.")
-    (True, False)
-    """
-    return _ANNOUNCES.stands_in(text)
-
-
 def only_announces(steps: Sequence[Step]) -> bool:
     """Tell a log that leaves the actions out: one agent, no calls, many announced.
 
@@ -93,7 +84,7 @@ def only_announces(steps: Sequence[Step]) -> bool:
     """
     if any(step.is_call or step.agent != steps[0].agent for step in steps):
         return False
-    said = sum(announces(step.meaning) for step in steps)
+    said = sum(step.announces for step in steps)
     return said * _ANNOUNCING >= len(steps)
 
 
@@ -108,7 +99,7 @@ def last_talk(steps: Sequence[Step]) -> list[Step]:
     later: Step | None = None
     for step in reversed(steps):
         is_done, later = later is not None and later.is_answered, step
-        if is_done and not step.is_call and announces(step.meaning):
+        if is_done and step.announces:
             continue
         if step.shows and step.tells_something:
             break
@@ -122,14 +113,8 @@ def last_talk(steps: Sequence[Step]) -> list[Step]:
 
 def count_on(messages: Sequence[Step]) -> bool:
     """Tell whether like messages count: "batch 3 of 9" after "batch 2 of 9"."""
-    told = [_counts_in(step.meaning) for step in messages]
+    told = [tuple(_NUMBER.findall(step.meaning[:2000].lower())) for step in messages]
     return all(told) and len(set(told)) == len(told)
-
-
-# Asked of the same messages, turn by turn.
-@functools.lru_cache(maxsize=512)
-def _counts_in(text: str) -> tuple[str, ...]:
-    return tuple(_NUMBER.findall(text[:2000].lower()))
 
 
 def empty_tail(talk: Sequence[Step], *, fresh: float, share: float, least: int) -> int:

@@ -19,7 +19,6 @@ from typing import Any
 
 from guard.reading import Phrase, read_words
 from guard.reading.terms import likeness, texts_in, words_in
-from guard.reading.volatile import mask_scratch
 from guard.turn import Turn
 from guard.verbatim import bounded
 
@@ -49,14 +48,13 @@ _PROSE = 5
 _NUMERIC = re.compile(r"[\d\s:.,;()\[\]-]+")
 
 _DATE = re.compile(r"\d{4}-\d\d")
-_PAGERS = Phrase.read("pagers")
-_NAME = re.compile(r"(?<=/)\w+|[a-z_]{3,}\w*")
-_NAME_OR_NUMBER = re.compile(r"(?<=/)\w+|[a-z_]{3,}\w*|\d+")
-# They are looked for in one token at a time, since most tokens of a run come again.
+_PAGERS = Phrase("pagers")
+# Names are looked for in one token at a time, since most tokens of a run come again.
 _TOKEN = re.compile(r"[/\w]\w*")
 _APART = bytes(code if chr(code).isalnum() or chr(code) in "/_" else 32 for code in range(256))
-_names_in = functools.lru_cache(maxsize=8192)(_NAME.findall)
-_names_and_numbers_in = functools.lru_cache(maxsize=8192)(_NAME_OR_NUMBER.findall)
+_NAME = r"(?<=/)\w+|[a-z_]{3,}\w*"
+_names_in = functools.lru_cache(maxsize=8192)(re.compile(_NAME).findall)
+_names_and_numbers_in = functools.lru_cache(maxsize=8192)(re.compile(rf"{_NAME}|\d+").findall)
 
 # From here on two requests are near-equal.
 NEAR = 0.54
@@ -84,17 +82,6 @@ def call_text(turn: Turn) -> str:
 def write_call(tool: str, args: Mapping[str, Any]) -> str:
     """Write a call with these arguments as `call_text` does."""
     return _cut(f"{tool} {canonical_json(args)}" if args else tool)
-
-
-def mask_request(
-    tool: str, args: Mapping[str, Any], call: str, *, kept: Mapping[str, Any] | None = None
-) -> str:
-    """Mask the volatile parts of a call of these meant arguments, which is written so.
-
-    `kept`: its `lasting_args`, where they were read already.
-    """
-    kept = lasting_args(args) if kept is None else kept
-    return mask_scratch(call if kept == args else write_call(tool, kept))
 
 
 def lasting_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -218,13 +205,9 @@ class Argument:
         # The next page of a file is the same file; another date is another question.
         says_where = self.is_number and name.lower() in _ARGUMENTS["places"]
         self.is_place = says_where and not _DATE.search(text)
-        self._is_held = name in _ARGUMENTS["texts"]
-
-    @property
-    def is_text(self) -> bool:
-        """It is written in words, and may be worded in any way; a path or an id is not."""
-        text = self.text
-        return self._is_held or (" " in text and (len(text) >= _TEXT or "\n" in text))
+        # It is written in words, and may be worded in any way; a path or an id is not.
+        is_prose = " " in text and (len(text) >= _TEXT or "\n" in text)
+        self.is_text = is_prose or name in _ARGUMENTS["texts"]
 
     @functools.cached_property
     def words(self) -> frozenset[str]:
@@ -249,9 +232,14 @@ class Argument:
 class Arguments(dict[str, Argument]):
     """The arguments of a call by name, and what they name together.
 
-    >>> sorted(read_arguments({"path": "src/db", "page": 7, "from": "2026-07-05"}).names)
+    >>> sorted(Arguments({"path": "src/db", "page": 7, "from": "2026-07-05"}).names)
     ['05', '07', '2026', 'db', 'src']
     """
+
+    def __init__(self, args: Mapping[str, object]) -> None:
+        """Read the first of them; nested values count as one text each."""
+        first = islice(args.items(), 100)
+        super().__init__([(name := str(key), Argument(name, value)) for key, value in first])
 
     @functools.cached_property
     def names(self) -> frozenset[str]:
@@ -268,12 +256,6 @@ class Arguments(dict[str, Argument]):
         """The names in those that are no prose either: what a call is aimed at."""
         terse = [one for one in self.values() if one.text.count(" ") < _PROSE]
         return frozenset[str]().union(*[one.names for one in terse if not one.is_text])
-
-
-def read_arguments(args: Mapping[str, object] | None) -> Arguments:
-    """Read the first arguments of a call; nested values count as one text each."""
-    first = islice(args.items(), 100) if args else ()
-    return Arguments([(name := str(key), Argument(name, value)) for key, value in first])
 
 
 def nearness(one: Arguments, other: Arguments, *, acts: bool) -> float:

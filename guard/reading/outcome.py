@@ -18,6 +18,7 @@ from guard.turn import Turn
 
 _WORDS = read_words("answers")
 _COMPARED = 12_000
+_HEAD = 4_000
 _SORTED_LINES = 40
 _AROUND_HOLE = " \t'\".,:;{}[]()"
 _SAMPLE, _SAMPLES = 512, 64
@@ -32,8 +33,8 @@ _LONGEST_ACKNOWLEDGEMENT = 120
 _FAILS_AT_START = re.compile(rf"\W{{0,10}}{any_of('fails_at_start')}")
 _NONE_FAILS = re.compile(r"\W{0,10}\w{1,12}[\"']? ?: ?(?:0|false|none|null|\[\]|\"\"|'')")
 _FIELD_FAILS = re.compile(any_of("field_fails"))
-_REFUSES, _SUCCEEDS = Phrase.read("refuses"), re.compile(any_of("succeeds"))
-_FAILS_EARLY, _TELLS_WHY = Phrase.read("fails_early"), Phrase.read("tells_why")
+_REFUSES, _SUCCEEDS = Phrase("refuses"), re.compile(any_of("succeeds"))
+_FAILS_EARLY, _TELLS_WHY = Phrase("fails_early"), Phrase("tells_why")
 _LAST_LINE_ERROR = re.compile(r"\s{0,8}[\w.]{0,80}(?:Error|Exception|Failure)\b(?:[:(]|$)")
 _TESTS_FAILED = re.compile(r"([1-9]\d{0,6})(?: tests?)? (?:failed|failures?|errors?)\b")
 _NAMES_AND_NUMBERS = re.compile(any_of("names_and_numbers"))
@@ -46,7 +47,7 @@ _CODED = re.compile(
 )
 # What a program's value was, where it had none: the end of each answer of smolagents.
 _NO_VALUE = re.compile(r"\n\s{0,9}Out: None\s{0,9}\Z")
-_MORE = Phrase.read("has_more")
+_MORE = Phrase("has_more")
 # A first line of these words alone that names an answer announces it and is no part of it.
 _ANNOUNCED = _WORDS["announced"]
 _CAME_BACK = frozenset({"came", "back"})
@@ -59,10 +60,11 @@ _NOTHING = re.compile(
 _LONGEST_NOTHING = 80
 # What harnesses answer in place of a result to a call that was made before (crewAI, Claude
 # Code, Hermes, and loop guards of many an agent): it stands for the answer that was given.
-_SAME_AS_BEFORE = Phrase.read("same_as_before", head=200, lower=True)
+_SAME_AS_BEFORE = Phrase("same_as_before", head=200, lower=True)
 # What a failure says whose only reason is that no answer came in time.
-LATE = Phrase.read("late", head=_FAILURE_HEAD, lower=True)
-_BUSY = Phrase.read("busy", head=_FAILURE_HEAD, lower=True)
+LATE = Phrase("late", head=_FAILURE_HEAD, lower=True)
+# That the network failed, or a service was busy.
+BUSY = Phrase("busy", head=_FAILURE_HEAD, lower=True)
 
 
 class Outcome(NamedTuple):
@@ -77,15 +79,10 @@ class Outcome(NamedTuple):
     failures: int | None = None  # how many tests or checks failed, where it tells
     is_long: bool = False  # it says more than an acknowledgement does
     refers_back: bool = False  # it only says that this was asked before
+    has_more: bool = False  # it says that a next page follows
     text: str = ""  # head of what came back
     # What it tells, in any order and wording; of a failure its essence.
     terms: frozenset[str] = frozenset()
-
-    @property
-    def has_more(self) -> bool:
-        """It says that a next page follows."""
-        # "0 more results" found nothing, and so announces nothing.
-        return not self.failed and self.key != NOTHING_FOUND.key and _MORE.stands_in(self.text)
 
     @property
     def digest(self) -> str:
@@ -115,15 +112,6 @@ def outcome_of(turn: Turn) -> Outcome | None:
     return _read(mask_places(text, turn.args), is_error=failed, asked=turn.args)
 
 
-def is_transient(text: str) -> bool:
-    """Tell whether a failure lies with the network or a busy service.
-
-    >>> is_transient("HTTP 429: too many requests")
-    True
-    """
-    return _BUSY.stands_in(text)
-
-
 def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outcome:
     """Read a text once, and then what of a failure hangs on what was asked."""
     # Long ones are not held for the next time.
@@ -141,14 +129,14 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
 
 @functools.lru_cache(maxsize=128)
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
-    whole, text = text, _unannounced(text)
+    head, text = text[:_HEAD], _unannounced(text)
     if "None" in text[-14:]:  # with white space behind it
         text = _NO_VALUE.sub("", text)
     if not is_error and len(text) <= _LONGEST_NOTHING and _NOTHING.fullmatch(text.lower()):
         # Saying so for the first time tells something; silence, or the word for it, never does.
         is_silent = not text or "output" in text.lower()
         return NOTHING_FOUND._replace(
-            text=whole, terms=frozenset() if is_silent else frozenset({"nothing"})
+            text=head, terms=frozenset() if is_silent else frozenset({"nothing"})
         )
     tail, terms, failures = text[-_FAILURE_HEAD:].lower(), terms_in(text), 0
     if "fail" in tail or "error" in tail:
@@ -168,8 +156,9 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
         template=_template(failure) if failure else None,
         failures=failures if is_counted else None,
         is_long=len(text) > _LONGEST_ACKNOWLEDGEMENT and text.count("\n") > 1,
-        refers_back=_SAME_AS_BEFORE.stands_in(whole),
-        text=whole[:4000],
+        refers_back=_SAME_AS_BEFORE.stands_in(head),
+        has_more=not failed and _MORE.stands_in(head),
+        text=head,
         terms=terms if failure is None else terms_in(failure),
     )
 

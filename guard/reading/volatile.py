@@ -84,7 +84,13 @@ def mask_lines(lines: list[str]) -> list[str]:
         for at in _places_of(suspects, marked):
             some[at] = " ".join([_mask_word(word) for word in some[at].split(" ")])
     if may_stand_beside:
-        some = _mask_beside(some)
+        low = "\n".join(some).lower()
+        low_lines = low.split("\n")
+        for hints, pattern in _BESIDE:
+            if standing := list(filter(low.__contains__, hints)):
+                mask = rf"\g<1>{HOLE}" if pattern.groups else HOLE
+                for at in _places_of(standing, low_lines):
+                    some[at] = pattern.sub(mask, some[at])
     for place, line in zip(places, some, strict=True):
         masked[place] = line
     return masked
@@ -142,17 +148,6 @@ def _mask_word(word: str) -> str:
     if len(word) < _SECONDS and word.strip(_AROUND).isdigit():
         return word
     return _VOLATILE.sub(HOLE, word) if _MAY_BE_VOLATILE.search(word) else word
-
-
-def _mask_beside(lines: list[str]) -> list[str]:
-    low = "\n".join(lines).lower()
-    low_lines = low.split("\n")
-    for hints, pattern in _BESIDE:
-        if standing := list(filter(low.__contains__, hints)):
-            mask = rf"\g<1>{HOLE}" if pattern.groups else HOLE
-            for place in _places_of(standing, low_lines):
-                lines[place] = pattern.sub(mask, lines[place])
-    return lines
 
 
 def _places_of(hints: list[str], lines: list[str]) -> Collection[int]:

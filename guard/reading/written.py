@@ -83,9 +83,14 @@ def as_call(turn: Turn) -> Turn:
     said, seen, result = turn.content.partition("Observation:")
     if not said.strip() or not (seen or "Action" in said):
         return turn  # an observation alone is the answer to a call before
-    bounded = said.rstrip()[-4000:]
-    action = _ACTION.search(bounded)
-    tool, argument = _read_action(bounded[action.end() :] if action else bounded)
+    told = said.rstrip()[-_HEAD:]
+    action = _ACTION.search(told)
+    named, *arguments = _INPUT.split(told[action.end() :] if action else told, maxsplit=1)
+    tool, argument = ACT, named.strip()
+    if arguments and _NAME.match(argument):
+        tool, argument = argument, arguments[0].strip()
+    elif match := _NAMED.match(argument):
+        tool, argument = match.groups()
     if not seen and (action is None or tool == ACT):
         return turn
     came = result.strip() if seen else turn.result
@@ -173,7 +178,13 @@ def _tagged(text: str) -> _Call | None:
         script, closed, _ = inner.partition(f"</{tag}>")
         if opened and closed:
             return _Call(said, tool, {argument: script.strip()})
-    return _element(text)
+    for found in _ELEMENT.finditer(text):  # the last one, named in two words as tools are
+        inner, closed, rest = text[found.start() :].partition(f"</{found[1]}>")
+        if closed and not rest.strip():
+            inner = inner.partition(">")[2]
+            args = _fields(inner, _CHILD, "</{}>")
+            return _Call(text[: found.start()], found[1], args or {"input": inner.strip()})
+    return None
 
 
 def _fields(text: str, opening: re.Pattern[str], closing: str) -> dict[str, str]:
@@ -198,17 +209,6 @@ def _listed(text: str) -> _Call | None:
     _, *parts = _FIELD.split(body, maxsplit=_MOST_FIELDS)
     args = {name.lower(): value.strip() for name, value in zip(*[iter(parts)] * 2, strict=False)}
     return _Call(text[: found.start()], found[1], args or {"input": body.strip()})
-
-
-def _element(text: str) -> _Call | None:
-    """Read the last element of a message, named in two words as tools are."""
-    for found in _ELEMENT.finditer(text):
-        inner, closed, rest = text[found.start() :].partition(f"</{found[1]}>")
-        if closed and not rest.strip():
-            inner = inner.partition(">")[2]
-            args = _fields(inner, _CHILD, "</{}>")
-            return _Call(text[: found.start()], found[1], args or {"input": inner.strip()})
-    return None
 
 
 def _as_json(text: str) -> _Call | None:
@@ -259,13 +259,3 @@ def _in_words(text: str) -> _Call | None:
     if found is None or not 0 < len(words := text[found.end() :].strip()) <= _LONGEST_WORDS:
         return None
     return _Call(text[: found.start()], ACT, {"input": words})
-
-
-def _read_action(text: str) -> tuple[str, str]:
-    named, *arguments = _INPUT.split(text, maxsplit=1)
-    named = named.strip()
-    if arguments and _NAME.match(named):
-        return named, arguments[0].strip()
-    if match := _NAMED.match(named):
-        return match[1], match[2]
-    return ACT, named

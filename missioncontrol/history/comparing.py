@@ -16,7 +16,8 @@ from typing import NamedTuple
 from django.db.models.functions import Left
 
 from guard.describe import headline
-from guard.reading.normalize import call_text, mask_request, meant_args
+from guard.reading.normalize import call_text, lasting_args, meant_args, write_call
+from guard.reading.volatile import mask_scratch
 from missioncontrol.runs import rows
 from missioncontrol.runs.brief import LONGEST_TEXT
 from missioncontrol.runs.models import Run, Turn
@@ -122,7 +123,7 @@ def _read(run: Run) -> list[_Read]:
         )
         request = call_text(seen)
         if seen.tool is not None:  # ids and times that every call has anew tell none apart
-            request = mask_request(seen.tool, meant_args(seen.args), request)
+            request = mask_scratch(write_call(seen.tool, lasting_args(meant_args(seen.args))))
         if turn.seq <= run.meters.erased_seq:  # without its words it is like no other
             request = f"turn {run.pk} {turn.seq}"
         # With who spoke: an agent that repeats a person's words does another step.

@@ -6,15 +6,12 @@ from hypothesis import strategies as st
 
 from guard.detectors.base import aim_elsewhere
 from guard.reading.outcome import outcome_of
-from guard.reading.step import read_step
+from guard.reading.step import Step
 from tests.guard.build import a_call
 
 
 def steps_of(*calls):
-    return [
-        read_step(call, seq=seq, outcome=outcome_of(call), news=0.0, before=())
-        for seq, call in enumerate(calls)
-    ]
+    return [Step(call, seq=seq, outcome=outcome_of(call)) for seq, call in enumerate(calls)]
 
 
 @pytest.mark.parametrize(

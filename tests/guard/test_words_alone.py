@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from guard.reading.messages import announces
+from guard.reading.messages import ANNOUNCES
 from tests.guard.build import a_call, a_message, first_trip
 
 STEPS = (
@@ -51,9 +51,9 @@ def test_where_calls_are_told_announcing_without_doing_is_found_as_ever():
     ],
 )
 def test_it_tells_what_is_about_to_be_done(text):
-    assert announces(text)
+    assert ANNOUNCES.stands_in(text)
 
 
 @pytest.mark.parametrize("text", ["It is done.", "The letter was sent.", "Outlet me.", ""])
 def test_it_tells_what_is_only_said(text):
-    assert not announces(text)
+    assert not ANNOUNCES.stands_in(text)
