@@ -89,7 +89,9 @@ async def row_of(running: Any, run: str = "", **what: int) -> dict[str, Any]:
     async with a_floor(HELLO, 18732) as (hello, hello_pids):
         for _ in range(ROUNDS):
             floor = await measure(Caller, hello, "", agents, hello_pids)
-            told = await measure(kind, running.url, f"{running.agent_key} {run}".strip(), agents, pids)
+            told = await measure(
+                kind, running.url, f"{running.agent_key} {run}".strip(), agents, pids
+            )
             rounds.append({**told, "hellos": told["cpu_ms"] / floor["cpu_ms"]})
     used, begun = cpu_ms(pids()), time.monotonic()
     await asyncio.sleep(IDLE_S)
@@ -146,7 +148,9 @@ TABLES = {
 
 def main() -> None:
     reading = argparse.ArgumentParser(description=__doc__)
-    reading.add_argument("tables", nargs="*", choices=TABLES, help="all of them unless some are named")
+    reading.add_argument(
+        "tables", nargs="*", choices=TABLES, help="all of them unless some are named"
+    )
     chosen = reading.parse_args().tables or list(TABLES)
     rows = [row for name in chosen for row in TABLES[name]()]
     database = "postgresql" if os.environ.get("DATABASE_URL") else "sqlite"
