@@ -44,7 +44,7 @@ TURNS = tuple(int(n) for n in os.environ.get("BENCH_TURNS", "0 10000 100000").sp
 LENGTHS = tuple(int(n) for n in os.environ.get("BENCH_LENGTHS", "0 1000 10000 100000").split())
 WORKERS = tuple(int(n) for n in os.environ.get("BENCH_WORKERS", "1 2 4").split())
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
-AGENTS = 16
+AGENTS = int(os.environ.get("BENCH_AGENTS", "16"))
 IDLE_S = 6.0
 
 
