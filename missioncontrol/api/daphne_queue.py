@@ -14,15 +14,15 @@ import time
 from collections import deque
 from typing import Any
 
+from twisted.internet import tcp
 from twisted.internet.protocol import connectionDone
 from twisted.web import http
 
 from missioncontrol.accounts.tokens import AGENT_PREFIX
+from missioncontrol.api.agent_requests import HEAD_BYTES, AgentRequest, read_head
 
 # For agents' requests in one turn of the event loop; at least one is read.
 TURN_S = 0.004
-# As far as Twisted takes a head to reach (`HTTPChannel.totalHeadersSize`).
-HEAD_BYTES = 16 * 1024
 _AGENTS = re.compile(
     rb"\nauthorization:[ \t]*bearer[ \t]+%b" % AGENT_PREFIX.encode(), re.IGNORECASE
 )
@@ -34,13 +34,21 @@ class QueuedChannel(http.HTTPChannel):
     transport: Any
     _unread: list[bytes] | None = None
     """What came while it waits; None: it does not."""
+    _lacks = 0
+    """Bytes of a body that it waits for before it stands in the queue again."""
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
         """Read on, or wait: then no more than one further piece is taken from the network."""
         if self._unread is not None:
             self._unread.append(data)
-            # Else a peer fills our memory while it waits for its turn.
-            self.transport.pauseProducing()
+            if not self._lacks:
+                # Else a peer fills our memory while it waits for its turn.
+                self.transport.pauseProducing()
+            elif len(data) < self._lacks:
+                self._lacks -= len(data)
+            else:
+                self._lacks = 0
+                queue.put(self)
         # Only where a request begins: a body may hold any bytes.
         elif self.line_mode and _AGENTS.search(data, 0, HEAD_BYTES):
             self._unread = [data]
@@ -56,11 +64,50 @@ class QueuedChannel(http.HTTPChannel):
         # Paused when a second piece came.
         if len(unread) > 1:
             self.transport.resumeProducing()
-        super().dataReceived(b"".join(unread))  # type: ignore[no-untyped-call]
+        data = b"".join(unread)
+        # What Twisted has begun to read is no request's beginning, whatever it looks like.
+        head = None if self.requests or self._buffer else read_head(data)
+        if head is None or len(data) > head.end:
+            super().dataReceived(data)  # type: ignore[no-untyped-call]
+        elif len(data) < head.end:
+            # Many clients send the body apart. Once for all its pieces: it comes within a minute.
+            self.resetTimeout()  # type: ignore[no-untyped-call]
+            self._unread, self._lacks = [data], head.end - len(data)
+        else:
+            self._begin(AgentRequest(self, head, data[head.begin :]))
+
+    def _begin(self, request: AgentRequest) -> None:
+        """Serve a request as Twisted does its own: what comes meanwhile waits for its answer."""
+        self.resetTimeout()  # type: ignore[no-untyped-call]
+        self.requests.append(request)
+        self._handlingRequest = True
+        self.setRawMode()  # type: ignore[no-untyped-call]
+        request.begin()
+
+    def answer(self, request: AgentRequest, data: bytes) -> None:
+        """Send an answer, and read what comes next."""
+        transport = self.transport
+        is_plain = isinstance(transport, tcp.Connection)
+        # At once where nothing waits to be sent: else the event loop is asked when it can be.
+        if is_plain and not (transport.dataBuffer or transport._tempDataBuffer):  # noqa: SLF001
+            sent = transport.writeSomeData(data)
+            data = data[sent:] if isinstance(sent, int) and sent > 0 else data
+        if data:
+            transport.write(data)
+        self.resetTimeout()  # type: ignore[no-untyped-call]
+        self.requestDone(request)  # type: ignore[no-untyped-call]
+
+    def timeoutConnection(self) -> None:  # noqa: N802 - Twisted's name
+        """Nothing came for a while: that is no fault where a request waits for its answer."""
+        # Looked at when the time is over: stopping and starting it costs each request more.
+        if self._handlingRequest:
+            self.setTimeout(self.timeOut)  # type: ignore[no-untyped-call]
+        else:
+            super().timeoutConnection()  # type: ignore[no-untyped-call]
 
     def connectionLost(self, reason: Any = connectionDone) -> None:  # noqa: N802 - Twisted's name
         """The peer left; what it sent last is not read any more."""
-        self._unread = None
+        self._unread, self._lacks = None, 0
         super().connectionLost(reason)  # type: ignore[no-untyped-call]
 
 

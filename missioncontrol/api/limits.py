@@ -22,11 +22,9 @@ from missioncontrol.errors import BodyTooLarge, TooManyRequests, Unavailable
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 # What is posted there is counted, by kind.
-LIMITED = (
-    ("runs", re.compile(r"^/api/v1/runs/$")),
-    ("turns", re.compile(r"^/api/v1/(runs/[^/]+/turns|hooks/[^/]+)/$")),
-    ("otlp", re.compile(r"^/v1/[a-z]+/?$")),
-    ("taps", re.compile(r"^/api/v1/runs/[^/]+/interventions/$")),
+LIMITED = re.compile(
+    r"(?P<turns>/api/v1/(?:runs/[^/]+/turns|hooks/[^/]+)/)$|(?P<runs>/api/v1/runs/)$"
+    r"|(?P<otlp>/v1/[a-z]+/?)$|(?P<taps>/api/v1/runs/[^/]+/interventions/)$"
 )
 # Where a person who has signed in may post as much as an agent.
 UPLOADS = re.compile(r"^/api/v1/recordings/$")
@@ -169,7 +167,8 @@ def kind_of(method: str, path: str) -> str | None:
     """Return as what a request is counted; None: it is not."""
     if method != "POST":
         return None
-    return next((kind for kind, place in LIMITED if place.match(path)), None)
+    found = LIMITED.match(path)
+    return found.lastgroup if found else None
 
 
 def check_size(size: int, *, has_key: bool) -> None:

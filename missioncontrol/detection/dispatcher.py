@@ -39,8 +39,9 @@ T = TypeVar("T")
 
 # For so long a worker that did not answer is passed over.
 SILENT_S = 10.0
-# Runs that detection locks together: a tap waits for one such transaction.
-RUNS_PER_DISPATCH = 16
+# Runs that detection locks together. A tap on one of them waits for that transaction on PostgreSQL;
+# on SQLite the transaction ends for it.
+RUNS_PER_DISPATCH = 32
 # For so long a turn that nobody waits for is left in its queue, so that it is judged together with
 # those that follow it; a request that waits takes it along at once.
 GATHER_S = 0.02

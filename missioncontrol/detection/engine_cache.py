@@ -148,8 +148,9 @@ def unseen(runs: list[Run], ahead: Iterable[Observation] = ()) -> dict[UUID, lis
         rules = rows.rules_of(run), rows.ceilings_of(run)
         cached = KEPT.get(run.id)
         # One that is ahead of the watermark saw what was not committed.
-        is_ahead = cached is not None and cached.seen_obs > run.meters.detected_obs
-        if cached is None or is_ahead or cached.rules != rules:
+        lag = run.meters.detected_obs - (cached.seen_obs if cached else 0)
+        # Nor is one caught up that lags by more than a new one reads.
+        if cached is None or not 0 <= lag <= Engine.WINDOW or cached.rules != rules:
             cached = KEPT[run.id] = _fresh_engine(run, rules)
         # Those used longest ago are let go first (`make_room`).
         KEPT.move_to_end(run.id)

@@ -254,12 +254,14 @@ class RunTransaction:
             write()
         if (metered or woken or self._rows) and not self.is_silent:
             news = News(at=self.at, of_projects=self._events, of_runs=self._live, metered=metered)
-            groups = {broadcast.board_group(run.project_id) for run in self.runs.values()}
-            groups |= {broadcast.run_group(run_id) for run_id in self.runs}
             # Who waits is woken before the screens are told: an agent stands still meanwhile.
             if woken:
                 transaction.on_commit(lambda: broadcast.wake(woken))
-            transaction.on_commit(lambda: broadcast.to_groups(groups, news.frames))
+            transaction.on_commit(lambda: broadcast.to_groups(self._groups(), news.frames))
+
+    def _groups(self) -> set[str]:
+        boards = {broadcast.board_group(run.project_id) for run in self.runs.values()}
+        return boards | {broadcast.run_group(run_id) for run_id in self.runs}
 
     def _write_holds(self) -> None:
         held = {run.id: run.hold for run in self.runs.values() if run.hold}

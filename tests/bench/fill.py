@@ -1,16 +1,18 @@
 """Put open runs, and judged turns of the first sixteen, into an installation's database.
 
-`python -m tests.bench.fill RUNS TURNS`, in the environment of the installation.
+`python -m tests.bench.fill RUNS TURNS`, in the environment of the installation. With `--run ID`
+the turns are that run's.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+from uuid import UUID
 
 import django
 
 
-def fill(runs: int, turns: int) -> None:
+def fill(runs: int, turns: int, run: UUID | None) -> None:
     """Open so many runs and tell so many turns, sixteen hundred in a transaction."""
     from missioncontrol.accounts.models import Project
     from missioncontrol.clock import now
@@ -24,10 +26,10 @@ def fill(runs: int, turns: int) -> None:
     opened = [
         open_run(project, OpenRun(name=f"rests {n}"), by="agent", at=now())[0] for n in range(runs)
     ]
-    telling = [run.id for run in opened[:16]]
+    telling = [run] if run else [one.id for one in opened[:16]]
     for first in range(0, turns, 100 * len(telling) or 1):
         calls = [a_call(f"cat {first}/{n}.py", result=f"line {n} of {first}") for n in range(100)]
-        store([Arrival(run=run, project=project.id, turns=calls) for run in telling], at=now())
+        store([Arrival(run=one, project=project.id, turns=calls) for one in telling], at=now())
         pipeline.detect(telling, at=now())
     while index_slice(at=now()):
         pass
@@ -35,4 +37,8 @@ def fill(runs: int, turns: int) -> None:
 
 if __name__ == "__main__":
     django.setup()
-    fill(int(sys.argv[1]), int(sys.argv[2]))
+    reading = argparse.ArgumentParser(description=__doc__)
+    reading.add_argument("runs", type=int)
+    reading.add_argument("turns", type=int)
+    reading.add_argument("--run", type=UUID)
+    fill(**vars(reading.parse_args()))

@@ -1,6 +1,7 @@
 """`up --https`: a phone comes in over TLS, is paired, and takes pushes."""
 
 import http.client
+import json
 import ssl
 from urllib.parse import urlsplit
 
@@ -30,9 +31,9 @@ def trusting(house):
     context = ssl.create_default_context(cafile=house.data / "https" / "ca.crt")
     where = urlsplit(house.line["https_url"])
 
-    def ask(method, path, headers=None):
+    def ask(method, path, headers=None, body=None):
         wire = http.client.HTTPSConnection(where.hostname, where.port, context=context, timeout=30)
-        wire.request(method, path, headers=headers or {})
+        wire.request(method, path, body, headers or {})
         answer = wire.getresponse()
         body = answer.read()
         wire.close()
@@ -70,6 +71,16 @@ def test_agents_on_this_machine_go_on_as_before(house):
     status, run = house.ask("POST", "/api/v1/runs/", {"name": "over loopback"})
 
     assert (status, run["name"]) == (201, "over loopback")
+
+
+def test_an_agent_elsewhere_is_answered_over_https(house, trusting):
+    _, run = house.ask("POST", "/api/v1/runs/", {"name": "over TLS"})
+    turns = json.dumps({"turns": [{"role": "user", "content": "hello"}]})
+    headers = {"Authorization": f"Bearer {house.agent_key}", "Prefer": "wait=30"}
+
+    response, body = trusting("POST", f"/api/v1/runs/{run['id']}/turns/", headers, turns)
+
+    assert (response.status, json.loads(body)["judged"]) == (200, True)
 
 
 def test_a_phone_is_paired_by_the_code_on_the_desk(browser, house):

@@ -75,6 +75,18 @@ def test_a_process_that_fell_behind_in_one_run_catches_up_beside_another():
     assert run.open_decision is not None
 
 
+def test_a_process_that_fell_far_behind_reads_no_more_than_an_engine_looks_back_on():
+    run = report(a_run(), a_call("ls"))
+    behind = dict(engine_cache.KEPT)
+    engine_cache.KEPT.clear()
+    run = report(run, *(a_call(f"cat {number}") for number in range(Engine.WINDOW + 10)))
+
+    engine_cache.KEPT.clear()
+    engine_cache.KEPT.update(behind)
+
+    assert len(engine_cache.unseen([run])[run.id]) == Engine.WINDOW
+
+
 def test_a_process_whose_database_was_put_back_reads_again():
     run = report(a_run(), a_call("ls"), a_call("pwd"))
     RunMeters.objects.update(detected_obs=1)

@@ -1,0 +1,133 @@
+"""What leaves no doubt is read past Twisted; whatever else comes is left to it."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+from twisted.internet.testing import StringTransport
+
+from missioncontrol.api.agent_requests import MOST_BYTES, read_head
+from missioncontrol.api.daphne_queue import QueuedChannel
+
+RUN = "01994f9e-7d5c-7b1c-a3f4-2f1d0c9b8a76"
+LINES = (
+    f"POST /api/v1/runs/{RUN}/turns/ HTTP/1.1",
+    "Host: x",
+    "Authorization: Bearer mc_1",
+    "Content-Length: 4",
+)
+
+
+def a_head(*more, lines=LINES):
+    return "".join(f"{line}\r\n" for line in (*lines, *more)).encode() + b"\r\n"
+
+
+def test_a_head_is_read_with_where_its_body_stands():
+    head = read_head(a_head("Prefer:  wait=3 ") + b"body")
+
+    assert head.path == f"/api/v1/runs/{RUN}/turns/".encode()
+    assert head.headers[-1] == (b"prefer", b"wait=3")
+    assert head.end - head.begin == 4
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        a_head("Transfer-Encoding: chunked"),
+        a_head("Content-Length: 5"),
+        a_head("Connection: close"),
+        a_head("Expect: 100-continue"),
+        a_head("Upgrade: websocket"),
+        a_head("Prefer: wait=3", "Prefer: respond-async"),
+        a_head("Daphne-Root-Path: /elsewhere"),
+        a_head("Content_Length: 9"),
+        a_head(" folded: on"),
+        a_head("Name : with a blank"),
+        a_head("Empty:"),
+        a_head("Sign: \x01"),
+        a_head("Sign: a\nb"),
+        a_head("Long: " + "x" * 16_384),
+        a_head(lines=LINES[:3]),
+        a_head("Content-Length: +4", lines=LINES[:3]),
+        a_head(f"Content-Length: {MOST_BYTES + 1}", lines=LINES[:3]),
+        a_head(lines=("GET /api/v1/me/ HTTP/1.1", *LINES[1:])),
+        a_head(lines=(LINES[0].replace("1.1", "1.0"), *LINES[1:])),
+        a_head(lines=(LINES[0].replace("turns", "t%75rns"), *LINES[1:])),
+        a_head(lines=(LINES[0].replace("/ ", "/?a=b "), *LINES[1:])),
+        a_head()[:-2],
+        b"\r\n" + a_head(),
+    ],
+)
+def test_what_leaves_a_doubt_is_left_to_twisted(data):
+    assert read_head(data) is None
+
+
+class Server:
+    """What a channel knows of Daphne: the application, and who is connected."""
+
+    root_path = ""
+
+    def __init__(self):
+        self.connections, self.heard = {}, []
+
+    async def application(self, scope, receive, send):
+        self.heard.append((await receive())["body"])
+        if scope["path"].endswith("/turns/"):
+            headers = [(b"content-length", b"2")]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": b"{}"})
+        else:
+            self.heard.append((await receive())["type"])
+
+
+async def turns():
+    """Let the event loop come round a few times."""
+    for _ in range(8):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def channel():
+    made = QueuedChannel()
+    made.factory, made.timeOut = SimpleNamespace(server=Server()), None
+    made.makeConnection(StringTransport())
+    return made
+
+
+async def test_each_request_is_answered_and_the_next_one_read(channel):
+    for body in (b"1st.", b"2nd."):
+        channel.dataReceived(a_head() + body)
+        await turns()
+
+    assert channel.factory.server.heard == [b"1st.", b"2nd."]
+    answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
+    assert channel.transport.value() == 2 * answer
+    assert channel.factory.server.connections == {}
+
+
+async def test_a_body_may_come_after_its_head_in_pieces(channel):
+    for piece in (a_head(), b"bo", b"dy"):
+        channel.dataReceived(piece)
+        await turns()
+
+    assert channel.factory.server.heard == [b"body"]
+
+
+async def test_what_looks_like_a_request_within_a_head_begins_none(channel):
+    channel.dataReceived(b"GET / HTTP/1.1\r\nHost: x\r\nNote: ")
+    channel.dataReceived(a_head() + b"body")
+    await turns()
+
+    assert channel.factory.server.heard == []
+
+
+async def test_who_leaves_while_it_waits_is_noticed(channel):
+    hook = ("POST /api/v1/hooks/claude-code/ HTTP/1.1", *LINES[1:])
+    channel.dataReceived(a_head(lines=hook) + b"body")
+    await turns()
+
+    channel.connectionLost(None)
+    await turns()
+
+    assert channel.factory.server.heard == [b"body", "http.disconnect"]
+    assert channel.factory.server.connections == {}
