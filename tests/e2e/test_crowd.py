@@ -42,6 +42,23 @@ def test_of_a_thousand_runs_only_those_in_sight_are_drawn(open_page, thousand, p
     assert (drawn <= MOST_ROWS, rows(page, phone=phone).count() <= MOST_ROWS) == (True, True)
 
 
+@pytest.mark.parametrize("phone", [False, True])
+def test_the_board_is_searched_by_a_key_and_points_to_history(open_page, thousand, phone):
+    page = open_page("/", phone=phone)
+    expect(rows(page, phone=phone).first).to_be_visible()
+
+    page.keyboard.press("/")
+    page.keyboard.type("0007 crowd")
+    expect(rows(page, phone=phone)).to_have_count(1)
+    expect(rows(page, phone=phone)).to_contain_text("crowd 0007")
+
+    page.keyboard.type("x")
+    expect(page.get_by_role("link", name="Search all runs")).to_have_attribute(
+        "href", "/history?q=0007%20crowdx"
+    )
+    expect(rows(page, phone=phone)).to_have_count(0)
+
+
 def test_the_scrollbar_knows_of_all_thousand(open_page, thousand):
     page = open_page("/")
     expect(rows(page, phone=False).first).to_be_visible()

@@ -207,6 +207,12 @@ const texts: typeof en = {
     counted: (source) => `zählte Kosten von ${source}`,
     reached: (ceiling, unit) => `erreichte ${ceiling} ${unit}`,
     ended: "beendete den Lauf",
+    answer: {
+      asked: "bekommt die Antwort",
+      delivered: "erhielt die Antwort",
+      acknowledged: "befolgte die Antwort",
+      unreachable: "war für die Antwort nicht erreichbar",
+    },
     stopping: "verlangte das Ende des Laufs",
     paused: "hielt den Lauf an",
     restarted: "startete den Lauf neu",

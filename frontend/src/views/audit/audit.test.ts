@@ -25,6 +25,8 @@ it.each([
   ["run.moved", { reason: "the agent waits" }, "waits for the answer"],
   ["run.moved", { reason: "mode set to auto" }, "set the mode to auto"],
   ["run.moved", { reason: "the session ended" }, "the session ended"],
+  ["run.moved", { reason: "answer acknowledged" }, "acted on the answer"],
+  ["run.moved", { reason: "answer unreachable" }, "could not be reached by the answer"],
   ["run.moved", { reason: "Paused by ana." }, "paused the run"],
   ["run.moved", { reason: "Restarted by ana." }, "restarted the run"],
   ["run.moved", { reason: "Terminated by ana." }, "asked the run to end"],

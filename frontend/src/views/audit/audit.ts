@@ -68,6 +68,7 @@ const MOVES: readonly (readonly [RegExp, (what: string) => string])[] = [
   [/^Restarted by /, () => t.did.restarted],
   [/^Ended with "(.*?)", which started it: /s, (lead) => t.did.endedWith(lead)],
   [/^It had (\d+) turns to finish\.$/, (turns) => t.did.hadTurns(turns)],
+  [/^answer (\w+)$/, (status) => t.did.answer[status] ?? t.did.moved("")],
   [/^mode set to (\w+)$/, (mode) => t.did.mode(mode)],
   [/^the agent reported (\w+)$/, (status) => t.did.reported(status)],
 ];
