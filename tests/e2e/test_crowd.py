@@ -54,7 +54,7 @@ def test_the_board_is_searched_by_a_key_and_points_to_history(open_page, thousan
 
     page.keyboard.type("x")
     expect(page.get_by_role("link", name="Search all runs")).to_have_attribute(
-        "href", "/history?q=0007%20crowdx"
+        "href", "/history?q=0007+crowdx"
     )
     expect(rows(page, phone=phone)).to_have_count(0)
 

@@ -93,7 +93,7 @@ def test_the_button_and_its_key_stand_within_the_rail(desktop):
 def test_a_single_setting_is_found_and_brought_into_sight(desktop):
     page = desktop
 
-    page.keyboard.press("Control+k")
+    page.get_by_role("button", name="Search").click()
     field(page).fill("keep turn")
     page.get_by_role("option", name="Keep turn contents").click()
 
