@@ -81,10 +81,10 @@ def settled(page: Page) -> None:
         sys.stderr.write(f"still loading: {page.url}\n")
     with suppress(TookTooLong):  # the audit log is verified as it opens
         page.locator(".verdict .btn:disabled").first.wait_for(state="detached", timeout=5_000)
+    page.wait_for_timeout(900)
     with suppress(TookTooLong):  # a card's answers open a moment after it
         shut = page.locator("article .answer[aria-disabled=true]").first
         shut.wait_for(state="detached", timeout=5_000)
-    page.wait_for_timeout(900)
 
 
 def a_context(browser: Browser, running: Any, size: str, language: str) -> BrowserContext:
