@@ -86,8 +86,10 @@ class Budget:
         """Read a budget from JSON; money may be a number or a decimal string.
 
         Raises:
-            PolicyInvalid: a field is unknown, no number, or not above 0.
+            PolicyInvalid: it is no table, or a field is unknown, no number, or not above 0.
         """
+        if not isinstance(mapping, Mapping):
+            raise PolicyInvalid(path or "budget", "a table of ceilings", mapping)
         known, start = (*UNITS, "agents"), f"{path}." if path else ""
         for name in mapping:
             # Passed over, a ceiling with a typing error in its name would be none at all.
@@ -183,14 +185,12 @@ def _agents(mapping: object, path: str) -> dict[str, Budget]:
     budgets = {}
     for name, ceilings in mapping.items():
         own_path = f"{path}.{name}"
-        if not isinstance(ceilings, Mapping):
-            raise PolicyInvalid(own_path, "a table of ceilings", ceilings)
+        budgets[str(name)] = Budget.from_mapping(ceilings, path=own_path)
         for unit, value in ceilings.items():
             # A unit without a value sets no ceiling, so there is nothing to refuse.
             if value and unit not in AGENT_UNITS:
                 units = ", ".join(sorted(AGENT_UNITS))
                 raise PolicyInvalid(f"{own_path}.{unit}", f"one of {units}", unit)
-        budgets[str(name)] = Budget.from_mapping(ceilings, path=own_path)
     return budgets
 
 

@@ -12,7 +12,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.errors import InvalidRequest
 
 
-def checked_name(name: str, *, longest: int = 100) -> str:
+def checked_name(name: str, *, longest: int = 100, field: str = "name") -> str:
     """Return a name as it is kept.
 
     Raises:
@@ -22,7 +22,7 @@ def checked_name(name: str, *, longest: int = 100) -> str:
     name = " ".join(name.split())
     if not 0 < len(name) <= longest or not name.isprintable():
         raise InvalidRequest(
-            f"name: expected 1 to {longest} characters that can be seen.", field="name"
+            f"{field}: expected 1 to {longest} characters that can be seen.", field=field
         )
     return name
 

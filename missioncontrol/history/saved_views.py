@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
+from missioncontrol.accounts.naming import checked_name
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.history.language import read_query
 from missioncontrol.history.models import SavedView
@@ -28,13 +29,12 @@ def save_view(*, user: User, project: UUID, name: str, q: str, by: str, at: date
     """Keep a line of search under a name; the same name again replaces it. It is on record.
 
     Raises:
-        InvalidRequest: the name is empty or long, the line cannot be read, or there
+        InvalidRequest: the name is empty, long or hides signs, the line cannot be read, or there
             are too many.
     """
+    name = checked_name(name, longest=LONGEST_NAME)
     # PostgreSQL stores no NUL in a text.
-    name, q = " ".join(name.replace("\0", "").split()), q.replace("\0", "")
-    if not 0 < len(name) <= LONGEST_NAME:
-        raise InvalidRequest(f"name: expected 1 to {LONGEST_NAME} characters.", field="name")
+    q = q.replace("\0", "")
     # For its faults alone: a view that cannot be read would fail whenever it is opened.
     read_query(q, at=at)
     mine = SavedView.objects.filter(user=user, project_id=project)

@@ -25,6 +25,7 @@ from missioncontrol.accounts.models import (
     Reach,
     Scope,
 )
+from missioncontrol.accounts.naming import checked_name
 from missioncontrol.accounts.selectors import live_keys
 from missioncontrol.accounts.services import Minted
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived
@@ -32,8 +33,6 @@ from missioncontrol.notify import devices, sign_out_notices
 from missioncontrol.notify.models import Device
 from missioncontrol.runs import journal
 
-# As wide as their columns.
-LONGEST_NAME = 100
 # Each key and token that lives is one more that can leak; few programs need as many.
 MOST_LIVE = 50
 OVERLAP = timedelta(hours=24)
@@ -58,8 +57,8 @@ def make_agent_key(
         InvalidRequest: it has no name, is limited to an agent without one, would be over
             before it began, or is one too many.
     """
-    name = _checked(name)
-    agent = _checked(agent, field="agent") if reach == Reach.AGENT else ""
+    name = checked_name(name)
+    agent = checked_name(agent, field="agent") if reach == Reach.AGENT else ""
     _check_to_come(expires_at, at=at)
     project = Project.objects.get(pk=project_id)
     _check_room(project, at=at)
@@ -149,7 +148,7 @@ def exchange_code(code: str, *, name: str, on: str, at: datetime) -> Minted[Agen
         Forbidden: the code is unknown, used or over.
         ProjectArchived: its project takes nothing in.
     """
-    name, on = _checked(name), _checked(on)
+    name, on = checked_name(name), checked_name(on)
     offered = setup_codes.redeem(code, on=on, at=at)
     if offered is None:
         raise Forbidden("This code is unknown, was used, or is over. Copy a fresh line.")
@@ -174,7 +173,7 @@ def make_token(
     Raises:
         InvalidRequest: it has no name, or would be over before it began.
     """
-    name = _checked(name)
+    name = checked_name(name)
     _check_to_come(expires_at, at=at)
     # Expired ones count too: they stand in the person's list until they are revoked.
     if PersonalToken.objects.filter(user=user, revoked_at=None).count() >= MOST_LIVE:
@@ -348,14 +347,6 @@ def _check_room(project: Project, *, at: datetime) -> None:
 def _check_to_come(expires_at: datetime | None, *, at: datetime) -> None:
     if expires_at is not None and expires_at <= at:
         raise InvalidRequest("expires_at: expected a time to come.", field="expires_at")
-
-
-def _checked(name: str, *, field: str = "name") -> str:
-    # One line, whatever was pasted: names stand in sentences of the audit log.
-    name = " ".join(name.replace("\0", "").split())
-    if not 0 < len(name) <= LONGEST_NAME:
-        raise InvalidRequest(f"{field}: expected 1 to {LONGEST_NAME} characters.", field=field)
-    return name
 
 
 def _named(row: AgentKey | PersonalToken) -> str:

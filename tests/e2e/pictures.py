@@ -82,6 +82,9 @@ def settled(page: Page) -> None:
     with suppress(TookTooLong):  # the audit log is verified as it opens
         page.locator(".verdict .btn:disabled").first.wait_for(state="detached", timeout=5_000)
     page.wait_for_timeout(900)
+    with suppress(TookTooLong):  # a card's answers open a moment after it
+        shut = page.locator("article .answer[aria-disabled=true]").first
+        shut.wait_for(state="detached", timeout=5_000)
 
 
 def a_context(browser: Browser, running: Any, size: str, language: str) -> BrowserContext:

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
+from tests.e2e.axe import SCRIPT, in_both_themes
 from tests.e2e.crowd import HOSTILE, Crowd
 from tests.e2e.stuck import StuckRun
 from tests.installations import wait_for
@@ -40,6 +41,26 @@ def test_of_a_thousand_runs_only_those_in_sight_are_drawn(open_page, thousand, p
     expect(rows(page, phone=phone).first).not_to_have_text(first)
     expect(rows(page, phone=phone).last).to_be_in_viewport()
     assert (drawn <= MOST_ROWS, rows(page, phone=phone).count() <= MOST_ROWS) == (True, True)
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_the_board_is_searched_by_a_key_and_points_to_history(open_page, thousand, phone):
+    page = open_page("/", phone=phone)
+    page.add_init_script(path=SCRIPT)
+    page.reload()
+    expect(rows(page, phone=phone).first).to_be_visible()
+
+    page.keyboard.press("/")
+    page.keyboard.type("0007 crowd")
+    expect(rows(page, phone=phone)).to_have_count(1)
+    expect(rows(page, phone=phone)).to_contain_text("crowd 0007")
+    assert in_both_themes(page, "now, searched", "phone" if phone else "desktop") == []
+
+    page.keyboard.type("x")
+    expect(page.get_by_role("link", name="Search all runs")).to_have_attribute(
+        "href", "/history?q=0007+crowdx"
+    )
+    expect(rows(page, phone=phone)).to_have_count(0)
 
 
 def test_the_scrollbar_knows_of_all_thousand(open_page, thousand):

@@ -88,3 +88,14 @@ def test_the_button_and_its_key_stand_within_the_rail(desktop):
 
     expect(button).to_contain_text("⌘K")
     assert rail.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+def test_a_single_setting_is_found_and_brought_into_sight(desktop):
+    page = desktop
+
+    page.get_by_role("button", name="Search").click()
+    field(page).fill("keep turn")
+    page.get_by_role("option", name="Keep turn contents").click()
+
+    expect(page).to_have_url(re.compile(r"/settings\?at=Keep"))
+    expect(page.get_by_text("Keep turn contents", exact=True)).to_be_in_viewport()

@@ -148,14 +148,16 @@ def test_the_line_is_dragged_by_hand_and_stays_where_it_may(over_a_month):
     expect(line(page)).to_have_attribute("aria-valuenow", "0.5")
 
 
-def test_a_preset_is_one_choice_and_says_how_often_it_asks(over_a_month):
+def test_a_preset_is_one_choice_and_says_how_many_runs_reached_its_line(over_a_month):
     page = over_a_month()
     presets = page.get_by_role("radiogroup", name="When it asks you")
 
-    expect(presets).to_contain_text(re.compile(r"Balanced.*\d+ times in 30 days"))
+    expect(presets).to_contain_text(re.compile(r"Quiet ?0 of \d+ runs reached 0\.95"))
+    expect(presets).to_contain_text(re.compile(r"Balanced ?[1-9]\d* of \d+ runs reached 0\.80"))
     presets.get_by_role("radio").first.check()
 
     expect(page.get_by_role("region", name="Dropped by the new line")).to_be_visible()
+    expect(page.get_by_text("Recordings end where you stopped or corrected a run")).to_be_visible()
     assert at(page) > 0.8
 
 

@@ -66,6 +66,12 @@ def test_a_wrong_ceiling_is_named(mapping, field):
     assert caught.value.field == field
 
 
+@pytest.mark.parametrize("mapping", [5, None, "usd", ["usd"]])
+def test_what_is_no_table_of_ceilings_says_so(mapping):
+    with pytest.raises(PolicyInvalid, match="'budget': expected a table of ceilings"):
+        Budget.from_mapping(mapping)
+
+
 def test_the_least_and_the_most_of_a_ceiling_are_taken():
     budget = Budget.from_mapping({"usd": "0.000001", "tokens": 10**15, "seconds": 0.5})
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bytes, count, fineMoney, money, roundMoney, share, hundredths } from "./numbers";
+import { bytes, count, fineMoney, mark, money, roundMoney, share, hundredths } from "./numbers";
 
 describe("money", () => {
   it.each([
@@ -43,6 +43,7 @@ describe("count", () => {
 
 it("writes shares and likeness", () => {
   expect([share(0.456), hundredths(0.9)]).toEqual(["46%", "0.90"]);
+  expect([mark(1), mark(0.5), mark(0.25)]).toEqual(["1", "0.5", "0.25"]);
 });
 
 it.each([

@@ -55,6 +55,11 @@ export function hundredths(value: number): string {
   return decimal(value, 2, 2);
 }
 
+/** A mark on an axis: "0.5", "0.25". */
+export function mark(value: number): string {
+  return decimal(value, 0, 2);
+}
+
 /** A change with its sign: "+0.11", and a true minus. */
 export function signedHundredths(value: number): string {
   return `${value < 0 ? MINUS : "+"}${hundredths(Math.abs(value))}`;

@@ -10,6 +10,11 @@ export function plain(text: string): string {
   return HIDDEN.test(text) ? text.replace(EACH_HIDDEN, shown) : text;
 }
 
+/** A text as it is searched: capitals and accents make no difference. */
+export function folded(text: string): string {
+  return text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+}
+
 /** The beginning of a text for one line of a list. */
 export function oneLine(text: string, most = 300): string {
   return plain(text.slice(0, most).replace(/\s+/g, " "));

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { changes, lastRise, linePath, marks, overPath, pointsOf, scoreOf } from "./score";
+import {
+  changes,
+  isHighAtLeft,
+  lastRise,
+  linePath,
+  marks,
+  overPath,
+  pointsOf,
+  scoreOf,
+} from "./score";
 import type { Bar } from "./tape";
 
 const bar = (height: number, rest: Partial<Bar> = {}): Bar => ({
@@ -23,6 +32,20 @@ describe("the score of a turn", () => {
   it("is how near a card it is where the policy does not ask by the score", () => {
     expect(scoreOf(0.4, null)).toBe(0.4);
   });
+});
+
+it.each([
+  ["a short run that loops from its start", [0, 0.66, 1], 30, true],
+  ["a long run that loops at its end", [0, 0, 0, 0, 0, 0, 0, 0, 0, 1], 10, false],
+  ["a run that never loops", [0, 0], 30, false],
+  ["no run at all", [], 30, false],
+])("tells where words over the line have room: %s", (_, heights, slots, isHigh) => {
+  const points = pointsOf(
+    heights.map((height) => bar(height)),
+    0.8,
+  );
+
+  expect(isHighAtLeft(points, slots)).toBe(isHigh);
 });
 
 it("finds the last rise, and the end where there was none", () => {

@@ -66,6 +66,13 @@ export function changes(points: readonly Point[]): (readonly [from: number, leng
   return found;
 }
 
+/** Whether the line runs higher at the left end of its box than at the right: words stand there badly. */
+export function isHighAtLeft(points: readonly Point[], slots: number): boolean {
+  const part = Math.ceil(slots / 5);
+  const highest = (some: readonly Point[]) => Math.max(0, ...some.map(({ score }) => score));
+  return highest(points.slice(0, part)) > highest(points.slice(slots - part));
+}
+
 /** Places for the numbers under the line: all of a few, or at most `most` in even steps and the last. */
 export function marks(count: number, most: number): number[] {
   const places = Array.from({ length: count }, (_, place) => place);

@@ -166,8 +166,8 @@ SENTENCES: tuple[tuple[str, str], ...] = (
         "{has} {n}-mal hintereinander versagt; {of}-mal ist erlaubt.",
     ),
     (
-        rf"(?P<has>{HAS}) has used (?P<n>[\d.]+) of (?P<of>[\d.]+) (?P<unit>\w+)\.",
-        "{has} {n} von {of} {unit} verbraucht.",
+        rf"(?P<has>{HAS}) has used (?P<used>[\d.]+) of (?P<most>[\d.]+) (?P<unit>\w+)\.",
+        "{has} {used} von {most} {unit} verbraucht.",
     ),
     (
         (
@@ -429,6 +429,8 @@ _WRITERS: Mapping[str, Callable[[str], str]] = MappingProxyType(
         ),
         "got": lambda english: _ANSWERS.get(english, english),
         "few": _comma,
+        "used": _comma,
+        "most": _comma,
         "unit": lambda english: UNITS.get(english, english),
         "usd_spent": _dollars,
         "usd_of": _dollars,

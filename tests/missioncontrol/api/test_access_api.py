@@ -112,9 +112,18 @@ def test_a_key_of_a_foreign_project_cannot_be_asked_for(as_person, owner):
     assert post(as_person(owner), "keys/", name="ci", project=str(foreign.id)).status_code == 404
 
 
-@pytest.mark.parametrize("name", ["", "   ", "x" * 101, "\0"])
-def test_a_key_has_a_name(name, as_person, owner):
-    assert post(as_person(owner), "keys/", name=name).status_code == 400
+@pytest.mark.parametrize("name", ["", "   ", "x" * 101, "\0", "ci\u200b", "ci\u202e"])
+def test_a_key_and_a_token_have_a_name_that_can_be_seen(name, as_person, owner):
+    client = as_person(owner)
+
+    for made in (post(client, "keys/", name=name), post(client, "tokens/", name=name)):
+        assert (made.status_code, made.json()["field"]) == (400, "name")
+
+
+def test_the_agent_that_a_key_is_limited_to_can_be_seen(as_person, owner):
+    made = post(as_person(owner), "keys/", name="ci", reach="agent", agent="writer\u200b")
+
+    assert (made.status_code, made.json()["field"]) == (400, "agent")
 
 
 def test_an_agent_makes_no_keys_and_sees_none(as_agent, client):

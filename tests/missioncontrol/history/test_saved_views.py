@@ -35,6 +35,13 @@ def test_the_same_name_again_replaces_the_line(as_person, owner):
     assert [row["q"] for row in client.get(PATH).json()["results"]] == ["cost:>6"]
 
 
+@pytest.mark.parametrize("name", ["", " ", "x" * 61, "Over\u200b $5", "\0"])
+def test_a_view_has_a_name_that_can_be_seen(name, as_person, owner):
+    made = keep(as_person(owner), name=name)
+
+    assert (made.status_code, made.json()["field"]) == (400, "name")
+
+
 def test_another_persons_view_does_not_exist(as_person, owner, operator, stranger):
     view = keep(as_person(owner)).json()["id"]
 

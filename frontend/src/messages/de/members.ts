@@ -80,6 +80,13 @@ const texts: typeof en = {
   restore: "Wiederherstellen",
   restoreOne: (name) => `${name} wiederherstellen`,
   notYours: "Nur Eigentümer können es umbenennen oder archivieren.",
+  rules: {
+    mode: (mode) => `Neue Läufe: ${mode}`,
+    runDollars: (usd) => `${usd} je Lauf`,
+    runTurns: (turns) => `${turns} Schritte je Lauf`,
+    dayDollars: (usd) => `${usd} am Tag`,
+    projectDollars: (usd) => `${usd} insgesamt`,
+  },
   youAre: (role) => `Eigene Rolle: ${role}`,
 };
 

@@ -31,6 +31,12 @@ const texts: typeof en = {
   timesUsual: (times) => `${times}× üblich`,
   usualIs: (usual) => `${usual} pro Stunde ist der Median der aufgezeichneten Läufe dieses Agenten`,
   asOf: (at) => `Stand ${at}`,
+  find: {
+    label: "Laufendes durchsuchen",
+    placeholder: "Name, Agent, Befehl, Status",
+    none: "Kein laufender Lauf passt.",
+    inHistory: "Alle Läufe durchsuchen",
+  },
   calm: "Nichts braucht eine Antwort.",
   idle: "Es läuft nichts.",
   lastCard: (ago, what) => `Letzte Karte vor ${ago}: ${what}.`,

@@ -52,9 +52,8 @@ const texts: typeof en = {
     balanced: "Wenn ein sorgfältiger Kollege aufsehen würde.",
     watchful: "Früh, für teure oder heikle Läufe.",
   },
-  asksFrom: (score) => `Fragt ab ${score}.`,
   asksByRules: "Fragt nur nach seinen Grenzen.",
-  timesIn: (n, days) => `${counted(n, times)} in ${counted(days, inDays)}`,
+  reach: (n, all, score) => `${String(n)} von ${counted(all, ofRuns)} erreichten ${score}`,
   andChanges: (n) => `+ ${counted(n, { one: "Änderung", other: "Änderungen" })}`,
   limit: {
     call: {
@@ -159,6 +158,9 @@ const texts: typeof en = {
       `Heute: ${timesOf(asked)}${continued > 0 ? `, ${String(continued)} weiterlaufen lassen` : ""}.`,
     earlier: (n) =>
       `Der Entwurf fragt ${counted(Math.abs(n), { one: "Schritt", other: "Schritte" })} ${n > 0 ? "früher" : "später"}.`,
+    endThere:
+      "Aufzeichnungen enden, wo ein Lauf beendet oder korrigiert wurde: später hätte er vielleicht noch gefragt.",
+    replaying: "Die Läufe werden nachgespielt …",
     saved: "Der Entwurf hätte",
     savedMore: "mehr gespart.",
     few: (n) =>

@@ -165,7 +165,7 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = (
     [
       "It went through the same (\\d+) turns ([\\d.]+) times and came out where it began\\.",
       (turns, n) =>
-        `Er durchlief dieselben ${turns} Schritte ${n.replace(".", ",")}\u2011mal und kam heraus, wo er begann.`,
+        `Er durchlief dieselben ${turns} Schritte ${comma(n)}\u2011mal und kam heraus, wo er begann.`,
     ],
     [
       "Nothing new has come of its last (\\d+) attempts\\.",
@@ -203,7 +203,8 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = (
     ],
     [
       `${HAS} has used ([\\d.]+) of ([\\d.]+) (\\w+)\\.`,
-      (who, n, of, unit) => `${has(who)} ${n} von ${of} ${UNITS[unit] ?? unit} verbraucht.`,
+      (who, n, of, unit) =>
+        `${has(who)} ${comma(n)} von ${comma(of)} ${UNITS[unit] ?? unit} verbraucht.`,
     ],
     [
       "(\\d+) attempts have brought little, (\\d+) of its last (\\d+) steps repeat an earlier one\\.",
@@ -234,7 +235,7 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = (
     ],
     [
       "Its output is to ([\\d.]+)% one it gave shortly before\\.",
-      (part) => `Seine Ausgabe gleicht zu ${part.replace(".", ",")}\u00a0% einer kurz zuvor.`,
+      (part) => `Seine Ausgabe gleicht zu ${comma(part)}\u00a0% einer kurz zuvor.`,
     ],
     [
       "It reached the maximum of (\\d+) iterations\\.",
@@ -242,7 +243,7 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = (
     ],
     [
       "It reached the maximum run time \\(([\\d.]+) hours\\)\\.",
-      (hours) => `Er erreichte die längste Laufzeit (${hours.replace(".", ",")} Stunden).`,
+      (hours) => `Er erreichte die längste Laufzeit (${comma(hours)} Stunden).`,
     ],
     [
       "It reached the maximum cost \\(\\$([\\d.]+)\\)\\.",
@@ -350,6 +351,10 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = (
     ],
   ] satisfies readonly (readonly [string, Says])[]
 ).map(([pattern, says]) => [new RegExp(`^${pattern}$`, "s"), says]);
+
+function comma(figure: string): string {
+  return figure.replace(".", ",");
+}
 
 function dollars(amount: string): string {
   return Number(amount).toLocaleString("de-DE", { style: "currency", currency: "USD" });

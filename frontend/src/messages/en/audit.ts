@@ -40,6 +40,14 @@ const REASONS: Partial<Record<string, string>> = {
   named: "named the run",
 };
 
+/** What became of an answer on its way to the agent. */
+const ANSWER: Partial<Record<string, string>> = {
+  asked: "is being sent the answer",
+  delivered: "received the answer",
+  acknowledged: "acted on the answer",
+  unreachable: "could not be reached by the answer",
+};
+
 const texts = {
   title: "Audit",
   notChecked: "The audit log could not be verified.",
@@ -165,7 +173,12 @@ const texts = {
     counted: (source: string) => `counted cost from ${source}`,
     reached: (ceiling: string, unit: string) => `reached ${ceiling} ${unit}`,
     ended: "ended the run",
+    answer: ANSWER,
     stopping: "asked the run to end",
+    paused: "paused the run",
+    restarted: "restarted the run",
+    endedWith: (lead: string) => `asked the run to end with “${lead}”, which started it`,
+    hadTurns: (turns: string) => `asked the run to end: it had ${turns} turns to finish`,
     allowlist: (change: string, pattern: string) => `${change} “${pattern}”`,
     changed: (what: string) => `changed ${what}`,
     loweredBudget: (figures: string) => `undid the raise: budget ${figures}`,

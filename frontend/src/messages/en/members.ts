@@ -79,6 +79,13 @@ const texts = {
   restore: "Restore",
   restoreOne: (name: string) => `Restore ${name}`,
   notYours: "Only owners can rename or archive it.",
+  rules: {
+    mode: (mode: string) => `New runs: ${mode}`,
+    runDollars: (usd: string) => `${usd} per run`,
+    runTurns: (turns: string) => `${turns} turns per run`,
+    dayDollars: (usd: string) => `${usd} per day`,
+    projectDollars: (usd: string) => `${usd} in total`,
+  },
   youAre: (role: string) => `Your role: ${role}`,
 };
 export default texts;

@@ -31,6 +31,12 @@ const texts = {
   timesUsual: (times: string) => `${times}× usual`,
   usualIs: (usual: string) => `${usual} per hour is the median of this agent’s recorded runs`,
   asOf: (at: string) => `as of ${at}`,
+  find: {
+    label: "Search running runs",
+    placeholder: "Name, agent, command, status",
+    none: "No running run matches.",
+    inHistory: "Search all runs",
+  },
   calm: "Nothing needs you.",
   idle: "Nothing is running.",
   lastCard: (ago: string, what: string) => `Last card ${ago} ago: ${what}.`,

@@ -52,9 +52,9 @@ const texts = {
     balanced: "When a careful colleague would check.",
     watchful: "Early, for costly or risky runs.",
   },
-  asksFrom: (score: string) => `Asks from ${score}.`,
   asksByRules: "Asks by its limits only.",
-  timesIn: (n: number, days: number) => `${counted(n, times)} in ${counted(days, dayWords)}`,
+  reach: (n: number, all: number, score: string) =>
+    `${String(n)} of ${counted(all, runs)} reached ${score}`,
   andChanges: (n: number) => `+ ${counted(n, { one: "change", other: "changes" })}`,
   limit: {
     call: {
@@ -145,6 +145,8 @@ const texts = {
       `Today: ${timesOf(asked)}${continued > 0 ? `, ${String(continued)} let continue` : ""}.`,
     earlier: (n: number) =>
       `The draft asks ${counted(Math.abs(n), { one: "turn", other: "turns" })} ${n > 0 ? "earlier" : "later"}.`,
+    endThere: "Recordings end where you stopped or corrected a run: it might have asked later.",
+    replaying: "Replaying your runs…",
     saved: "The draft would have saved",
     savedMore: "more.",
     few: (n: number) =>

@@ -61,12 +61,25 @@ const DEEDS: Record<string, (payload: Payload) => string> = {
   "notice.failed": (payload) => t.did.noticeFailed(text(payload.channel)),
 };
 
+/** Why a status moved, where the reason names something. */
+const MOVES: readonly (readonly [RegExp, (what: string) => string])[] = [
+  [/^Terminated by /, () => t.did.stopping],
+  [/^Paused by /, () => t.did.paused],
+  [/^Restarted by /, () => t.did.restarted],
+  [/^Ended with "(.*?)", which started it: /s, (lead) => t.did.endedWith(lead)],
+  [/^It had (\d+) turns to finish\.$/, (turns) => t.did.hadTurns(turns)],
+  [/^answer (\w+)$/, (status) => t.did.answer[status] ?? t.did.moved("")],
+  [/^mode set to (\w+)$/, (mode) => t.did.mode(mode)],
+  [/^the agent reported (\w+)$/, (status) => t.did.reported(status)],
+];
+
 /** Who asked for an end stands in the row's own column; which answer it was, in the answer's row. */
 function moved({ status, payload }: AuditRow): string {
   const reason = text(payload?.reason);
-  if (reason.startsWith("Terminated by ")) return t.did.stopping;
-  const told = /^(?:mode set to|the agent reported) (\w+)$/.exec(reason);
-  if (told?.[1]) return (reason.startsWith("mode") ? t.did.mode : t.did.reported)(told[1]);
+  for (const [pattern, says] of MOVES) {
+    const found = pattern.exec(reason);
+    if (found) return says(found[1] ?? "");
+  }
   if (reason && deed(reason) === reason) return t.reasons[reason] ?? record.sentence(reason);
   const statuses: Partial<Record<string, string>> = said.status;
   return t.did.moved(statuses[status ?? ""] ?? "");

@@ -5,6 +5,7 @@ import {
   differencesOf,
   heightOf,
   patienceOf,
+  reaching,
   reachOf,
   replayedDifferences,
   replaySeconds,
@@ -180,4 +181,11 @@ describe("a replay", () => {
       null,
     ]);
   });
+});
+
+it("counts for a preset the runs that reached its line, not those that today's limits asked about", () => {
+  const runs = [scored("far", 0.97), scored("asked by a limit", 0.62, { rule: "repeat" })];
+
+  expect([reaching(runs, 0.95), reaching(runs, 0.5)]).toEqual([1, 2]);
+  expect(reaching([scored("unknown", null)], 0)).toBe(0);
 });

@@ -28,6 +28,11 @@ export function asksAbout(run: RunScore, line: number | null): boolean {
   return run.rule !== null || (line !== null && run.score !== null && run.score >= line);
 }
 
+/** How many runs came so near to stuck. What a preset's own limits would ask, only a replay tells. */
+export function reaching(runs: readonly RunScore[], line: number): number {
+  return runs.filter(({ score }) => score !== null && score >= line).length;
+}
+
 export function tallyOf(runs: readonly RunScore[], line: number | null): Tally {
   const asked = runs.filter((run) => asksAbout(run, line));
   return {

@@ -16,6 +16,8 @@ import { heightOf, patienceOf, sensitivityAt } from "./policyLine";
 const TYPING_MS = 250;
 const LOOK_AGAIN_MS = 700;
 const REST_MS = 600;
+/** Any one will do to compare what else two drafts say. */
+const ANY_SENSITIVITY = 0.8;
 /** How far back the page looks. */
 export const DAYS = 30;
 
@@ -100,6 +102,15 @@ export class PolicyViewModel {
   }
   get changed(): boolean {
     return !sameDraft(this.#draft, this.#saved);
+  }
+  /** Only the line differs from the saved policy: what it asks about is told by stored scores. */
+  get lineAlone(): boolean {
+    const [one, other] = [this.#draft, this.#saved];
+    if (typeof one === "string" || typeof other === "string") return !this.changed;
+    return sameDraft(
+      withSensitivity(one, ANY_SENSITIVITY),
+      withSensitivity(other, ANY_SENSITIVITY),
+    );
   }
   get modeChanged(): boolean {
     return this.#mode !== this.#modeBefore;

@@ -54,6 +54,11 @@ describe("what a stretch did", () => {
     ]);
   });
 
+  it("says other calls beside those of a kind, and calls where there is no other", () => {
+    expect(texts({ calls: [call("other", 3)] })).toEqual(["3 calls"]);
+    expect(texts({ calls: [call("other", 3), call("read", 1)] })).toContain("3 other calls");
+  });
+
   it("names the latest files by their end, and counts the others", () => {
     const files = ["a/b/c.py", "d.py", "e.py"].map((path, i) => ({
       path,

@@ -52,7 +52,8 @@ function callClaims({ calls }: Work): Claim[] {
   if (sum === 0) return [{ text: t.none, seq: null }];
   const failed = calls.reduce((all, one) => all + one.failed, 0);
   const kinds = calls.slice(0, MOST_KINDS).map(({ kind, count, last_seq }) => ({
-    text: kindWords(kind, count),
+    // They are other ones beside calls of a kind alone.
+    text: kind === "other" && calls.length === 1 ? t.calls(count) : kindWords(kind, count),
     seq: last_seq,
   }));
   const all = calls.length > 1 ? [{ text: t.calls(sum), seq: null }] : [];

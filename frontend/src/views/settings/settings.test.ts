@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { aProject } from "../../fixtures/rows";
-import { draftOf, patchOf } from "./settings";
+import { draftOf, patchOf, rulesOf } from "./settings";
 
 test("what is not touched is not sent", () => {
   expect(patchOf(aProject(), draftOf(aProject()))).toEqual({});
@@ -35,4 +35,15 @@ test("words are kept for so many days, and for ever where the field is empty", (
 
   const kept = aProject({ keep_words_days: 30 });
   expect(patchOf(kept, { ...draftOf(kept), keepWords: " " })).toEqual({ keep_words_days: 0 });
+});
+
+test("a project's rules are told in a few words", () => {
+  const budgets = { run: { turns: 2000 }, day: { usd: "60" } };
+
+  expect(rulesOf(aProject({ mode: "pause", budgets }))).toEqual([
+    "New runs: Pause",
+    "2,000 turns per run",
+    "$60 per day",
+  ]);
+  expect(rulesOf(aProject({ mode: "warn", budgets: {} }))).toEqual(["New runs: Warn"]);
 });

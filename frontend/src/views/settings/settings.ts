@@ -1,4 +1,6 @@
 /** A project's settings as a form holds them. Pure. */
+import { roundMoney, whole } from "../../format/numbers";
+import { members as t, words } from "../../messages/texts";
 import type { ProjectPatch, ProjectRow } from "../../wire/types";
 
 /** Ceilings a form offers, by scope and unit; what else is set stays as it is. */
@@ -56,6 +58,16 @@ export function patchOf(project: ProjectRow, draft: Draft): Partial<ProjectPatch
   const budgets = budgetsOf(project, draft, was);
   if (budgets) patch.budgets = budgets;
   return patch;
+}
+
+/** A project's rules in a few words: how its runs begin, and the budgets that a form offers. */
+export function rulesOf(project: ProjectRow): string[] {
+  const budgets = CEILINGS.flatMap((one) => {
+    const amount = ceilingOf(project, one);
+    if (amount === "") return [];
+    return [t.rules[one.name](one.unit === "usd" ? roundMoney(amount) : whole(Number(amount)))];
+  });
+  return [t.rules.mode(words.modes[project.mode]), ...budgets];
 }
 
 export function keyOf({ scope, unit }: Ceiling): string {

@@ -1,4 +1,6 @@
 /** Which entries a line typed into the palette means, best first. Pure. */
+import { folded } from "../../format/plain";
+
 export interface Entry {
   /** Tells entries apart: two runs may share a name. */
   id: string;
@@ -29,8 +31,4 @@ function scoreOf({ label, detail }: Entry, words: readonly string[]): number {
   if (name.startsWith(words.join(" "))) return 3;
   if (name.split(/[\s/_.-]+/).some((part) => part.startsWith(first))) return 2;
   return name.includes(first) ? 1 : 0;
-}
-
-function folded(text: string): string {
-  return text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 }
