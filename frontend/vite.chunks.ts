@@ -23,7 +23,7 @@ function textsOf(id: string): string | null {
 
 /** What screens of several kinds share. Of one kind: charts, a run's turns, its series. */
 const SHARED =
-  /src.(ui|format|sync|views.shell).(?!turn|matches|runTimeline|ranges|score|scrolled|baseline|ShareList|WhichProject|rowWindow|[cC]hart)|src.messages.\w+.ts|lucide|AnswerIcon|CardSteps|Output|history.why/;
+  /src.(ui|format|sync|views.shell).(?!turn|matches|runTimeline|ranges|score|scrolled|baseline|ShareList|WhichProject|rowWindow|[cC]hart)|src.messages.\w+.ts|lucide(?!.*(mail|smartphone))|AnswerIcon|CardSteps|Output|history.why/;
 
 export const groups: Rolldown.CodeSplittingGroup[] = [
   // Of what every visit begins with, also the styles: eight small sheets are eight requests.
