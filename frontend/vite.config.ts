@@ -1,40 +1,21 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
+import { groups } from "./vite.chunks";
 import { drawnIcons } from "./vite.icons";
+import { packedTwins } from "./vite.packed";
 import { preloads } from "./vite.preloads";
 import { serviceWorker } from "./vite.sw";
 
 const BACKEND = process.env.MISSIONCONTROL_URL ?? "http://127.0.0.1:8765";
 
 export default defineConfig({
-  plugins: [drawnIcons(), svelte(), preloads(), serviceWorker("src/sw/worker.ts")],
+  plugins: [drawnIcons(), svelte(), preloads(), serviceWorker("src/sw/worker.ts"), packedTwins()],
   build: {
     target: "es2022",
     manifest: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // What the page itself needs is one file, and so is what eight chunks share, a phone's card, and
-    // the small parts, the styles and the icons that two do: a screen is a few requests, not forty.
-    rolldownOptions: {
-      output: {
-        codeSplitting: {
-          groups: [
-            {
-              name: "parts",
-              tags: ["$initial"],
-              test: /^(?!.*(main\.ts|index\.html))/,
-              priority: 2,
-            },
-            { name: "shared", minShareCount: 8 },
-            { name: "card", test: /src.card.(PhoneCard|CardHead|CardJudge)\./ },
-            { name: "steps", test: /src.(card.CardSteps|ui.Steps)\./ },
-            { name: "shared", minShareCount: 2, maxModuleSize: 1000, priority: -1 },
-            { name: "icons", test: /@lucide/, minShareCount: 2 },
-            { name: "styles", test: /type=style/, minShareCount: 2 },
-          ],
-        },
-      },
-    },
+    rolldownOptions: { output: { codeSplitting: { groups } } },
   },
   server: {
     proxy: {

@@ -47,7 +47,9 @@ export function preloads(): Plugin {
     generateBundle(_, bundle) {
       const chunks = Object.values(bundle).filter((file) => file.type === "chunk");
       const bySource = new Map(
-        chunks.map((chunk) => [relative(root, chunk.facadeModuleId ?? ""), chunk]),
+        chunks.flatMap((chunk) =>
+          chunk.moduleIds.map((id) => [relative(root, id), chunk] as const),
+        ),
       );
       const byFile = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
       const named = filesOf([bySource.get("index.html")], byFile);
@@ -79,7 +81,10 @@ export function preloads(): Plugin {
                 listedIn(parts).filter(({ name }) => name === part),
               );
               const more = filesFor(language, top, new Set([...named, ...files]));
-              const addresses = { files: addressesOf(files), parts: addressesOf(more) };
+              const addresses = {
+                files: addressesOf(files, bundle),
+                parts: addressesOf(more, bundle),
+              };
               return [screen.name, addresses] as const;
             }),
           ] as const,
@@ -92,8 +97,13 @@ export function preloads(): Plugin {
   };
 }
 
-function addressesOf(files: readonly string[]): string[] {
-  return files.map((file) => `/${file}`);
+/** The largest first: a browser asks for six at a time, and the small ones come beside it. */
+function addressesOf(files: readonly string[], bundle: Rolldown.OutputBundle): string[] {
+  const sizeOf = (name: string) => {
+    const file = bundle[name];
+    return (file?.type === "chunk" ? file.code : (file?.source ?? "")).length;
+  };
+  return files.toSorted((a, b) => sizeOf(b) - sizeOf(a)).map((file) => `/${file}`);
 }
 
 /** Chunks, all that they import before they run, and their styles. */

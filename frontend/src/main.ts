@@ -7,13 +7,15 @@ import { installation } from "./push/register.svelte";
 import { router } from "./router.svelte";
 import { appState } from "./sync/appState.svelte";
 import { media } from "./ui/media.svelte";
-import { fetchAhead } from "./views/shell/screens";
+import { fetchAhead, firstAnswers } from "./views/shell/screens";
+import { askAhead } from "./wire/api";
 
 /** By then a screen is drawn as a rule. */
 const DRAWN_MS = 1_000;
 
 const target = document.getElementById("app");
 if (!target) throw new Error("index.html has no #app");
+askAhead(["me/", ...firstAnswers(router.route, location.search, appState.chosen)]);
 void appState.enter();
 // At once: the worker of an earlier visit may have a tap on a notification to tell of.
 installation.hear();
@@ -24,5 +26,4 @@ const screen = fetchAhead(router.route, media.isPhone).catch(() => undefined);
 // The service worker fetches all there is, and keeps a small server busy: it comes last.
 if (import.meta.env.PROD)
   void screen.then(() => setTimeout(() => void installation.begin(), DRAWN_MS));
-await spoken;
-export default mount(App, { target });
+void spoken.then(() => mount(App, { target }));

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import gzip
 import hashlib
 import os
 import shutil
@@ -27,7 +26,6 @@ BUILT = SOURCES / "dist"
 _STAMP = ".built-from"
 _NOT_SOURCES = {"node_modules", "dist", "dist.new", "dist.old", "coverage", "test-results"}
 _TEST_ENDINGS = (".test.ts", ".test.svelte.ts", ".spec.ts")
-_TEXTS = {".js", ".css", ".svg"}
 _PACKAGES = ("package.json", "package-lock.json", ".npmrc")
 
 
@@ -63,7 +61,6 @@ def ensure_built(*, cache: Path, say: Callable[[str], None]) -> None:
         vite = SOURCES / "node_modules" / "vite" / "bin" / "vite.js"
         build = [str(node.program), str(vite), "build", "--outDir", "dist.new", "--emptyOutDir"]
         _run(build, node, log, step="vite build")
-        _compress(SOURCES / "dist.new" / "assets")
         _swap_in(SOURCES / "dist.new", stamp=before)
 
 
@@ -110,16 +107,6 @@ def install_packages(node: Node, *, log: Path, say: Callable[[str], None]) -> No
     _run([*node.npm, "ci", "--include=dev", "--no-audit", "--no-fund"], node, log, step="npm ci")
     # Only after it: an installation that broke off is done again.
     stamp.write_text(wanted)
-
-
-def _compress(assets: Path) -> None:
-    """Lay a gzipped twin beside each asset that gains by it; WhiteNoise serves that one."""
-    for asset in [path for path in assets.iterdir() if path.suffix in _TEXTS]:
-        plain = asset.read_bytes()
-        # No time in it: the same sources make the same bytes.
-        packed = gzip.compress(plain, mtime=0)
-        if len(packed) < len(plain):
-            asset.with_name(f"{asset.name}.gz").write_bytes(packed)
 
 
 def _run(argv: list[str], node: Node, log: Path, *, step: str) -> None:

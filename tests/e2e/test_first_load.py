@@ -4,10 +4,12 @@ Long tasks and the largest paint are measured beside it and written into the rep
 on a busy machine can hold nobody to them.
 """
 
+import gzip
 import json
 import os
 import re
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import expect
@@ -99,7 +101,7 @@ ASKED = """() => performance.getEntriesByType("resource")
   .map(({ name, initiatorType }) => [new URL(name).href, initiatorType])"""
 
 
-@pytest.mark.parametrize("path", ["/", "/decisions", "/runs/{run}"])
+@pytest.mark.parametrize("path", ["/", "/decisions", "/runs/{run}", "/costs"])
 def test_what_the_page_asks_ahead_is_what_its_screen_reads(browser, installation, path):
     with several_stuck(installation, "ahead", count=1) as run:
         context = browser.new_context(service_workers="block")
@@ -116,3 +118,23 @@ def test_what_the_page_asks_ahead_is_what_its_screen_reads(browser, installation
     assert len(ahead) == 2  # who is signed in, and the screen's own
     # Else a browser would have fetched it twice, and thrown the first answer away.
     assert [address for address, _ in asked].count(ahead[1]) == 1
+
+
+def test_a_file_is_sent_as_small_as_a_browser_takes_it(installation):
+    page = sent(installation, "/", "identity").decode()
+    (script,) = re.findall(r'<script type="module" crossorigin src="([^"]+)"', page)
+
+    plain, packed, smallest = (
+        sent(installation, script, kind) for kind in ("identity", "gzip", "br")
+    )
+
+    assert gzip.decompress(packed) == plain
+    assert len(smallest) < len(packed)
+    # A browser would fetch each twin besides, and never ask for it.
+    assert not re.search(rb'\.(br|gz)"', sent(installation, "/sw.js", "identity"))
+
+
+def sent(installation, path, encoding):
+    request = Request(installation.url + path, headers={"Accept-Encoding": encoding})
+    with urlopen(request) as answer:
+        return answer.read()

@@ -1,6 +1,5 @@
 """Knowing when the front end must be built, and with what."""
 
-import gzip
 import sys
 
 import pytest
@@ -147,15 +146,3 @@ def test_no_node_and_no_uv_is_said_in_one_sentence(tmp_path, monkeypatch):
 
     with pytest.raises(NodeMissing, match="install Node 20"):
         node.find_node(root=tmp_path, cache=tmp_path / "cache", say=lambda _: None)
-
-
-def test_an_asset_gets_a_packed_twin_where_that_is_smaller(tmp_path):
-    plain = b"let answer = 42;\n" * 100
-    (tmp_path / "app.js").write_bytes(plain)
-    (tmp_path / "short.css").write_bytes(b"a{}")
-    (tmp_path / "mark.png").write_bytes(b"\x89PNG" * 100)
-
-    frontend._compress(tmp_path)
-
-    assert [path.name for path in sorted(tmp_path.glob("*.gz"))] == ["app.js.gz"]
-    assert gzip.decompress((tmp_path / "app.js.gz").read_bytes()) == plain

@@ -4,7 +4,16 @@
  * One board socket a project, and one more for the run that is being looked at.
  */
 import { clearScreen, handOver, hush } from "../push/handover";
-import { csrfToken, ProblemError, read, readAhead, signOut, write, settled } from "../wire/api";
+import {
+  csrfToken,
+  forgetAhead,
+  ProblemError,
+  read,
+  readAhead,
+  settled,
+  signOut,
+  write,
+} from "../wire/api";
 import type {
   AutofixRow,
   Board,
@@ -230,6 +239,11 @@ class AppState {
     this.#leave();
   }
 
+  /** The id of the project that was chosen, whether it is there or not. */
+  get chosen(): string | null {
+    return this.#chosen;
+  }
+
   choose(project: string | null): void {
     this.#chosen = project;
     storeProject(project);
@@ -322,6 +336,7 @@ class AppState {
 
   /** The session is over, or goes on under another key: sockets are opened anew by who is here. */
   async #comeBack(): Promise<void> {
+    forgetAhead();
     const run = this.#runFeed?.id;
     this.unwatch();
     for (const feed of this.#feeds.values()) feed.close();
@@ -331,6 +346,7 @@ class AppState {
   }
 
   #leave(): void {
+    forgetAhead();
     this.#access = "out";
     this.#me = null;
     this.#lost = [];

@@ -1,35 +1,80 @@
-/** What the page asked for ahead is read once, early, and by exactly its address. */
-import { afterEach, expect, test, vi } from "vitest";
-import { readAhead } from "./api";
+/** What is asked for ahead is asked once, for the first who reads it, and for nobody after them. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { askAhead, forgetAhead, ProblemError, read, readAhead, signOut, write } from "./api";
 
-function linked(...paths: string[]) {
-  const links = paths.map((path) => ({
-    getAttribute: () => `/api/v1/${path}`,
-    remove: vi.fn(),
-  }));
+let asked: string[] = [];
+
+function page(...linked: string[]) {
+  const links = linked.map((path) => ({ getAttribute: () => `/api/v1/${path}` }));
   vi.stubGlobal("document", { querySelectorAll: () => links, cookie: "" });
-  vi.stubGlobal("fetch", () => Promise.resolve(Response.json({ ok: true })));
-  return links;
 }
 
+beforeEach(() => {
+  vi.useFakeTimers();
+  asked = [];
+  vi.stubGlobal("location", { protocol: "https:" });
+  vi.stubGlobal("fetch", (url: string) => {
+    asked.push(url);
+    return Promise.resolve(Response.json({ nth: asked.length }));
+  });
+  page();
+});
+
 afterEach(() => {
-  vi.restoreAllMocks();
+  forgetAhead();
+  vi.useRealTimers();
   vi.unstubAllGlobals();
 });
 
-test("what was asked for is read, and its link is gone", async () => {
-  const [link] = linked("boards/");
-  expect(await readAhead("boards/")).toEqual({ ok: true });
-  expect(link?.remove).toHaveBeenCalled();
-});
+test("what is asked for ahead is asked once and read once", async () => {
+  askAhead(["boards/"]);
 
-test("an address that holds quotes is no selector", () => {
-  linked("boards/");
-  expect(readAhead('runs/x"y\\/snapshot/')).toBeNull();
-});
-
-test("what was asked for long ago is left alone", () => {
-  linked("boards/");
-  vi.spyOn(performance, "now").mockReturnValue(60_000);
+  expect(await readAhead("boards/")).toEqual({ nth: 1 });
   expect(readAhead("boards/")).toBeNull();
+  expect(asked).toEqual(["/api/v1/boards/"]);
+});
+
+test("whoever reads by the same address takes it, the next one asks anew", async () => {
+  askAhead(["costs/account/?range=day"]);
+
+  expect(await read("costs/account/?range=day")).toEqual({ nth: 1 });
+  expect(await read("costs/account/?range=day")).toEqual({ nth: 2 });
+});
+
+test("what the page itself asked for is taken over, wanted or not", () => {
+  page("me/", "costs/account/?range=day");
+
+  askAhead(["me/", "costs/account/?range=day&project=1"]);
+
+  expect(asked.map((url) => url.slice("/api/v1/".length))).toEqual([
+    "me/",
+    "costs/account/?range=day",
+    "costs/account/?range=day&project=1",
+  ]);
+});
+
+test.each([
+  ["a write", () => write("POST", "runs/1/", {})],
+  ["the end of the session", () => signOut()],
+  ["half a minute", () => vi.advanceTimersByTime(30_000)],
+])("%s makes it void", async (_, happen) => {
+  askAhead(["boards/"]);
+
+  await happen();
+
+  expect(readAhead("boards/")).toBeNull();
+});
+
+test("a refusal is told to whoever reads it", async () => {
+  vi.stubGlobal("fetch", () => Promise.resolve(Response.json({ code: "no" }, { status: 401 })));
+  askAhead(["boards/"]);
+
+  await expect(readAhead("boards/")).rejects.toBeInstanceOf(ProblemError);
+});
+
+test("what could not be fetched troubles nobody who does not read it", async () => {
+  vi.stubGlobal("fetch", () => Promise.reject(new TypeError("offline")));
+  askAhead(["boards/"]);
+
+  await vi.advanceTimersByTimeAsync(1);
 });

@@ -28,21 +28,43 @@ export interface WriteOptions {
 }
 
 const ROOT = "/api/v1/";
+const READS: RequestInit = { headers: { Accept: "application/json" } };
 
 export function read<T>(path: string): Promise<T> {
-  return call<T>(path, { headers: { Accept: "application/json" } });
+  return call<T>(path, READS);
 }
 
-/** So long after the page began, what it asked for then is not looked at any more. */
+/** So long after the page began, what was asked for then is not looked at any more. */
 const AHEAD_MS = 30_000;
+const ahead = new Map<string, Promise<Answer>>();
 
-/** What the page asked for with its own files; null where it did not, or that was read before. */
-export function readAhead<T>(path: string): Promise<T> | null {
-  if (performance.now() > AHEAD_MS) return null;
-  const link = [...document.querySelectorAll('link[as="fetch"]')].find(
-    (one) => one.getAttribute("href") === ROOT + path,
+/**
+ * Ask, as the page begins, for what will be read first; each answer is for the first who reads it.
+ *
+ * What the page asked for with its own files is taken over, wanted or not: a browser would keep
+ * it with the page, for whoever signs in there next.
+ */
+export function askAhead(paths: readonly string[]): void {
+  const linked = [...document.querySelectorAll('link[as="fetch"]')].map(
+    (link) => link.getAttribute("href")?.slice(ROOT.length) ?? "",
   );
-  return link ? read<T>(path).finally(() => link.remove()) : null;
+  for (const path of [...linked, ...paths]) {
+    if (ahead.has(path)) continue;
+    const answer = reach(ROOT + path, READS);
+    answer.catch(() => undefined); // whoever reads it hears of it
+    ahead.set(path, answer);
+  }
+  setTimeout(forgetAhead, AHEAD_MS);
+}
+
+/** Another person may be here, or what was told may have changed. */
+export function forgetAhead(): void {
+  ahead.clear();
+}
+
+/** Read what was asked for ahead; null where it was not, or was read before. */
+export function readAhead<T>(path: string): Promise<T> | null {
+  return ahead.has(path) ? read<T>(path) : null;
 }
 
 export function write<T>(
@@ -83,6 +105,7 @@ export function csrfToken(): string {
 
 /** End this browser's session; the answer is a page for people without one. */
 export async function signOut(): Promise<void> {
+  forgetAhead();
   const headers = { "X-CSRFToken": csrfToken() };
   await reach("/logout/", { method: "POST", headers, redirect: "manual" });
 }
@@ -120,7 +143,7 @@ async function call<T>(path: string, init: RequestInit): Promise<T> {
   }
 }
 
-const underWay = new Set<Promise<Response>>();
+const underWay = new Set<Promise<Answer>>();
 
 /** Wait for writes that are under way: their answers may bring the session's new key. */
 export async function settled(): Promise<void> {
@@ -128,28 +151,38 @@ export async function settled(): Promise<void> {
 }
 
 async function send<T>(path: string, init: RequestInit): Promise<T> {
-  const answer = reach(ROOT + path, init);
-  if (init.method !== undefined) underWay.add(answer);
-  const response = await answer.finally(() => underWay.delete(answer));
-  const body: T = await bodyOf(response);
-  if (response.ok) return body;
-  throw new ProblemError(response.status, recordOf(body));
+  const answer = (init === READS && ahead.get(path)) || reach(ROOT + path, init);
+  ahead.delete(path);
+  if (init.method !== undefined) {
+    forgetAhead();
+    underWay.add(answer);
+  }
+  const { ok, status, text } = await answer.finally(() => underWay.delete(answer));
+  const body: T = bodyOf(text);
+  if (ok) return body;
+  throw new ProblemError(status, recordOf(body));
 }
 
 function listOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-async function reach(url: string, init: RequestInit): Promise<Response> {
+interface Answer {
+  ok: boolean;
+  status: number;
+  text: string;
+}
+
+async function reach(url: string, init: RequestInit): Promise<Answer> {
   try {
-    return await fetch(url, { credentials: "same-origin", ...init });
+    const response = await fetch(url, { credentials: "same-origin", ...init });
+    return { ok: response.ok, status: response.status, text: await response.text() };
   } catch (error) {
     throw new UnreachableError("the server cannot be reached", { cause: error });
   }
 }
 
-async function bodyOf<T>(response: Response): Promise<T> {
-  const text = await response.text();
+function bodyOf<T>(text: string): T {
   try {
     return JSON.parse(text || "{}");
   } catch {

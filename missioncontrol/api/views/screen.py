@@ -11,16 +11,18 @@ from pathlib import Path
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation.trans_real import parse_accept_lang_header
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
 NOT_BUILT = "The screens are not built. Run `npm ci && npm run build` in frontend/, or `up`."
 # By the first part of an address; every other screen's name is that part itself.
 SCREENS = {"": "now", "runs": "run"}
-# What the screen of an address asks the API first, beside who is signed in. Of every person, and
-# at once: what nobody asks for stays with the page, for whoever signs in there next.
+# What the screen of an address asks the API first, beside who is signed in. The page's code asks
+# for the same (`firstAnswers`), and takes over what is named here: nothing of it stays unread.
 ANSWERS = (
     (re.compile(r"/(decisions(/.*)?)?$"), "boards/"),
     (re.compile(r"/runs/(?P<id>[0-9a-f-]{36})(/.*)?$"), "runs/{id}/snapshot/"),
+    (re.compile(r"/costs$"), "costs/account/?range=day&group_by=agent"),
 )
 # Where the screens themselves change over (`760px`): the other layout's files are not asked for.
 LAYOUTS = (("", "(min-width: 760px)"), ("Phone", "(max-width: 759.98px)"))
@@ -28,14 +30,19 @@ LAYOUTS = (("", "(min-width: 760px)"), ("Phone", "(max-width: 759.98px)"))
 Preloads = dict[str, dict[str, dict[str, list[str]]]]
 
 
+# There is no secret in it that its size could tell of.
+@gzip_page
 @require_safe
 def screen(request: HttpRequest) -> HttpResponse:
     """Answer the page for every address of the app."""
     index = settings.FRONTEND_DIST / "index.html"
     if not index.is_file():
         return HttpResponse(NOT_BUILT, status=503, content_type="text/plain")
-    files = preload_links(request, preloads(settings.FRONTEND_DIST))
-    links = "".join([*answer_links(request), *files])
+    links = ""
+    # The service worker fetches the page too, and shows that copy for every address.
+    if request.headers.get("Sec-Fetch-Dest", "document") == "document":
+        files = preload_links(request, preloads(settings.FRONTEND_DIST))
+        links = "".join([*answer_links(request), *files])
     # As bytes: the page is UTF-8, whatever the machine's locale reads files as.
     page = index.read_bytes().replace(b"</head>", f"{links}</head>".encode(), 1)
     response = HttpResponse(page, content_type="text/html; charset=utf-8")
@@ -55,9 +62,6 @@ def answer_links(request: HttpRequest) -> Iterator[str]:
 
     As the code itself would: by the session, through the same address and its checks.
     """
-    # The service worker fetches the page too, and shows that copy for every address.
-    if request.headers.get("Sec-Fetch-Dest", "document") != "document":
-        return
     for address, answer in ANSWERS:
         if found := address.match(request.get_full_path()):
             href = escape(f"/api/v1/{answer.format(**found.groupdict())}")

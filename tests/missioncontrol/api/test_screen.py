@@ -1,5 +1,6 @@
 """The page asks for its screen's own files beside its code, not after that ran."""
 
+import gzip
 import json
 import re
 
@@ -71,20 +72,33 @@ def asked_ahead(client, path, **headers):
         (f"/decisions/{RUN}", "boards/"),
         (f"/runs/{RUN}", f"runs/{RUN}/snapshot/"),
         (f"/runs/{RUN}/turns/4", f"runs/{RUN}/snapshot/"),
+        ("/costs", "costs/account/?range=day&amp;group_by=agent"),
     ],
 )
 def test_what_a_screen_asks_first_is_asked_with_the_page(path, answer, built, client):
     assert asked_ahead(client, path) == [f"/api/v1/{answer}"]
 
 
-@pytest.mark.parametrize("path", ["/history", "/costs", "/runs/x", '/runs/"><script>'])
+@pytest.mark.parametrize("path", ["/history", "/costs?range=week", "/runs/x", '/runs/"><script>'])
 def test_what_the_address_does_not_tell_is_not_guessed(path, built, client):
     assert asked_ahead(client, path) == []
 
 
-def test_the_copy_of_the_service_worker_asks_for_no_screens_answer(built, client):
+def test_the_copy_of_the_service_worker_asks_for_nothing_of_a_screen(built, client):
+    of_history = client.get("/history", headers={"Sec-Fetch-Dest": "empty"})
+
+    assert of_history.content.decode() == PAGE
     assert asked_ahead(client, "/", **{"Sec-Fetch-Dest": "empty"}) == []
     assert asked_ahead(client, "/", **{"Sec-Fetch-Dest": "document"}) == ["/api/v1/boards/"]
+
+
+def test_the_page_is_packed_for_a_browser_that_takes_it(built, client):
+    plain = client.get("/history").content
+
+    packed = client.get("/history", headers={"Accept-Encoding": "gzip, deflate, br"})
+
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.content) == plain
 
 
 @pytest.mark.parametrize("path", ["/no-such-screen", '/"><script>'])

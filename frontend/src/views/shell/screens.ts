@@ -1,6 +1,7 @@
 /** Each screen is a chunk of its own, fetched with its texts when it is first looked at. */
 import { speech } from "../../messages/speech.svelte";
 import type { Route } from "../../route";
+import { query } from "../../wire/api";
 
 /**
  * `views`: the texts that a screen and its parts say, beside those of every screen.
@@ -61,6 +62,15 @@ export const TOPS = {
 /** Have the parts at the top of a screen. */
 export function topOf(screen: keyof typeof TOPS): unknown[] {
   return TOPS[screen].map((part) => PARTS[part]());
+}
+
+/** What a screen reads first, as it will ask for it; `screen.py` has the page ask for the same. */
+export function firstAnswers(route: Route, search: string, project: string | null): string[] {
+  if (route.name === "now" || route.name === "decisions") return ["boards/"];
+  if (route.name === "run") return [`runs/${encodeURIComponent(route.id)}/snapshot/`];
+  if (route.name === "costs" && search === "")
+    return [`costs/account/${query({ range: "day", group_by: "agent", project })}`];
+  return [];
 }
 
 /** Ask for a screen's chunk before anything is drawn, beside what else the first load fetches. */
