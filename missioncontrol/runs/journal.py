@@ -257,9 +257,15 @@ class RunTransaction:
             # Who waits is woken before the screens are told: an agent stands still meanwhile.
             if woken:
                 transaction.on_commit(lambda: broadcast.wake(woken))
-            boards = {broadcast.board_group(run.project_id) for run in self.runs.values()}
-            groups = boards.union(map(broadcast.run_group, self.runs))
-            transaction.on_commit(lambda: broadcast.to_groups(groups, news.frames))
+            # Named after the commit: until then others wait for the database.
+            transaction.on_commit(
+                lambda: broadcast.to_groups(
+                    {broadcast.board_group(run.project_id) for run in self.runs.values()}.union(
+                        map(broadcast.run_group, self.runs)
+                    ),
+                    news.frames,
+                )
+            )
 
     def _write_holds(self) -> None:
         held = {run.id: run.hold for run in self.runs.values() if run.hold}
