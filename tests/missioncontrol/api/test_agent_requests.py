@@ -50,6 +50,7 @@ def test_a_head_is_read_with_where_its_body_stands():
         a_head(lines=LINES[:3]),
         a_head("Content-Length: +4", lines=LINES[:3]),
         a_head(f"Content-Length: {MOST_BYTES + 1}", lines=LINES[:3]),
+        a_head(f"Content-Length: {'9' * 5_000}", lines=LINES[:3]),
         a_head(lines=("GET /api/v1/me/ HTTP/1.1", *LINES[1:])),
         a_head(lines=(LINES[0].replace("1.1", "1.0"), *LINES[1:])),
         a_head(lines=(LINES[0].replace("turns", "t%75rns"), *LINES[1:])),
