@@ -83,6 +83,8 @@ class QueuedChannel(http.HTTPChannel):
         """Serve a request as Twisted does its own: what comes meanwhile waits for its answer."""
         self.resetTimeout()  # type: ignore[no-untyped-call]
         self.requests.append(request)
+        # An empty line before a request is passed over once.
+        self._HTTPChannel__first_line = 1
         self._handlingRequest = True
         self.setRawMode()  # type: ignore[no-untyped-call]
         request.begin()

@@ -114,6 +114,14 @@ async def test_a_body_may_come_after_its_head_in_pieces(channel):
     assert channel.factory.server.heard == [b"body"]
 
 
+async def test_an_empty_line_after_each_body_is_passed_over(channel):
+    for piece in (a_head() + b"1st.", b"\r\n", a_head() + b"2nd.", b"\r\n", a_head() + b"3rd."):
+        channel.dataReceived(piece)
+        await turns()
+
+    assert channel.factory.server.heard == [b"1st.", b"2nd.", b"3rd."]
+
+
 async def test_what_looks_like_a_request_within_a_head_begins_none(channel):
     channel.dataReceived(b"GET / HTTP/1.1\r\nHost: x\r\nNote: ")
     channel.dataReceived(a_head() + b"body")
