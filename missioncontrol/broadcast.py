@@ -7,10 +7,10 @@ threads and views neither open a connection a call nor wait for one (2 to 5 ms).
 from __future__ import annotations
 
 import asyncio
-import glob
 import json
 import logging
 import os
+import re
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
@@ -131,7 +131,9 @@ async def _tell_screens(broker: Redis, news: Sequence[tuple[Collection[str], Bui
     once it is subscribed, and this was committed before we looked.
     """
     # What anybody hears, not who hears each group: mostly nobody does, and there are many groups.
-    heard: Any = await broker.pubsub_channels(f"{glob.escape(settings.BROKER_PREFIX)}:*")
+    # Signs of the broker's patterns are the prefix's own.
+    prefix = re.sub(r"[*?\[\\]", r"\\\g<0>", settings.BROKER_PREFIX)
+    heard: Any = await broker.pubsub_channels(f"{prefix}:*")
     named = frozenset(name.decode() for name in heard)
     listened = {group for groups, _ in news for group in named.intersection(groups)}
     for groups, build in news:

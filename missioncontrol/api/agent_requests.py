@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 HEAD_BYTES = 16 * 1024
 # Of a body; larger ones are read in pieces, with a look at the key in between.
 MOST_BYTES = 64 * 1024
+LENGTH_DIGITS = 9
 # What `api.limits` counts as turns. Names and values without signs that servers read differently.
 _HEAD = re.compile(
     rb"POST (/api/v1/(?:runs/[0-9a-f-]{32,36}/turns|hooks/[a-z-]{1,40})/) HTTP/1\.1\r\n"
@@ -63,6 +64,8 @@ def read_head(data: bytes) -> Head | None:
         or not _NOT_OURS.isdisjoint(named)
         or named.get(b"connection", b"keep-alive").lower() != b"keep-alive"
         or not length.isdigit()
+        # Python reads no number of thousands of digits.
+        or len(length) > LENGTH_DIGITS
         or int(length) > MOST_BYTES
     ):
         return None

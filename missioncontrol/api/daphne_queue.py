@@ -9,6 +9,7 @@ the queue is gone through for a few milliseconds a turn.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import time
 from collections import deque
@@ -20,6 +21,8 @@ from twisted.web import http
 
 from missioncontrol.accounts.tokens import AGENT_PREFIX
 from missioncontrol.api.agent_requests import HEAD_BYTES, AgentRequest, read_head
+
+logger = logging.getLogger(__name__)
 
 # For agents' requests in one turn of the event loop; at least one is read.
 TURN_S = 0.004
@@ -80,6 +83,8 @@ class QueuedChannel(http.HTTPChannel):
         """Serve a request as Twisted does its own: what comes meanwhile waits for its answer."""
         self.resetTimeout()  # type: ignore[no-untyped-call]
         self.requests.append(request)
+        # An empty line before a request is passed over once.
+        self._HTTPChannel__first_line = 1
         self._handlingRequest = True
         self.setRawMode()  # type: ignore[no-untyped-call]
         request.begin()
@@ -129,9 +134,16 @@ class AgentsQueue:
 
     def _read_some(self) -> None:
         until = time.monotonic() + TURN_S
-        self._waiting.popleft().read_on()
-        while self._waiting and time.monotonic() < until:
-            self._waiting.popleft().read_on()
+        while self._waiting:
+            channel = self._waiting.popleft()
+            try:
+                channel.read_on()
+            # Ended, as the reactor ends whom Twisted fails on: the others' turn must still come.
+            except Exception as error:  # noqa: BLE001
+                logger.warning("what a caller sent could not be read: %s", error)
+                channel.transport.abortConnection()
+            if time.monotonic() >= until:
+                break
         if self._waiting:
             self._read_later()
 

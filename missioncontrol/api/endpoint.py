@@ -153,7 +153,9 @@ def address_of(scope: Scope) -> str:
     """Return the address that asks, as far as the proxies in between are trusted."""
     # Behind a Unix socket a server tells of no peer.
     peer = (scope.get("client") or ("", 0))[0]
-    return peers.address_of(peer, header(scope, b"x-forwarded-for"))
+    # Some proxies tell in a line of their own, below what the caller made up.
+    told = (value for key, value in scope["headers"] if key == b"x-forwarded-for")
+    return peers.address_of(peer, b",".join(told).decode("latin1"))
 
 
 def _no_place() -> Leave:

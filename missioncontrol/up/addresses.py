@@ -32,14 +32,14 @@ def listen(host: str, port: int, *, option: str = "--port") -> socket.socket:
         AddressUnknown: The host is no address of this machine.
     """
     deadline = time.monotonic() + PATIENCE_S
-    try:
-        family, kind, proto, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-    except OSError as error:
-        raise AddressUnknown(host, port, error) from None
     while True:
-        listener = socket.socket(family, kind, proto)
+        try:
+            family, kind, proto, _, address = socket.getaddrinfo(
+                host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )[0]
+            listener = socket.socket(family, kind, proto)
+        except OSError as error:
+            raise AddressUnknown(host, port, error) from None
         try:
             # Ended connections of the one before linger for a minute and would keep the port.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

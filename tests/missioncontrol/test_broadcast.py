@@ -36,6 +36,19 @@ def test_a_waker_whose_loop_is_closed_is_forgotten():
     assert len(broadcast._wakers) == 1
 
 
+@pytest.mark.parametrize("sign", ["*", "?", "[a]", "]", "\\"])
+async def test_a_prefix_may_hold_any_sign(settings, sign):
+    settings.BROKER_PREFIX = f"mc{sign}{uuid4().hex}"
+    here = broadcast.channel("test", "here")
+    subscriber, heard = Subscriber(), asyncio.Queue()
+    await subscriber.add(here, heard.put_nowait)
+
+    broadcast.to_groups([here], lambda listened: {group: {"events": ["1"]} for group in listened})
+
+    assert await asyncio.wait_for(heard.get(), 5) == {"events": ["1"]}
+    await subscriber.remove(here, heard.put_nowait)
+
+
 async def test_frames_are_made_for_those_who_listen_alone():
     here, nobody = (broadcast.channel("test", uuid4().hex) for _ in range(2))
     subscriber, heard, made = Subscriber(), asyncio.Queue(), []

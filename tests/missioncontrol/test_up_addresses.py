@@ -1,5 +1,6 @@
 """Where it listens, and which Host headers it answers."""
 
+import errno
 import socket
 
 import pytest
@@ -31,6 +32,16 @@ def test_a_taken_port_is_said_in_one_sentence(monkeypatch):
 def test_a_foreign_address_is_said_in_one_sentence():
     with pytest.raises(AddressUnknown, match=r"Cannot listen on 192\.0\.2\.1"):
         addresses.listen("192.0.2.1", 0)
+
+
+def test_a_machine_without_ipv6_says_so_in_one_sentence(monkeypatch):
+    def without_ipv6(family, *_):
+        raise OSError(errno.EAFNOSUPPORT, f"no {family.name} here")
+
+    monkeypatch.setattr(socket, "socket", without_ipv6)
+
+    with pytest.raises(AddressUnknown, match="Cannot listen on ::1"):
+        addresses.listen("::1", 0)
 
 
 def test_all_addresses_are_shown_as_loopback():

@@ -50,6 +50,7 @@ def test_a_head_is_read_with_where_its_body_stands():
         a_head(lines=LINES[:3]),
         a_head("Content-Length: +4", lines=LINES[:3]),
         a_head(f"Content-Length: {MOST_BYTES + 1}", lines=LINES[:3]),
+        a_head(f"Content-Length: {'9' * 5_000}", lines=LINES[:3]),
         a_head(lines=("GET /api/v1/me/ HTTP/1.1", *LINES[1:])),
         a_head(lines=(LINES[0].replace("1.1", "1.0"), *LINES[1:])),
         a_head(lines=(LINES[0].replace("turns", "t%75rns"), *LINES[1:])),
@@ -111,6 +112,14 @@ async def test_a_body_may_come_after_its_head_in_pieces(channel):
         await turns()
 
     assert channel.factory.server.heard == [b"body"]
+
+
+async def test_an_empty_line_after_each_body_is_passed_over(channel):
+    for piece in (a_head() + b"1st.", b"\r\n", a_head() + b"2nd.", b"\r\n", a_head() + b"3rd."):
+        channel.dataReceived(piece)
+        await turns()
+
+    assert channel.factory.server.heard == [b"1st.", b"2nd.", b"3rd."]
 
 
 async def test_what_looks_like_a_request_within_a_head_begins_none(channel):

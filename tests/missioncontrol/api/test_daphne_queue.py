@@ -104,3 +104,15 @@ async def test_who_left_is_not_read(queue):
     await turns(2)
 
     assert heard == []
+
+
+async def test_a_head_that_cannot_be_read_ends_its_connection_alone(queue):
+    heard = Heard()
+    broken = heard.from_connection()
+    broken.dataReceived(request("never", key="mc_1", length="9" * 5_000))
+    heard.from_connection().dataReceived(request("another", key="mc_1"))
+
+    await turns(5)
+
+    assert heard == ["another"]
+    assert broken.transport.disconnected

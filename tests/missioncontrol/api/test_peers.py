@@ -4,6 +4,7 @@ from ipaddress import ip_network
 
 import pytest
 
+from missioncontrol.api import endpoint
 from missioncontrol.api.peers import address_of
 
 TOLD = "198.51.100.1, 203.0.113.9, 10.0.0.5"
@@ -31,3 +32,12 @@ def test_a_proxy_that_tells_nothing_is_who_asks(settings):
     settings.TRUSTED_PROXIES = [ip_network("127.0.0.1")]
 
     assert address_of("127.0.0.1", " , ") == "127.0.0.1"
+
+
+def test_what_a_proxy_tells_may_stand_in_a_line_of_its_own(settings):
+    settings.TRUSTED_PROXIES = [ip_network("127.0.0.1")]
+    told = [(b"x-forwarded-for", b"198.51.100.1"), (b"x-forwarded-for", b"203.0.113.9")]
+
+    asks = endpoint.address_of({"client": ("127.0.0.1", 1), "headers": told})
+
+    assert asks == "203.0.113.9"
