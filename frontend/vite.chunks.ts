@@ -10,7 +10,7 @@ import type { Rolldown } from "vite";
 /** Texts that are said together come together; every other view's are a file of their own. */
 const SAID_TOGETHER: Record<string, readonly string[]> = {
   now: ["now", "decisions"],
-  run: ["run", "agent", "autofixes"],
+  run: ["run", "agent"],
   costs: ["costs", "prices", "reports"],
   settings: ["access", "channels", "devices", "instance", "members", "settings"],
 };

@@ -13,7 +13,7 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -119,7 +119,7 @@ class _Publisher(Generic[T]):
                 logger.warning("broadcast failed: %s", fault)
 
 
-async def _tell_agents(broker: Redis, messages: Sequence[tuple[str, dict[str, Any]]]) -> None:
+async def _publish_each(broker: Redis, messages: Iterable[tuple[str, Any]]) -> None:
     for name, message in messages:
         await broker.publish(name, json.dumps(message))
 
@@ -141,15 +141,14 @@ async def _tell_screens(broker: Redis, news: Sequence[tuple[Collection[str], Bui
             except Exception:  # one that cannot be made keeps no other from its screens
                 logger.exception("a frame could not be made for %s", sorted(wanted))
                 continue
-            for group, frame in frames.items():
-                await broker.publish(group, json.dumps(frame))
+            await _publish_each(broker, frames.items())
     # What is handed over meanwhile is taken along next time: fewer and larger frames.
     await asyncio.sleep(SCREENS_EVERY_S if listened else UNSEEN_S)
 
 
 _to_screens = _Publisher(_tell_screens)
 # A verdict does not queue behind what the screens hear.
-_to_agents = _Publisher(_tell_agents)
+_to_agents = _Publisher(_publish_each)
 
 
 def to_groups(groups: Collection[str], build: Build) -> None:

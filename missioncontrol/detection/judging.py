@@ -202,7 +202,16 @@ def _rule(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow)
         last = Autofix.objects.filter(run=run).order_by("-id").first()
         failed_at = last.judged_at if last and last.recovered is False else None
         if failed_at is None or run.interventions.filter(at__gt=failed_at).exists():
-            _inject_fix(tx, run, decision, verdict.fix)
+            message = messages.queue_message(tx, run, verdict.fix, agent=decision.agent or None)
+            fix = Autofix(
+                id=new_id(), run=run, decision=decision, message=message, applied_at=tx.at
+            )
+            fix.save(force_insert=True)
+            cards.close_card(tx, run, resolution="autofix", by="auto")
+            holding.correct(tx, run, by="auto", reason="autofix", about=decision.signal["turns"])
+            run.meters.recovering = fix.id
+            row = rows.autofix_row(fix, run, delivered_at=None)
+            tx.record(run, AutofixApplied, by="auto", row=row)
 
 
 def _charge(
@@ -271,16 +280,6 @@ def _tell(
         decision_status="open" if decision else None,
         actions=actions,
     )
-
-
-def _inject_fix(tx: RunTransaction, run: Run, decision: Decision, text: str) -> None:
-    message = messages.queue_message(tx, run, text, agent=decision.agent or None)
-    fix = Autofix(id=new_id(), run=run, decision=decision, message=message, applied_at=tx.at)
-    fix.save(force_insert=True)
-    cards.close_card(tx, run, resolution="autofix", by="auto")
-    holding.correct(tx, run, by="auto", reason="autofix", about=decision.signal["turns"])
-    run.meters.recovering = fix.id
-    tx.record(run, AutofixApplied, by="auto", row=rows.autofix_row(fix, run, delivered_at=None))
 
 
 def put_question(

@@ -96,7 +96,12 @@ def _detect(tx: RunTransaction, ahead: list[Observation]) -> Detected:
         left.discard(run.id)
     if trees is not None:
         trees.look(observations)
-    _write_verdicts(judged, batch.cost_totals)
+    # Cost only where it was counted now: telemetry may show a call at a turn since it was read,
+    # and no event tells of that.
+    priced = batch.cost_totals.priced
+    update_columns(TurnModel, VERDICT, [row for row in judged if row.id not in priced])
+    counted = [row for row in judged if row.id in priced]
+    update_columns(TurnModel, (*VERDICT, "cost_usd"), counted)
     # What many runs share comes last and in a fixed order: it is locked briefly, and no two
     # transactions wait for each other.
     batch.hit_totals.write(at=tx.at)
@@ -112,17 +117,6 @@ def _detect(tx: RunTransaction, ahead: list[Observation]) -> Detected:
         controlled=[run.id for run in runs if run.controller_id or run.controller_url],
         left=left,
     )
-
-
-def _write_verdicts(judged: list[TurnModel], cost_totals: CostTotals) -> None:
-    """Write what was said of turns; their cost only where it was counted now.
-
-    Telemetry may show a call at a turn since it was read: no event tells of that.
-    """
-    unpriced = [row for row in judged if row.id not in cost_totals.priced]
-    priced = [row for row in judged if row.id in cost_totals.priced]
-    update_columns(TurnModel, VERDICT, unpriced)
-    update_columns(TurnModel, (*VERDICT, "cost_usd"), priced)
 
 
 def _catch_up(
@@ -149,21 +143,29 @@ def _judge(
     tx: RunTransaction, run: Run, cached: CachedEngine, seen: Observation, batch: DetectionBatch
 ) -> None:
     """Count one new observation, ask the engine about it, and do what follows."""
-    meters = run.meters
+    meters, row = run.meters, seen.row
     is_past = seen.obs <= meters.streak_obs
     if meters.unconfirmed is not None and not is_past and run.status == "running":
         receipts.confirm(tx, run)  # what is new since the answer shows that the agent acted on it
     # Money first: the ceilings that the engine weighs count this turn too.
-    counting.count(tx, run, seen.row, seen.turn, batch.cost_totals)
+    counting.count(tx, run, row, seen.turn, batch.cost_totals)
     assessment = _observe(run, cached, seen, batch, at=tx.at)
     if run.project.budgets or run.lineage or run.project.organisation_budget:
-        spending, agent = batch.cost_totals.spending, seen.row.agent
+        spending = batch.cost_totals.spending
         assessment = budgets.weigh_shared(
-            run, assessment, spending, batch.ancestors, agent=agent, at=tx.at
+            run, assessment, spending, batch.ancestors, agent=row.agent, at=tx.at
         )
     if meters.corrected and not is_past and not cached.engine.is_correcting:
         meters.corrected = []  # something new was done: it may have been the cure
-    _draw_tape(run, seen, assessment)
+    if meters.highest_score is None or assessment.stuck > meters.highest_score:
+        meters.highest_score, meters.highest_score_seq = assessment.stuck, row.seq
+    row.score, row.changed = round(assessment.score, 3), assessment.changed
+    # A turn has one bar: its completion redraws what its proposal drew.
+    place = len(meters.tape) - (meters.judged_turns - row.seq)
+    if place >= 0:  # an older one has left the tape
+        drawn = [*meters.tape[:place], [row.score, row.changed], *meters.tape[place + 1 :]]
+        meters.tape = drawn[-TAPE_POINTS:]
+    meters.judged_turns = max(meters.judged_turns, row.seq + 1)
     turn = JudgedTurn(
         assessment=assessment,
         is_done=not seen.turn.is_proposed,
@@ -171,7 +173,7 @@ def _judge(
         completes="ralph" in cached.policy.detectors and ticks_complete(seen.turn),
     )
     parent = batch.ancestors.named(run.parent_id) if run.parent_id else None
-    state = run_state.of(run, turn, seq=seen.row.seq, parent=parent)
+    state = run_state.of(run, turn, seq=row.seq, parent=parent)
     follows = judge(state, turn, allows=batch.allows(run, at=tx.at))
     batch.questions.extend(effects.apply(tx, run, follows, seen=seen, cached=cached))
 
@@ -232,19 +234,3 @@ def _observe(
     spending = batch.cost_totals.spending
     spent = spent_by_tree(run, spending, at=at) if cached.looks_at_use else None
     return cached.observe(seen, spent=spent)
-
-
-def _draw_tape(run: Run, seen: Observation, assessment: Assessment) -> None:
-    """A turn has one bar: its completion redraws what its proposal drew."""
-    meters, row = run.meters, seen.row
-    if meters.highest_score is None or assessment.stuck > meters.highest_score:
-        meters.highest_score, meters.highest_score_seq = assessment.stuck, row.seq
-    row.score, row.changed = round(assessment.score, 3), assessment.changed
-    point = [row.score, row.changed]
-    if row.seq >= meters.judged_turns:
-        meters.tape = [*meters.tape, point][-TAPE_POINTS:]
-        meters.judged_turns = row.seq + 1
-        return
-    place = len(meters.tape) - (meters.judged_turns - row.seq)
-    if place >= 0:  # an older one has left the tape
-        meters.tape = [*meters.tape[:place], point, *meters.tape[place + 1 :]]

@@ -69,20 +69,17 @@ def _relay(steps: Sequence[Step]) -> list[_Shift]:
         end = shift.end
         if shift.last < changed or not end.failed or end.failure != newest.end.failure:
             break
-        if end.nearness(newest.end) < NEAR or not _follows(steps, shift, row[0]):
+        # The later agent began when the earlier was over, and was given the matter then.
+        if end.nearness(newest.end) < NEAR or shift.last >= row[0].first:
+            break
+        if not any(map(_gives_out, steps[shift.last + 1 : row[0].first])):
+            break
+        begun = max((at for at in range(shift.first) if _gives_out(steps[at])), default=0)
+        earlier = filter(_gives_out, steps[begun : shift.last])
+        if not all(step.outcome_known for step in earlier):
             break
         row.insert(0, shift)
     return row
-
-
-def _follows(steps: Sequence[Step], shift: _Shift, later: _Shift) -> bool:
-    """The later agent began when the earlier was over, and was given the matter then."""
-    if shift.last >= later.first:
-        return False
-    given = any(map(_gives_out, steps[shift.last + 1 : later.first]))
-    begun = max((at for at in range(shift.first) if _gives_out(steps[at])), default=0)
-    earlier = [step for step in steps[begun : shift.last] if _gives_out(step)]
-    return given and all(step.outcome_known for step in earlier)
 
 
 def _gives_out(step: Step) -> bool:

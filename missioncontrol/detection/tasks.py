@@ -180,7 +180,7 @@ def sweep() -> None:
         deadlines.expire_unanswered,
         deadlines.miss_unheard,
         budgets.begin_day,
-        _lose_unheard,
+        _ears.lose_unheard,
         presence.end_stopped,
         presence.end_finished,
         permissions.time_out_unheard,
@@ -188,12 +188,13 @@ def sweep() -> None:
         _take_up_backtests,
         _tell_controllers,
         linking.link_awaited,
-        _checkpoint,
     ):
         try:
             step(at=at)
         except Exception:  # the others are swept all the same
             logger.exception("sweeping: %s failed", step.__name__)
+    if connection.vendor == "sqlite":
+        cast(Any, connection).checkpoint()
 
 
 @shared_task(ignore_result=True)
@@ -241,15 +242,6 @@ def _judge_left(*, at: datetime) -> None:
         _looked_at_all = at
 
 
-def _checkpoint(*, at: datetime) -> None:
-    if connection.vendor == "sqlite":
-        cast(Any, connection).checkpoint()
-
-
-def _lose_unheard(*, at: datetime) -> None:
-    presence.lose_unheard(at=at, listening_since=_ears.listening_since(at))
-
-
 class _Ears:
     """Since when this process has swept without a pause.
 
@@ -261,11 +253,11 @@ class _Ears:
     def __init__(self) -> None:
         self._since = self._swept_at = datetime.min.replace(tzinfo=UTC)
 
-    def listening_since(self, at: datetime) -> datetime:
+    def lose_unheard(self, *, at: datetime) -> None:
         if at - self._swept_at > self.PAUSE:
             self._since = at
         self._swept_at = at
-        return self._since
+        presence.lose_unheard(at=at, listening_since=self._since)
 
 
 _ears = _Ears()

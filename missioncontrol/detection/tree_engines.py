@@ -107,11 +107,19 @@ class TreeEngine:
         self.members = members
         new = [one for one in members.values() if one.id not in self.started]
         starts = sorted(new, key=lambda one: one.id)
-        for row, _, turn in self._news(root):
+        judged = [one for one in members.values() if one.detected_obs > self._seen(one)]
+        wanted = Q()
+        for one in judged:
+            wanted |= Q(run_id=one.id, obs__gt=self._seen(one), first_obs__lte=one.detected_obs)
+        found = TurnModel.objects.filter(wanted, run__root=root).order_by("-id")[:WINDOW]
+        for row in reversed(found if judged else ()):
             # Ids are UUIDv7: the lower one came first, be it a run or a turn.
             while starts and starts[0].id < row.id:
                 self._start(starts.pop(0))
-            self.show(row, turn)
+            for obs, turn in rows.unfold(row):
+                # A row holds a proposal and its outcome, of which one may be known already.
+                if self._seen(member := members[row.run_id]) < obs <= member.detected_obs:
+                    self.show(row, turn)
         for member in starts:
             self._start(member)
         for member in members.values():
@@ -132,13 +140,20 @@ class TreeEngine:
         if role is Role.USER and member.relation == "child":
             parent = self.members.get(member.parent) if member.parent else None
             role, agent = Role.ASSISTANT, parent.label if parent else "parent"
+        # Numbered within the tree: its completion gets the same.
+        if row.id not in self.numbers:
+            self.numbers[row.id] = self._take_number()
+            self.places[self.numbers[row.id]] = (row.run_id, row.seq)
+            if len(self.numbers) > 2 * WINDOW:  # in one go, seldom: no turn pays for each
+                for row_id in list(self.numbers)[:WINDOW]:
+                    del self.places[self.numbers.pop(row_id)]
         seen = replace(
             turn,
             role=role,
             agent=agent,
             # A key is a run's own: two runs may use the same.
             key=f"{member.id}:{turn.key}" if turn.key else None,
-            seq=self._number(row),
+            seq=self.numbers[row.id],
             # Money is counted by the run itself: a tree's rules have no budget.
             usage=None,
             cost_usd=None,
@@ -146,23 +161,6 @@ class TreeEngine:
         tripped = (signal for signal in self._observe(seen) if signal.trips)
         found = (self._in_own_words(signal, row.run_id) for signal in tripped)
         return next(filter(None, found), None)
-
-    def _news(self, root: UUID) -> list[tuple[TurnModel, int, Turn]]:
-        """Read what others judged since this process last saw the tree, oldest first."""
-        new = [one for one in self.members.values() if one.detected_obs > self._seen(one)]
-        if not new:
-            return []
-        wanted = Q()
-        for one in new:
-            wanted |= Q(run_id=one.id, obs__gt=self._seen(one), first_obs__lte=one.detected_obs)
-        found = TurnModel.objects.filter(wanted, run__root=root).order_by("-id")[:WINDOW]
-        return [
-            (row, obs, turn)
-            for row in reversed(found)
-            for obs, turn in rows.unfold(row)
-            # A row holds a proposal and its outcome, of which one may be known already.
-            if self._seen(one := self.members[row.run_id]) < obs <= one.detected_obs
-        ]
 
     def _seen(self, member: Member) -> int:
         return max(self.seen.get(member.id, 0), self.floors.get(member.id, 0))
@@ -189,16 +187,6 @@ class TreeEngine:
         )
         self._observe(call)
 
-    def _number(self, row: TurnModel) -> int:
-        """Number a turn within the tree: its completion gets the same."""
-        if row.id not in self.numbers:
-            self.numbers[row.id] = self._take_number()
-            self.places[self.numbers[row.id]] = (row.run_id, row.seq)
-            if len(self.numbers) > 2 * WINDOW:  # in one go, seldom: no turn pays for each
-                for row_id in list(self.numbers)[:WINDOW]:
-                    del self.places[self.numbers.pop(row_id)]
-        return self.numbers[row.id]
-
     def _take_number(self) -> int:
         self.count += 1
         return self.count - 1
@@ -219,7 +207,7 @@ class TreeEngine:
 
     def _in_own_words(self, signal: Signal, run: UUID) -> Signal | None:
         """Give a signal in the turns of the run that moved last; None: it is one run's own."""
-        # The oldest numbers are dropped in time (`_number`), with their places.
+        # The oldest numbers are dropped in time (`show`), with their places.
         places = [self.places[number] for number in signal.turns if number in self.places]
         others = tuple((str(one), seq) for one, seq in places if one != run)
         own = tuple(seq for one, seq in places if one == run)

@@ -149,7 +149,14 @@ class _Batch:
             duplicates += not is_new
             asked_seq = row.seq
         if arrival.turns:
-            self._hear(run, is_news=run.meters.last_obs > before, first_seq=first_seq)
+            run.meters.last_turn_at = self._tx.at
+        # A repeat that an outbox sends late must not revive an ended run.
+        if run.meters.last_obs > before:
+            run.meters.presence = "working"
+            if run.status in ENDED and run.hold is not None:
+                run.hold.from_seq = first_seq
+            # Held before detection looks: the answer to this very request says so.
+            self._tx.come_back(run, reason="the agent spoke again")
         # After its turns, which say that it works: the client knows better whether it rests.
         if arrival.presence is not None and run.status not in ENDED:
             run.meters.presence = arrival.presence
@@ -187,16 +194,6 @@ class _Batch:
             update_columns(Turn, COMPLETION_COLUMNS, stale)
         # One may be sent twice at once; the first is kept.
         insert_rows(TelemetryRecord, self._telemetry, leave_known=True)
-
-    def _hear(self, run: Run, *, is_news: bool, first_seq: int) -> None:
-        run.meters.last_turn_at = self._tx.at
-        if not is_news:  # a repeat that an outbox sends late must not revive an ended run
-            return
-        run.meters.presence = "working"
-        if run.status in ENDED and run.hold is not None:
-            run.hold.from_seq = first_seq
-        # Held before detection looks: the answer to this very request says so.
-        self._tx.come_back(run, reason="the agent spoke again")
 
     def _record(self, run: Run, turn: GuardTurn) -> Turn:
         # Counted up under the run's row lock: no number is given twice or left out.

@@ -257,11 +257,15 @@ class RunTransaction:
             # Who waits is woken before the screens are told: an agent stands still meanwhile.
             if woken:
                 transaction.on_commit(lambda: broadcast.wake(woken))
-            transaction.on_commit(lambda: broadcast.to_groups(self._groups(), news.frames))
-
-    def _groups(self) -> set[str]:
-        boards = {broadcast.board_group(run.project_id) for run in self.runs.values()}
-        return boards | {broadcast.run_group(run_id) for run_id in self.runs}
+            # Named after the commit: until then others wait for the database.
+            transaction.on_commit(
+                lambda: broadcast.to_groups(
+                    {broadcast.board_group(run.project_id) for run in self.runs.values()}.union(
+                        map(broadcast.run_group, self.runs)
+                    ),
+                    news.frames,
+                )
+            )
 
     def _write_holds(self) -> None:
         held = {run.id: run.hold for run in self.runs.values() if run.hold}

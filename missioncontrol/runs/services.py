@@ -108,7 +108,7 @@ def open_run(
             unnamed = Run.objects.filter(pk=known.pk, parent_key="")
             unnamed.update(parent_key=named, relation=request.relation)
         return known, False
-    request = _permitted(project, request, opener)  # masked before any lock
+    request = _permitted(project, request, opener)  # masked and looked up before any lock
     # Asked again under the lock: another request may have opened it meanwhile.
     with journal.holding_project(project.pk):
         known = join_run(project.pk, request.key, opener=opener, at=at)
@@ -191,6 +191,7 @@ def _permitted(project: Project, request: OpenRun, opener: KeyHolder | None) -> 
     Raises:
         Forbidden: it asks for a mode, policy or budget and the project forbids it, or names
             another agent than its key's.
+        InvalidRequest: `controller` is an address that may not be called.
     """
     own = opener.redaction if opener else NOTHING
     agent, capabilities = request.agent, request.capabilities
@@ -205,6 +206,11 @@ def _permitted(project: Project, request: OpenRun, opener: KeyHolder | None) -> 
     differs = request.mode is not None and request.mode != project.mode
     if (differs or request.policy or request.budget) and not project.agents_choose:
         raise Forbidden("This project does not let agents choose their mode, policy or budget.")
+    if isinstance(request.controller, str):
+        try:
+            outbound.check_url(request.controller, private_hosts=settings.CONTROLLER_HOSTS)
+        except outbound.Unsendable as refused:
+            raise InvalidRequest(f"controller {refused}.", field="controller") from refused
     return replace(
         request,
         name=masked_name(request.name, 200, own) or "run",
@@ -245,7 +251,8 @@ def _create(
         workspace=list(request.workspace),
         parent_key=request.parent_key or "",
         relation=request.relation if request.parent_key else "",
-        **_controller_of(project, request),
+        controller=_run_of_project(project, request.controller),
+        controller_url=request.controller if isinstance(request.controller, str) else "",
         started_at=at,
         observed_only=observed_only,
     )
@@ -325,19 +332,8 @@ def _begin(tx: RunTransaction, run: Run, *, by: str, chosen: tuple[str, ...]) ->
         )
 
 
-def _controller_of(project: Project, request: OpenRun) -> dict[str, Any]:
-    """Return whom the run is to tell: a run of the project, or an address that may be called."""
-    if not isinstance(request.controller, str):
-        return {"controller": _run_of_project(project, request.controller)}
-    try:
-        outbound.check_url(request.controller, private_hosts=settings.CONTROLLER_HOSTS)
-    except outbound.Unsendable as refused:
-        raise InvalidRequest(f"controller {refused}.", field="controller") from refused
-    return {"controller_url": request.controller}
-
-
-def _run_of_project(project: Project, run_id: UUID | None) -> Run | None:
-    if run_id is None:
+def _run_of_project(project: Project, run_id: UUID | str | None) -> Run | None:
+    if not isinstance(run_id, UUID):  # none, or an address
         return None
     # A recording is over: it starts nothing and controls nobody.
     found = Run.objects.filter(project=project, pk=run_id, imported=False).first()

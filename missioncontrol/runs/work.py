@@ -43,7 +43,16 @@ def tell_details(turns: Iterable[Turn]) -> Details:
     tests: RanTests | None = None
     for turn in turns:
         if turn.action_class == ActionClass.TEST_RUN:
-            tests = _add_test(tests, turn)
+            failed, outcome = _has_failed(turn), outcome_of(turn)
+            passed_at = tests.last_passed_seq if tests else None
+            tests = RanTests(
+                runs=(tests.runs if tests else 0) + 1,
+                failed=(tests.failed if tests else 0) + failed,
+                last_seq=_seq(turn),
+                last_failed=failed,
+                failures=outcome.failures if outcome else None,
+                last_passed_seq=passed_at if failed else _seq(turn),
+            )
         elif turn.action_class == ActionClass.FILE_EDIT and not _has_failed(turn):
             # By the call's own list, its arguments, or the patch that it applies.
             for path in verbatim_of(turn).files or _PATCHED.findall(command_of(turn)):
@@ -59,19 +68,6 @@ def tell_details(turns: Iterable[Turn]) -> Details:
         tests=tests,
         commits=tuple(reversed(commits))[:MOST_COMMITS],
         commit_count=len(commits),
-    )
-
-
-def _add_test(before: RanTests | None, turn: Turn) -> RanTests:
-    failed, outcome = _has_failed(turn), outcome_of(turn)
-    passed_at = before.last_passed_seq if before else None
-    return RanTests(
-        runs=(before.runs if before else 0) + 1,
-        failed=(before.failed if before else 0) + failed,
-        last_seq=_seq(turn),
-        last_failed=failed,
-        failures=outcome.failures if outcome else None,
-        last_passed_seq=passed_at if failed else _seq(turn),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -62,7 +62,16 @@ def read(body: bytes, signal: Signal) -> Batch:
         for within in getattr(group, scopes)
         for given in getattr(within, records)
     )
-    return read_each(signal, rows, READERS[signal])
+
+    def read_one(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record | int:
+        if signal != "metrics":
+            return (_span if signal == "traces" else _log)(place, given, resource, scope)
+        kind = given.WhichOneof("data")
+        if not given.name or kind not in POINTS:
+            raise Unreadable("a metric has a name and data points")
+        return len(getattr(given, kind).data_points)
+
+    return read_each(signal, rows, read_one)
 
 
 def _span(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record:
@@ -111,20 +120,6 @@ def _log(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record
         began_at=began(when, attributes),
         ended_at=moment(when),
     )
-
-
-def _points(_place: int, given: Any, _resource: dict[str, Any], _scope: str) -> int:
-    kind = given.WhichOneof("data")
-    if not given.name or kind not in POINTS:
-        raise Unreadable("a metric has a name and data points")
-    return len(getattr(given, kind).data_points)
-
-
-READERS: dict[Signal, Callable[..., Record | int]] = {
-    "traces": _span,
-    "logs": _log,
-    "metrics": _points,
-}
 
 
 def _attributes(pairs: Iterable[Any], depth: int = 0) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from missioncontrol.api.otlp.facts import ChatMessage, ToolAnswer, ToolRequest
+from missioncontrol.api.otlp.facts import ChatMessage, ToolRequest
 
 MOST_OPEN = 64
 Conversation = tuple[tuple[ChatMessage, ...], tuple[ChatMessage, ...]]
@@ -35,36 +35,33 @@ class _Naming:
         """Read the next message."""
         if not message.calls and not message.answers:
             return message
-        answers = tuple(map(self._matched_answer, message.answers))
-        return replace(
-            message, calls=tuple(map(self._named_request, message.calls)), answers=answers
-        )
-
-    def _named_request(self, call: ToolRequest) -> ToolRequest:
-        if not call.name:
-            return call
-        # Parentheses: one without an id is not counted with one whose id is its tool's name.
-        self._seen[call.id or f"{call.name}()"] += 1
-        count = self._seen[call.id or f"{call.name}()"]
-        own = call
-        if not call.id or count > 1:
-            given = json.dumps(call.args, sort_keys=True, default=str)
-            digest = hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()[:12]
-            own = replace(call, id=f"{(call.id or call.name)[:100]}#{count}-{digest}")
-        # Bounded: not every call is answered.
-        self._open = [*self._open[1 - MOST_OPEN :], (call.id, own)]
-        return own
-
-    def _matched_answer(self, answer: ToolAnswer) -> ToolAnswer:
-        place = next(
-            (at for at, (known_id, _) in enumerate(self._open) if known_id == answer.id), None
-        )
-        if place is None and answer.id not in self._seen:
-            # The number in `name_0` is the part's place in its message, so it may differ
-            # between call and answer: the oldest open call of that name is meant.
-            names = {answer.id, answer.id.rpartition("_")[0]}
-            waiting = enumerate(self._open)
-            place = next(
-                (at for at, (_, one) in waiting if not answer.id or one.name in names), None
-            )
-        return answer if place is None else replace(answer, id=self._open.pop(place)[1].id)
+        answers = []
+        for answer in message.answers:
+            places = [at for at, (known_id, _) in enumerate(self._open) if known_id == answer.id]
+            if not places and answer.id not in self._seen:
+                # The number in `name_0` is the part's place in its message, so it may differ
+                # between call and answer: the oldest open call of that name is meant.
+                names = {answer.id, answer.id.rpartition("_")[0]}
+                places = [
+                    at
+                    for at, (_, call) in enumerate(self._open)
+                    if not answer.id or call.name in names
+                ]
+            own_id = self._open.pop(places[0])[1].id if places else answer.id
+            answers.append(replace(answer, id=own_id))
+        calls = []
+        for call in message.calls:
+            own = call
+            if call.name:
+                # Parentheses: one without an id is not counted with one whose id is its tool's.
+                known = call.id or f"{call.name}()"
+                self._seen[known] += 1
+                if not call.id or self._seen[known] > 1:
+                    given = json.dumps(call.args, sort_keys=True, default=str)
+                    digest = hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()[:12]
+                    count = self._seen[known]
+                    own = replace(call, id=f"{(call.id or call.name)[:100]}#{count}-{digest}")
+                # Bounded: not every call is answered.
+                self._open = [*self._open[1 - MOST_OPEN :], (call.id, own)]
+            calls.append(own)
+        return replace(message, calls=tuple(calls), answers=tuple(answers))

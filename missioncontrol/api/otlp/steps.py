@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from guard.formats.fields import read_answer
-from guard.turn import Phase, Role, Turn
+from guard.turn import Phase, Role, Turn, Usage
 from missioncontrol.api.otlp.facts import ChatMessage, ModelUse, RecordFacts, ToolAnswer
 from missioncontrol.api.otlp.identifying import with_own_ids
 from missioncontrol.api.otlp.messages import arguments
@@ -21,7 +22,7 @@ NAME_LENGTH, TOOL_LENGTH = 100, 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStep:
-    """One exchange with a model: what it was given, what it said."""
+    """One exchange with a model: what it was given, what it said, what it used."""
 
     key: str
     agent: str
@@ -31,9 +32,11 @@ class ModelStep:
     model: str = ""
     provider: str = ""
     call_id: str = ""
+    usage: Usage | None = None
+    cost_usd: Decimal | None = None
 
 
-def model_facts(common: RecordFacts, step: ModelStep, use: ModelUse) -> RecordFacts:
+def model_facts(common: RecordFacts, step: ModelStep) -> RecordFacts:
     """Return what came back from tools, what a person said, what the model did and used."""
     given, output = with_own_ids(step.given, step.output)
     step = replace(step, given=given, output=output)
@@ -43,6 +46,13 @@ def model_facts(common: RecordFacts, step: ModelStep, use: ModelUse) -> RecordFa
     fresh = given[(spoken[-1] + 1 if spoken else 0) :]
     # `human` is LangChain's.
     asked = [message.text for message in given if message.role in {"user", "human"}]
+    use = ModelUse(
+        call_id=step.call_id,
+        usage=step.usage,
+        model=step.model,
+        provider=step.provider,
+        cost_usd=step.cost_usd,
+    )
     return replace(
         common,
         turns=(*_input_turns(step, fresh), *_output_turns(step)),

@@ -32,7 +32,5 @@ const texts: typeof en = {
     notJudged: "noch nicht beurteilt",
     notDelivered: "noch nicht zugestellt",
   },
-  pin: "automatisch korrigiert",
-  pinText: (text) => `: „${text}“`,
 };
 export default texts;

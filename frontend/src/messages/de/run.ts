@@ -212,5 +212,7 @@ const texts: typeof en = {
     newest: (n) => `Die neuesten ${n}.`,
     nameless: "ohne Namen",
   },
+  fixed: "automatisch korrigiert",
+  fixedBy: (text) => `: „${text}“`,
 };
 export default texts;

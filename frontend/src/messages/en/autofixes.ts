@@ -31,7 +31,5 @@ const texts = {
     notJudged: "not judged yet",
     notDelivered: "not delivered yet",
   },
-  pin: "autofix injected",
-  pinText: (text: string) => `: “${text}”`,
 };
 export default texts;

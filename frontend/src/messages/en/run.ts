@@ -215,5 +215,7 @@ const texts = {
     newest: (n: string) => `Latest ${n}.`,
     nameless: "unnamed",
   },
+  fixed: "autofix injected",
+  fixedBy: (text: string) => `: “${text}”`,
 };
 export default texts;

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from missioncontrol.api.otlp.amounts import dollars, inclusive
-from missioncontrol.api.otlp.facts import ChatMessage, ModelUse, RecordFacts, client_of
+from missioncontrol.api.otlp.facts import ChatMessage, RecordFacts, client_of
 from missioncontrol.api.otlp.messages import (
     arguments,
     numbered,
@@ -66,9 +66,28 @@ def read(record: Record) -> RecordFacts:
     )
     if operation in TOOL_CALLS:
         return _tool_call(record, common)
-    if operation in MODEL_CALLS:
-        return _model_call(record, common)
-    return common
+    if operation not in MODEL_CALLS:
+        return common
+    step = ModelStep(
+        key=record.key,
+        agent=common.agent,
+        at=record.ended_at,
+        given=_messages(record, "input", "gen_ai.prompt"),
+        output=_messages(record, "output", "gen_ai.completion"),
+        model=record.text(*MODEL)[:100],
+        provider=record.text(*PROVIDER)[:50],
+        # The provider's own: a span and an event that tell of one call have it in common.
+        call_id=fitted(record.text("gen_ai.response.id") or record.key),
+        usage=inclusive(
+            given=record.count(*INPUT),
+            output=record.count(*OUTPUT),
+            read=record.count(*READ),
+            written=record.count(*WRITTEN),
+            reasoning=record.count(*REASONING),
+        ),
+        cost_usd=dollars(record.attributes.get("gen_ai.usage.cost")),
+    )
+    return model_facts(common, step)
 
 
 def operation_of(record: Record) -> str:
@@ -116,37 +135,6 @@ def _tool_call(record: Record, common: RecordFacts) -> RecordFacts:
         failure=failure,
     )
     return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
-
-
-def _model_call(record: Record, common: RecordFacts) -> RecordFacts:
-    given = _messages(record, "input", "gen_ai.prompt")
-    output = _messages(record, "output", "gen_ai.completion")
-    # The provider's own: a span and an event that tell of one call have it in common.
-    call_id = fitted(record.text("gen_ai.response.id") or record.key)
-    step = ModelStep(
-        key=record.key,
-        agent=common.agent,
-        at=record.ended_at,
-        given=given,
-        output=output,
-        model=record.text(*MODEL)[:100],
-        provider=record.text(*PROVIDER)[:50],
-        call_id=call_id,
-    )
-    use = ModelUse(
-        call_id=call_id,
-        usage=inclusive(
-            given=record.count(*INPUT),
-            output=record.count(*OUTPUT),
-            read=record.count(*READ),
-            written=record.count(*WRITTEN),
-            reasoning=record.count(*REASONING),
-        ),
-        model=step.model,
-        provider=step.provider,
-        cost_usd=dollars(record.attributes.get("gen_ai.usage.cost")),
-    )
-    return model_facts(common, step, use)
 
 
 def _messages(record: Record, way: str, older: str) -> tuple[ChatMessage, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from missioncontrol.api.otlp.amounts import dollars, inclusive
-from missioncontrol.api.otlp.facts import ChatMessage, ModelUse, RecordFacts, ToolAnswer, client_of
+from missioncontrol.api.otlp.facts import ChatMessage, RecordFacts, ToolAnswer, client_of
 from missioncontrol.api.otlp.messages import numbered, parsed, tool_request
 from missioncontrol.api.otlp.record import Record, fitted
 from missioncontrol.api.otlp.steps import ModelStep, model_facts, tool_turn
@@ -50,7 +50,6 @@ def read(record: Record) -> RecordFacts:
 
 
 def _model_call(record: Record, common: RecordFacts) -> RecordFacts:
-    given = _messages(record, "llm.input_messages.")
     # Its id stands nowhere but in the whole response, which is kept as JSON.
     response = parsed(record.text("output.value"))
     response_id = response.get("id") if isinstance(response, dict) else None
@@ -59,16 +58,11 @@ def _model_call(record: Record, common: RecordFacts) -> RecordFacts:
         key=record.key,
         agent=common.agent,
         at=record.ended_at,
-        given=given,
+        given=_messages(record, "llm.input_messages."),
         output=_messages(record, "llm.output_messages."),
         call_id=call_id,
         model=record.text("llm.model_name")[:100],
         provider=record.text("llm.provider", "llm.system")[:50],
-    )
-    use = ModelUse(
-        call_id=call_id,
-        model=step.model,
-        provider=step.provider,
         cost_usd=dollars(record.attributes.get("llm.cost.total")),
         usage=inclusive(
             given=record.count("llm.token_count.prompt"),
@@ -78,7 +72,7 @@ def _model_call(record: Record, common: RecordFacts) -> RecordFacts:
             reasoning=record.count("llm.token_count.completion_details.reasoning"),
         ),
     )
-    return model_facts(common, step, use)
+    return model_facts(common, step)
 
 
 def _messages(record: Record, prefix: str) -> tuple[ChatMessage, ...]:
