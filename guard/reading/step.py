@@ -45,6 +45,28 @@ _UNKNOWN = Outcome(key=None)
 class Action:
     """What a turn asks for or says; it does not change, and steps share it."""
 
+    __slots__ = (
+        "action_class",
+        "announces",
+        "arguments",
+        "asks",
+        "call",
+        "chant",
+        "edits",
+        "hands_over",
+        "is_call",
+        "meaning",
+        "moves",
+        "request",
+        "runs",
+        "shows",
+        "terms",
+        "thinks",
+        "verb",
+        "waits",
+        "words",
+    )
+
     def __init__(self, turn: Turn, said: str, args: Mapping[str, Any]) -> None:
         """Read a turn that says this, or makes this call with these meant arguments."""
         tool, command, kept = turn.tool, command_in(args), lasting_args(args)
@@ -103,6 +125,37 @@ class Step(Action):
     Where something is said of its tool, `request`, `arguments` and `moves` are as that has it.
     """
 
+    # An engine keeps scores of steps: with a dictionary each would take four times the room.
+    __slots__ = (
+        "acted",
+        "agent",
+        "at",
+        "failed",
+        "failure",
+        "fresh",
+        "improved",
+        "is_answered",
+        "is_in_vain",
+        "key",
+        "looks_around",
+        "new_terms",
+        "news",
+        "nudged",
+        "outcome",
+        "outcome_key",
+        "outcome_known",
+        "patient",
+        "progressed",
+        "proposed",
+        "refusals",
+        "seq",
+        "stays_patient",
+        "tells_something",
+        "template",
+        "told",
+        "verbatim",
+    )
+
     def __init__(
         self,
         turn: Turn,
@@ -124,7 +177,9 @@ class Step(Action):
         progress, what asking again means. Without `keep_verbatim` the turn's own words are
         not kept.
         """
-        self.__dict__ = vars(action or read_action(turn)).copy()
+        action = action or read_action(turn)
+        for name in Action.__slots__:
+            setattr(self, name, getattr(action, name))
         if nature or (turn.tool is not None and not turn.args):  # else its wording tells all
             self._ask_anew(turn, outcome, nature)
         request, ts = self.request, turn.ts

@@ -49,7 +49,8 @@ class Keeper:
         """Begin to watch; `opening` opens a run for the command itself."""
         if opening is not None:
             run_id = None
-            with contextlib.suppress(ServerAway):  # else in the background, when it is back
+            # Else in the background, when it is back; what is refused is said there.
+            with contextlib.suppress(ServerAway, ServerRefused):
                 run_id = self._client.open_run(opening)["id"]
                 self._runs.append(run_id)
             self._in_background(partial(self._keep, opening, run_id, is_session=False))
@@ -90,6 +91,7 @@ class Keeper:
             run_id, as_agent=lambda: paused, until=self._over.is_set
         )
         for directive in directives:
+            paused = False
             if directive.action is DirectiveAction.STOP:
                 if self.ended_for is None:
                     self.ended_for = directive.reason or "Ended by Mission Control."
@@ -103,7 +105,6 @@ class Keeper:
                 if paused:
                     self._kept.pause()
             elif not is_session:
-                paused = False
                 self._kept.go_on()
 
     def _insist(self, call: Callable[[], Any]) -> Any:

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from guard.adapters.codex.hooks import CLIENT
 from guard.adapters.hook import PROBE
-from guard.errors import ServerAway, ServerRefused
+from guard.errors import ServerAway
 from guard.sdk.exchange import Answer, Request
 from guard.sdk.keys import Connection
 from guard.sdk.transport import HttpTransport
@@ -120,6 +120,8 @@ class RunClient:
     ) -> Answer:
         asked = Request(method=method, path=path, body=body, timeout_s=timeout_s)
         answer = self._transport.send(asked)
+        if is_passing(answer.status):
+            raise ServerAway(f"it answers {answer.status}")
         if answer.status not in SUCCESSES:
             body_of(answer)  # raises, with the server's reason
         return answer
@@ -135,10 +137,5 @@ def insisting(call: Callable[[], Any], *, until: Callable[[], bool]) -> Any:
         try:
             return call()
         except ServerAway:
-            time.sleep(AGAIN_S)
-        except ServerRefused as error:
-            # A fault of the server's may pass, or too much to do; a refusal comes again.
-            if not is_passing(error.status):
-                raise
             time.sleep(AGAIN_S)
     return None

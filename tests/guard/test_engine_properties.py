@@ -227,6 +227,14 @@ def test_long_answers_are_not_held():
     assert held_by(engine) < 8_000_000
 
 
+def test_a_step_takes_little_room_beside_what_it_names():
+    engine = Engine(EVERYTHING)
+    engine.observe(a_call("Bash", command="ls"))
+    step = engine.history.last
+
+    assert sys.getsizeof(step) + sys.getsizeof(getattr(step, "__dict__", None)) < 600
+
+
 # --- input of any sort ---------------------------------------------------------
 
 # Lone surrogates, controls and every script: what a broken tool may hand over.

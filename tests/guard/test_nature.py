@@ -10,6 +10,7 @@ from guard.engine import Engine
 from guard.errors import PolicyInvalid
 from guard.nature import Retry, ToolNature, pick_args, progress_in
 from guard.policy import Policy
+from guard.reading.step import Step, read_action
 from tests.guard.build import a_call, first_trip, last_trip
 
 
@@ -29,6 +30,18 @@ def test_only_its_loop_key_tells_calls_apart():
     ]
 
     assert first_trip(calls, saying("run_query", loop_key=["sql"])) == 2
+
+
+def test_what_is_said_of_a_tool_changes_no_action_that_steps_share():
+    call = a_call("scroll_down", sql="select 1", note="again")
+    action = read_action(call)
+    before = (action.request, action.words, dict(action.arguments), action.moves)
+    nature = ToolNature(loop_key=("sql",), retry=Retry.NONE)
+
+    step = Step(call, seq=0, outcome=None, action=action, nature=nature)
+
+    assert (action.request, action.words, dict(action.arguments), action.moves) == before
+    assert (step.request, step.moves) != (action.request, action.moves)
 
 
 def test_other_values_at_its_loop_key_are_other_calls():
