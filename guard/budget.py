@@ -170,8 +170,8 @@ def _held_against(
             share = 1.0 if used >= limit else min(float(used) / float(limit), ALMOST)
             yield Crossing(
                 unit=unit,
-                spent=_text(unit, used),
-                ceiling=_text(unit, limit),
+                spent=amount_text(unit, used),
+                ceiling=amount_text(unit, limit),
                 share=share,
                 agent=agent,
             )
@@ -216,7 +216,12 @@ def _amount(name: str, value: object, start: str) -> Decimal | int | float | Non
     return int(number)
 
 
-def _text(unit: str, value: Decimal | float) -> str:
+def amount_text(unit: str, value: Decimal | float) -> str:
+    """Write an amount as cards show it: dollars with cents, all else whole.
+
+    >>> amount_text("usd", Decimal("2.5")), amount_text("seconds", 14_400.371286)
+    ('2.50', '14400')
+    """
     if unit == "usd":
         # Less than a cent would read 0.00, as if nothing were spent.
         return f"{value:.2f}" if value >= Decimal("0.01") else f"{value}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from guard.budget import Budget, Spent
+from guard.budget import Budget, Spent, amount_text
 from guard.contrib import read_rule
 from guard.detectors.base import Detector, View, signal_of
 from guard.policy import Policy
@@ -86,7 +86,10 @@ class Ralph(Detector):
             severity=Severity.STOP,
             turns=(view.seq,),
             evidence=Evidence(
-                summary=summary, spent=f"{spent}", ceiling=f"{ceiling or spent}", unit=unit
+                summary=summary,
+                spent=amount_text(unit, spent),
+                ceiling=amount_text(unit, ceiling or spent),
+                unit=unit,
             ),
         )
 

@@ -13,6 +13,8 @@ from guard.report.totals import Totals, counted, dollars
 # Two months of days: more could not be told apart.
 MOST_BARS = 62
 WIDTH, HEIGHT = 880, 130
+# Below the bars, so that they do not touch on a phone.
+MOST_LABELS = 5
 SEEN_AS = {
     "budget": "Budget used up",
     "repeat": "The same calls again",
@@ -43,6 +45,7 @@ h1 { font-size: 1.375rem; margin: 0 0 0.25rem; }
 h2 { font-size: 1.0625rem; margin: 2.5rem 0 0.75rem; }
 p { margin: 0.25rem 0; }
 .quiet { color: var(--ink-2); font-size: 0.8125rem; }
+td .quiet { overflow-wrap: anywhere; }
 dl {
   display: grid; grid-template-columns: repeat(auto-fit, minmax(10rem, 1fr));
   gap: 0.75rem; margin: 1.5rem 0 0;
@@ -54,7 +57,8 @@ dl div {
 dt { color: var(--ink-2); font-size: 0.8125rem; }
 dd { margin: 0; font-size: 1.75rem; font-weight: 600; line-height: 1.3; }
 svg { display: block; width: 100%; }
-.axes { position: relative; display: flex; justify-content: space-between; }
+.axes { position: relative; height: 1.25rem; }
+.axes span { position: absolute; transform: translateX(-50%); white-space: nowrap; }
 .all { fill: var(--bar); } .wasted { fill: var(--wasted); } .axis { stroke: var(--line); }
 .key { display: inline-block; width: 0.75rem; height: 0.75rem; margin: 0 0.375rem 0 0; }
 .key.all { background: var(--bar); margin-left: 0.75rem; }
@@ -169,10 +173,12 @@ def _columns(bars: Sequence[_Bar], *, in_dollars: bool) -> str:
             + _column("wasted", left, HEIGHT - wasted, wide, wasted)
             + "</g>"
         )
-    # From the first to the last, so far apart that they do not touch.
-    shown = min(len(bars), 7)
+    shown = min(len(bars), MOST_LABELS)
     labelled = (round(one * (len(bars) - 1) / max(1, shown - 1)) for one in range(shown))
-    labels = [f"<span>{bars[place].label}</span>" for place in labelled]
+    labels = [
+        f'<span style="left:{100 * (place + 0.5) / len(bars):.1f}%">{bars[place].label}</span>'
+        for place in labelled
+    ]
     return (
         f'<p class="quiet">{_amount(most, in_dollars)}</p>'
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" height="{HEIGHT}" preserveAspectRatio="none" '
@@ -221,14 +227,14 @@ def _worst(totals: Totals) -> str:
         when = f"{loop.at.day} {loop.at:%b %Y, %H:%M}, " if loop.at else ""
         spent = "unpriced" if loop.usd is None else dollars(loop.usd)
         rows.append(
-            f"<tr><td>{escape(loop.summary)}{call}</td>"
-            f"<td><code>{escape(found.path.name)}</code><br>"
-            f'<span class="quiet">{when}turns {loop.first} to {loop.alarm}</span></td>'
+            f"<tr><td>{escape(loop.summary)}{call}<br>"
+            f'<span class="quiet">{escape(found.path.name)}, '
+            f"{when}turns {loop.first} to {loop.alarm}</span></td>"
             f'<td class="n">{loop.turns:,}</td>'
             + (f'<td class="n">{spent}</td>' if totals.priced else "")
             + "</tr>"
         )
     return (
         "<h2>What wasted most</h2><div class=scroll><table><thead><tr><th>What repeated</th>"
-        f'<th>Where</th><th class="n">Turns</th>{cost}</tr></thead>{"".join(rows)}</table></div>'
+        f'<th class="n">Turns</th>{cost}</tr></thead>{"".join(rows)}</table></div>'
     )

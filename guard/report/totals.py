@@ -177,9 +177,9 @@ def counted(number: int, what: str) -> str:
 
 
 def dollars(amount: Decimal) -> str:
-    """Write dollars to the cent, less than one to a hundredth of it."""
+    """Write dollars to the cent, less than a cent to a hundredth of it."""
     # A loop of a cheap model costs less than a cent, and is not free.
-    return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
+    return f"${amount:,.2f}" if amount >= Decimal("0.01") or not amount else f"${amount:.4f}"
 
 
 def money(amount: Decimal | None) -> str | None:

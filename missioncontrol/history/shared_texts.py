@@ -26,6 +26,7 @@ class SharedTexts:
     imported: str
     unpriced: str
     until: str
+    until_nameless: str
     over: str
     over_why: str
     page: str
@@ -61,6 +62,7 @@ SHARED_TEXTS: Mapping[str, SharedTexts] = {
         imported="imported recording",
         unpriced="unpriced",
         until="Shared by {by}. The link expires on {day}.",
+        until_nameless="The link expires on {day}.",
         over="This link has expired",
         over_why="It was revoked, or its time is over. Ask whoever sent it for another.",
         page="Shared",
@@ -94,6 +96,7 @@ SHARED_TEXTS: Mapping[str, SharedTexts] = {
         imported="importierte Aufzeichnung",
         unpriced="ohne Preis",
         until="Geteilt von {by}. Der Link gilt bis {day}.",
+        until_nameless="Der Link gilt bis {day}.",
         over="Dieser Link gilt nicht mehr",
         over_why="Er wurde zurückgezogen, oder seine Zeit ist um. Bitten Sie um einen neuen.",
         page="Geteilt",

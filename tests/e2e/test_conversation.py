@@ -11,6 +11,17 @@ from tests.installations import wait_for
 TEXT = "Round per invoice, see docs/billing.md."
 
 
+# Chromium sends speech to a service that no test reaches: the browser's part is played here.
+RECOGNIZER = """
+window.webkitSpeechRecognition = window.SpeechRecognition = class {
+  start() { window.recognizer = this; }
+  stop() { this.onend(); }
+};
+"""
+HEAR = "(said) => recognizer.onresult({ results: [[{ transcript: said }]] })"
+NO_RECOGNIZER = "window.webkitSpeechRecognition = window.SpeechRecognition = undefined;"
+
+
 @pytest.fixture
 def working(agent):
     """Return a run at work whose agent has said something."""
@@ -81,6 +92,29 @@ def test_a_quick_reply_fills_the_box_and_sends_nothing(open_page, agent, working
     expect(box(page)).to_have_value("Run the tests now and tell me what fails.")
     expect(box(page)).to_be_focused()
     assert agent.get(f"/api/v1/runs/{working}/directive/")["messages"] == []
+
+
+def test_a_message_is_dictated_behind_what_is_written(open_page, working):
+    page = open_page(f"/runs/{working}")
+    page.add_init_script(RECOGNIZER)
+    page.reload()
+    box(page).fill("See docs/billing.md:")
+
+    page.get_by_role("button", name="Dictate").click()
+    page.evaluate(HEAR, "round per invoice")
+
+    expect(box(page)).to_have_value("See docs/billing.md: round per invoice")
+    page.get_by_role("button", name="Stop dictating").click()
+    expect(page.get_by_role("button", name="Dictate")).to_be_visible()
+
+
+def test_a_browser_that_does_not_listen_offers_no_dictation(open_page, working):
+    page = open_page(f"/runs/{working}")
+    page.add_init_script(NO_RECOGNIZER)
+    page.reload()
+
+    expect(box(page)).to_be_visible()
+    expect(page.get_by_role("button", name="Dictate")).to_have_count(0)
 
 
 def test_with_a_card_open_it_is_the_cards_second_tab(open_page, stuck):

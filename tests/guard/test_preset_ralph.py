@@ -172,6 +172,16 @@ def test_four_hours_are_the_last():
     assert stops_at(turns) == 4
 
 
+def test_what_it_spent_is_shown_without_fractions_of_a_second():
+    began = datetime(2026, 11, 21, 8, tzinfo=UTC)
+    late = timedelta(hours=4, microseconds=371_286)
+    turns = [a_message("river", ts=began), a_message("ember" * 9, ts=began + late)]
+
+    evidence = watch(turns, RALPH)[-1].trip.evidence
+
+    assert (evidence.spent, evidence.ceiling) == ("14400", "14400")
+
+
 def test_five_failures_in_a_row_are_the_last():
     failing = [a_call("run", error=f"E{n}: {'abcdefgh'[n] * 9}") for n in range(8)]
 

@@ -18,7 +18,7 @@ from guard.printing import printable, progress
 from guard.report.loops import EarlierFiles, Loop, Session, look_through
 from guard.report.page import as_page
 from guard.report.sessions import session_folders
-from guard.report.totals import Totals
+from guard.report.totals import Totals, dollars
 from guard.turn import Turn, Usage
 from tests.guard import transcripts
 from tests.guard.build import a_call, a_message, a_user
@@ -373,9 +373,28 @@ def test_a_bar_is_a_day_with_its_wasted_part():
     shown = page_of(a_session(a_loop()), a_session(began=NOON + timedelta(days=2)))
 
     assert re.findall(r"<title>(\d.*?)</title>", shown) == [
-        "21 Sep: $0.5000 wasted of $2.00",
+        "21 Sep: $0.50 wasted of $2.00",
         "22 Sep: $0.00 wasted of $0.00",
         "23 Sep: $0.00 wasted of $2.00",
+    ]
+
+
+def test_a_day_is_named_below_the_middle_of_its_bar():
+    shown = page_of(a_session(), a_session(began=NOON + timedelta(days=9)))
+
+    assert re.findall(r'left:(.*?)%">(.*?)</span>', shown)[::2] == [
+        ("5.0", "21 Sep"),
+        ("45.0", "25 Sep"),
+        ("95.0", "30 Sep"),
+    ]
+
+
+def test_less_than_a_cent_is_not_free():
+    assert [dollars(Decimal(usd)) for usd in ("0", "0.0042", "0.01", "1234.5")] == [
+        "$0.00",
+        "$0.0042",
+        "$0.01",
+        "$1,234.50",
     ]
 
 
@@ -407,7 +426,7 @@ def test_sessions_that_tell_no_time_have_figures_and_no_chart():
 def test_a_loop_counts_where_its_session_does():
     shown = page_of(a_session(a_loop(at=NOON + timedelta(days=1))))
 
-    assert re.findall(r"<title>(\d.*?)</title>", shown) == ["21 Sep: $0.5000 wasted of $2.00"]
+    assert re.findall(r"<title>(\d.*?)</title>", shown) == ["21 Sep: $0.50 wasted of $2.00"]
 
 
 def test_a_clock_that_was_never_set_stretches_no_chart():

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { aDecision, aPermission, aRun, aTurn, NOON } from "../fixtures/rows";
 import type { BudgetState } from "../wire/types";
+import german from "../messages/de/words";
 import {
+  actorName,
   agentLine,
   agentName,
   amountOf,
@@ -70,6 +72,13 @@ describe("a run's state", () => {
       true,
       false,
     ]);
+  });
+});
+
+describe("who did it", () => {
+  it("is a person by name, and another by its word", () => {
+    expect(["ana", "agent", "policy", ""].map(actorName)).toEqual(["ana", "Agent", "Policy", ""]);
+    expect(german.actors.policy).toBe("Richtlinie");
   });
 });
 

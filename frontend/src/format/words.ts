@@ -290,6 +290,12 @@ export function deed(action: string): string {
   return words[action] ?? action;
 }
 
+/** Who did it: a person by name; what is no person by its word in the language spoken. */
+export function actorName(by: string): string {
+  const actors: Partial<Record<string, string>> = t.actors;
+  return actors[by] ?? by;
+}
+
 /** What a person did: words to an agent that no card held are a message, not a fix. */
 export function deedOf({ action, decision }: Pick<InterventionRow, "action" | "decision">): string {
   return action === "inject" && decision === null ? t.messaged : deed(action);

@@ -26,7 +26,7 @@ import type {
   RunRow,
   Snapshot,
 } from "../wire/types";
-import { hasEnded } from "../format/words";
+import { actorName, hasEnded } from "../format/words";
 import { words } from "../messages/texts";
 import { clock } from "./clock.svelte";
 import { Feed, type Link } from "./feed.svelte";
@@ -193,7 +193,7 @@ class AppState {
   }
   /** People are named; you are You. */
   nameOf(by: string | null): string {
-    return by === this.#me?.user.name ? words.you : (by ?? "");
+    return by === this.#me?.user.name ? words.you : actorName(by ?? "");
   }
   autofixOf(decision: DecisionRow): AutofixRow | null {
     const states = [this.runFeed?.state, this.#boardState(decision.run)];

@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 
 from missioncontrol.accounts import people
 from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.api import auth, peers
 from missioncontrol.api.rest import (
     YEARS,
@@ -121,13 +122,16 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
     if row is None:
         return refused
     t, story = SHARED_TEXTS[row.language], sharing.tell(row, at=now())
+    by = people.name_of(row.made_by)
+    # Who never said what they are called is "you", which whoever has the link is not.
+    until = t.until_nameless if by == LOCAL_OWNER else t.until
     context = {
         "language": row.language,
         "t": t,
         "story": story,
         # A whole address: whoever draws a preview reads the page from elsewhere.
         "image": f"{address_of(request)}image.png",
-        "until": t.until.format(by=people.name_of(row.made_by), day=row.expires_at.strftime(t.day)),
+        "until": until.format(by=by, day=row.expires_at.strftime(t.day)),
     }
     return signing_in.page(request, "history/shared.html", context)
 

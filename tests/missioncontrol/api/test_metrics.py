@@ -95,3 +95,13 @@ def test_the_dashboard_of_the_docs_asks_for_what_there_is_and_shows_all_of_it(cl
                 assert set(words.split("|")) <= {*Status}
 
     assert asked == there
+
+
+def test_the_dashboard_speaks_as_the_screens_do():
+    glossary = json.loads((ROOT / "frontend/src/messages/glossary.json").read_text())
+    panels = json.loads((ROOT / "docs/grafana.json").read_text())["panels"]
+    shown = " ".join(panel["title"] + " " + panel["description"] for panel in panels).lower()
+
+    refused = {word for term in glossary["terms"] for word in term["notEn"]}
+
+    assert [word for word in refused if re.search(rf"\b{re.escape(word)}\b", shown)] == []

@@ -22,6 +22,7 @@ from missioncontrol.detection.models import Recording
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
 from tests.build import NOON
+from tests.guard import transcripts
 from tests.otlp.build import a_log, a_span, logs, spans
 
 pytestmark = pytest.mark.django_db
@@ -264,6 +265,21 @@ def test_a_claude_code_transcript_is_named_by_what_was_asked(as_person, operator
     )
     assert run.meters.cost_usd > 0
     assert run.meters.usage_source == "transcript"
+
+
+@pytest.mark.parametrize(
+    ("form", "rows"),
+    [
+        ("claude-code", transcripts.claude_code(5)),
+        ("codex", transcripts.codex(5)),
+        ("gemini", transcripts.gemini(5)),
+    ],
+)
+def test_what_an_agent_keeps_is_imported_and_its_loop_found(as_person, operator, form, rows):
+    told = send(as_person(operator), a_file(*rows)).json()
+
+    assert (told["form"], told["unreadable"]) == (form, 0)
+    assert [alarm["kind"] for alarm in told["alarms"]] == ["exact_repeat"]
 
 
 def test_an_export_of_telemetry_is_one_run(as_person, operator):

@@ -60,6 +60,16 @@ def test_a_run_is_shown_to_who_has_the_link_and_nothing_else(share, run):
     assert str(run.id) not in text
 
 
+@pytest.mark.parametrize(
+    ("name", "words"), [("ana", "Shared by ana. The link"), ("you", '<p class="small">The link')]
+)
+def test_it_names_who_shared_it_once_they_have_a_name(share, run, operator, name, words):
+    operator.username = name
+    operator.save()
+
+    assert words in look(share(run=str(run.id))).content.decode()
+
+
 def test_no_index_cache_or_referrer_keeps_it(share, run):
     made = share(run=str(run.id))
 

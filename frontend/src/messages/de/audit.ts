@@ -10,6 +10,12 @@ const AMENDED: Readonly<Record<string, string>> = {
   imported: "übernahm das Projekt aus einer anderen Installation",
 };
 
+const SHARED: Readonly<Record<string, string>> = {
+  run: "Lauf",
+  card: "Karte",
+  "costs of": "Kosten ab",
+};
+
 /** What the record says of access, in English, as it is said here; what is not known stays as it is. */
 const ACCESS: readonly (readonly [RegExp, (name: string, key: string, agent: string) => string])[] =
   [
@@ -44,6 +50,14 @@ const ACCESS: readonly (readonly [RegExp, (name: string, key: string, agent: str
     [/^ended the pushes to “(.*)”$/s, (name) => `beendete die Benachrichtigungen an „${name}“`],
     [/^signed out “(.*)”$/s, (name) => `meldete „${name}“ ab`],
     [/^signed out everywhere else$/, () => "meldete sich überall sonst ab"],
+    [
+      /^shared the (run|card|costs of) (\S+) by a link for (\d+) days$/,
+      (thing, which, days) => `teilte per Link für ${days} Tage: ${SHARED[thing] ?? ""} ${which}`,
+    ],
+    [
+      /^revoked the link to the (run|card|costs of) (\S+)$/,
+      (thing, which) => `widerrief den Link: ${SHARED[thing] ?? ""} ${which}`,
+    ],
   ];
 
 function accessed(sentence: string): string {

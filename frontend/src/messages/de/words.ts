@@ -161,6 +161,15 @@ const texts: typeof en = {
   copied: "Kopiert",
   copyWhat: (what) => `${what} kopieren`,
   you: "Sie",
+  actors: {
+    agent: "Agent",
+    auto: "Autokorrektur",
+    guard: "Guard",
+    judge: "Prüfer",
+    policy: "Richtlinie",
+    project: "Projekt",
+    terminal: "Terminal",
+  },
   anotherRun: "anderer Lauf",
 };
 export default texts;

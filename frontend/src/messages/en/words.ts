@@ -159,6 +159,16 @@ const texts = {
   copied: "Copied",
   copyWhat: (what: string) => `Copy ${what}`,
   you: "You",
+  /** Who acts where no person does, by the names that no person may have. */
+  actors: {
+    agent: "Agent",
+    auto: "Autofix",
+    guard: "Guard",
+    judge: "Judge",
+    policy: "Policy",
+    project: "Project",
+    terminal: "Terminal",
+  },
   anotherRun: "another run",
 };
 export default texts;

@@ -125,9 +125,17 @@ it.each([
   ["ended the pushes to “Pixel 9”", "beendete die Benachrichtigungen an „Pixel 9“"],
   ["signed out “Pixel 9”", "meldete „Pixel 9“ ab"],
   ["signed out everywhere else", "meldete sich überall sonst ab"],
+  ["shared the run 01a219a5 by a link for 7 days", "teilte per Link für 7 Tage: Lauf 01a219a5"],
+  ["revoked the link to the costs of 2026-11-16", "widerrief den Link: Kosten ab 2026-11-16"],
   ["what a newer server says", "what a newer server says"],
 ])("says in German who may come in: %s", (said, german) => {
   expect(audit.did.accessed(said)).toBe(german);
+});
+
+it("names what was shared by the first letters of its id", () => {
+  const what = "revoked the link to the card 01a219a5-7b45-7337-b656-756c904b16aa";
+
+  expect(didWords(row("access.changed", { what }))).toBe("revoked the link to the card 01a219a5");
 });
 
 it("says in German what became of a thing with a name", () => {

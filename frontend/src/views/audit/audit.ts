@@ -19,6 +19,9 @@ export const VIEWS: readonly (readonly [id: keyof typeof t.views, types: string]
   ["all", ""],
 ];
 
+/** As everywhere, its first eight letters name what has no name; the row in full has them all. */
+const ID = /\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
+
 type Payload = Record<string, unknown>;
 
 const DEEDS: Record<string, (payload: Payload) => string> = {
@@ -54,7 +57,7 @@ const DEEDS: Record<string, (payload: Payload) => string> = {
   "allowlist.changed": (payload) => t.did.allowlist(text(payload.change), text(payload.pattern)),
   "policy.changed": change,
   "access.changed": (payload) =>
-    text(payload.what) ? t.did.accessed(text(payload.what)) : t.did.access,
+    text(payload.what) ? t.did.accessed(text(payload.what).replace(ID, "$1")) : t.did.access,
   "chain.anchored": () => t.did.anchored,
   "audit.amended": (payload) => t.did.amended(text(payload.change), text(payload.reason)),
   "notice.sent": (payload) => t.did.notice(text(payload.channel)),

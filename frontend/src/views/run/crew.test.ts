@@ -105,7 +105,7 @@ describe("who handed on to whom last", () => {
 describe("ticksOf", () => {
   const ticks = (most: number, ...told: Parameters<typeof handed>) => {
     const handOffs = handed(...told);
-    return ticksOf(handOffs, lanesOf(handOffs, 100), most).map(({ seq }) => seq);
+    return ticksOf(handOffs, lanesOf(handOffs, 100), most, 0).map(({ seq }) => seq);
   };
 
   it("has one hand-off in each part of the way, where there is one", () => {
@@ -114,5 +114,15 @@ describe("ticksOf", () => {
 
   it("leaves out what would stand on the one before", () => {
     expect(ticks(4, [24, "ana", "ben"], [26, "ben", "ana"])).toEqual([24]);
+  });
+
+  it("writes a late time before its tick, and leaves out the one that it would stand on", () => {
+    const handOffs = handed([10, "ana", "ben"], [40, "ben", "ana"], [80, "ana", "ben"]);
+    const shown = ticksOf(handOffs, lanesOf(handOffs, 100), 3, 0.25);
+
+    expect(shown.map(({ seq, isLate }) => [seq, isLate])).toEqual([
+      [10, false],
+      [80, true],
+    ]);
   });
 });

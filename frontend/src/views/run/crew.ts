@@ -1,5 +1,5 @@
 /** Who worked when, from where one agent handed on to another. Pure. */
-import type { HandOff, HandOffs } from "../../wire/types";
+import type { HandOffs } from "../../wire/types";
 
 /** An agent at work without a break. */
 export interface Stretch {
@@ -29,6 +29,10 @@ export interface Lanes {
 export interface Tick {
   seq: number;
   at: string;
+  /** Its place on the way, 0 to 1. */
+  place: number;
+  /** Too near the end for the time to stand behind it: that stands before it. */
+  isLate: boolean;
 }
 
 /** More lanes than these are no picture any more. */
@@ -62,20 +66,37 @@ export function lanesOf({ results }: HandOffs, turns: number): Lanes {
   };
 }
 
-/** At most so many hand-offs as ticks, each as near as can be to an even part of the way. */
-export function ticksOf({ results }: HandOffs, { from, to }: Lanes, most: number): Tick[] {
+/**
+ * At most so many hand-offs as ticks, each as near as can be to an even part of the way.
+ * `wide` is the part of the way that a written time takes: none is cut off or stands on another.
+ */
+export function ticksOf(
+  { results }: HandOffs,
+  { from, to }: Lanes,
+  most: number,
+  wide: number,
+): Tick[] {
   const shown = results.filter(({ seq }) => seq > from);
   const part = (to - from + 1) / most;
-  const ticks = Array.from({ length: most }, (_, i) => {
+  const firsts = Array.from({ length: most }, (_, i) => {
     const [begin, end] = [from + i * part, from + (i + 1) * part];
     return shown.find(({ seq }) => seq >= begin && seq < end);
   });
-  const isApart = (tick: HandOff, i: number, all: HandOff[]) =>
-    i === 0 || tick.seq - (all[i - 1]?.seq ?? 0) >= part / 2;
-  return ticks
+  const ticks = firsts
     .filter((one) => one !== undefined)
-    .filter(isApart)
-    .map(({ seq, asked }) => ({ seq, at: asked.ts }));
+    .map(({ seq, asked }) => {
+      const place = (seq - from) / (to - from + 1);
+      return { seq, at: asked.ts, place, isLate: place > 1 - wide };
+    });
+  const isApart = (tick: Tick, i: number) => {
+    const before = ticks[i - 1];
+    return !before || tick.place - before.place >= 1 / most / 2;
+  };
+  return ticks.filter(isApart).filter((tick, i, all) => {
+    const next = all[i + 1];
+    if (!next) return true;
+    return tick.place + (tick.isLate ? 0 : wide) <= next.place - (next.isLate ? wide : 0);
+  });
 }
 
 /** Who handed on and has done nothing since, and to whom. */
