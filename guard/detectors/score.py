@@ -185,14 +185,10 @@ def _say_same(step: Step, between: Sequence[Step], *, was_repeated: bool) -> str
 
 def _checks_its_own_edit(step: Step, before: Sequence[Step]) -> bool:
     """Its agent changed something since it last asked for the same, and all is well."""
-    if step.failed:
-        return False
-    for old in reversed(before):
-        if old.agent == step.agent and old.is_call:
-            if old.request == step.request:
-                return False
-            if old.edits and old.acted:
-                return True
+    own = (old for old in reversed(before) if old.agent == step.agent and old.is_call)
+    for old in own if not step.failed else ():
+        if old.request == step.request or (old.edits and old.acted):
+            return old.request != step.request
     return False
 
 
@@ -227,11 +223,8 @@ def _relate(step: Step, old: Step) -> str:
         related = bool(step.names) and likeness(step.names, old.names) >= _RELATED
         if related and not (elsewhere and _is_brief(step)):
             return "reworded"
-    if (
-        step.is_in_vain
-        and not step.failed
-        and any(len(one) >= _LONG_NAME for one in step.names & old.names)
-    ):
+    sought = step.names & old.names if step.is_in_vain and not step.failed else ()
+    if any(len(name) >= _LONG_NAME for name in sought):
         return "reworded"  # one thing is looked for by many means, and is not there
     return "other_question" if step.failed or not _is_brief(step) else ""
 

@@ -97,15 +97,12 @@ back is not known."
 
     def _questions(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
         last = calls[-_FEW:]
-
-        def is_near(step: Step) -> bool:
-            return (step.asks or step.runs) and step.nearness(last[-1]) >= NEAR
-
         if len(last) == _FEW and len({step.outcome_key for step in last}) == 1:
             key = last[-1].outcome_key
             alike = tail_of(calls, lambda step: step.outcome_key == key)
             same = _one_matter(tail_of(alike, lambda step: step.asks))
-            near = _one_matter(tail_of(alike, is_near))
+            close = tail_of(alike, lambda step: step.nearness(last[-1]) >= NEAR)
+            near = _one_matter(tail_of(close, lambda step: step.asks or step.runs))
             yield self._hold(same, self._rule.questions, compare_answers(same))
             yield self._hold(near, self._rule.near, compare_answers(near))
         if not any(step.fresh for step in last):

@@ -200,9 +200,9 @@ def a_new_turn(number: int) -> Turn:
 def test_a_long_run_holds_no_more_than_a_short_one():
     engine = Engine(EVERYTHING)
     sizes = []
-    for number in range(900):
+    for number in range(1400):
         engine.observe(a_new_turn(number))
-        if number in {400, 899}:
+        if number in {700, 1399}:
             sizes.append(held_by(engine))
 
     assert sizes[1] < 1.2 * sizes[0]
