@@ -85,7 +85,7 @@ def in_turn(name: str) -> Iterator[None]:
             try:
                 yield
             finally:
-                _lane.impatient = False
+                _lane.impatient, _lane.look_at = False, 0.0
 
 
 def is_awaited(name: str) -> bool:
