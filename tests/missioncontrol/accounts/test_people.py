@@ -9,9 +9,16 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("Änne", "änne"), ("Olga", "OLGA"), ("Ольга", "ольга"), ("Weiß", "WEISS")]
+    ("one", "other"),
+    [
+        ("Änne", "änne"),
+        ("Olga", "OLGA"),
+        ("Ольга", "ольга"),
+        ("Weiß", "WEISS"),
+        ("\U0001f34e\U0001f34a", "\U0001f34e\u200d\U0001f34a"),
+    ],
 )
-def test_other_capitals_are_no_other_name(one, other):
+def test_other_capitals_or_joiners_are_no_other_name(one, other):
     person = people.make_person(one)
 
     assert people.find(other) == person
