@@ -222,6 +222,20 @@ def test_the_text_of_a_file_and_the_form_are_one_draft(clean, at_policies):
 
 
 @pytest.mark.screens
+def test_an_earlier_version_that_is_taken_up_is_replayed(clean, at_policies, person, installation):
+    path = f"/api/v1/projects/{installation.project}/"
+    for calls in (6, 7):
+        person.ask("PATCH", path, {"policy": {"repeat": {"calls": calls}}})
+    page = at_policies()
+
+    limits(page).get_by_role("button", name=re.compile("version")).click()
+    page.get_by_role("button", name="Use as draft").nth(1).click()
+
+    expect(page.get_by_text(re.compile(r"replayed in \d+ s"))).to_be_visible()
+    expect(sentence(page)).to_be_visible()
+
+
+@pytest.mark.screens
 def test_on_a_phone_it_is_in_the_menu_and_nothing_is_cut_off(clean, open_page):
     page = open_page("/", phone=True)
 
