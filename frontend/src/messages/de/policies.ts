@@ -53,7 +53,8 @@ const texts: typeof en = {
     watchful: "Früh, für teure oder heikle Läufe.",
   },
   asksByRules: "Fragt nur nach seinen Grenzen.",
-  reach: (n, all, score) => `${String(n)} von ${counted(all, ofRuns)} erreichten ${score}`,
+  reach: (n, all, score) =>
+    `${String(n)} von ${counted(all, ofRuns)} ${n === 1 ? "erreichte" : "erreichten"} ${score}`,
   andChanges: (n) => `+ ${counted(n, { one: "Änderung", other: "Änderungen" })}`,
   limit: {
     call: {

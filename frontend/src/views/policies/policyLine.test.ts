@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import german from "../../messages/de/policies";
 import type { BacktestRow, RunScore } from "../../wire/types";
 import {
   asksAbout,
@@ -188,4 +189,11 @@ it("counts for a preset the runs that reached its line, not those that today's l
 
   expect([reaching(runs, 0.95), reaching(runs, 0.5)]).toEqual([1, 2]);
   expect(reaching([scored("unknown", null)], 0)).toBe(0);
+});
+
+it("says in German how many runs reached a line, one or several", () => {
+  expect([german.reach(1, 30, "0,80"), german.reach(2, 30, "0,80")]).toEqual([
+    "1 von 30 Läufen erreichte 0,80",
+    "2 von 30 Läufen erreichten 0,80",
+  ]);
 });
