@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { askAhead, forgetAhead, ProblemError, read, readAhead, signOut, write } from "./api";
 
 let asked: string[] = [];
+let leave: () => void;
 
 function page(...linked: string[]) {
   const links = linked.map((path) => ({ getAttribute: () => `/api/v1/${path}` }));
@@ -16,6 +17,9 @@ beforeEach(() => {
   vi.stubGlobal("fetch", (url: string) => {
     asked.push(url);
     return Promise.resolve(Response.json({ nth: asked.length }));
+  });
+  vi.stubGlobal("addEventListener", (event: string, heard: () => void) => {
+    if (event === "pagehide") leave = heard;
   });
   page();
 });
@@ -56,6 +60,7 @@ test("what the page itself asked for is taken over, wanted or not", () => {
 test.each([
   ["a write", () => write("POST", "runs/1/", {})],
   ["the end of the session", () => signOut()],
+  ["leaving the page", () => leave()],
   ["half a minute", () => vi.advanceTimersByTime(30_000)],
 ])("%s makes it void", async (_, happen) => {
   askAhead(["boards/"]);

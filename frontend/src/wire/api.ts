@@ -55,6 +55,8 @@ export function askAhead(paths: readonly string[]): void {
     ahead.set(path, answer);
   }
   setTimeout(forgetAhead, AHEAD_MS);
+  // A browser may keep the page as it is, and show it again to whoever is signed in then.
+  addEventListener("pagehide", forgetAhead);
 }
 
 /** Another person may be here, or what was told may have changed. */
