@@ -27,8 +27,8 @@ it.each([
   ["run.moved", { reason: "the session ended" }, "the session ended"],
   ["run.moved", { reason: "answer acknowledged" }, "acted on the answer"],
   ["run.moved", { reason: "answer unreachable" }, "could not be reached by the answer"],
-  ["run.moved", { reason: "Paused by ana." }, "paused the run"],
-  ["run.moved", { reason: "Restarted by ana." }, "restarted the run"],
+  ["run.moved", { reason: "Paused by Ana." }, "paused the run"],
+  ["run.moved", { reason: "Restarted by Ana." }, "restarted the run"],
   ["run.moved", { reason: "Terminated by ana." }, "asked the run to end"],
   [
     "run.moved",
@@ -40,6 +40,10 @@ it.each([
     { reason: "It had 3 turns to finish." },
     "asked the run to end: it had 3 turns to finish",
   ],
+  // What a person wrote as they ended it, though it begins like something else.
+  ["run.moved", { reason: "Restarted by hand." }, "Restarted by hand."],
+  ["run.moved", { reason: "Paused by mistake." }, "Paused by mistake."],
+  ["run.moved", { reason: "answer wrong" }, "answer wrong"],
   ["turn.recorded", { turn_seq: 3 }, "recorded turn 4"],
   ["judge.ruled", { verdict: { loop: true, confidence: 0.94 } }, "ruled a loop, 0.94"],
   ["judge.ruled", { verdict: { loop: false } }, "ruled no loop"],

@@ -64,24 +64,25 @@ const DEEDS: Record<string, (payload: Payload) => string> = {
   "notice.failed": (payload) => t.did.noticeFailed(text(payload.channel)),
 };
 
-/** Why a status moved, where the reason names something. */
-const MOVES: readonly (readonly [RegExp, (what: string) => string])[] = [
+/** Why a status moved, where the reason names something. A person may have written anything. */
+const MOVES: readonly (readonly [RegExp, (what: string, by: string) => string | undefined])[] = [
   [/^Terminated by /, () => t.did.stopping],
-  [/^Paused by /, () => t.did.paused],
-  [/^Restarted by /, () => t.did.restarted],
+  [/^Paused by (.+)\.$/, (who, by) => (who === by ? t.did.paused : undefined)],
+  [/^Restarted by (.+)\.$/, (who, by) => (who === by ? t.did.restarted : undefined)],
   [/^Ended with "(.*?)", which started it: /s, (lead) => t.did.endedWith(lead)],
   [/^It had (\d+) turns to finish\.$/, (turns) => t.did.hadTurns(turns)],
-  [/^answer (\w+)$/, (status) => t.did.answer[status] ?? t.did.moved("")],
+  [/^answer (\w+)$/, (status) => t.did.answer[status]],
   [/^mode set to (\w+)$/, (mode) => t.did.mode(mode)],
   [/^the agent reported (\w+)$/, (status) => t.did.reported(status)],
 ];
 
 /** Who asked for an end stands in the row's own column; which answer it was, in the answer's row. */
-function moved({ status, payload }: AuditRow): string {
+function moved({ by, status, payload }: AuditRow): string {
   const reason = text(payload?.reason);
   for (const [pattern, says] of MOVES) {
     const found = pattern.exec(reason);
-    if (found) return says(found[1] ?? "");
+    const words = found && says(found[1] ?? "", by);
+    if (words) return words;
   }
   if (reason && deed(reason) === reason) return t.reasons[reason] ?? record.sentence(reason);
   const statuses: Partial<Record<string, string>> = said.status;
