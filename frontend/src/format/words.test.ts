@@ -78,6 +78,7 @@ describe("a run's state", () => {
 describe("who did it", () => {
   it("is a person by name, and another by its word", () => {
     expect(["ana", "agent", "policy", ""].map(actorName)).toEqual(["ana", "Agent", "Policy", ""]);
+    expect(actorName("constructor")).toBe("constructor");
     expect(german.actors.policy).toBe("Richtlinie");
   });
 });

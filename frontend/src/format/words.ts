@@ -292,8 +292,7 @@ export function deed(action: string): string {
 
 /** Who did it: a person by name; what is no person by its word in the language spoken. */
 export function actorName(by: string): string {
-  const actors: Partial<Record<string, string>> = t.actors;
-  return actors[by] ?? by;
+  return new Map(Object.entries(t.actors)).get(by) ?? by;
 }
 
 /** What a person did: words to an agent that no card held are a message, not a fix. */
