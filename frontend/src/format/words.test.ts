@@ -361,6 +361,7 @@ it.each([
   ["openai-agents", "OpenAI Agents"],
   ["crewai", "CrewAI"],
   ["coder", "coder"],
+  ["constructor", "constructor"],
 ])("calls the agent %s %s", (slug, name) => {
   expect(agentName(slug)).toBe(name);
 });

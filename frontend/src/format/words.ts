@@ -32,19 +32,22 @@ export const LIMIT = 1;
 const LONGEST_CALL = 120;
 const ENDED = new Set(["completed", "failed", "terminated", "lost"]);
 const BURN_WINDOW_MS = 5 * 60_000;
-const AGENTS: Record<string, string> = {
-  "claude-code": "Claude Code",
-  codex: "Codex",
-  gemini: "Gemini CLI",
-  "gemini-cli": "Gemini CLI",
-  cursor: "Cursor",
-  "claude-agent-sdk": "Claude Agent SDK",
-  crewai: "CrewAI",
-  langchain: "LangChain",
-  langgraph: "LangGraph",
-  litellm: "LiteLLM",
-  "openai-agents": "OpenAI Agents",
-};
+// No object: an agent may call itself "constructor".
+const AGENTS = new Map(
+  Object.entries({
+    "claude-code": "Claude Code",
+    codex: "Codex",
+    gemini: "Gemini CLI",
+    "gemini-cli": "Gemini CLI",
+    cursor: "Cursor",
+    "claude-agent-sdk": "Claude Agent SDK",
+    crewai: "CrewAI",
+    langchain: "LangChain",
+    langgraph: "LangGraph",
+    litellm: "LiteLLM",
+    "openai-agents": "OpenAI Agents",
+  }),
+);
 
 export function hasEnded(run: RunRow): boolean {
   return ENDED.has(run.status);
@@ -65,7 +68,7 @@ export function stateWords(run: RunRow, now: Date): string {
 }
 
 export function agentName(agent: string): string {
-  return AGENTS[agent] ?? agent;
+  return AGENTS.get(agent) ?? agent;
 }
 
 /** The soonest first. */
