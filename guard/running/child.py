@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -58,6 +59,7 @@ class Child:
                 self._lend_terminal()
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self.pid, signal.SIGCONT)
+        self._paused = False
         self._take_terminal_back()
         # It was collected behind its back: Popen must not wait for a number that may be reused.
         self.process.returncode = os.waitstatus_to_exitcode(status)
@@ -67,11 +69,14 @@ class Child:
         """Stop it where it stands, with everything below it."""
         self._paused = True
         signal_tree(self.pid, signal.SIGSTOP)
+        # Else Ctrl-C would go to the stopped command alone, which cannot hear it.
+        self._take_terminal_back()
 
     def go_on(self) -> None:
         """Let it go on, if we stopped it: what the person stopped stays so."""
         if self._paused:
             signal_tree(self.pid, signal.SIGCONT)
+            self._lend_terminal()
             self._paused = False
 
     def end(self, *, grace_s: float = GRACE_S) -> None:
@@ -84,6 +89,13 @@ class Child:
             return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, number)
+        if self._paused and number != signal.SIGUSR1:
+            # Stopped, it would hear of its end only when the hold is over. What goes on all the
+            # same is stopped again.
+            signal_tree(self.pid, signal.SIGCONT)
+            again = threading.Timer(GRACE_S, lambda: self._paused and self.pause())
+            again.daemon = True
+            again.start()
 
     def _lend_terminal(self) -> None:
         if self._terminal is None:

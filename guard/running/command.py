@@ -25,7 +25,8 @@ PROGRAMS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini", "curs
 # EX_UNAVAILABLE: to fail closed, and nobody watches.
 NOT_STARTED = 69
 
-NOT_FOUND = 127
+# What a shell says of a command that is not there, and of one that is no program.
+NOT_FOUND, NOT_RUNNABLE = 127, 126
 
 # What a shell says of a command that SIGTERM ended.
 ENDED = 143
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail",
         choices=("open", "closed"),
-        help="while Mission Control is down: run anyway (open) or do not start (closed)",
+        help="without Mission Control: run anyway (open) or do not start (closed)",
     )
     parser.add_argument("command_line", nargs="+", metavar="COMMAND", help="what to run")
 
@@ -80,6 +81,9 @@ def run(args: argparse.Namespace) -> int:
     except FileNotFoundError as error:
         say(f"{error.filename}: there is no such command.")
         return NOT_FOUND
+    except OSError as error:
+        say(f"{args.command_line[0]} cannot be run: {error.strerror or error}.")
+        return NOT_RUNNABLE
 
 
 def keep(args: argparse.Namespace, connection: Connection, *, is_one_run: bool) -> int:
@@ -96,9 +100,14 @@ def keep(args: argparse.Namespace, connection: Connection, *, is_one_run: bool) 
             "capabilities": CAPABILITIES,
         }
     with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
-        child = Child(args.command_line, env=environment(connection, notes, own))
-        keeper = Keeper(RunClient(connection), child, notes=Path(notes))
-        keeper.start(opening)
+        # First: to fail closed, nothing starts whose run cannot be had.
+        keeper = Keeper(RunClient(connection), notes=Path(notes), opening=opening)
+        try:
+            child = Child(args.command_line, env=environment(connection, notes, own))
+        except OSError:
+            keeper.finish(NOT_FOUND)
+            raise
+        keeper.start(child)
         status = child.wait()
         keeper.finish(status)
     # Ended by us, whatever it made of the signal: a shell shall see that it was.

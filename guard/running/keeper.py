@@ -34,26 +34,30 @@ class Keeper:
 
     Args:
         client: Asks the server.
-        kept: The command.
         notes: Where the forwarder notes sessions; see `guard.running.linking`.
+        opening: Opens a run for the command itself; None: its sessions are its runs.
+
+    Raises:
+        ServerAway: It fails closed, and its run could not be opened.
+        ServerRefused: Likewise.
     """
 
-    def __init__(self, client: RunClient, kept: Kept, *, notes: Path) -> None:
-        self._client, self._kept, self._notes = client, kept, notes
+    def __init__(self, client: RunClient, *, notes: Path, opening: dict[str, Any] | None) -> None:
+        self._client, self._notes, self._opening = client, notes, opening
         self._over = threading.Event()
         self._known: set[str] = set()
         self._runs: list[str] = []
         self.ended_for: str | None = None
+        self._own = client.open_first(opening) if opening else None
+        if self._own is not None:
+            self._runs.append(self._own)
 
-    def start(self, opening: dict[str, Any] | None) -> None:
-        """Begin to watch; `opening` opens a run for the command itself."""
-        if opening is not None:
-            run_id = None
-            # Else in the background, when it is back; what is refused is said there.
-            with contextlib.suppress(ServerAway, ServerRefused):
-                run_id = self._client.open_run(opening)["id"]
-                self._runs.append(run_id)
-            self._in_background(partial(self._keep, opening, run_id, is_session=False))
+    def start(self, kept: Kept) -> None:
+        """Begin to watch over a command that has started."""
+        self._kept = kept
+        if self._opening is not None:
+            keep_own = partial(self._keep, self._opening, self._own, is_session=False)
+            self._in_background(keep_own)
 
         def look_for_sessions() -> None:
             # A session's first hook leaves the note; nobody tells us of it.

@@ -26,6 +26,10 @@ class Reporter:
         opening: The body of `POST runs/`.
         obey: Called with each directive, in a thread of its own; returns once it is obeyed.
         pauses: The agent waits here while it is held, and not in its own hooks.
+
+    Raises:
+        ServerAway: It fails closed, and the run could not be opened.
+        ServerRefused: Likewise.
     """
 
     def __init__(
@@ -39,9 +43,7 @@ class Reporter:
         self._client, self._opening, self._obey, self._pauses = client, opening, obey, pauses
         self._calls: queue.Queue[Callable[[], None] | None] = queue.Queue()
         self._over = threading.Event()
-        self._run_id: str | None = None
-        with contextlib.suppress(ServerAway, ServerRefused):  # else when it is back
-            self._run_id = client.open_run(opening)["id"]
+        self._run_id = client.open_first(opening)
         self._telling = threading.Thread(target=self._tell_all, daemon=True)
         self._telling.start()
 

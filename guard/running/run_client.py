@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -10,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from guard.adapters.codex.hooks import CLIENT
 from guard.adapters.hook import PROBE
-from guard.errors import ServerAway
+from guard.errors import ServerAway, ServerRefused
 from guard.sdk.exchange import Answer, Request
 from guard.sdk.keys import Connection
 from guard.sdk.transport import HttpTransport
@@ -23,13 +24,16 @@ from guard.sdk.wording import (
     turn_json,
 )
 from guard.turn import Turn
-from guard.wire import Directive
+from guard.wire import Directive, DirectiveAction
 
 # One request for the next directive; below what proxies cut.
 WAITS_S = 25
 
 # Short: a restart of the server takes seconds, and nobody else asks for this run.
 AGAIN_S = 1.0
+
+# How long a command stands still for a server that is gone, as a `guard.Session` does.
+LETS_GO_S = 300.0
 
 # The command waits for it before it begins.
 CHECKS_WITHIN_S = 5.0
@@ -42,10 +46,25 @@ class RunClient:
 
     def __init__(self, connection: Connection) -> None:
         self._transport = HttpTransport(connection.url, connection.key)
+        self._fails_closed = connection.fail == "closed"
 
     def open_run(self, opening: Mapping[str, Any]) -> dict[str, Any]:
         """Open a run, or find the one with this key."""
         return dict(body_of(self._ask("POST", "runs/", opening)))
+
+    def open_first(self, opening: Mapping[str, Any]) -> str | None:
+        """Open a run before its agent starts; None: once the server is back, or says why not.
+
+        Raises:
+            ServerAway: It fails closed: nothing starts unwatched.
+            ServerRefused: Likewise.
+        """
+        try:
+            return str(self.open_run(opening)["id"])
+        except (ServerAway, ServerRefused):
+            if self._fails_closed:
+                raise
+            return None
 
     def run(self, run_id: str) -> dict[str, Any]:
         """Read a run."""
@@ -95,16 +114,32 @@ class RunClient:
     ) -> Iterator[Directive]:
         """Give each directive of a run as it comes, until nobody wants it more.
 
+        Who stands still is not left so for good: where the server stays away it is told to go
+        on, unless it fails closed; where its key is refused, to go on or, failing closed, to end.
+
         Raises:
             ServerRefused: The server said no.
         """
         after: int | None = None
         while not until():
             ask = partial(self.next_directive, run_id, after=after, as_agent=as_agent())
-            directive = insisting(ask, until=until)
-            if directive is not None:
-                after = directive.version
-                yield directive
+            try:
+                directive = insisting(ask, until=until, for_s=LETS_GO_S)
+            except ServerAway as away:
+                after = None  # what stands when it is back is heard anew
+                if as_agent() and not self._fails_closed:
+                    yield Directive(version=0, action=DirectiveAction.PROCEED, reason=str(away))
+            except ServerRefused as refused:
+                if as_agent() and self._fails_closed:
+                    yield Directive(version=0, action=DirectiveAction.STOP, reason=str(refused))
+                    return
+                if as_agent():
+                    yield Directive(version=0, action=DirectiveAction.PROCEED, reason=str(refused))
+                raise
+            else:
+                if directive is not None:
+                    after = directive.version
+                    yield directive
 
     def close(self) -> None:
         """Close what is kept open."""
@@ -127,15 +162,21 @@ class RunClient:
         return answer
 
 
-def insisting(call: Callable[[], Any], *, until: Callable[[], bool]) -> Any:
+def insisting(
+    call: Callable[[], Any], *, until: Callable[[], bool], for_s: float = math.inf
+) -> Any:
     """Do it again while the server is away, until it worked or nobody wants it more.
 
     Raises:
+        ServerAway: It stayed away for `for_s` seconds.
         ServerRefused: The server said no.
     """
+    ends_at = time.monotonic() + for_s
     while not until():
         try:
             return call()
         except ServerAway:
+            if time.monotonic() >= ends_at:
+                raise
             time.sleep(AGAIN_S)
     return None

@@ -92,6 +92,20 @@ def test_a_command_stands_still_while_it_is_paused(kept, person):
     assert process.wait(PATIENCE_S) == ENDED
 
 
+def test_a_paused_command_goes_on_when_its_key_is_revoked(installation, codex, responses, person):
+    client, name = codex(responses(lambda _: Reply(text="ok"))), f"night shift {uuid.uuid4().hex}"
+    key = person.post("keys/", {"name": name, "project": installation.project})
+    where = ("--url", installation.url, "--key", key["secret"], "--name", name)
+    process = client.spawn(*RUN[:-1], *where, "--", "sh", "-c", "echo $$ > pid; sleep 3; exit 7")
+    run = wait_for(lambda: run_named(person, name))["id"]
+    tap(person, run, "pause")
+    wait_for(lambda: is_stopped(int((client.project / "pid").read_text())))
+
+    person.delete(f"keys/{key['id']}/")
+
+    assert process.wait(PATIENCE_S) == 7
+
+
 @pytest.mark.parametrize(("code", "status"), [(0, "completed"), (7, "failed")])
 def test_its_exit_status_is_the_commands(kept, person, code, status):
     _, process, run = kept("sh", "-c", f"exit {code}")

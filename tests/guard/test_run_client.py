@@ -2,20 +2,26 @@
 
 import itertools
 import os
+import queue
+import signal
 import subprocess
 import sys
-import threading
 
 import pytest
 
 from guard.errors import ServerAway
-from guard.running.command import NOT_STARTED
+from guard.running import run_client
+from guard.running.command import NOT_RUNNABLE, NOT_STARTED
+from guard.running.ending import is_running
 from guard.running.keeper import Keeper
 from guard.running.reporting import Reporter
 from guard.running.run_client import RunClient, insisting
 from guard.sdk.keys import Connection
 from guard.turn import Role, Turn
+from tests.installations import wait_for
 from tests.sdk.server import LoopbackServer, directive
+
+RUN = (sys.executable, "-m", "guard.cli", "run")
 
 OPENING = {"key": "k", "name": "work", "capabilities": {}}
 
@@ -95,11 +101,23 @@ def test_a_command_runs_beside_a_server_that_has_too_much_to_do(ending, status, 
     assert done.returncode == 7
 
 
-@pytest.mark.parametrize("status", [429, 503])
-def test_to_fail_closed_nothing_starts_beside_such_a_server(status, tmp_path):
-    done = guard_run(SaysNo("/hooks/codex/", status), "closed", "echo ran", home=tmp_path)
+@pytest.mark.parametrize("status", [403, 429, 503])
+@pytest.mark.parametrize("ending", ["/hooks/codex/", "/runs/"])
+def test_to_fail_closed_nothing_starts_beside_such_a_server(ending, status, tmp_path):
+    done = guard_run(SaysNo(ending, status), "closed", "echo ran", home=tmp_path)
 
     assert (done.returncode, done.stdout) == (NOT_STARTED, "")
+
+
+def test_a_command_that_is_no_program_leaves_no_run_open(tmp_path):
+    (tmp_path / "notes").write_text("milk")
+    server = SaysNo("/nothing/", 404)
+
+    done = guard_run(server, "open", "", home=tmp_path, command=[str(tmp_path / "notes")])
+
+    assert done.returncode == NOT_RUNNABLE
+    assert "cannot be run: Permission denied" in done.stderr
+    assert [asked.body for asked in server.of("PATCH", "/runs/run-1/")] == [{"status": "failed"}]
 
 
 def test_a_command_whose_run_is_refused_is_not_left_alone(tmp_path):
@@ -109,12 +127,12 @@ def test_a_command_whose_run_is_refused_is_not_left_alone(tmp_path):
     assert "not now" in done.stderr
 
 
-def guard_run(server, fail, script, *, home):
+def guard_run(server, fail, script, *, home, command=None):
     server.start()
     where = ["--url", server.url, "--key", "mc_x", "--fail", fail]
     try:
         return subprocess.run(
-            [sys.executable, "-m", "guard.cli", "run", *where, "--", "sh", "-c", script],
+            [*RUN, *where, "--", *(command or ["sh", "-c", script])],
             env=os.environ | {"HOME": str(home)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -126,42 +144,115 @@ def guard_run(server, fail, script, *, home):
         server.stop()
 
 
-class Paused:
-    """A command that stands still when it is told to, and ends."""
+class Standing:
+    """A command that stands still when it is told to, and goes on, and ends."""
 
     def __init__(self):
-        self.ended = threading.Event()
+        self.done = queue.SimpleQueue()
 
     def pause(self):
-        pass
+        self.done.put("pause")
 
     def go_on(self):
-        pass
+        self.done.put("go on")
 
     def end(self):
-        self.ended.set()
+        self.done.put("end")
+
+    def does(self):
+        return self.done.get(timeout=60)
 
 
-def test_a_paused_command_that_was_ended_waits_no_longer(tmp_path):
-    server = KeptRun(directive("hold", version=1), directive("stop", version=2))
-    server.start()
-    client = RunClient(Connection(client="run", place="", url=server.url, key="k"))
-    command = Paused()
-    keeper = Keeper(client, command, notes=tmp_path)
-    keeper.start(OPENING)
-    server.await_polls(3)
-    keeper.finish(1)
-    server.stop()
+@pytest.fixture
+def keep(tmp_path):
+    """Keep a command whose server gives these directives, one a poll, and then no other."""
+    keepers = []
 
-    asked = ["keeper=1" in poll.path for poll in server.of("GET", "/directive/")]
-    assert command.ended.is_set()
-    assert asked[:3] == [True, False, True]
+    def start(*directives, fail="open", poll=None):
+        server, command = KeptRun(*directives), Standing()
+        server.answer_poll = poll or server.answer_poll
+        server.start()
+        connection = Connection(client="run", place="", url=server.url, key="k", fail=fail)
+        keeper = Keeper(RunClient(connection), notes=tmp_path, opening=OPENING)
+        keeper.start(command)
+        keepers.append((keeper, server))
+        return server, command
+
+    yield start
+    for keeper, server in keepers:
+        keeper.finish(1)
+        server.stop()
 
 
 class KeptRun(OneRun):
-    """Gives these directives, one a poll, and then no other."""
+    """Gives these directives, one a poll, and then no other; hooks find it there."""
 
     def __init__(self, *directives):
         super().__init__()
         left = iter(directives)
         self.answer_poll = lambda _: next(((200, one) for one in left), (204, None))
+
+    def answer(self, asked):
+        return (200, {"missioncontrol": "1"}) if "/hooks/" in asked.path else super().answer(asked)
+
+
+def test_a_paused_command_that_was_ended_waits_no_longer(keep):
+    server, command = keep(directive("hold", version=1), directive("stop", version=2))
+    server.await_polls(3)
+
+    asked = ["keeper=1" in poll.path for poll in server.of("GET", "/directive/")]
+    assert (command.does(), command.does()) == ("pause", "end")
+    assert asked[:3] == [True, False, True]
+
+
+@pytest.mark.parametrize(("fail", "then"), [("open", "go on"), ("closed", "end")])
+def test_a_paused_command_whose_key_is_revoked_does_not_stand_for_ever(keep, fail, then):
+    server, command = keep(directive("hold", version=1), fail=fail)
+    assert command.does() == "pause"
+
+    server.answer_poll = lambda _: (401, {"code": "not_signed_in"})
+
+    assert command.does() == then
+
+
+@pytest.mark.parametrize(("fail", "then"), [("open", "go on"), ("closed", "pause")])
+def test_to_fail_open_a_paused_command_goes_on_until_its_server_is_back(
+    keep, monkeypatch, fail, then
+):
+    monkeypatch.setattr(run_client, "LETS_GO_S", 0)
+    held = directive("hold", version=1)
+
+    _, command = keep(fail=fail, poll=lambda asked: (503 if "after=" in asked.path else 200, held))
+
+    assert [command.does() for _ in range(3)] == ["pause", then, "pause"]
+
+
+@pytest.fixture
+def paused(tmp_path):
+    """A command that stands still under `guard run`: its keeper, and its own number."""
+    server, told = KeptRun(directive("hold", version=1)), tmp_path / "pid"
+    server.start()
+    keeper = subprocess.Popen(
+        [*RUN, "--url", server.url, "--key", "mc_x", "--", "sh", "-c", PRINTS_ITS_NUMBER, told],
+        env=os.environ | {"HOME": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+    )
+    # The second poll is a waiting command's.
+    server.await_polls(2)
+    yield keeper, int(wait_for(lambda: told.exists() and told.read_text()))
+    keeper.kill()
+    keeper.wait()
+    server.stop()
+
+
+PRINTS_ITS_NUMBER = "echo $$ > $0; while :; do sleep 0.1; done"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_paused_command_hears_a_signal_that_ends_it(paused, number):
+    keeper, pid = paused
+
+    keeper.send_signal(number)
+
+    assert keeper.wait(60) == 128 + number
+    assert not is_running(pid)

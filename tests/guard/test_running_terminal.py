@@ -9,6 +9,9 @@ import time
 
 import pytest
 
+from tests.guard.test_run_client import KeptRun
+from tests.sdk.server import directive
+
 LONGEST_S = 120
 """A machine under load may need this; a test that waits so long has failed."""
 
@@ -23,14 +26,14 @@ OWN_TERMINAL = (
 
 
 class Terminal:
-    """A person's terminal with `guard run` in it, and no server to reach."""
+    """A person's terminal with `guard run` in it, and no server to reach unless one is given."""
 
-    def __init__(self, home, *command):
+    def __init__(self, home, *command, url=AWAY["MISSIONCONTROL_URL"]):
         self.shown = b""
         self.screen, inside = pty.openpty()
         self.process = subprocess.Popen(
             [sys.executable, "-c", OWN_TERMINAL, *command],
-            env=os.environ | AWAY | {"HOME": str(home)},
+            env=os.environ | AWAY | {"HOME": str(home), "MISSIONCONTROL_URL": url},
             stdin=inside,
             stdout=inside,
             stderr=inside,
@@ -63,8 +66,8 @@ class Terminal:
 def terminal(tmp_path):
     opened = []
 
-    def open_with(*command):
-        opened.append(Terminal(tmp_path, *command))
+    def open_with(*command, **where):
+        opened.append(Terminal(tmp_path, *command, **where))
         return opened[-1]
 
     yield open_with
@@ -90,3 +93,19 @@ def test_ctrl_c_is_the_commands_own(terminal):
 
     assert person.shows(b"caught")
     assert person.status() == 5
+
+
+def test_ctrl_c_ends_a_command_that_stands_still(terminal):
+    server = KeptRun(directive("hold", version=1))
+    server.start()
+    person = terminal(
+        "sh", "-c", "trap 'echo caught; exit 5' INT; while :; do sleep 0.1; done", url=server.url
+    )
+    # The second poll is a waiting command's.
+    server.await_polls(2)
+
+    person.types(b"\x03")
+
+    assert person.shows(b"caught")
+    assert person.status() == 5
+    server.stop()
