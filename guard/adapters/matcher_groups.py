@@ -23,20 +23,21 @@ def without(settings: Settings, is_ours: IsOurs) -> Settings:
         return written
     for event in list(hooks):
         groups = hooks[event]
-        if isinstance(groups, list):
-            kept = []
-            for group in groups:
-                others = [hook for hook in _entries(group) if not is_ours(hook)]
-                # One that holds none of ours stays the very object it was, however odd.
-                if len(others) == len(_entries(group)):
-                    kept.append(group)
-                elif others:
-                    kept.append({**group, "hooks": others})
-            hooks[event] = kept
+        if not isinstance(groups, list):
+            continue
+        kept = []
+        for group in groups:
+            others = [hook for hook in _entries(group) if not is_ours(hook)]
+            # One that holds none of ours stays the very object it was, however odd.
+            if len(others) == len(_entries(group)):
+                kept.append(group)
+            elif others:
+                kept.append({**group, "hooks": others})
+        hooks[event] = kept
         # What we alone had filled goes as well: disconnected, the file reads as before.
-        if not hooks[event]:
+        if groups and not kept:
             del hooks[event]
-    if not hooks:
+    if settings["hooks"] and not hooks:
         del written["hooks"]
     return written
 

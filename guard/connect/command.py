@@ -71,8 +71,9 @@ def run(args: argparse.Namespace) -> int:
     """Connect an agent; answers the exit status."""
     adapter = adapter_of(args.client)
     file = settings_file(adapter.settings, args.project_dir)
+    # Before a set-up code is used up.
+    before = file.read_to_connect(adapter.events)
     connection = wanted(args, adapter, file.place)
-    before = file.read()
     after = adapter.settings.connected(
         before,
         Wiring(

@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,8 @@ class SettingsFile:
             ConnectRefused: It holds something that we could only destroy.
         """
         try:
-            settings = json.loads(self.path.read_text("utf-8"))
+            # Editors of Windows begin a file with a mark; one that was only touched is empty.
+            settings = json.loads(self.path.read_text("utf-8-sig").strip() or "{}")
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
@@ -44,17 +46,32 @@ class SettingsFile:
             raise ConnectRefused(f"{self.path} holds no JSON object; it stays as it is.")
         return settings
 
+    def read_to_connect(self, events: Iterable[str]) -> dict[str, Any]:
+        """Read it, where hooks of ours can stand beside what it holds for these events.
+
+        Raises:
+            ConnectRefused: They cannot, or it holds something that we could only destroy.
+        """
+        settings = self.read()
+        hooks = settings.get("hooks", {})
+        if not isinstance(hooks, dict):
+            raise ConnectRefused(f'{self.path}: "hooks" is no object; it stays as it is.')
+        for event in events:
+            if not isinstance(hooks.get(event, []), list):
+                raise ConnectRefused(f"{self.path}: {event} is no list; it stays as it is.")
+        return settings
+
     def write(self, settings: dict[str, Any]) -> None:
         """Write it, readable by its owner alone; nothing left to say: no file."""
         if settings:
-            write_private(self.path, self._text(settings).encode())
+            write_private(self.path, _bytes(self._text(settings)))
         else:
             self.path.unlink(missing_ok=True)
 
     def _text(self, settings: dict[str, Any]) -> str:
         """Write it as its owner does: indented alike, ended alike."""
         # A file that people keep under version control should differ by our hooks alone.
-        theirs = self.path.read_text("utf-8") if self.path.exists() else ""
+        theirs = self.path.read_text("utf-8-sig") if self.path.exists() else ""
         indent = _INDENT.search(theirs)
         text = json.dumps(settings, indent=indent[1] if indent else 2, ensure_ascii=False)
         return text if theirs and not theirs.endswith("\n") else text + "\n"
@@ -176,4 +193,9 @@ def _git(root: Path, *command: str) -> str | None:
 
 
 def _text(settings: dict[str, Any]) -> str:
-    return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+    return _bytes(json.dumps(settings, indent=2, ensure_ascii=False) + "\n").decode()
+
+
+def _bytes(text: str) -> bytes:
+    # Half a character, cut off somewhere, stays the escape that JSON has for it.
+    return text.encode("utf-8", "backslashreplace")

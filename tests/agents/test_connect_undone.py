@@ -17,12 +17,17 @@ FILES = {
     "cursor": (".cursor/hooks.json", ".cursor/hooks.json"),
 }
 """Of a project, and of the person."""
+BEFORE_A_TOOL = ("PreToolUse", "BeforeTool", "preToolUse")
+"""As these agents call it."""
 AGENTS = pytest.mark.parametrize("agent", FILES)
 TEXTS = [
     '{"b":1,\t"a": [1,2,  3]}',
     '{\n    "zeta": "é",\n    "alpha": {"x":1}\n}',
     '{\r\n\t"hooks": {}\r\n}\r\n',
     "{}\n",
+    "",
+    '\ufeff{"a": 1}\n',
+    '{"cut": "\\ud83d"}',
 ]
 
 
@@ -112,6 +117,32 @@ def test_connecting_writes_as_the_file_is_written(agent, repository):
 
     assert '\n\t"mine": 1,\n' in file.read_text()
     assert file.read_text().endswith("}")
+
+
+@AGENTS
+@pytest.mark.parametrize(
+    "text",
+    ['{"version": 1}', '{"hooks": {}}', '{"hooks":{"Stop": [], "stop":[]}}', '{"hooks": [1]}'],
+)
+def test_what_was_never_connected_stays_as_it_is(agent, text, home):
+    a_file(home, FILES[agent][1], text)
+    before = everything(home)
+
+    assert call(disconnect, agent) == 0
+
+    assert everything(home) == before
+
+
+@AGENTS
+@pytest.mark.parametrize("hooks", [[1], None, {event: {} for event in BEFORE_A_TOOL}])
+def test_hooks_that_ours_cannot_stand_beside_are_left_alone(agent, hooks, home, capsys):
+    a_file(home, FILES[agent][1], json.dumps({"hooks": hooks}))
+    before = everything(home)
+
+    assert call(connect, agent, "--url", URL, "--key", KEY) == 1
+
+    assert everything(home) == before
+    assert "it stays as it is" in capsys.readouterr().err
 
 
 def test_what_others_keep_out_of_git_stays_out(repository):

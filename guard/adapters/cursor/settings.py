@@ -49,12 +49,11 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
 def disconnected(settings: Settings) -> Settings:
     """Return the settings without our hooks; what is left empty goes with them."""
     written = copy.deepcopy(settings)
-    hooks = written.get("hooks")
-    if not isinstance(hooks, dict):
+    if not subscribed(settings):
         return written
-    for event, listed in list(hooks.items()):
-        if isinstance(listed, list):
-            hooks[event] = [hook for hook in listed if not is_ours(hook)]
+    hooks = written["hooks"]
+    for event in subscribed(settings):
+        hooks[event] = [hook for hook in hooks[event] if not is_ours(hook)]
         if not hooks[event]:
             del hooks[event]
     if not hooks:
