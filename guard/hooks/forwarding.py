@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from guard.adapters.hook import PROBE
 from guard.errors import ServerAway
 from guard.sdk.exchange import Request, Transport
 from guard.sdk.keys import Connection
@@ -25,8 +26,12 @@ RETURNS_WITHIN_S = 600.0
 
 ASKS_EVERY_S = 1.0
 
-# What a proxy says in the place of a server that is not back yet.
-RESTARTING = range(502, 505)
+# What a proxy says in the place of a server that is not back yet, or that it will not wait for.
+RESTARTING = frozenset({502, 503, 504, 524})
+
+# Whose question stood so long was waited with, and cut off by what lies between: a line that went
+# dead, a proxy that waits no longer. More than it takes to connect.
+WAITED_S = 10.0
 
 # The server had taken the request and went away; `RemoteDisconnected` is a reset.
 _CUT = (ConnectionResetError, BrokenPipeError, http.client.IncompleteRead)
@@ -60,22 +65,36 @@ def forward(
     asked = partial(Request, method="POST", path=path, body=body, headers=headers or {})
     with contextlib.closing(transport or HttpTransport(connection.url, connection.key)) as carrier:
         while True:
+            asked_at = clock()
             try:
                 answer = carrier.send(asked(timeout_s=ends_at - clock()))
                 pause_s = comes_again_in(answer, left_s=again_until - clock())
                 if away_since is None and pause_s is not None:
                     sleep(pause_s)  # it is there, and says when
                     continue
-                if away_since is None or answer.status not in RESTARTING:
+                waited = answer.status in RESTARTING and clock() - asked_at >= WAITED_S
+                is_cut = waited and _is_there(carrier, path)
+                if answer.status not in RESTARTING or (away_since is None and not is_cut):
                     return answer.body if answer.status in SUCCESSES else body_of(answer)
                 error = ServerAway(f"it answers {answer.status}")
             except ServerAway as reason:
-                is_cut, error = isinstance(reason.__cause__, _CUT), reason
+                is_cut = isinstance(reason.__cause__, _CUT) or clock() - asked_at >= WAITED_S
+                error = reason
                 if away_since is None and not is_cut:
                     raise
-                if is_cut:
-                    away_since = None  # it was there again, and left again
+            if is_cut:
+                away_since = None  # it was there again, and left again
             away_since = clock() if away_since is None else away_since
             if min(ends_at, away_since + RETURNS_WITHIN_S) <= clock() + ASKS_EVERY_S:
                 raise error
             sleep(ASKS_EVERY_S)
+
+
+def _is_there(carrier: Transport, path: str) -> bool:
+    """Whether the server answers behind a proxy, which says the same where it is gone."""
+    probe = {"hook_event_name": PROBE, "session_id": ""}
+    asked = Request(method="POST", path=path, body=probe, timeout_s=WAITED_S)
+    try:
+        return carrier.send(asked).status in SUCCESSES
+    except ServerAway:
+        return False

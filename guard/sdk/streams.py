@@ -9,7 +9,14 @@ from dataclasses import dataclass
 
 from guard.errors import ServerAway
 from guard.sdk.exchange import Answer, Request
-from guard.sdk.transport import CONNECT_S, IDLE_CONNECTIONS, Endpoint, answer_of, payload
+from guard.sdk.transport import (
+    CONNECT_S,
+    IDLE_CONNECTIONS,
+    Endpoint,
+    answer_of,
+    keep_alive,
+    payload,
+)
 
 # No connection, a cut one, or bytes that are no HTTP.
 _NO_ANSWER = (OSError, EOFError, ValueError, LookupError, asyncio.LimitOverrunError)
@@ -45,9 +52,9 @@ class AsyncHttpTransport:
         try:
             secure = ssl.create_default_context() if self._endpoint.scheme == "https" else None
             opening = asyncio.open_connection(self._endpoint.host, self._endpoint.port, ssl=secure)
-            return await self._exchange(
-                _Stream(*await asyncio.wait_for(opening, CONNECT_S)), request
-            )
+            stream = _Stream(*await asyncio.wait_for(opening, CONNECT_S))
+            keep_alive(stream.writer.get_extra_info("socket"))
+            return await self._exchange(stream, request)
         except _NO_ANSWER as error:
             raise ServerAway(str(error) or type(error).__name__) from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,16 @@ from guard.sdk.exchange import Answer, Request
 CONNECT_S = 5.0
 
 IDLE_CONNECTIONS = 4
+
+# A held call may be silent for an hour. Routers forget a line that is silent for some minutes, and
+# a machine that went away says nothing: so the system asks every half minute, and takes the sixth
+# question without an answer for the end. By the name each system has for it.
+KEEPALIVE = {
+    "TCP_KEEPIDLE": 30,
+    "TCP_KEEPALIVE": 30,
+    "TCP_KEEPINTVL": 10,
+    "TCP_KEEPCNT": 6,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +100,14 @@ def answer_of(status: int, raw: bytes, retry_after: str | None = None) -> Answer
     return Answer(status=status, body=body, retry_after_s=retry_s)
 
 
+def keep_alive(line: socket.socket) -> None:
+    """Have the system ask on a silent connection whether its other end is there."""
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in KEEPALIVE.items():
+        if hasattr(socket, name):
+            line.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
 class HttpTransport:
     """Keeps a few connections open and lends one to each request."""
 
@@ -119,6 +138,7 @@ class HttpTransport:
             kind = _CONNECTIONS[self._endpoint.scheme]
             connection = kind(self._endpoint.host, self._endpoint.port, timeout=CONNECT_S)
             connection.connect()
+            keep_alive(connection.sock)
             return self._exchange(connection, request)
         except (OSError, http.client.HTTPException) as error:
             raise ServerAway(str(error) or type(error).__name__) from error

@@ -1,6 +1,8 @@
 """The forwarder's patience: what it waits for, and what it does not."""
 
 import http.client
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -14,15 +16,28 @@ CUT, REFUSED = http.client.RemoteDisconnected("cut"), ConnectionRefusedError("re
 YES = Answer(status=200, body={"it": "ran"})
 
 
+@dataclass
+class After:
+    """What is said after so many seconds of waiting."""
+
+    seconds: float
+    said: Any
+
+
 class World:
     """A server by script, and a clock that only sleeping moves."""
 
     def __init__(self, *script):
         self.script, self.asked, self.now = list(script), [], 0.0
+        self.probed = YES
 
     def send(self, request):
+        if request.body["hook_event_name"] == "Probe":
+            return self.probed
         self.asked.append(request)
         said = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        if isinstance(said, After):
+            self.now, said = self.now + said.seconds, said.said
         if isinstance(said, Answer):
             return said
         raise ServerAway(str(said)) from said
@@ -98,3 +113,24 @@ def test_a_server_that_says_no_is_believed(script):
 def test_a_proxy_without_a_server_is_no_restart():
     with pytest.raises(ServerRefused):
         World(Answer(status=502)).forward()
+
+
+@pytest.mark.parametrize("status", [502, 504, 524])
+def test_a_proxy_that_does_not_wait_as_long_is_asked_again_and_again(status):
+    cut_off = [After(60, Answer(status=status))] * 30
+
+    assert World(*cut_off, YES).forward() == {"it": "ran"}
+
+
+def test_a_proxy_whose_server_is_gone_is_not_waited_for():
+    world = World(After(60, Answer(status=504)))
+    world.probed = Answer(status=504)
+
+    with pytest.raises(ServerRefused):
+        world.forward()
+
+
+def test_a_line_that_went_dead_under_a_hold_is_no_answer():
+    dead = After(90, TimeoutError("connection timed out"))
+
+    assert World(dead, REFUSED, YES).forward() == {"it": "ran"}
