@@ -179,7 +179,12 @@ def counted(number: int, what: str) -> str:
 def dollars(amount: Decimal) -> str:
     """Write dollars to the cent, less than a cent to a hundredth of it."""
     # A loop of a cheap model costs less than a cent, and is not free.
-    return f"${amount:,.2f}" if amount >= Decimal("0.01") or not amount else f"${amount:.4f}"
+    if not amount or amount >= Decimal("0.01"):
+        return f"${amount:,.2f}"
+    return f"${amount:.4f}" if amount >= LEAST_SHOWN else f"under ${LEAST_SHOWN}"
+
+
+LEAST_SHOWN = Decimal("0.0001")
 
 
 def money(amount: Decimal | None) -> str | None:

@@ -390,8 +390,9 @@ def test_a_day_is_named_below_the_middle_of_its_bar():
 
 
 def test_less_than_a_cent_is_not_free():
-    assert [dollars(Decimal(usd)) for usd in ("0", "0.0042", "0.01", "1234.5")] == [
+    assert [dollars(Decimal(usd)) for usd in ("0", "1e-8", "0.0042", "0.01", "1234.5")] == [
         "$0.00",
+        "under $0.0001",
         "$0.0042",
         "$0.01",
         "$1,234.50",
