@@ -68,7 +68,7 @@ def captured_args(
             elif position > 0 or name not in OWN:
                 named[name] = value
     wanted = named if keep is True else {name: named[name] for name in keep if name in named}
-    plain = {name: _plain(value, MOST_CHARS) for name, value in wanted.items()}
+    plain = {name: plain_data(value, MOST_CHARS) for name, value in wanted.items()}
     # Masked here, before it leaves: the server is somebody else's machine.
     masked: dict[str, Any] = redact_json(plain)
     return masked
@@ -80,18 +80,19 @@ def captured_result(value: Any) -> str:
     >>> captured_result({"ok": True, "db": object()})
     '{"ok": true, "db": "<object>"}'
     """
-    plain = _plain(value, MOST_RESULT_CHARS)
+    plain = plain_data(value, MOST_RESULT_CHARS)
     text = plain if isinstance(plain, str) else json.dumps(plain, default=str)
     return cut(text, MOST_RESULT_CHARS) or ""
 
 
-def _plain(value: Any, most: int, depth: int = 0) -> Any:
+def plain_data(value: Any, most: int, depth: int = 0) -> Any:
+    """Return a value as plain data; of a text the ends, `most` characters of it."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):
         return _word(value, most)
     if isinstance(value, enum.Enum):
-        return _plain(value.value, most, depth + 1) if depth < DEEPEST else _type_of(value)
+        return plain_data(value.value, most, depth + 1) if depth < DEEPEST else _type_of(value)
     if isinstance(value, _WORDS):
         return str(value)
     if isinstance(value, bytes | bytearray | memoryview):
@@ -111,13 +112,13 @@ def _plain_group(value: Any, most: int, depth: int) -> Any:
                 name = _word(key, MOST_CHARS)
             else:
                 name = str(key) if isinstance(key, int) else _type_of(key)
-            shown[name] = _plain(item, most, depth + 1)
+            shown[name] = plain_data(item, most, depth + 1)
         return shown | _rest(value, {})
     if isinstance(value, list | tuple):
-        return [_plain(v, most, depth + 1) for v in value[:MOST_ITEMS]] + _rest(value, [])
+        return [plain_data(v, most, depth + 1) for v in value[:MOST_ITEMS]] + _rest(value, [])
     if isinstance(value, set | frozenset):
         # A set has no order: sorted, equal ones look equal.
-        texts = (json.dumps(_plain(v, most, depth + 1), default=str) for v in value)
+        texts = (json.dumps(plain_data(v, most, depth + 1), default=str) for v in value)
         return sorted(texts)[:MOST_ITEMS] + _rest(value, [])
     return _type_of(value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from guard.sdk.delivery import Send
 from guard.sdk.lineage import opening_under
 from guard.sdk.offline import Offline
 from guard.sdk.outbox import outbox_root, project_folder
+from guard.sdk.wording import MOST_CHARS
 from guard.turn import Phase, Role, Turn, Usage
 from guard.wire import Escalation, Mode
 
@@ -109,9 +111,7 @@ def proposed(
         agent=agent,
         phase=Phase.PROPOSED,
         tool=tool,
-        # A copy: the tool may change its arguments while it runs, and what was asked must
-        # stand.
-        args=dict(args or {}),
+        args=_as_json(args or {}),
         **known(facts),
     )
 
@@ -121,8 +121,8 @@ def done(turn: Turn, result: Any, error: Any, facts: Mapping[str, Any]) -> Turn:
     return replace(
         turn,
         phase=Phase.DONE,
-        result=None if result is None else str(result),
-        error=None if error is None else str(error),
+        result=None if result is None else _as_text(result),
+        error=None if error is None else _as_text(error),
         **known(facts),
     )
 
@@ -143,6 +143,33 @@ def known(facts: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(nature := facts.get("nature"), Mapping):
         read["nature"] = ToolNature.from_mapping(nature)
     return read
+
+
+def _as_json(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy arguments as JSON has them: what was asked must stand, whatever the tool does to it."""
+    try:
+        written = json.dumps(args, default=str)
+        if len(written) <= MOST_ARGS_CHARS:
+            return dict(json.loads(written))
+    # A circle, keys of no JSON, an object that cannot be told as text: the host's own code may
+    # raise anything, and the agent must not hear of it.
+    except Exception:
+        logger.debug("arguments that JSON cannot say are told in part", exc_info=True)
+    from guard.sdk.capture import plain_data
+
+    return dict(plain_data(dict(args), MOST_CHARS))
+
+
+def _as_text(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception:
+        logger.debug("a result that cannot be told as text", exc_info=True)
+        return f"<{type(value).__qualname__}>"
+
+
+# Of all arguments of a call; a request may have 8 MB.
+MOST_ARGS_CHARS = 1_000_000
 
 
 def with_messages(result: Any, messages: Sequence[str]) -> str:

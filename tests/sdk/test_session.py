@@ -331,6 +331,53 @@ def escalated(**fields):
     return said
 
 
+class NoWords:
+    """An object of the host that cannot be told as text."""
+
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+def a_circle():
+    ring = []
+    ring.append(ring)
+    return ring
+
+
+def a_chimney():
+    top = {}
+    below = top
+    for _ in range(100_000):
+        below["a"] = {}
+        below = below["a"]
+    return top
+
+
+ODD = [{("a", 1): 2}, {"n": NoWords()}, {"ring": a_circle()}, a_chimney(), {"s": "x" * 20_000_000}]
+
+
+@pytest.mark.parametrize("args", ODD, ids=["keys", "no words", "circle", "deep", "huge"])
+def test_arguments_that_json_cannot_say_are_told_in_part_and_raise_nothing(server, session, args):
+    go = session.before("Bash", args)
+    session.after(go, result=NoWords())
+
+    proposed, done = (asked.turn for asked in server.of("POST", "turns/"))
+    assert proposed["args"]
+    assert len(str(proposed)) < 8_000_000
+    assert done["result"] == "<NoWords>"
+
+
+def test_what_a_tool_does_to_its_arguments_changes_nothing_that_was_asked(server, session):
+    args = {"paths": ["a.py"]}
+    go = session.before("Read", args)
+    args["paths"].append("b.py")
+    session.after(go, result="ok")
+
+    assert [asked.turn["args"] for asked in server.of("POST", "turns/")] == [
+        {"paths": ["a.py"]}
+    ] * 2
+
+
 def test_the_host_hears_of_an_escalation_once(server):
     server.answer_turn = lambda _: (200, escalated(unknown="ignored"))
     heard = []
