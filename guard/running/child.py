@@ -93,9 +93,13 @@ class Child:
             # Stopped, it would hear of its end only when the hold is over. What goes on all the
             # same is stopped again.
             signal_tree(self.pid, signal.SIGCONT)
-            again = threading.Timer(GRACE_S, lambda: self._paused and self.pause())
+            again = threading.Timer(GRACE_S, self._pause_again)
             again.daemon = True
             again.start()
+
+    def _pause_again(self) -> None:
+        if self._paused:
+            self.pause()
 
     def _lend_terminal(self) -> None:
         if self._terminal is None:
