@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -36,6 +37,12 @@ from guard.sdk.timing import FORWARDER_EARLY_S, REPORT_S
 # Names sent of a workspace: enough for any judge, small enough for any hook.
 MOST_FILES = 2000
 
+# A longer body is told in part: the server takes 8 MB.
+MOST_BYTES = 4_000_000
+
+# The event's name in a body that cannot be read.
+NAMED = re.compile(rb'"hook_event_name"\s*:\s*"(\w+)"')
+
 # The exit status with which an agent's hook says no.
 BLOCKS = 2
 
@@ -57,13 +64,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Forward the body on stdin; answers the exit status."""
-    adapter, body = adapter_of(args.client), {}
-    with contextlib.suppress(ValueError):
-        body = mapping(json.load(sys.stdin))
+    adapter, raw = adapter_of(args.client), sys.stdin.buffer.read()
+    body = body_of_hook(raw)
     connection = connection_for(args.client, directory_of(body) or Path.cwd())
     if connection is None:
         _complain(f"no connection for this directory; run `guard connect {args.client}`")
         return 0
+    if not body:
+        _complain("what the hook was given cannot be read")
+        acts = any(name.decode() in adapter.holding for name in NAMED.findall(raw))
+        return BLOCKS if acts and connection.fail == "closed" else 0
     wiring = wiring_of(adapter, connection)
     if args.idle:
         return idle.wait_beside(adapter, connection, body, wiring)
@@ -76,6 +86,22 @@ def run(args: argparse.Namespace) -> int:
     except (ServerAway, ServerRefused, ValueError) as error:
         _complain(f"{connection.url} did not take the hook: {error}")
     return 0
+
+
+def body_of_hook(raw: bytes) -> dict[str, Any]:
+    """Read a hook's body, what is too long for the server cut; empty: it cannot be read."""
+    # UTF-8, as JSON is: the text that Python makes of standard input is Windows' own code page.
+    # Too deep for Python is no JSON either: a model could hide a call in it.
+    try:
+        body = mapping(json.loads(raw.decode("utf-8-sig", "replace")))
+    except (ValueError, RecursionError):
+        return {}
+    if len(raw) <= MOST_BYTES:
+        return body
+    # Only here: few calls are so long, and a hook starts often.
+    from guard.sdk.capture import MOST_RESULT_CHARS, plain_data
+
+    return dict(plain_data(body, MOST_RESULT_CHARS))
 
 
 def pass_on(

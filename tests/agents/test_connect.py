@@ -1,5 +1,6 @@
 """`guard connect`, `disconnect` and `doctor` on real files and real repositories."""
 
+import io
 import json
 import stat
 import subprocess
@@ -332,12 +333,54 @@ def test_a_place_with_odd_letters_is_found_again(tmp_path):
 
 
 def forwarded(monkeypatch, body):
-    class Piped:
-        def read(self):
-            return body if isinstance(body, str) else json.dumps(body)
-
-    monkeypatch.setattr(sys, "stdin", Piped())
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    # As a pipe is on Windows, whatever JSON is written in.
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw), encoding="cp1252"))
     return guard(hook)
+
+
+@pytest.fixture
+def here(project, monkeypatch):
+    """A server to which this directory is connected: it takes every hook."""
+    server = LoopbackServer()
+    server.start()
+    monkeypatch.chdir(project)
+    remember(
+        Connection(client="claude-code", place=str(project), url=server.url, key=KEY, fail="closed")
+    )
+    yield server
+    server.stop()
+
+
+def before_a_tool(**args):
+    return {"hook_event_name": "PreToolUse", "session_id": "s", "tool_input": args}
+
+
+def test_a_body_is_utf_8_whatever_the_system_takes_for_text(here, monkeypatch):
+    asked = before_a_tool(command="echo かな ÿ")
+
+    assert forwarded(monkeypatch, json.dumps(asked, ensure_ascii=False).encode()) == 0
+    assert forwarded(monkeypatch, json.dumps(asked).encode().replace(b"echo", b"echo \xff")) == 0
+
+    commands = [told.body["tool_input"]["command"] for told in here.of("POST", "claude-code/")]
+    assert commands == ["echo かな ÿ", "echo \ufffd かな ÿ"]
+
+
+def test_a_call_that_is_too_long_for_the_server_is_told_in_part(here, monkeypatch):
+    assert forwarded(monkeypatch, before_a_tool(content="x" * 9_000_000, path="a.txt")) == 0
+
+    (told,) = here.of("POST", "claude-code/")
+    assert told.body["tool_input"]["path"] == "a.txt"
+    assert "characters cut" in told.body["tool_input"]["content"]
+
+
+def test_a_call_too_deep_to_be_read_is_blocked_where_it_fails_closed(here, monkeypatch, capsys):
+    body = json.dumps(before_a_tool(a=1)).encode()
+
+    status = forwarded(monkeypatch, body.replace(b"1}", b'{"a":' * 50_000 + b"1" + b"}" * 50_001))
+
+    assert status == 2
+    assert "cannot be read" in capsys.readouterr().err
 
 
 def test_the_forwarder_adds_the_listing_and_prints_the_answer(repository, monkeypatch, capsys):
@@ -373,7 +416,7 @@ def test_without_a_server_only_a_closed_call_is_blocked(project, monkeypatch, fa
 
 
 def test_a_body_that_is_no_json_does_not_stop_the_agent(monkeypatch, capsys):
-    assert forwarded(monkeypatch, "nonsense") == 0
+    assert forwarded(monkeypatch, b"nonsense") == 0
 
 
 def test_without_git_the_listing_is_walked_and_bounded(project):

@@ -116,7 +116,8 @@ def test_the_forwarder_of_an_unconnected_directory_says_so_and_no_more(
 ):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps({**START, "cwd": str(tmp_path)})))
+    given = io.BytesIO(json.dumps({**START, "cwd": str(tmp_path)}).encode())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(given))
 
     class Args:
         client = "claude-code"
