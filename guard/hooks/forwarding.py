@@ -73,7 +73,7 @@ def forward(
                     sleep(pause_s)  # it is there, and says when
                     continue
                 waited = answer.status in RESTARTING and clock() - asked_at >= WAITED_S
-                is_cut = waited and _is_there(carrier, path)
+                is_cut = waited and _is_there(carrier, path, within_s=ends_at - clock())
                 if answer.status not in RESTARTING or (away_since is None and not is_cut):
                     return answer.body if answer.status in SUCCESSES else body_of(answer)
                 error = ServerAway(f"it answers {answer.status}")
@@ -90,11 +90,11 @@ def forward(
             sleep(ASKS_EVERY_S)
 
 
-def _is_there(carrier: Transport, path: str) -> bool:
+def _is_there(carrier: Transport, path: str, *, within_s: float) -> bool:
     """Whether the server answers behind a proxy, which says the same where it is gone."""
     probe = {"hook_event_name": PROBE, "session_id": ""}
-    asked = Request(method="POST", path=path, body=probe, timeout_s=WAITED_S)
+    asked = Request(method="POST", path=path, body=probe, timeout_s=min(within_s, WAITED_S))
     try:
-        return carrier.send(asked).status in SUCCESSES
+        return within_s > 0 and carrier.send(asked).status in SUCCESSES
     except ServerAway:
         return False
