@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from guard.errors import ServerAway
+from guard.errors import ServerAway, ServerRefused
 from guard.running import run_client
 from guard.running.command import NOT_RUNNABLE, NOT_STARTED
 from guard.running.ending import is_running
@@ -107,6 +107,17 @@ def test_to_fail_closed_nothing_starts_beside_such_a_server(ending, status, tmp_
     done = guard_run(SaysNo(ending, status), "closed", "echo ran", home=tmp_path)
 
     assert (done.returncode, done.stdout) == (NOT_STARTED, "")
+
+
+def test_to_fail_closed_nothing_is_driven_whose_run_is_refused():
+    server = SaysNo("/runs/", 403)
+    server.start()
+    client = RunClient(Connection(client="codex", place="", url=server.url, key="k", fail="closed"))
+
+    with pytest.raises(ServerRefused, match="not now"):
+        Reporter(client, OPENING, obey=lambda _: None, pauses=False)
+    client.close()
+    server.stop()
 
 
 def test_a_command_that_is_no_program_leaves_no_run_open(tmp_path):
