@@ -108,10 +108,11 @@ def _task(program: str, asked: argparse.Namespace) -> Task:
         "config": {"bypass_hook_trust": True} if asked.dangerously_bypass_hook_trust else None,
     }
     # As `codex exec` reads it: piped text stands in for a prompt, or follows it.
-    if asked.prompt in (None, "-"):
-        prompt = sys.stdin.read()
-    else:
-        piped = "" if sys.stdin.isatty() else sys.stdin.read()
+    stands_in = asked.prompt in (None, "-")
+    # A log may hold bytes that are no text; they are no reason not to start.
+    raw = sys.stdin.buffer.read() if stands_in or not sys.stdin.isatty() else b""
+    prompt = piped = raw.decode("utf-8", "replace")
+    if not stands_in:
         prompt = (
             f"{asked.prompt}\n\n<stdin>\n{piped}\n</stdin>" if piped.strip() else str(asked.prompt)
         )

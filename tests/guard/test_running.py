@@ -1,6 +1,7 @@
 """`guard run`: what it reads of a Codex command and of the app-server's notices."""
 
 import argparse
+import io
 
 import pytest
 
@@ -20,19 +21,12 @@ def home(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.stdin", Piped(""))
+    monkeypatch.setattr("sys.stdin", a_pipe(b""))
     return tmp_path
 
 
-class Piped:
-    def __init__(self, text):
-        self.text = text
-
-    def read(self):
-        return self.text
-
-    def isatty(self):
-        return False
+def a_pipe(raw):
+    return io.TextIOWrapper(io.BytesIO(raw))
 
 
 def task(*words):
@@ -80,14 +74,15 @@ def test_hooks_are_only_trusted_where_the_person_says_so():
 @pytest.mark.parametrize(
     ("words", "piped", "prompt"),
     [
-        (["-"], "from a pipe", "from a pipe"),
-        ([], "from a pipe", "from a pipe"),
-        (["Mend it."], "", "Mend it."),
-        (["Mend it."], "the log", "Mend it.\n\n<stdin>\nthe log\n</stdin>"),
+        (["-"], b"from a pipe", "from a pipe"),
+        ([], b"from a pipe", "from a pipe"),
+        (["Mend it."], b"", "Mend it."),
+        (["Mend it."], b"the log", "Mend it.\n\n<stdin>\nthe log\n</stdin>"),
+        (["Mend it."], b"caf\xe9", "Mend it.\n\n<stdin>\ncaf\ufffd\n</stdin>"),
     ],
 )
 def test_a_prompt_is_read_as_codex_reads_it(monkeypatch, words, piped, prompt):
-    monkeypatch.setattr("sys.stdin", Piped(piped))
+    monkeypatch.setattr("sys.stdin", a_pipe(piped))
 
     assert task(*words).prompt == prompt
 
