@@ -276,6 +276,13 @@ def test_a_wait_that_is_no_number_is_no_wait(agent):
     assert response.status == 204
 
 
+def test_a_call_whose_name_no_database_holds_is_asked_about_without_what_it_lacks(agent):
+    run = agent.open_run()
+    agent.post_turns(run, a_turn() | {"key": "ca\0ll"})
+
+    assert agent.ask("GET", f"/api/v1/runs/{run}/directive/?call=ca%00ll").status == 200
+
+
 @pytest.mark.parametrize("path", ["/metrics", "/v1/nothing"])
 def test_what_is_not_built_yet_is_a_404_and_not_a_page(nobody, path):
     response = nobody.ask("GET", path)
