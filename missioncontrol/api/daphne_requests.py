@@ -65,6 +65,8 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - Twisted's name
         """The head is there; `length` is None for a body in chunks."""
         super().gotLength(length)
+        # Daphne believes it of anybody: Django would answer at addresses that no limit knows.
+        self.requestHeaders.removeHeader(b"daphne-root-path")
         raw = self.requestHeaders.getAllRawHeaders()
         peer = self.channel.getPeer()
         # What an application will read of the head, which Twisted tells only with the body.

@@ -228,6 +228,14 @@ def test_an_address_that_is_not_there_is_a_problem_document(agent):
     assert (response.status, response.json["code"]) == (404, "not_found")
 
 
+def test_no_caller_says_below_which_path_we_stand(agent):
+    below = {"Daphne-Root-Path": "/api/below"}
+
+    asked = agent.ask("POST", "/api/below/api/v1/runs/", {"name": "uncounted"}, **below)
+
+    assert asked.status == 404
+
+
 def test_another_method_is_a_405(agent):
     response = agent.ask("GET", "/api/v1/hooks/claude-code/")
 
