@@ -116,6 +116,14 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         self._end()
         super().connectionLost(reason)
 
+    def handle_exception(self, exception: BaseException) -> None:
+        """Break off an answer whose rest will not come, so that nobody takes it for whole."""
+        # Daphne would begin another, fail, and look after no request any more for good.
+        if self._response_started and self._is_connected:
+            self.channel.transport.abortConnection()
+        else:
+            super().handle_exception(exception)
+
     def finish(self) -> None:
         """The answer has left."""
         self._end()
