@@ -34,7 +34,7 @@ _HEAD = re.compile(
     rb"((?:[A-Za-z0-9-]{1,64}:[ \t]*[!-~][ -~]*\r\n){1,64})\r\n"
 )
 # They say how a body or a connection is to be read, which is Twisted's.
-_NOT_OURS = frozenset({b"transfer-encoding", b"expect", b"upgrade", b"daphne-root-path"})
+_NOT_OURS = frozenset({b"transfer-encoding", b"expect", b"upgrade"})
 
 
 @dataclass(frozen=True, slots=True)

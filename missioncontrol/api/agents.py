@@ -19,6 +19,7 @@ from missioncontrol.decisions import directives, presence, sessions
 from missioncontrol.decisions.directives import ControlState
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.runs import selectors
+from missioncontrol.runs.cleaning import storable_text
 from missioncontrol.runs.ingest import Arrival, Stored
 from missioncontrol.runs.models import Turn
 
@@ -187,6 +188,7 @@ def _vouch(run_id: UUID, *, for_s: float, witness: str) -> None:
 def _asked(run_id: UUID, request: Request) -> int | None:
     """Return the `seq` of the turn asked about: `call` names its key, else the last."""
     last_seq = selectors.check_reach(run_id, request.key).meters.last_seq
-    key = request.query("call")
+    # As the turn's own key was stored: PostgreSQL has no NUL in a text, not even in a question.
+    key = storable_text(request.query("call") or "")
     named = Turn.objects.filter(run_id=run_id, key=key) if key else Turn.objects.none()
     return named.values_list("seq", flat=True).first() if key else last_seq

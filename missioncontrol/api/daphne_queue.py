@@ -39,6 +39,8 @@ class QueuedChannel(http.HTTPChannel):
     """What came while it waits; None: it does not."""
     _lacks = 0
     """Bytes of a body that it waits for before it stands in the queue again."""
+    _untaken: Any = None
+    """The request whose answer its peer has not taken yet."""
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
         """Read on, or wait: then no more than one further piece is taken from the network."""
@@ -100,19 +102,35 @@ class QueuedChannel(http.HTTPChannel):
         if data:
             transport.write(data)
         self.resetTimeout()  # type: ignore[no-untyped-call]
-        self.requestDone(request)  # type: ignore[no-untyped-call]
+        self.requestDone(request)
+
+    def requestDone(self, request: Any) -> None:  # noqa: N802 - Twisted's name
+        """Go on to the next request, once the peer takes what it was answered."""
+        # Who sends hundreds at once, and reads nothing, would have us keep all their answers.
+        if self._waitingForTransport and self.persistent:
+            self._untaken = request
+            self.setTimeout(self._savedTimeOut or self.timeOut)  # type: ignore[no-untyped-call]
+        else:
+            super().requestDone(request)  # type: ignore[no-untyped-call]
+
+    def resumeProducing(self) -> None:  # noqa: N802 - Twisted's name
+        """The peer has taken what waited."""
+        super().resumeProducing()  # type: ignore[no-untyped-call]
+        if (request := self._untaken) is not None:
+            self._untaken = None
+            super().requestDone(request)  # type: ignore[no-untyped-call]
 
     def timeoutConnection(self) -> None:  # noqa: N802 - Twisted's name
         """Nothing came for a while: that is no fault where a request waits for its answer."""
         # Looked at when the time is over: stopping and starting it costs each request more.
-        if self._handlingRequest:
+        if self._handlingRequest and self._untaken is None:
             self.setTimeout(self.timeOut)  # type: ignore[no-untyped-call]
         else:
             super().timeoutConnection()  # type: ignore[no-untyped-call]
 
     def connectionLost(self, reason: Any = connectionDone) -> None:  # noqa: N802 - Twisted's name
         """The peer left; what it sent last is not read any more."""
-        self._unread, self._lacks = None, 0
+        self._unread, self._lacks, self._untaken = None, 0, None
         super().connectionLost(reason)  # type: ignore[no-untyped-call]
 
 

@@ -65,6 +65,8 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - Twisted's name
         """The head is there; `length` is None for a body in chunks."""
         super().gotLength(length)
+        # Daphne believes it of anybody: Django would answer at addresses that no limit knows.
+        self.requestHeaders.removeHeader(b"daphne-root-path")
         raw = self.requestHeaders.getAllRawHeaders()
         peer = self.channel.getPeer()
         # What an application will read of the head, which Twisted tells only with the body.
@@ -113,6 +115,14 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
             self._lingering.cancel()
         self._end()
         super().connectionLost(reason)
+
+    def handle_exception(self, exception: BaseException) -> None:
+        """Break off an answer whose rest will not come, so that nobody takes it for whole."""
+        # Daphne would begin another, fail, and look after no request any more for good.
+        if self._response_started and self._is_connected:
+            self.channel.transport.abortConnection()
+        else:
+            super().handle_exception(exception)
 
     def finish(self) -> None:
         """The answer has left."""

@@ -146,7 +146,7 @@ def word(request: Request, name: str) -> str | None:
 
 def words(request: Request, name: str) -> list[str]:
     """Read texts with commas between them from the query; none: it asks for all."""
-    return [text for text in request.query_params.get(name, "").split(",") if text]
+    return [text for text in (word(request, name) or "").split(",") if text]
 
 
 def identity(request: Request, name: str) -> UUID | None:

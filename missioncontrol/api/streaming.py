@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
+from django.db import close_old_connections
 from django.db.models import Model, QuerySet
 from django.http import StreamingHttpResponse
 from rest_framework.request import Request
@@ -43,9 +44,17 @@ def stream(
     """
     parts = _gathered(lines)
 
+    @sync_to_async
+    def next_part() -> bytes | None:
+        try:
+            # With a default: a StopIteration cannot be raised into a future.
+            return next(parts, None)
+        finally:
+            # The thread is this answer's own: a pool would never get back what it holds.
+            close_old_connections()
+
     async def later() -> AsyncIterator[bytes]:
-        # With a default: a StopIteration cannot be raised into a future.
-        while (part := await sync_to_async(lambda: next(parts, None))()) is not None:
+        while (part := await next_part()) is not None:
             yield part
 
     is_async = isinstance(request._request, ASGIRequest)  # noqa: SLF001 - what DRF wraps

@@ -82,7 +82,8 @@ def read_query(line: str, *, at: datetime, zone: tzinfo = UTC) -> Query:
     if len(line) > LONGEST_LINE:
         raise InvalidRequest(f"q: at most {LONGEST_LINE} characters.", field="q")
     terms: list[Term] = []
-    for found in _PIECE.finditer(line):
+    # PostgreSQL refuses to be asked for a NUL.
+    for found in _PIECE.finditer(line.replace("\0", "")):
         minus, named, quoted, bare = found.groups()
         value, key = quoted if quoted is not None else bare, (named or "").lower()
         if key not in READERS:
@@ -94,8 +95,7 @@ def read_query(line: str, *, at: datetime, zone: tzinfo = UTC) -> Query:
                 phrase = Words(words=words, begins=begins, typed=text)
                 terms.append(Term(key="text", value=phrase, negated=bool(minus)))
         elif value:  # `status:` is still being typed
-            # PostgreSQL refuses to be asked for a NUL.
-            read = READERS[key](value.replace("\0", ""), at, zone)
+            read = READERS[key](value, at, zone)
             terms.append(Term(key=key, value=read, negated=bool(minus)))
     # Each is a condition of its own in the database.
     if len(terms) > MOST_TERMS:

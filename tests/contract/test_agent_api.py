@@ -228,6 +228,14 @@ def test_an_address_that_is_not_there_is_a_problem_document(agent):
     assert (response.status, response.json["code"]) == (404, "not_found")
 
 
+def test_no_caller_says_below_which_path_we_stand(agent):
+    below = {"Daphne-Root-Path": "/api/below"}
+
+    asked = agent.ask("POST", "/api/below/api/v1/runs/", {"name": "uncounted"}, **below)
+
+    assert asked.status == 404
+
+
 def test_another_method_is_a_405(agent):
     response = agent.ask("GET", "/api/v1/hooks/claude-code/")
 
@@ -274,6 +282,13 @@ def test_a_wait_that_is_no_number_is_no_wait(agent):
     response = agent.ask("GET", f"/api/v1/runs/{agent.open_run()}/directive/?wait=nan&after=99")
 
     assert response.status == 204
+
+
+def test_a_call_whose_name_no_database_holds_is_asked_about_without_what_it_lacks(agent):
+    run = agent.open_run()
+    agent.post_turns(run, a_turn() | {"key": "ca\0ll"})
+
+    assert agent.ask("GET", f"/api/v1/runs/{run}/directive/?call=ca%00ll").status == 200
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/v1/nothing"])

@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -113,6 +114,41 @@ def test_what_no_database_holds_is_left_out_of_names():
 
     assert run.key.startswith("my-agent:s")
     assert "\0" not in run.key
+
+
+def test_a_programs_attributes_are_read_once_for_all_its_records():
+    told = spans(a_span("one", {}), a_span("two", {}))
+
+    one, two = read(told).records
+
+    assert one.resource == {"service.name": "my-agent"}
+    assert one.resource is two.resource
+
+
+def test_a_long_name_of_a_scope_is_not_copied_for_each_record():
+    message = ExportTraceServiceRequest()
+    scope = message.resource_spans.add().scope_spans.add(scope={"name": "s" * 100_000})
+    for number in range(1, 101):
+        scope.spans.add(trace_id=bytes.fromhex(TRACE), span_id=number.to_bytes(8, "big"))
+    body = message.SerializeToString()
+
+    tracemalloc.start()
+    batch = from_protobuf.read(body, "traces")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert len(batch.records) == 100
+    assert most < 20 * len(body)
+
+
+def test_a_program_that_cannot_be_read_refuses_its_own_records_alone():
+    odd, good = spans(a_span("odd", {}), a_span("odd too", {})), spans(a_span("good", {}))
+    odd["resourceSpans"][0]["resource"]["attributes"] = "none"
+
+    batch = read({"resourceSpans": odd["resourceSpans"] + good["resourceSpans"]})
+
+    assert [one.name for one in batch.records] == ["good"]
+    assert list(batch.refused.values()) == ["attributes must be a list"] * 2
 
 
 def test_a_gzip_bomb_is_not_unpacked():

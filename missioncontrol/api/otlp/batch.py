@@ -49,7 +49,7 @@ def read_each(
 ) -> Batch:
     """Read the records of a request; one that cannot be read is refused and spoils no other.
 
-    `read_one` gets a record's place and what `told` has of it; it returns the record, or how
+    `read_one` gets a record's place and what `given` has of it; it returns the record, or how
     many data points a metric has.
     """
     batch = Batch(signal)

@@ -48,13 +48,15 @@ def read(body: bytes, signal: Signal) -> Batch:
         raise InvalidRequest("The body must be a JSON object.")
     resources, scopes, records = GROUPS[signal]
     rows = (
-        (given, group, within)
+        (given, resource)
         for group in _list(value, resources)
-        for within in _list(_dict(group, "a group"), scopes)
+        # Read once a group: there may be as many records as attributes.
+        for resource in [_resource(_dict(group, "a group"))]
+        for within in _list(group, scopes)
         for given in _list(_dict(within, "a scope's group"), records)
     )
 
-    def read_one(place: int, given: Any, group: dict[str, Any], within: dict[str, Any]) -> Any:
+    def read_one(place: int, given: Any, resource: dict[str, Any] | str) -> Record | int:
         if not isinstance(given, dict):
             raise Unreadable("a record is an object")
         if signal == "metrics":
@@ -63,15 +65,22 @@ def read(body: bytes, signal: Signal) -> Batch:
             if not _text(given.get("name")) or not kinds:
                 raise Unreadable("a metric has a name and data points")
             return sum(len(_list(kind, "dataPoints")) for kind in kinds)
-        # Here, not once a group: a resource that cannot be read refuses records, not the request.
-        resource = _attributes(_maybe(group.get("resource")))
-        scope = _text(_maybe(within.get("scope")).get("name"))
-        return (_span if signal == "traces" else _log)(given, place, resource, scope)
+        if isinstance(resource, str):
+            raise Unreadable(resource)
+        return (_span if signal == "traces" else _log)(given, place, resource)
 
     return read_each(signal, rows, read_one)
 
 
-def _span(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str) -> Record:
+def _resource(group: dict[str, Any]) -> dict[str, Any] | str:
+    """Return a group's attributes, or why each of its records, not the request, is refused."""
+    try:
+        return _attributes(_maybe(group.get("resource")))
+    except Unreadable as fault:
+        return str(fault)
+
+
+def _span(given: dict[str, Any], place: int, resource: dict[str, Any]) -> Record:
     since, until = _nanos(given, "startTimeUnixNano"), _nanos(given, "endTimeUnixNano")
     status = _maybe(given.get("status"))
     trace, span = _id(given, "traceId", 32), _id(given, "spanId", 16)
@@ -83,7 +92,6 @@ def _span(given: dict[str, Any], place: int, resource: dict[str, Any], scope: st
         name=_text(given.get("name"))[:200],
         resource=resource,
         attributes=_attributes(given),
-        scope=scope,
         trace=trace,
         span=span,
         parent=_id(given, "parentSpanId", 16),
@@ -99,7 +107,7 @@ def _span(given: dict[str, Any], place: int, resource: dict[str, Any], scope: st
     )
 
 
-def _log(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str) -> Record:
+def _log(given: dict[str, Any], place: int, resource: dict[str, Any]) -> Record:
     attributes = _attributes(given)
     body = _value(given.get("body"), 0)
     # When it was observed, where it has no time of its own (OpenTelemetry's data model of logs).
@@ -108,7 +116,6 @@ def _log(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str
         signal="logs",
         place=place,
         resource=resource,
-        scope=scope,
         time_ns=when,
         name=event_name(attributes, _text(given.get("eventName")), body),
         # Some clients send an event's fields as its body.

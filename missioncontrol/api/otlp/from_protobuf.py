@@ -55,7 +55,7 @@ def read(body: bytes, signal: Signal) -> Batch:
         raise InvalidRequest("The body is no OTLP request in protobuf.") from None
     resources, scopes, records = GROUPS[signal]
     rows = (
-        (given, resource, within.scope.name)
+        (given, resource)
         for group in getattr(message, resources)
         # Read once a group: all of its records share it.
         for resource in [_attributes(group.resource.attributes)]
@@ -63,9 +63,9 @@ def read(body: bytes, signal: Signal) -> Batch:
         for given in getattr(within, records)
     )
 
-    def read_one(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record | int:
+    def read_one(place: int, given: Any, resource: dict[str, Any]) -> Record | int:
         if signal != "metrics":
-            return (_span if signal == "traces" else _log)(place, given, resource, scope)
+            return (_span if signal == "traces" else _log)(place, given, resource)
         kind = given.WhichOneof("data")
         if not given.name or kind not in POINTS:
             raise Unreadable("a metric has a name and data points")
@@ -74,7 +74,7 @@ def read(body: bytes, signal: Signal) -> Batch:
     return read_each(signal, rows, read_one)
 
 
-def _span(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record:
+def _span(place: int, given: Any, resource: dict[str, Any]) -> Record:
     since, until = given.start_time_unix_nano, given.end_time_unix_nano
     # Bytes here and hexadecimal in JSON: kept in one form.
     trace = hex_id(given.trace_id.hex(), 32, "trace_id")
@@ -87,7 +87,6 @@ def _span(place: int, given: Any, resource: dict[str, Any], scope: str) -> Recor
         name=storable_text(given.name)[:200],
         resource=resource,
         attributes=_attributes(given.attributes),
-        scope=scope,
         trace=trace,
         span=span,
         parent=hex_id(given.parent_span_id.hex(), 16, "parent_span_id"),
@@ -102,7 +101,7 @@ def _span(place: int, given: Any, resource: dict[str, Any], scope: str) -> Recor
     )
 
 
-def _log(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record:
+def _log(place: int, given: Any, resource: dict[str, Any]) -> Record:
     attributes = _attributes(given.attributes)
     body = _value(given.body, 0)
     # When it was observed, where it has no time of its own (OpenTelemetry's data model of logs).
@@ -111,7 +110,6 @@ def _log(place: int, given: Any, resource: dict[str, Any], scope: str) -> Record
         signal="logs",
         place=place,
         resource=resource,
-        scope=scope,
         time_ns=when,
         name=event_name(attributes, given.event_name, body),
         attributes=attributes | (body if isinstance(body, dict) else {}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -82,6 +82,9 @@ def understood(
     # All of them first: the span that names the session may come after others of its trace.
     sessions.learn(project, read)
     agents = _agents(read)
+    named = defaultdict[str, set[str]](set)
+    for _, facts in read:
+        named[facts.client] |= {facts.session} - {""}
     found = []
     for record, facts in sorted(read, key=lambda one: (one[0].ended_at or EARLIEST, one[0].place)):
         session = sessions.of(project, record, facts)
@@ -90,8 +93,7 @@ def understood(
             session = record.trace
         elif not session:
             # Our own clients name theirs in most records: the only one of the request it is.
-            named = {other.session for _, other in read if other.client == facts.client} - {""}
-            session = named.pop() if len(named) == 1 else ""
+            session = next(iter(named[facts.client])) if len(named[facts.client]) == 1 else ""
         if not session:
             continue  # an event of no session, such as a program's start
         # It is half of the run's key, whose column has an end.

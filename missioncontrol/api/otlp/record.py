@@ -36,7 +36,6 @@ class Record:
     name: str
     attributes: Mapping[str, Any]
     resource: Mapping[str, Any] = field(default_factory=dict)
-    scope: str = ""
     trace: str = ""
     span: str = ""
     parent: str = ""

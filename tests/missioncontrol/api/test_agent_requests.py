@@ -39,7 +39,6 @@ def test_a_head_is_read_with_where_its_body_stands():
         a_head("Expect: 100-continue"),
         a_head("Upgrade: websocket"),
         a_head("Prefer: wait=3", "Prefer: respond-async"),
-        a_head("Daphne-Root-Path: /elsewhere"),
         a_head("Content_Length: 9"),
         a_head(" folded: on"),
         a_head("Name : with a blank"),

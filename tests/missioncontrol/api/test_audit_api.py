@@ -58,6 +58,11 @@ def test_the_export_takes_the_filter_with_it(ended, as_person, owner, rows):
     assert "attachment" in response["Content-Disposition"]
 
 
+@pytest.mark.parametrize("address", ["audit/?type=", "audit/export/?type=run.opened,"])
+def test_a_type_that_no_database_can_look_for_is_refused(as_person, owner, address):
+    assert as_person(owner).get(f"/api/v1/{address}a%00b").status_code == 400
+
+
 def test_an_export_of_a_run_is_in_order_and_whole(project, as_person, owner):
     run = a_run(project)
     for first in range(0, 900, 450):

@@ -106,6 +106,31 @@ async def test_who_left_is_not_read(queue):
     assert heard == []
 
 
+async def test_who_takes_no_answer_is_given_no_other(queue):
+    heard = Heard()
+    channel = heard.from_connection()
+    channel.pauseProducing()  # as its transport does when too much waits to be sent
+    channel.dataReceived(request("1st") + request("2nd"))
+
+    assert heard == ["1st"]
+
+    channel.resumeProducing()
+
+    assert heard == ["1st", "2nd"]
+
+
+async def test_who_leaves_without_its_answer_is_let_go(queue):
+    heard = Heard()
+    channel = heard.from_connection()
+    channel.pauseProducing()
+    channel.dataReceived(request("1st") + request("2nd"))
+
+    channel.connectionLost(None)
+    channel.resumeProducing()
+
+    assert heard == ["1st"]
+
+
 async def test_a_head_that_cannot_be_read_ends_its_connection_alone(queue):
     heard = Heard()
     broken = heard.from_connection()

@@ -6,7 +6,9 @@ import io
 import json
 
 import pytest
-from django.test import AsyncClient, RequestFactory
+from asgiref.sync import ThreadSensitiveContext
+from django.db import connection
+from django.test import AsyncClient, AsyncRequestFactory, RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 from rest_framework.request import Request
@@ -120,3 +122,25 @@ def test_under_asgi_an_export_is_streamed_too(project, owner):
         return b"".join([part async for part in response.streaming_content])
 
     assert json.loads(asyncio.run(fetch()))["name"] == "one"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_it_reads_by_goes_back_to_the_pool_before_each_part_leaves(monkeypatch):
+    monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", 0)  # as where there is a pool
+    held = []
+
+    def lines():
+        for _ in range(3):
+            held.append(connection.connection)
+            Run.objects.exists()
+            yield b"x" * BYTES_AT_ONCE
+        held.append(connection.connection)
+
+    async def fetch():
+        request = Request(AsyncRequestFactory().get("/"))
+        async with ThreadSensitiveContext():
+            parts = stream(request, lines(), kind="jsonl", name="runs").streaming_content
+            return [len(part) async for part in parts]
+
+    assert asyncio.run(fetch()) == [BYTES_AT_ONCE] * 3
+    assert held == [None] * 4

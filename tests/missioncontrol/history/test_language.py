@@ -105,6 +105,11 @@ def test_a_value_that_cannot_be_read_is_refused_with_what_was_expected(line):
         read_query(line, at=AT)
 
 
+@pytest.mark.parametrize("line", ["a\0b", "agent:a\0b", '"a\0b"'])
+def test_a_sign_that_postgresql_cannot_be_asked_for_is_left_out(line):
+    assert read(line) == read(line.replace("\0", ""))
+
+
 def test_a_line_is_bounded():
     with pytest.raises(InvalidRequest, match="at most"):
         read_query("x" * 1001, at=AT)
