@@ -162,6 +162,7 @@ const texts: typeof en = {
     endThere:
       "Aufzeichnungen enden, wo ein Lauf beendet oder korrigiert wurde: später hätte er vielleicht noch gefragt.",
     replaying: "Die Läufe werden nachgespielt …",
+    unknown: "Wie oft er fragen würde, ist noch nicht bekannt.",
     saved: "Der Entwurf hätte",
     savedMore: "mehr gespart.",
     few: (n) =>

@@ -147,6 +147,7 @@ const texts = {
       `The draft asks ${counted(Math.abs(n), { one: "turn", other: "turns" })} ${n > 0 ? "earlier" : "later"}.`,
     endThere: "Recordings end where you stopped or corrected a run: it might have asked later.",
     replaying: "Replaying your runs…",
+    unknown: "How often it would ask is not known yet.",
     saved: "The draft would have saved",
     savedMore: "more.",
     few: (n: number) =>
