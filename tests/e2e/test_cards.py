@@ -69,6 +69,8 @@ def test_a_card_says_on_both_screens_that_the_agent_gave_up_waiting(open_page, s
 
     for page in (open_page(f"/runs/{run.id}"), open_page(f"/runs/{run.id}", phone=True)):
         expect(page.get_by_text("gave up waiting").first).to_be_visible(timeout=60_000)
+        happened = page.get_by_role("region", name="What happened")
+        expect(happened).to_contain_text("Agent gave up waiting")
 
 
 def test_what_is_told_to_a_run_without_a_card_is_in_its_next_directive(open_page, agent):
