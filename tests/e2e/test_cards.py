@@ -200,6 +200,7 @@ def test_t_twice_ends_the_run_at_once(on_board):
     page.keyboard.press("t")
     expect(card.get_by_role("button", name="Terminate: ends in")).to_be_visible()
 
+    page.wait_for_timeout(600)  # sooner, it is one press that slipped
     page.keyboard.press("t")
 
     assert run.next_directive()["action"] == "stop"
