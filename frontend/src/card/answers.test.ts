@@ -146,8 +146,8 @@ describe("beginningOf", () => {
     expect(beginningOf("Read lib/auth.py first.")).toBe("Read lib/auth.py first.");
   });
 
-  it("cuts between words", () => {
-    expect(beginningOf(`${"a".repeat(110)} first, then change`)).toBe(`${"a".repeat(110)} first,…`);
+  it("cuts between words, and leaves no stop before the dots", () => {
+    expect(beginningOf(`${"a".repeat(110)} first, then change`)).toBe(`${"a".repeat(110)} first…`);
   });
 
   it("halves no emoji", () => {

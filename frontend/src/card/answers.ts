@@ -30,7 +30,7 @@ export function beginningOf(fix: string): string {
   return `${signs
     .slice(0, LONGEST_FIX_ON_A_BUTTON)
     .join("")
-    .replace(/\s+\S*$/, "")}…`;
+    .replace(/[.,;:]?\s+\S*$/, "")}…`;
 }
 
 const ORDER: readonly Action[] = [
