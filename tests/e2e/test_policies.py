@@ -138,7 +138,7 @@ def test_the_line_is_moved_by_key_and_says_at_once_what_it_would_have_asked(over
     assert at(page) == 0.69
 
     assert sentence(page).text_content() != before
-    added = page.get_by_role("region", name="Added by the new line")
+    added = page.get_by_role("region", name="Added by the draft")
     expect(added.get_by_role("listitem").first).to_be_visible()
     expect(added).to_contain_text(re.compile(r"\d+ runs replayed in \d+ s"))
     page.get_by_role("button", name="Discard").click()
@@ -168,7 +168,7 @@ def test_a_preset_is_one_choice_and_says_how_many_runs_reached_its_line(over_a_m
     expect(presets).to_contain_text(re.compile(r"Balanced ?[1-9]\d* of \d+ runs reached 0\.80"))
     presets.get_by_role("radio").first.check()
 
-    expect(page.get_by_role("region", name="Dropped by the new line")).to_be_visible()
+    expect(page.get_by_role("region", name="Dropped by the draft")).to_be_visible()
     expect(page.get_by_text("Recordings end where you stopped or corrected a run")).to_be_visible()
     assert at(page) > 0.8
 
