@@ -69,6 +69,8 @@ def test_a_card_says_on_both_screens_that_the_agent_gave_up_waiting(open_page, s
 
     for page in (open_page(f"/runs/{run.id}"), open_page(f"/runs/{run.id}", phone=True)):
         expect(page.get_by_text("gave up waiting").first).to_be_visible(timeout=60_000)
+        happened = page.get_by_role("region", name="What happened")
+        expect(happened).to_contain_text("Agent gave up waiting")
 
 
 def test_what_is_told_to_a_run_without_a_card_is_in_its_next_directive(open_page, agent):
@@ -198,6 +200,7 @@ def test_t_twice_ends_the_run_at_once(on_board):
     page.keyboard.press("t")
     expect(card.get_by_role("button", name="Terminate: ends in")).to_be_visible()
 
+    page.wait_for_timeout(600)  # sooner, it is one press that slipped
     page.keyboard.press("t")
 
     assert run.next_directive()["action"] == "stop"

@@ -84,6 +84,20 @@ def test_a_queued_message_is_cancelled(open_page, agent, working):
     assert agent.get(f"/api/v1/runs/{working}/directive/")["messages"] == []
 
 
+def test_a_message_that_waits_for_a_run_that_is_stopped_promises_nothing(
+    open_page, agent, person, working
+):
+    page = open_page(f"/runs/{working}")
+    box(page).fill(TEXT)
+    page.get_by_role("button", name="Send").click()
+    expect(thread(page)).to_contain_text("arrives")
+
+    person.tap(working, "terminate")
+
+    expect(thread(page)).to_contain_text("not delivered, the run is stopped")
+    expect(thread(page)).not_to_contain_text("arrives")
+
+
 def test_a_quick_reply_fills_the_box_and_sends_nothing(open_page, agent, working):
     page = open_page(f"/runs/{working}")
 

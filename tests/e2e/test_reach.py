@@ -46,6 +46,16 @@ def test_history_needs_no_sideways_scrolling_however_large_its_figures(visit):
     assert page.evaluate(TOO_WIDE) == []
 
 
+def test_a_card_at_twice_its_size_is_read_whole_above_its_answers(visit):
+    page = visit("decision", phone=True)
+
+    page.set_viewport_size({"width": 720, "height": 450})
+
+    read = page.get_by_text("Adds to the allowlist").bounding_box()
+    answers = page.locator("article footer").bounding_box()
+    assert read["y"] + read["height"] <= answers["y"]
+
+
 def test_what_a_verification_names_is_large_enough_for_a_thumb(visit, stuck_run):
     page = visit("audit", phone=True)
 

@@ -213,7 +213,7 @@ def test_two_policies_are_compared(open_as, ends):
     walk.go("Policies")
     walk.tap(page.get_by_role("radiogroup", name="When it asks you").get_by_role("radio").first)
 
-    dropped = page.get_by_role("region", name="Dropped by the new line")
+    dropped = page.get_by_role("region", name="Dropped by the draft")
     expect(dropped.get_by_role("listitem").first).to_be_visible()
     ends("two policies are compared", walk, most=2)
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { aDecision, aPermission, aRun } from "../fixtures/rows";
-import { answersOf, fixOf, runWish, wishOf } from "./answers";
+import { answersOf, beginningOf, fixOf, runWish, wishOf } from "./answers";
 
 const budget = aDecision({
   kind: "budget",
@@ -32,11 +32,13 @@ describe("answersOf", () => {
   });
 
   it("offers more budget, a finish and a stop at a budget, and no Continue", () => {
-    expect(answersOf(budget, "").map(({ label, key }) => [label, key])).toEqual([
-      ["Allow $4 more", "$"],
-      ["Finish", "S"],
-      ["Stop", "T"],
-    ]);
+    expect(answersOf(budget, "").map(({ label, key, promoted }) => [label, key, promoted])).toEqual(
+      [
+        ["Allow $4 more", "$", true],
+        ["Finish", "S", false],
+        ["Stop", "T", false],
+      ],
+    );
   });
 
   it("offers an agent that asks its permission, or none, with a reason", () => {
@@ -137,4 +139,18 @@ it("takes the person's words over the judge's", () => {
   expect(fixOf(aDecision({ verdict }), undefined)).toBe("his");
   expect(fixOf(aDecision({ verdict }), "  mine ")).toBe("mine");
   expect(fixOf(aDecision({ verdict }), "")).toBe("");
+});
+
+describe("beginningOf", () => {
+  it("leaves a short fix as it is", () => {
+    expect(beginningOf("Read lib/auth.py first.")).toBe("Read lib/auth.py first.");
+  });
+
+  it("cuts between words, and leaves no stop before the dots", () => {
+    expect(beginningOf(`${"a".repeat(110)} first, then change`)).toBe(`${"a".repeat(110)} first…`);
+  });
+
+  it("halves no emoji", () => {
+    expect(beginningOf("🦀".repeat(130))).toBe(`${"🦀".repeat(120)}…`);
+  });
 });

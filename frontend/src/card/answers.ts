@@ -23,6 +23,16 @@ export interface Answer {
 /** Longer fixes are injected only from where they stand in full. */
 export const LONGEST_FIX_ON_A_BUTTON = 120;
 
+/** What is shown of a fix that is read elsewhere: cut between words. */
+export function beginningOf(fix: string): string {
+  const signs = [...fix];
+  if (signs.length <= LONGEST_FIX_ON_A_BUTTON) return fix;
+  return `${signs
+    .slice(0, LONGEST_FIX_ON_A_BUTTON)
+    .join("")
+    .replace(/[.,;:]?\s+\S*$/, "")}…`;
+}
+
 const ORDER: readonly Action[] = [
   "allow_once",
   "deny",
@@ -72,6 +82,7 @@ export function answersOf(
     key: keyFor(action),
     promoted:
       action === "allow_once" ||
+      action === "allow_budget" ||
       (action === "inject" && fix !== "" && decision.actions.includes("inject")),
     unavailable: decision.actions.includes(action) ? null : (decision.unavailable[action] ?? null),
   }));

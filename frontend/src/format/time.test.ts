@@ -18,8 +18,13 @@ describe("clockTime", () => {
     expect(clockTime(at(2025, 10, 7, 1, 1), NOW)).toBe("7 Nov 2025");
   });
 
-  it("does not call a coming time this week", () => {
-    expect(clockTime(at(2026, 10, 22, 1, 1), NOW)).toBe("22 Nov");
+  it("keeps the hour of what comes after midnight", () => {
+    expect(clockTime(at(2026, 10, 22, 0, 12), at(2026, 10, 21, 23, 12))).toBe("00:12");
+  });
+
+  it("names the day of what comes within a week, and the date beyond", () => {
+    expect(clockTime(at(2026, 10, 23, 1, 1), NOW)).toBe("Mon 01:01");
+    expect(clockTime(at(2026, 10, 30, 1, 1), NOW)).toBe("30 Nov");
   });
 });
 

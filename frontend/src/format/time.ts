@@ -1,15 +1,17 @@
 /** Clocks, waits and ages, in the viewer's zone, 24 hours. */
 import { speech } from "../messages/speech.svelte";
 
-const WEEK_MS = 6 * 24 * 3600 * 1000;
+const HALF_DAY_MS = 12 * 3600 * 1000;
+const WEEK_MS = 12 * HALF_DAY_MS;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** `14:41` today, `Fri 14:41` this week, `14 Nov` before. */
+/** `14:41` today and soon after midnight, `Fri 14:41` within a week, `14 Nov` beyond. */
 export function clockTime(at: string | Date, now: Date): string {
   const time = new Date(at);
-  if (time.toDateString() === now.toDateString()) return hourMinute(time);
   const age = now.getTime() - time.getTime();
-  if (age >= 0 && age < WEEK_MS) return `${drawn(time, { weekday: "short" })} ${hourMinute(time)}`;
+  const isSoon = age < 0 && age > -HALF_DAY_MS;
+  if (isSoon || time.toDateString() === now.toDateString()) return hourMinute(time);
+  if (Math.abs(age) < WEEK_MS) return `${drawn(time, { weekday: "short" })} ${hourMinute(time)}`;
   const year = time.getFullYear() === now.getFullYear() ? undefined : "numeric";
   return drawn(time, { day: "numeric", month: "short", year });
 }

@@ -57,6 +57,8 @@ export interface Wires {
 }
 
 export const COUNT_MS = 5_000;
+/** Two taps within this are one that slipped: what browsers call a double click. */
+export const DOUBLE_TAP_MS = 500;
 /** How long a bar stands after a tap that went at once. */
 export const BAR_MS = 6_000;
 const FORGET_MS = 60_000;
@@ -91,7 +93,10 @@ export class TapQueue {
       ({ run, phase, action }) =>
         run === wish.run && phase === "counting" && action === wish.action,
     );
-    if (counting) return this.sendNow(counting.key);
+    if (counting) {
+      const isSlip = this.#wires.now() - counting.madeAt < DOUBLE_TAP_MS;
+      return isSlip ? counting : this.sendNow(counting.key);
+    }
     if (wish.action !== "terminate") return this.#send(this.#add(wish, "sending", null));
     const leavesAt = this.#wires.now() + COUNT_MS;
     const tap = this.#add(wish, "counting", leavesAt);

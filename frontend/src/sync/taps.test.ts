@@ -3,7 +3,7 @@ import { ProblemError, UnreachableError } from "../wire/api";
 import type { InterventionRow } from "../wire/types";
 import { bodyOf } from "./tapBody";
 import { KEPT_FOR_MS } from "./tapBody";
-import { COUNT_MS, TapQueue, type Tap, type Wish } from "./taps.svelte";
+import { COUNT_MS, DOUBLE_TAP_MS, TapQueue, type Tap, type Wish } from "./taps.svelte";
 
 const wish = (change: Partial<Wish> = {}): Wish => ({
   run: "run-1",
@@ -165,10 +165,22 @@ describe("terminate", () => {
     const { queue, posts } = queueAnswering(row());
 
     queue.tap(terminate);
+    await vi.advanceTimersByTimeAsync(DOUBLE_TAP_MS);
     queue.tap(terminate);
+    expect(posts).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(60_000);
 
     expect(posts).toHaveLength(1);
+  });
+
+  it("goes on counting when the same finger tapped twice", async () => {
+    const { queue, posts } = queueAnswering(row());
+
+    queue.tap(terminate);
+    await vi.advanceTimersByTimeAsync(DOUBLE_TAP_MS - 1);
+    queue.tap(terminate);
+
+    expect([posts, phases(queue)]).toEqual([[], ["counting"]]);
   });
 
   it("leaves at once when the page is hidden", async () => {
@@ -198,8 +210,7 @@ describe("terminate", () => {
     const { queue, posts } = queueAnswering(new Promise<never>(() => undefined), row(4));
 
     queue.tap(wish({ action: "pause", version: null }));
-    queue.tap(terminate);
-    queue.tap(terminate);
+    queue.sendNow(queue.tap(terminate).key);
     await soon();
 
     expect(posts.map(({ tap }) => [tap.action, tap.version])).toEqual([

@@ -31,7 +31,7 @@ const texts: typeof en = {
   parts: (n) =>
     n === 1 ? "Der erste Schritt ist gleich." : `Die ersten ${String(n)} Schritte sind gleich.`,
   sameOf: (same, a, b) =>
-    `${counted(same, turns)} in beiden, von ${String(a)} in A und ${String(b)} in B.`,
+    `${counted(same, { one: "Schritt ist", other: "Schritte sind" })} in beiden; A hat ${String(a)}, B hat ${String(b)}.`,
   more: "Lange Läufe werden von ihrem Anfang an verglichen.",
   score: "Stuck-Score, Schritt für Schritt",
   scoreLabel: "Der Stuck-Score beider Läufe über ihre Schritte",

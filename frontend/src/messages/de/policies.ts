@@ -162,6 +162,7 @@ const texts: typeof en = {
     endThere:
       "Aufzeichnungen enden, wo ein Lauf beendet oder korrigiert wurde: später hätte er vielleicht noch gefragt.",
     replaying: "Die Läufe werden nachgespielt …",
+    unknown: "Wie oft er fragen würde, ist noch nicht bekannt.",
     saved: "Der Entwurf hätte",
     savedMore: "mehr gespart.",
     few: (n) =>
@@ -186,8 +187,8 @@ const texts: typeof en = {
     unanswered: "gefragt, nicht beantwortet",
     unasked: "nicht gefragt",
   },
-  adds: "Kommen durch die neue Linie hinzu",
-  drops: "Fallen durch die neue Linie weg",
+  adds: "Kommen durch den Entwurf hinzu",
+  drops: "Fallen durch den Entwurf weg",
   moves: "Ändern sich durch den Entwurf",
   ringed: (n) => `${counted(n, runs)}, oben umringt`,
   nothingMoves: "Er fragt bei denselben Läufen wie heute.",

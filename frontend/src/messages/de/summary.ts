@@ -16,7 +16,7 @@ const texts: typeof en = {
   then: (text) => `danach: ${text}`,
   working: (what) => `arbeitet an ${what}`,
   calls: (n) => counted(n, { one: "Aufruf", other: "Aufrufe" }),
-  none: "noch kein Aufruf",
+  none: "keine Aufrufe",
   kinds: {
     file_edit: (n) => counted(n, { one: "Änderung", other: "Änderungen" }),
     test_run: (n) => counted(n, { one: "Testlauf", other: "Testläufe" }),

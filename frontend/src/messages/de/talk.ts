@@ -26,6 +26,8 @@ const texts: typeof source = {
   state: {
     queued: "wartet",
     goes: (when) => `kommt an: ${when}`,
+    ifResumed: "kommt an, falls der Lauf weitergeht",
+    never: "nicht zugestellt, der Lauf ist gestoppt",
     cancel: "Abbrechen",
     delivered: (at) => `zugestellt ${at}`,
     notRead: "noch nicht gelesen",

@@ -58,6 +58,7 @@ const texts = {
     `Continued by people ${counted(n, { one: "time", other: "times" })} before. Nothing is allowlisted until you tap Allowlist.`,
   evidence: "Evidence",
   whatNext: "What it does next",
+  whatLast: "What it did last",
   whatGoesRound: "The cycle",
   whatRepeated: "What repeated",
   turnBeside: (left: string, right: string) => `Turns ${left} and ${right} compared`,
@@ -95,8 +96,7 @@ const texts = {
     editTitle: "Edit the fix",
     fix: "Fix:",
     // One that quotes has marks enough.
-    quoted: (fix: string) => (fix.startsWith('"') ? `Fix: ${fix}` : `Fix: “${fix}”`),
-    quote: (fix: string) => `“${fix}”`,
+    quote: (fix: string) => (fix.startsWith('"') ? fix : `“${fix}”`),
     read: "Read fix",
     writeOne: "Write a fix",
   },

@@ -31,7 +31,7 @@ const texts = {
   parts: (n: number) =>
     n === 1 ? "The first turn is the same." : `The first ${String(n)} turns are the same.`,
   sameOf: (same: number, a: number, b: number) =>
-    `${counted(same, turns)} in both, of ${String(a)} of A and ${String(b)} of B.`,
+    `${counted(same, { one: "turn is", other: "turns are" })} in both; A has ${String(a)}, B has ${String(b)}.`,
   more: "Long runs are compared from their start.",
   score: "Stuck score, turn by turn",
   scoreLabel: "The stuck score of both runs over their turns",

@@ -147,6 +147,7 @@ const texts = {
       `The draft asks ${counted(Math.abs(n), { one: "turn", other: "turns" })} ${n > 0 ? "earlier" : "later"}.`,
     endThere: "Recordings end where you stopped or corrected a run: it might have asked later.",
     replaying: "Replaying your runs…",
+    unknown: "How often it would ask is not known yet.",
     saved: "The draft would have saved",
     savedMore: "more.",
     few: (n: number) =>
@@ -171,8 +172,8 @@ const texts = {
     unanswered: "asked, not answered",
     unasked: "not asked",
   },
-  adds: "Added by the new line",
-  drops: "Dropped by the new line",
+  adds: "Added by the draft",
+  drops: "Dropped by the draft",
   moves: "Changed by the draft",
   ringed: (n: number) => `${counted(n, runs)}, circled above`,
   nothingMoves: "It asks about the same runs as today.",

@@ -10,7 +10,7 @@ const texts = {
   then: (text: string) => `then: ${text}`,
   working: (what: string) => `working on ${what}`,
   calls: (n: number) => counted(n, { one: "call", other: "calls" }),
-  none: "no call yet",
+  none: "no calls",
   kinds: {
     file_edit: (n: number) => counted(n, { one: "edit", other: "edits" }),
     test_run: (n: number) => counted(n, { one: "test run", other: "test runs" }),

@@ -23,6 +23,8 @@ const texts = {
   state: {
     queued: "queued",
     goes: (when: string) => `arrives ${when}`,
+    ifResumed: "arrives if the run resumes",
+    never: "not delivered, the run is stopped",
     cancel: "Cancel",
     delivered: (at: string) => `delivered ${at}`,
     notRead: "not read yet",

@@ -15,7 +15,7 @@ import { heightOf, patienceOf, sensitivityAt } from "./policyLine";
 
 const TYPING_MS = 250;
 const LOOK_AGAIN_MS = 700;
-const REST_MS = 600;
+const REST_MS = 700;
 /** Any one will do to compare what else two drafts say. */
 const ANY_SENSITIVITY = 0.8;
 /** How far back the page looks. */
@@ -148,13 +148,18 @@ export class PolicyViewModel {
     clearTimeout(this.#rest);
   }
 
-  /** Take a new draft; it is checked once the typing rests. */
+  /** Take a new draft; it is checked once the hand rests, and replayed if it rests longer. */
   edit(draft: Draft): void {
     this.#draft = draft;
     this.#checking = true;
     this.#wanted = false;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#ask(), TYPING_MS);
+    clearTimeout(this.#rest);
+    this.#rest = setTimeout(() => {
+      this.#wanted = true;
+      this.#replay();
+    }, REST_MS);
   }
 
   /** Show the draft as text, or as tables; the same policy, if it could be read. */
@@ -170,7 +175,6 @@ export class PolicyViewModel {
   throwAway(): void {
     this.edit(this.#saved);
     this.#mode = this.#modeBefore;
-    this.settle();
   }
 
   /** Put the line there; a draft that is text becomes tables. */
@@ -179,15 +183,6 @@ export class PolicyViewModel {
     const line = this.#check?.line;
     if (typeof this.#draft === "string" || !line) return;
     this.edit(withSensitivity(this.#draft, sensitivityAt(height, patienceOf(line))));
-  }
-
-  /** The hand is off: what stands now is replayed, once it is checked. */
-  settle(): void {
-    clearTimeout(this.#rest);
-    this.#rest = setTimeout(() => {
-      this.#wanted = true;
-      this.#replay();
-    }, REST_MS);
   }
 
   #replay(): void {

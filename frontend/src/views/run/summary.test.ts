@@ -33,7 +33,7 @@ const tests = {
 
 describe("what a stretch did", () => {
   it("says so when nothing ran", () => {
-    expect(texts({})).toEqual(["no call yet"]);
+    expect(texts({})).toEqual(["no calls"]);
   });
 
   it("counts calls by kind, names unknown kinds, and says how many failed", () => {
@@ -132,6 +132,6 @@ it("has a row for how it stands, what was asked, and each stretch there is", () 
         { text: "then: and test", seq: 4 },
       ],
     ],
-    ["In all", [{ text: "no call yet", seq: null }]],
+    ["In all", [{ text: "no calls", seq: null }]],
   ]);
 });
