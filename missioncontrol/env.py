@@ -148,10 +148,17 @@ def directory(name: str, default: Path) -> Path:
     return Path(text(name) or default).expanduser().absolute()
 
 
-def database(name: str, *, sqlite: Path, pooled: bool, durable: bool) -> dict[str, Any]:
+# Seconds after which PostgreSQL ends the transaction of a process that says nothing in it.
+FROZEN_S = 15
+
+
+def database(
+    name: str, *, sqlite: Path, pooled: bool, serving: bool, durable: bool
+) -> dict[str, Any]:
     """Read a database address; empty means SQLite at `sqlite`.
 
     `pooled` belongs to web processes only: Celery destroys a pool under prefork.
+    `serving`: agents wait for this process, which may hold no lock for long.
     """
     value = text(name)
     if not value:
@@ -163,6 +170,10 @@ def database(name: str, *, sqlite: Path, pooled: bool, durable: bool) -> dict[st
         raise SettingInvalid(name, url.scheme, "postgres://… or sqlite:///…")
     # What libpq knows, such as `sslmode`, is handed on to it.
     options: dict[str, Any] = dict(parse_qsl(url.query))
+    if serving:
+        # One that froze, or whose machine went away, would keep the runs it locked, and all turns
+        # that are stored with theirs, for as long as PostgreSQL takes its connection for alive.
+        options.setdefault("options", f"-c idle_in_transaction_session_timeout={FROZEN_S}s")
     if pooled:
         options["pool"] = {"min_size": 2, "max_size": 24}
     return {

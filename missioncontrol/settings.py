@@ -99,6 +99,7 @@ DATABASES = {
         "DATABASE_URL",
         sqlite=DATA_DIR / "missioncontrol.sqlite3",
         pooled=ROLE == "web",
+        serving=bool(ROLE),
         durable=env.flag("MISSIONCONTROL_DURABLE"),
     )
 }

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs
 from uuid import UUID
 
+from django.db import OperationalError
 from pydantic_core import to_json
 
 from missioncontrol import origin
@@ -28,6 +29,7 @@ from missioncontrol.errors import (
     InvalidRequest,
     MissionControlError,
     NotSignedIn,
+    Unavailable,
     WrongMethod,
 )
 from missioncontrol.runs.cleaning import storable
@@ -42,6 +44,8 @@ LONGEST_WAIT_S = 60.0
 # With what a handler is cancelled whose caller went away; a server that ends says nothing.
 HUNG_UP = "the caller hung up"
 PROTOBUF = "application/x-protobuf"
+# Full, locked for long, or being restarted: nothing was stored, and the same may be sent again.
+DATABASE_AWAY = "The database does not answer."
 _AGENT = f"bearer {AGENT_PREFIX}"
 
 
@@ -117,6 +121,9 @@ async def serve(
         response = await _until_hang_up(handler(request), receive)
     except MissionControlError as error:
         response = refusal(scope, error)
+    except OperationalError as fault:
+        logger.warning("%s %s: %s", scope["method"], scope["path"], fault)
+        response = refusal(scope, Unavailable(DATABASE_AWAY))
     # The outermost place: without an answer the agent would wait for its time-out.
     except Exception:
         logger.exception("%s %s failed", scope["method"], scope["path"])

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.db import DataError
+from django.db import DataError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from pydantic_core import to_json
 from rest_framework import exceptions
 
 from guard.errors import PolicyInvalid
-from missioncontrol.api.endpoint import document
+from missioncontrol.api.endpoint import DATABASE_AWAY, document
 from missioncontrol.errors import (
     Forbidden,
     InvalidRequest,
     MissionControlError,
     NotFound,
     NotSignedIn,
+    Unavailable,
 )
 
 
@@ -68,6 +69,7 @@ def _of_framework(error: exceptions.APIException) -> MissionControlError:
 # What a view may raise -> what the caller reads; the first match counts.
 MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
     (MissionControlError, lambda error: error),
+    (OperationalError, lambda _: Unavailable(DATABASE_AWAY)),
     # PostgreSQL alone counts characters: SQLite keeps whatever comes.
     (DataError, lambda _: InvalidRequest("A value is too long or too large to be stored.")),
     # Every wrong field is told, each with what was expected.

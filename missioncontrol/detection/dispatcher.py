@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import close_old_connections
+from django.db import OperationalError, close_old_connections
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -46,6 +46,10 @@ RUNS_PER_DISPATCH = 32
 # those that follow it; a request that waits takes it along at once.
 GATHER_S = 0.02
 DISPATCH_AGAIN_S = 2.0
+# For so long, and so often, the database is asked again that was restarted under a waiting request;
+# our forwarders wait as long for a server that went away.
+AWAY_S = 600.0
+ASK_AGAIN_S = 0.5
 # A waiting request reads the database this often, whatever it is told.
 LOOK_AGAIN_S = 3.0
 
@@ -104,9 +108,22 @@ class Dispatcher:
         """Do database work in a thread whose connection is kept."""
         return await self._do(self._writers, work)
 
-    async def read(self, work: Callable[[], T]) -> T:
-        """The same for what only reads: it does not stand behind those who wait to write."""
-        return await self._do(self._readers, work)
+    async def read(self, work: Callable[[], T], *, outlasts: bool = False) -> T:
+        """The same for what only reads: it does not stand behind those who wait to write.
+
+        `outlasts`: it is asked again while the database is away, for a request that waits for a
+        person. An error would let its agent go.
+        """
+        away_until = _now() + (AWAY_S if outlasts else 0)
+        while True:
+            try:
+                return await self._do(self._readers, work)
+            except OperationalError as fault:
+                if _now() >= away_until:
+                    raise
+                logger.warning("dispatcher: the database does not answer: %s", fault)
+            # Its caller may leave meanwhile, which ends this too.
+            await asyncio.sleep(ASK_AGAIN_S)
 
     async def _do(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         def with_connection() -> T:
@@ -149,7 +166,7 @@ class Dispatcher:
 
     async def control_state(self, run_id: UUID) -> ControlState | None:
         """Read a run's control state as it is now."""
-        return await self.read(lambda: read_control_state(run_id))
+        return await self.read(lambda: read_control_state(run_id), outlasts=True)
 
     async def moved(
         self, run_id: UUID, *, after: int, timeout_s: float, as_agent: bool = True

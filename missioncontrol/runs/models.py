@@ -25,7 +25,10 @@ class Run(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="runs")
+    # No index of its own, here and below: another begins with it, and each row would write both.
+    project = models.ForeignKey(
+        Project, on_delete=models.CASCADE, related_name="runs", db_index=False
+    )
     key = models.CharField(max_length=200, null=True)
     name = models.CharField(max_length=200)
     agent = models.CharField(max_length=100, default="")
@@ -230,7 +233,7 @@ class Turn(models.Model):
     """One step of one agent. `obs` is its newest observation, `first_obs` its first."""
 
     id = models.UUIDField(primary_key=True, default=new_id)
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="turn_rows")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="turn_rows", db_index=False)
     seq = models.IntegerField()
     first_obs = models.IntegerField()
     obs = models.IntegerField()
@@ -277,8 +280,8 @@ class Turn(models.Model):
 class ModelCall(models.Model):
     """One model call of a run, the judge's too: usage under one `call_id` counts once."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE)
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, null=True)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, db_index=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, null=True, db_index=False)
     call_id = models.CharField(max_length=200)
     at = models.DateTimeField(null=True, help_text="when it was counted")
     agent = models.CharField(max_length=100, default="")
@@ -312,7 +315,7 @@ class TelemetryRecord(models.Model):
     `turn_key` names the turn it tells of, `began_at` when that began by its clock.
     """
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="telemetry")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="telemetry", db_index=False)
     key = models.CharField(max_length=200)
     name = models.CharField(max_length=200)
     agent = models.CharField(max_length=100, default="")
@@ -332,8 +335,10 @@ class JournalRow(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
-    project = models.ForeignKey(Project, on_delete=models.CASCADE)
-    run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="journal")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
+    run = models.ForeignKey(
+        Run, null=True, on_delete=models.CASCADE, related_name="journal", db_index=False
+    )
     seq = models.IntegerField()
     type = models.CharField(max_length=30)
     at = models.DateTimeField()

@@ -84,7 +84,8 @@ async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
     last_seen, until, version = _now(), _now() + for_s, -1
     try:
         while (left_s := until - _now()) > 0:
-            if outcome := await dispatcher.read(lambda: permissions.outcome_of(card)):
+            settled = dispatcher.read(lambda: permissions.outcome_of(card), outlasts=True)
+            if outcome := await settled:
                 return outcome
             # One that nobody heard of for long counts as closed: its server went away under it.
             if _now() - last_seen >= permissions.HEARD_EVERY_S:

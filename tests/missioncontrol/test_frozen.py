@@ -1,0 +1,56 @@
+"""A process that freezes in a transaction keeps its locks for seconds, at PostgreSQL."""
+
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.db import connection
+
+from missioncontrol import env
+
+URL = "postgres://mc@db.example.org/mc"
+POSTGRES = pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite has one machine, and no connections to lose"
+)
+
+
+def options(*, serving):
+    found = env.database(
+        "DATABASE_URL", sqlite=Path("unused"), pooled=False, serving=serving, durable=False
+    )
+    return found["OPTIONS"]
+
+
+def test_who_serves_agents_may_not_freeze_in_a_transaction(monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", URL)
+
+    assert options(serving=True) == {"options": "-c idle_in_transaction_session_timeout=15s"}
+
+
+def test_a_command_may_take_its_time(monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", URL)
+
+    assert options(serving=False) == {}
+
+
+def test_what_the_address_says_of_its_options_stands(monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", f"{URL}?options=-c%20statement_timeout%3D60s")
+
+    assert options(serving=True) == {"options": "-c statement_timeout=60s"}
+
+
+@POSTGRES
+@pytest.mark.django_db(transaction=True)
+def test_a_row_that_a_frozen_process_locked_is_free_again(monkeypatch, project):
+    monkeypatch.setenv("DATABASE_URL", URL)
+    monkeypatch.setattr(env, "FROZEN_S", 1)
+    reached = connection.get_connection_params()
+    lock = "SELECT 1 FROM accounts_project FOR UPDATE"
+
+    with psycopg.connect(**{**reached, **options(serving=True)}) as frozen:
+        frozen.execute(lock)
+        with connection.cursor() as cursor:
+            cursor.execute(lock)  # waits until PostgreSQL has ended the other one
+
+        with pytest.raises(psycopg.errors.IdleInTransactionSessionTimeout):
+            frozen.execute("SELECT 1")
