@@ -10,7 +10,7 @@ from guard.policy import Policy
 
 _TABLES = tomllib.loads(Path(__file__).with_name("presets.toml").read_text("utf-8"))
 PRESETS = {name: Policy.from_mapping(table) for name, table in _TABLES.items()}
-_BY_OLD_NAME = {"conservative": PRESETS["quiet"], "strict": PRESETS["watchful"]}
+_KNOWN = PRESETS | {"conservative": PRESETS["quiet"], "strict": PRESETS["watchful"]}
 
 
 def find_preset(name: object) -> Policy:
@@ -22,7 +22,6 @@ def find_preset(name: object) -> Policy:
     >>> find_preset("strict") is PRESETS["watchful"]
     True
     """
-    known = PRESETS | _BY_OLD_NAME
-    if not isinstance(name, str) or name not in known:
+    if not isinstance(name, str) or name not in _KNOWN:
         raise PolicyInvalid("", f"one of {', '.join(PRESETS)}", name)
-    return known[name]
+    return _KNOWN[name]

@@ -174,8 +174,7 @@ class TurnReader:
             if turn.content is None and turn.result is None and turn.error is None:
                 return None
             fits = (at for at, call in enumerate(self._open) if turn.tool in {None, call.tool})
-            place = next(fits, None)
-            return None if place is None else self._close(place, turn)
+            return next((self._close(at, turn) for at in fits), None)
         if turn.tool is not None or not turn.content or not turn.agent:
             return None
         # Another agent's message answers the newest call, unless who calls thinks aloud,
@@ -286,9 +285,8 @@ class TurnReader:
     def _says_the_same(self) -> bool:
         """Its last two messages are one, whatever a person said between them."""
         last = [(one.attempt.tool, one.attempt.args) for one in list(self._replies)[-2:]]
-        if len(last) < 2 or last[0] != last[1]:  # noqa: PLR2004 - two messages
-            return False
-        return bool(terms_of(str(last[1][1])) - terms_of("input"))
+        is_one = last[:1] == last[1:] != []
+        return is_one and bool(terms_of(str(last[1][1])) - terms_of("input"))
 
 
 @dataclass(slots=True)

@@ -63,7 +63,7 @@ const texts: typeof en = {
     },
     error: {
       name: "Fehlschläge nacheinander",
-      says: "Fragt, wenn so viele Versuche nacheinander scheitern oder nichts finden.",
+      says: "Fragt spätestens, wenn so viele Versuche nacheinander scheitern oder nichts finden.",
     },
     circles: {
       name: "Wiederholter Zyklus",
@@ -71,7 +71,7 @@ const texts: typeof en = {
     },
     nothing: {
       name: "Keine neue Information",
-      says: "Fragt nach so vielen Fragen ohne neue Information.",
+      says: "Fragt spätestens nach so vielen Fragen ohne neue Information.",
     },
     budget: {
       name: "Budget je Lauf",

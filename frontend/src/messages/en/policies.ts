@@ -63,12 +63,12 @@ const texts = {
     },
     error: {
       name: "Failures in a row",
-      says: "Asks when this many attempts in a row fail or find nothing.",
+      says: "Asks at the latest when this many attempts in a row fail or find nothing.",
     },
     circles: { name: "Repeating cycle", says: "Asks when a cycle of steps repeats this often." },
     nothing: {
       name: "No new information",
-      says: "Asks after this many questions without new information.",
+      says: "Asks at the latest after this many questions without new information.",
     },
     budget: {
       name: "Budget per run",
