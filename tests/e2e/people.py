@@ -6,6 +6,9 @@ import json
 import subprocess
 import sys
 
+from playwright.sync_api import Page
+
+from tests.contract.conversation import Caller
 from tests.installations import ROOT, Installation
 
 SIGN_IN = """
@@ -60,6 +63,24 @@ def an_owner(installation: Installation, name: str, *, month: bool = False) -> d
 def a_pairing_code(installation: Installation, name: str) -> str:
     """Return the code that *Pair a phone* shows somebody, where others reach the installation."""
     return _run(installation, OFFER_PAIRING, name)["code"]
+
+
+def as_caller(page: Page, installation: Installation) -> Caller:
+    """Speak to the API with a page's own session."""
+    cookies = {str(one.get("name")): str(one.get("value")) for one in page.context.cookies()}
+    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    headers = {"Cookie": cookie, "X-CSRFToken": cookies["mc_csrf"], "Origin": installation.url}
+    return Caller(installation.url, headers)
+
+
+def agent_of(page: Page, installation: Installation, project: str) -> tuple[str, Caller, Caller]:
+    """Return an agent of a project, and its owner at the API."""
+    owner = as_caller(page, installation)
+    rows = owner.get("/api/v1/projects/")["results"]
+    (place,) = [row["id"] for row in rows if row["name"] == project]
+    made = owner.ask("POST", f"/api/v1/projects/{place}/keys/", {"name": "k", "reach": "project"})
+    secret = made.json["secret"]
+    return place, Caller(installation.url, {"Authorization": f"Bearer {secret}"}), owner
 
 
 def _signed_in(installation: Installation, first: str, *said: str) -> dict[str, str]:

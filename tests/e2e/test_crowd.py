@@ -1,11 +1,14 @@
 """A thousand runs on the board, and words meant to break it."""
 
+from uuid import uuid4
+
 import pytest
 from playwright.sync_api import expect
 
-from tests.contract.conversation import Caller, a_turn
+from tests.contract.conversation import a_turn
 from tests.e2e.axe import SCRIPT, in_both_themes
 from tests.e2e.crowd import HOSTILE, Crowd
+from tests.e2e.people import agent_of, an_owner
 from tests.e2e.stuck import StuckRun
 from tests.installations import wait_for
 
@@ -63,27 +66,23 @@ def test_the_board_is_searched_by_a_key_and_points_to_history(open_page, thousan
     expect(rows(page, phone=phone)).to_have_count(0)
 
 
-@pytest.fixture
-def eight(installation, person):
-    """Return a project with just enough runs to be searched."""
-    project = person.ask("POST", "/api/v1/projects/", {"name": "eight"}).json["id"]
-    path = f"/api/v1/projects/{project}/keys/"
-    secret = person.ask("POST", path, {"name": "k", "reach": "project"}).json["secret"]
-    crowd = Crowd.of(Caller(installation.url, {"Authorization": f"Bearer {secret}"}), 8)
-    yield project, crowd
-    crowd.end()
-
-
 @pytest.mark.parametrize("phone", [False, True])
-def test_the_search_stays_when_fewer_runs_are_left(open_page, eight, phone):
-    project, crowd = eight
-    page = open_page("/", phone=phone)
-    page.evaluate(f"localStorage.setItem('missioncontrol.project', '{project}')")
-    page.reload()
+def test_the_search_stays_when_fewer_runs_are_left(open_page, installation, phone):
+    name = f"Octavia {uuid4().hex[:6]}"
+    cookies = an_owner(installation, name)
+    page = open_page("/login/", phone=phone, signed_in=False)
+    page.context.add_cookies(
+        [{"name": n, "value": v, "url": installation.url} for n, v in cookies.items()]
+    )
+    page.goto(installation.url)
+    expect(page.get_by_role("heading", name="Connect your first agent.")).to_be_visible()
+    _place, agent, _owner = agent_of(page, installation, name)
+    crowd = Crowd.of(agent, 8)
+    page.goto(installation.url)
     search = page.get_by_role("searchbox", name="Search running runs")
     search.focus()
 
-    Crowd(crowd.agent, crowd.ids[:2]).end()
+    Crowd(agent, crowd.ids[:2]).end()
 
     expect(rows(page, phone=phone)).to_have_count(6)
     expect(search).to_be_focused()

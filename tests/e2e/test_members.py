@@ -8,9 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from missioncontrol.accounts.joining_texts import JOINING_TEXTS
-from tests.contract.conversation import Caller
 from tests.e2e import axe
-from tests.e2e.people import a_pairing_code, an_owner
+from tests.e2e.people import a_pairing_code, agent_of, an_owner, as_caller
 from tests.e2e.stuck import StuckRun
 from tests.installations import wait_for
 
@@ -21,14 +20,6 @@ PICTURES = os.environ.get("MEMBERS_PICTURES")
 def picture(page, name):
     if PICTURES:
         page.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True)
-
-
-def as_caller(page, installation):
-    """Speak to the API with a page's own session."""
-    cookies = {cookie["name"]: cookie["value"] for cookie in page.context.cookies()}
-    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
-    headers = {"Cookie": cookie, "X-CSRFToken": cookies["mc_csrf"], "Origin": installation.url}
-    return Caller(installation.url, headers)
 
 
 @pytest.fixture
@@ -122,16 +113,6 @@ def kept_days(page, installation, project):
 
 def role_of(page, name):
     return page.get_by_label(f"Role of {name}")
-
-
-def agent_of(page, installation, project):
-    """Return an agent of a project, and its owner at the API."""
-    owner = as_caller(page, installation)
-    rows = owner.get("/api/v1/projects/")["results"]
-    (place,) = [row["id"] for row in rows if row["name"] == project]
-    made = owner.ask("POST", f"/api/v1/projects/{place}/keys/", {"name": "k", "reach": "project"})
-    secret = made.json["secret"]
-    return place, Caller(installation.url, {"Authorization": f"Bearer {secret}"}), owner
 
 
 def test_the_only_owner_is_not_offered_to_step_down_or_leave(open_as, named):
