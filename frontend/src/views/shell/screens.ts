@@ -49,13 +49,14 @@ export const PARTS = {
   importRecording: screen(["recordings"], () => import("../history/ImportRecording.svelte")),
   runImported: screen(["recordings"], () => import("../run/RunImported.svelte")),
   share: screen(["sharing"], () => import("../shell/ShareDialog.svelte")),
-  runSummary: screen(["history", "summary"], () => import("../run/RunSummary.svelte")),
+  runSummary: screen(["summary"], () => import("../run/RunSummary.svelte")),
   phoneCard: screen([], () => import("../../card/PhoneCard.svelte")),
+  deskCard: screen([], () => import("../../card/DecisionCard.svelte")),
 } as const;
 
 /** Parts that stand at the top of their screen: the page asks for them with it. */
 export const TOPS = {
-  run: ["runSummary"],
+  run: ["deskCard", "runSummary"],
   runPhone: ["phoneCard", "runSummary"],
 } as const satisfies Partial<Record<keyof typeof SCREENS, readonly (keyof typeof PARTS)[]>>;
 
