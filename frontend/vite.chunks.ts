@@ -32,7 +32,7 @@ export const groups: Rolldown.CodeSplittingGroup[] = [
   // Of what every visit begins with, also the styles: eight small sheets are eight requests.
   {
     name: "styles",
-    test: /src.(App|ui|card|views.(shell|now|decisions|run.(RunFrame|RunState|RunPhone|RunSummary|VirtualList|TurnPin|TurnResult|FixPin|Pin|Meters|ModeSwitch))).*type=style|app\.css/,
+    test: /src.(App|ui|card|views.(shell|now|decisions|run.(RunFrame|RunState|RunPhone|RunSummary|Restart|VirtualList|TurnPin|TurnResult|FixPin|Pin|Meters|ModeSwitch))).*type=style|app\.css/,
     priority: 6,
   },
   // What every visit runs first, in parts of one size: asked for at once, they share the line with
@@ -44,7 +44,7 @@ export const groups: Rolldown.CodeSplittingGroup[] = [
   { name: "shared", test: SHARED, minShareCount: 2, priority: 3 },
   {
     name: "run",
-    test: /views.run.(RunFrame|RunState|Meters|ModeSwitch|latePart|RunSummary)|sync.(turns|matches|runTimeline)/,
+    test: /views.run.(RunFrame|RunState|Meters|ModeSwitch|latePart|RunSummary|Restart)|sync.(turns|matches|runTimeline)/,
     priority: 2,
   },
   {
