@@ -10,7 +10,7 @@ import { gzipSync } from "node:zlib";
 const DIST = new URL("dist/", import.meta.url);
 const MOST = { js: 90_000, css: 15_000, files: 22 };
 /** German has the guard's sentences besides, which English shows as they were written. */
-const MOST_JS = { en: MOST.js, de: MOST.js + 3_500 };
+const MOST_JS = { en: MOST.js, de: MOST.js + 2_500 };
 
 const written = (name) => JSON.parse(readFileSync(new URL(`.vite/${name}.json`, DIST), "utf8"));
 const manifest = written("manifest");

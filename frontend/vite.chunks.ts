@@ -10,7 +10,7 @@ import type { Rolldown } from "vite";
 /** Texts that are said together come together; every other view's are a file of their own. */
 const SAID_TOGETHER: Record<string, readonly string[]> = {
   now: ["now", "decisions"],
-  run: ["run", "agent"],
+  run: ["run", "agent", "summary"],
   costs: ["costs", "prices", "reports"],
   settings: ["access", "channels", "devices", "instance", "members", "settings"],
 };
@@ -23,30 +23,47 @@ function textsOf(id: string): string | null {
 
 /** What screens of several kinds share. Of one kind: charts, a run's turns, its series. */
 const SHARED =
-  /src.(ui|format|sync|views.shell).(?!turn|matches|runTimeline|ranges|score|scrolled|baseline|ShareList|WhichProject|rowWindow|[cC]hart)|src.messages.\w+.ts|lucide(?!.*(mail|smartphone))|AnswerIcon|CardSteps|Output|history.why/;
+  /src.(ui|format|sync|views.shell).(?!turn|matches|runTimeline|ranges|score|scrolled|baseline|ShareList|WhichProject|rowWindow|[cC]hart)|src.messages.\w+.ts|lucide(?!.*smartphone)|AnswerIcon|CardSteps|Output|icons.(pencil|list-filter|chevron-down|arrow-up|plus)|TapeLegend|history.why/;
+
+/** The files of every visit, which are here before a screen is asked for. */
+export const BEGINNING = /\/(svelte|state|index|shared|styles)-/;
 
 export const groups: Rolldown.CodeSplittingGroup[] = [
   // Of what every visit begins with, also the styles: eight small sheets are eight requests.
   {
     name: "styles",
-    test: /src.(App|ui|card|views.(shell|now|decisions)).*type=style|app\.css/,
+    test: /src.(App|ui|card|views.(shell|now|decisions|run.(RunFrame|RunState|RunPhone|RunSummary|Restart|VirtualList|TurnPin|TurnResult|FixPin|Pin|Meters|ModeSwitch))).*type=style|app\.css/,
     priority: 6,
   },
+  // What every visit runs first, in parts of one size: asked for at once, they share the line with
+  // little else, and their code runs while the screen's own is on its way.
+  { name: "svelte", test: /node_modules.svelte|rolldown.runtime/, priority: 6 },
+  { name: "state", test: /src.(sync|wire|format|push|card)/, tags: ["$initial"], priority: 5.5 },
   { name: "app", tags: ["$initial"], priority: 5 },
   { name: "chart", test: /src.ui.[cC]hart/, priority: 4 },
-  { name: "shared", test: SHARED, minShareCount: 3, priority: 3 },
-  {
-    name: "small",
-    test: /icons.(pencil|list-filter|chevron-down|arrow-up|plus)|TapeLegend/,
-    priority: 3,
-  },
+  { name: "shared", test: SHARED, minShareCount: 2, priority: 3 },
   {
     name: "run",
-    test: /views.run.(RunFrame|RunState|VirtualList|TurnPin|TurnResult|FixPin|Meters|ModeSwitch)|sync.(turns|matches|runTimeline)/,
+    test: /views.run.(RunFrame|RunState|Meters|ModeSwitch|latePart|RunSummary|Restart)|sync.(turns|matches|runTimeline)/,
     priority: 2,
   },
+  {
+    name: "turns",
+    test: /views.run.(VirtualList|TurnPin|TurnResult|FixPin)/,
+    priority: 1,
+  },
   { name: "card", test: /src.card.(PhoneCard|CardHead|CardJudge)\./, priority: 2 },
-  { name: "decisions", test: /src.card.(Card|SelectBar)/, minShareCount: 2, priority: 1 },
-  { name: "costs", test: /views.costs/, minShareCount: 2, priority: 1 },
+  {
+    name: "decisions",
+    test: /src.card.(Card|DecisionCard|SelectBar)/,
+    minShareCount: 2,
+    priority: 1,
+  },
+  {
+    name: "costs",
+    test: /views.costs.(Costs|Cost(Bar|Days|Facts|Hero|Pace|Summary))\./,
+    priority: 2,
+  },
+  { name: "costTable", test: /views.costs.(CostTable|CostMethod)/, priority: 1 },
   { name: textsOf, test: /src.messages/, priority: 1 },
 ];

@@ -5,6 +5,7 @@
  *
  * `.vite/preloads.json`: language -> screen -> addresses beside those that the page names itself:
  * of its `files`, without which nothing of it is drawn, and of the `parts` at its top.
+ * `.vite/answers.json`: screen -> what it asks the server first.
  */
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -13,6 +14,7 @@ import type { Plugin, Rolldown } from "vite";
 const TABLE = "src/views/shell/screens.ts";
 const SCREEN = /\b(\w+): screen\(\s*\[([^\]]*)\],\s*\(\) =>\s*import\("\.\.\/([^"]+)"\)/g;
 const TOP = /^ {2}(\w+): \[([^\]]*)\],$/gm;
+const FIRST = /^ {2}(\w+): "([^"]+)",$/gm;
 const LANGUAGES = ["en", "de"];
 
 interface Listed {
@@ -53,8 +55,8 @@ export function preloads(): Plugin {
       );
       const byFile = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
       const named = filesOf([bySource.get("index.html")], byFile);
-      const [screens = "", parts = "", tops = ""] = readFileSync(TABLE, "utf8").split(
-        /\b(?:PARTS|TOPS) = /,
+      const [screens = "", parts = "", tops = "", first = ""] = readFileSync(TABLE, "utf8").split(
+        /\b(?:PARTS|TOPS|FIRST) = /,
       );
       const partsAt = new Map(
         [...tops.matchAll(TOP)].map(([, name, list = ""]) => [name, wordsIn(list)]),
@@ -93,6 +95,14 @@ export function preloads(): Plugin {
         Object.fromEntries(table.map(([language, rows]) => [language, Object.fromEntries(rows)])),
       );
       this.emitFile({ type: "asset", fileName: ".vite/preloads.json", source });
+      const answers = Object.fromEntries(
+        [...first.matchAll(FIRST)].map(([, name, path]) => [name, path]),
+      );
+      this.emitFile({
+        type: "asset",
+        fileName: ".vite/answers.json",
+        source: JSON.stringify(answers),
+      });
     },
   };
 }

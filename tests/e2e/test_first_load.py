@@ -21,7 +21,7 @@ pytestmark = pytest.mark.screens
 
 # Of the requests two are for the faces of the screens, two for the texts of one language.
 # German has the guard's sentences besides, as in frontend/budget.mjs.
-GERMAN_MORE = 3_500
+GERMAN_MORE = 2_500
 MOST = {"script": 90_000, "style": 16_000, "requests": 34, "third_parties": 0}
 OBSERVE = """
   window.seen = { tasks: 0, blocked: 0, largest: null };

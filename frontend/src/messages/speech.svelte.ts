@@ -13,19 +13,15 @@ export const LANGUAGE_OPTIONS = [
 
 /** Texts by the name of their view. */
 export type Catalogue = Readonly<Record<string, object>>;
+/** Texts by their file. Whole modules: a view may have a text called `then`, and would be awaited itself. */
+export type Views = Readonly<Record<string, () => Promise<{ default: object }>>>;
 
 const SOURCE = "en";
 const STORED = "missioncontrol.language";
-const FIRST: Record<Language, () => Promise<{ catalogue: Catalogue }>> = {
+const FIRST: Record<Language, () => Promise<{ catalogue: Catalogue; views: Views }>> = {
   en: () => import("./en"),
   de: () => import("./de"),
 };
-/** Whole modules: a view may have a text called `then`, and would be awaited itself. */
-const OTHERS = import.meta.glob<{ default: object }>([
-  "./en/*.ts",
-  "./de/*.ts",
-  "!./*/{index,card,record,shell,version,words}.ts",
-]);
 /** Dates say the day first and count 24 hours, in every language. */
 const LOCALES = {
   en: { numbers: "en-US", dates: "en-GB" },
@@ -84,15 +80,12 @@ class Speech {
 
   /** `views` is asked again after each wait: another screen may have come meanwhile. */
   async #load(language: Language, views: () => readonly string[]): Promise<void> {
-    if (!("shell" in this.#loaded[language])) {
-      const first = FIRST[language]();
-      await Promise.all([first, ...views().map((view) => OTHERS[`./${language}/${view}.ts`]?.())]);
-      this.#keep(language, (await first).catalogue);
-    }
+    const { catalogue, views: files } = await FIRST[language]();
+    if (!("shell" in this.#loaded[language])) this.#keep(language, catalogue);
     for (;;) {
       const missing = views().filter((view) => !(view in this.#loaded[language]));
       if (missing.length === 0) return;
-      this.#keep(language, Object.fromEntries(await Promise.all(missing.map(textsIn(language)))));
+      this.#keep(language, Object.fromEntries(await Promise.all(missing.map(textsIn(files)))));
     }
   }
 
@@ -117,9 +110,9 @@ export function view(name: string): object {
   return new Proxy({}, { get: (_, key): unknown => Reflect.get(speech.texts(name), key) });
 }
 
-function textsIn(language: Language): (view: string) => Promise<[string, object]> {
+function textsIn(files: Views): (view: string) => Promise<[string, object]> {
   return async (view) => {
-    const load = OTHERS[`./${language}/${view}.ts`];
+    const load = files[`./${view}.ts`];
     if (!load) throw new Error(`no view is called ${view}`);
     return [view, (await load()).default];
   };

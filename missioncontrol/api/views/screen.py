@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -17,17 +17,14 @@ from django.views.decorators.http import require_safe
 NOT_BUILT = "The screens are not built. Run `npm ci && npm run build` in frontend/, or `up`."
 # By the first part of an address; every other screen's name is that part itself.
 SCREENS = {"": "now", "runs": "run"}
-# What the screen of an address asks the API first, beside who is signed in. The page's code asks
-# for the same (`firstAnswers`), and takes over what is named here: nothing of it stays unread.
-ANSWERS = (
-    (re.compile(r"/(decisions(/.*)?)?$"), "boards/"),
-    (re.compile(r"/runs/(?P<id>[0-9a-f-]{36})(/.*)?$"), "runs/{id}/snapshot/"),
-    (re.compile(r"/costs$"), "costs/account/?range=day&group_by=agent"),
-)
+RUN_ID = re.compile(r"[0-9a-f-]{36}")
 # Where the screens themselves change over (`760px`): the other layout's files are not asked for.
 LAYOUTS = (("", "(min-width: 760px)"), ("Phone", "(max-width: 759.98px)"))
 
 Preloads = dict[str, dict[str, dict[str, list[str]]]]
+"""Language -> screen -> the addresses of its `files` and of the `parts` at its top."""
+Answers = dict[str, str]
+"""Screen -> what its code asks the API first: it takes over what is named here."""
 
 
 # There is no secret in it that its size could tell of.
@@ -41,8 +38,8 @@ def screen(request: HttpRequest) -> HttpResponse:
     links = ""
     # The service worker fetches the page too, and shows that copy for every address.
     if request.headers.get("Sec-Fetch-Dest", "document") == "document":
-        files = preload_links(request, preloads(settings.FRONTEND_DIST))
-        links = "".join([*answer_links(request), *files])
+        answers = answer_links(request, written("answers"))
+        links = "".join([*answers, *preload_links(request, written("preloads"))])
     # As bytes: the page is UTF-8, whatever the machine's locale reads files as.
     page = index.read_bytes().replace(b"</head>", f"{links}</head>".encode(), 1)
     response = HttpResponse(page, content_type="text/html; charset=utf-8")
@@ -51,21 +48,31 @@ def screen(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def preloads(built: Path) -> Preloads:
-    """Return language -> screen -> the addresses of its `files` and of the `parts` at its top."""
-    written = built / ".vite" / "preloads.json"
-    return json.loads(written.read_bytes()) if written.is_file() else {}
+def written(name: str) -> Any:
+    """Return a table that was written with the screens; an empty one where it was not."""
+    table = settings.FRONTEND_DIST / ".vite" / f"{name}.json"
+    return json.loads(table.read_bytes()) if table.is_file() else {}
 
 
-def answer_links(request: HttpRequest) -> Iterator[str]:
+def named_by(request: HttpRequest) -> tuple[str, str]:
+    """Return the screen that an address names, and whose it is there: "" for nobody's."""
+    first, _, rest = request.path.removeprefix("/").partition("/")
+    return SCREENS.get(first, first), rest.partition("/")[0]
+
+
+def answer_links(request: HttpRequest, table: Answers) -> Iterator[str]:
     """Have the browser ask for a screen's first answer now, not when its code has run.
 
     As the code itself would: by the session, through the same address and its checks.
     """
-    for address, answer in ANSWERS:
-        if found := address.match(request.get_full_path()):
-            href = escape(f"/api/v1/{answer.format(**found.groupdict())}")
-            yield f'<link rel="preload" as="fetch" crossorigin href="{href}">'
+    name, thing = named_by(request)
+    answer = table.get(name)
+    # An address that asks for more is read by the page alone.
+    if answer is None or request.META["QUERY_STRING"]:
+        return
+    if "{id}" not in answer or RUN_ID.fullmatch(thing):
+        href = escape(f"/api/v1/{answer.format(id=thing)}")
+        yield f'<link rel="preload" as="fetch" crossorigin href="{href}">'
 
 
 def preload_links(request: HttpRequest, table: Preloads) -> Iterator[str]:
@@ -77,8 +84,7 @@ def preload_links(request: HttpRequest, table: Preloads) -> Iterator[str]:
     accepted = parse_accept_lang_header(request.headers.get("Accept-Language", ""))
     spoken = (language.partition("-")[0] for language, _ in accepted)
     screens = table.get(next((one for one in spoken if one in table), "en"), {})
-    first = request.path.split("/")[1]
-    name = SCREENS.get(first, first)
+    name, _ = named_by(request)
     layouts = LAYOUTS if f"{name}Phone" in screens else (("", "all"),)
     for suffix, media in layouts:
         of_screen = screens.get(name + suffix, {"files": [], "parts": []})

@@ -19,6 +19,12 @@ PRELOADS = {
         "runPhone": {"files": ["/assets/RunOnPhone-1.js"], "parts": ["/assets/Card-1.js"]},
     },
 }
+ANSWERS = {
+    "now": "boards/",
+    "decisions": "boards/",
+    "run": "runs/{id}/snapshot/",
+    "costs": "costs/account/?range=day&group_by=agent",
+}
 RUN = "01a21872-cb96-70cd-b929-f00e7dedbfb6"
 PAGE = "<html><head><title>Mission Control</title></head><body></body></html>"
 
@@ -28,6 +34,7 @@ def built(tmp_path, settings):
     (tmp_path / "index.html").write_text(PAGE)
     (tmp_path / ".vite").mkdir()
     (tmp_path / ".vite/preloads.json").write_text(json.dumps(PRELOADS))
+    (tmp_path / ".vite/answers.json").write_text(json.dumps(ANSWERS))
     settings.FRONTEND_DIST = tmp_path
     return tmp_path
 
@@ -108,7 +115,9 @@ def test_an_address_without_a_screen_gets_the_page_alone(built, client, path):
 
 def test_a_build_that_lists_nothing_still_has_its_page(built, client):
     (built / ".vite/preloads.json").unlink()
+    (built / ".vite/answers.json").unlink()
     assert client.get("/history").content.decode() == PAGE
+    assert client.get("/").content.decode() == PAGE
 
 
 def test_the_page_is_answered_as_it_was_built(built, client):

@@ -171,5 +171,36 @@ const texts: typeof en = {
     terminal: "Terminal",
   },
   anotherRun: "anderer Lauf",
+  /** Why a run ended or stands where it stands. */
+  why: {
+    completed: "normal abgeschlossen",
+    failed: "der Agent meldete einen Fehlschlag",
+    working: "",
+    ended: "beendet",
+    nobody: "niemand",
+    by: (who, what) => `${who}: ${what}`,
+    fixed: (n) =>
+      `Autokorrektur, nach ${counted(n, { one: "Schritt", other: "Schritten" })} wieder in Gang`,
+    autofix: "Autokorrektur gegeben",
+    notFixed: "Autokorrektur half nicht",
+    lost: (at) => `Kontakt verloren, zuletzt um ${at}`,
+    resolved: {
+      continue: (who) => `${who}: weiterlaufen lassen`,
+      allowlist: (who) => `${who}: Aufruf erlaubt`,
+      inject: (who) => `${who}: korrigiert`,
+      allow_budget: (who) => `${who}: mehr Budget erlaubt`,
+      finish: (who) => `${who}: um Abschluss gebeten`,
+      restart: (who) => `${who}: neu begonnen`,
+      dismissed: "keine Schleife, laut Prüfer",
+      proceed: "keine Antwort, lief weiter",
+      stop: (who) => `keine Antwort, ${who} beendete`,
+      ended: "vor einer Antwort zu Ende",
+      superseded: "durch eine neue Rückfrage ersetzt",
+      allow_once: (who) => `${who}: einmal erlaubt`,
+      deny: (who) => `${who}: abgelehnt`,
+      answered: "an seinem Terminal beantwortet",
+      timed_out: "seinem Terminal überlassen",
+    },
+  },
 };
 export default texts;

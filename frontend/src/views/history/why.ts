@@ -1,5 +1,5 @@
 /** Why a run stands where it stands, in a few words. */
-import { history as t, record } from "../../messages/texts";
+import { record, words as t } from "../../messages/texts";
 import { clockTime } from "../../format/time";
 import type { HistoryRow } from "../../wire/types";
 

@@ -49,13 +49,14 @@ export const PARTS = {
   importRecording: screen(["recordings"], () => import("../history/ImportRecording.svelte")),
   runImported: screen(["recordings"], () => import("../run/RunImported.svelte")),
   share: screen(["sharing"], () => import("../shell/ShareDialog.svelte")),
-  runSummary: screen(["history", "summary"], () => import("../run/RunSummary.svelte")),
+  runSummary: screen(["summary"], () => import("../run/RunSummary.svelte")),
   phoneCard: screen([], () => import("../../card/PhoneCard.svelte")),
+  deskCard: screen([], () => import("../../card/DecisionCard.svelte")),
 } as const;
 
 /** Parts that stand at the top of their screen: the page asks for them with it. */
 export const TOPS = {
-  run: ["runSummary"],
+  run: ["deskCard", "runSummary"],
   runPhone: ["phoneCard", "runSummary"],
 } as const satisfies Partial<Record<keyof typeof SCREENS, readonly (keyof typeof PARTS)[]>>;
 
@@ -64,13 +65,20 @@ export function topOf(screen: keyof typeof TOPS): unknown[] {
   return TOPS[screen].map((part) => PARTS[part]());
 }
 
-/** What a screen reads first, as it will ask for it; `screen.py` has the page ask for the same. */
+/** What a screen reads first, at an address that asks for nothing more: the page asks for it too. */
+export const FIRST = {
+  now: "boards/",
+  decisions: "boards/",
+  run: "runs/{id}/snapshot/",
+  costs: "costs/account/?range=day&group_by=agent",
+} as const satisfies Partial<Record<Route["name"], string>>;
+
+/** What will be read first here, as it will be asked for. */
 export function firstAnswers(route: Route, search: string, project: string | null): string[] {
-  if (route.name === "now" || route.name === "decisions") return ["boards/"];
-  if (route.name === "run") return [`runs/${encodeURIComponent(route.id)}/snapshot/`];
-  if (route.name === "costs" && search === "")
-    return [`costs/account/${query({ range: "day", group_by: "agent", project })}`];
-  return [];
+  if (route.name === "run") return [FIRST.run.replace("{id}", encodeURIComponent(route.id))];
+  if (route.name === "now" || route.name === "decisions") return [FIRST[route.name]];
+  if (route.name !== "costs" || search !== "") return [];
+  return [FIRST.costs + query({ project }).replace("?", "&")];
 }
 
 /** Ask for a screen's chunk before anything is drawn, beside what else the first load fetches. */
