@@ -25,7 +25,8 @@ class Run(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
-    # No index of its own, here and below: another begins with it, and each row would write both.
+    # No index of its own, here and where else it says so: another index begins with it, and each
+    # row would write both.
     project = models.ForeignKey(
         Project, on_delete=models.CASCADE, related_name="runs", db_index=False
     )
@@ -280,7 +281,8 @@ class Turn(models.Model):
 class ModelCall(models.Model):
     """One model call of a run, the judge's too: usage under one `call_id` counts once."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, db_index=False)
+    # Indexed besides: its newest calls are asked for, and SQLite reads them in order by this one.
+    run = models.ForeignKey(Run, on_delete=models.CASCADE)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, null=True, db_index=False)
     call_id = models.CharField(max_length=200)
     at = models.DateTimeField(null=True, help_text="when it was counted")
@@ -315,7 +317,8 @@ class TelemetryRecord(models.Model):
     `turn_key` names the turn it tells of, `began_at` when that began by its clock.
     """
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="telemetry", db_index=False)
+    # Indexed besides: pages of them are read in order of arrival.
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="telemetry")
     key = models.CharField(max_length=200)
     name = models.CharField(max_length=200)
     agent = models.CharField(max_length=100, default="")

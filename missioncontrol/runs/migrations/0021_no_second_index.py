@@ -6,9 +6,7 @@ from django.db import migrations, models
 COVERED = (
     ('run', 'project'),
     ('turn', 'run'),
-    ('modelcall', 'run'),
     ('modelcall', 'project'),
-    ('telemetryrecord', 'run'),
     ('journalrow', 'project'),
     ('journalrow', 'run'),
 )
@@ -57,9 +55,7 @@ class Migration(migrations.Migration):
             state_operations=[
                 without_index('run', 'project', 'accounts.project', related_name='runs'),
                 without_index('turn', 'run', 'runs.run', related_name='turn_rows'),
-                without_index('modelcall', 'run', 'runs.run'),
                 without_index('modelcall', 'project', 'accounts.project', null=True),
-                without_index('telemetryrecord', 'run', 'runs.run', related_name='telemetry'),
                 without_index('journalrow', 'project', 'accounts.project'),
                 without_index('journalrow', 'run', 'runs.run', null=True, related_name='journal'),
             ],

@@ -73,7 +73,7 @@ def test_a_better_source_replaces_what_a_worse_one_told():
     run = tell(run, told())
 
     assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
-    assert [call.call_id for call in ModelCall.objects.filter(run=run)] == ["c1"]
+    assert [call.call_id for call in ModelCall.objects.filter(run=run).order_by("pk")] == ["c1"]
 
 
 def test_what_a_worse_source_tells_later_is_left_out():
@@ -110,7 +110,10 @@ def test_what_was_used_before_a_better_source_began_stays_counted():
     run = in_a_resumed_session(a_run(), minutes=60, made_at=after(3601), began_at=after(3600))
 
     assert figures(run) == (Decimal("12.008055"), 2400, 84, "logs")
-    assert [call.call_id for call in ModelCall.objects.filter(run=run)] == ["t1", "c1"]
+    assert [call.call_id for call in ModelCall.objects.filter(run=run).order_by("pk")] == [
+        "t1",
+        "c1",
+    ]
     assert Decimal(run.meters.recent_costs[-1][1]) == Decimal("0.008055")
 
 
@@ -134,7 +137,10 @@ def test_a_better_source_that_tells_its_first_call_last_lets_nothing_count_twice
     run = tell(run, told("c1", made_at=NOON), at=after(606))
 
     assert figures(run) == (Decimal("0.016110"), 2400, 84, "logs")
-    assert [call.call_id for call in ModelCall.objects.filter(run=run)] == ["c2", "c1"]
+    assert [call.call_id for call in ModelCall.objects.filter(run=run).order_by("pk")] == [
+        "c2",
+        "c1",
+    ]
 
 
 def test_a_call_that_a_better_source_tells_by_the_same_name_counts_once_from_it():

@@ -12,13 +12,14 @@ from missioncontrol.runs.models import JournalRow, ModelCall, Run, TelemetryReco
 COVERED = [
     (Run, "project"),
     (Turn, "run"),
-    (ModelCall, "run"),
     (ModelCall, "project"),
-    (TelemetryRecord, "run"),
     (JournalRow, "project"),
     (JournalRow, "run"),
 ]
 
+
+IN_ORDER = {ModelCall: "run", TelemetryRecord: "run"}
+"""Read in order of their ids within a run, which this index gives at SQLite."""
 
 SEARCHES = {"sqlite": "({}_id=?", "postgresql": "Index Cond: ({}_id = "}
 """How SQLite and PostgreSQL tell of the column by which they search an index."""
@@ -34,7 +35,8 @@ def begins_an_index(model, name):
 def test_no_foreign_key_is_indexed_by_itself_where_another_index_begins_with_it(model):
     own = [one.name for one in model._meta.fields if isinstance(one, ForeignKey) and one.db_index]
 
-    assert [name for name in own if begins_an_index(model, name)] == []
+    twice = {name for name in own if begins_an_index(model, name)}
+    assert twice == {IN_ORDER[model]} if model in IN_ORDER else not twice
 
 
 @pytest.mark.django_db
