@@ -133,8 +133,8 @@ async def _tell_screens(broker: Redis, news: Sequence[tuple[Collection[str], Bui
     # What anybody hears, not who hears each group: mostly nobody does, and there are many groups.
     # Signs of the broker's patterns are the prefix's own.
     prefix = re.sub(r"[*?\[\\]", r"\\\g<0>", settings.BROKER_PREFIX)
-    heard: Any = await broker.pubsub_channels(f"{prefix}:*")
-    named = frozenset(name.decode() for name in heard)
+    channels: Any = await broker.pubsub_channels(f"{prefix}:*")
+    named = frozenset(name.decode() for name in channels)
     listened = {group for groups, _ in news for group in named.intersection(groups)}
     for groups, build in news:
         if wanted := listened.intersection(groups):

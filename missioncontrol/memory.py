@@ -23,8 +23,8 @@ def of_machine() -> int:
 def of_process() -> int:
     """Return what this process holds now; without `/proc`, the most it ever held."""
     try:
-        with _STATM.open("rb", buffering=0) as told:  # asked with every verdict
-            return int(told.read().split()[1]) * resource.getpagesize()
+        with _STATM.open("rb", buffering=0) as file:  # asked with every verdict
+            return int(file.read().split()[1]) * resource.getpagesize()
     except FileNotFoundError:
         pass
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -39,21 +39,21 @@ def a_person(name: str, project: Project | None = None, role: str = "owner") -> 
     return user
 
 
-def a_run(project: Project | None = None, **said: Any) -> Run:
-    said.setdefault("name", "fix-auth-tests")
-    run, _ = open_run(project or a_project(), OpenRun(**said), by="agent", at=NOON)
+def a_run(project: Project | None = None, **fields: Any) -> Run:
+    fields.setdefault("name", "fix-auth-tests")
+    run, _ = open_run(project or a_project(), OpenRun(**fields), by="agent", at=NOON)
     return run
 
 
-def a_call(command: str = "pytest -q", **said: Any) -> Turn:
+def a_call(command: str = "pytest -q", **fields: Any) -> Turn:
     """A finished tool call, unless `phase` says otherwise."""
-    said.setdefault("key", f"call-{next(_numbers)}")
-    said.setdefault("agent", "coder")
-    return Turn(role=Role.ASSISTANT, tool="Bash", args={"command": command}, **said)
+    fields.setdefault("key", f"call-{next(_numbers)}")
+    fields.setdefault("agent", "coder")
+    return Turn(role=Role.ASSISTANT, tool="Bash", args={"command": command}, **fields)
 
 
-def a_proposal(command: str = "pytest -q", **said: Any) -> Turn:
-    return a_call(command, phase=Phase.PROPOSED, **said)
+def a_proposal(command: str = "pytest -q", **fields: Any) -> Turn:
+    return a_call(command, phase=Phase.PROPOSED, **fields)
 
 
 def put(run: Run, *turns: Turn, at: datetime = NOON) -> Stored:
@@ -72,17 +72,17 @@ def report(run: Run, *turns: Turn, at: datetime = NOON) -> Run:
     return run
 
 
-def judged(run: Run, usd: str | None, *, at: datetime = NOON, **said: Any) -> None:
+def judged(run: Run, usd: str | None, *, at: datetime = NOON, **fields: Any) -> None:
     """Have a judge asked about a run, for so many dollars; None: it has no price."""
-    told = {"call_id": "j", "usage": Usage(input=5), "model": "judge-1", **said}
+    charge = {"call_id": "j", "usage": Usage(input=5), "model": "judge-1", **fields}
     cost = None if usd is None else Decimal(usd)
     with journal.writing([run.id], at=at) as tx:
-        counting.charge_judge(tx, tx.run(run.id), cost=cost, **told)
+        counting.charge_judge(tx, tx.run(run.id), cost=cost, **charge)
 
 
-def a_stuck_run(project: Project | None = None, *, judged: bool = True, **said: Any) -> Run:
+def a_stuck_run(project: Project | None = None, *, judged: bool = True, **fields: Any) -> Run:
     """A run whose third identical call has opened a card."""
-    run = a_run(project, **said)
+    run = a_run(project, **fields)
     calls: Sequence[Turn] = [a_call(error="ModuleNotFoundError: no module 'app.tokens'")] * 2
     for call in calls:
         report(run, a_call("pytest -q", error=call.error))

@@ -118,8 +118,8 @@ def pytest_deselected(items):
     results = os.environ.get("CI_RESULTS")
     if results and os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
         left = {reported(item) for item in items if not marks(item) & NO_PASS}
-        with (Path(results) / "deselected.txt").open("a") as told:
-            told.writelines(f"{name}\n" for name in sorted(left))
+        with (Path(results) / "deselected.txt").open("a") as file:
+            file.writelines(f"{name}\n" for name in sorted(left))
 
 
 def marks(item):

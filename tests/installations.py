@@ -29,8 +29,8 @@ minutes, and one that is quick never waits so long."""
 class DidNotStart(Exception):
     """`up` ended before it served; the text is its standard error."""
 
-    def __init__(self, code, said):
-        super().__init__(said)
+    def __init__(self, code, words):
+        super().__init__(words)
         self.code = code
 
 
@@ -121,8 +121,8 @@ class Installation:
 
     def processes(self):
         """Return the pid of every process of this installation, with its command line."""
-        told = f"MISSIONCONTROL_DATA={self.data}".encode()
-        ours = {pid for pid in all_pids() if told in read_proc(pid, "environ").split(b"\0")}
+        marker = f"MISSIONCONTROL_DATA={self.data}".encode()
+        ours = {pid for pid in all_pids() if marker in read_proc(pid, "environ").split(b"\0")}
         # Redis writes its title over its environment: it is found by its group.
         groups = {group_of(pid) for pid in ours} - {os.getpgrp(), None}
         ours |= {pid for pid in all_pids() if group_of(pid) in groups}

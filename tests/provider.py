@@ -148,12 +148,12 @@ class _Lying(BaseHTTPRequestHandler):
     server: Liar
 
     def do_GET(self) -> None:
-        said = json.dumps(self.server.answer(self.path)).encode()
+        body = json.dumps(self.server.answer(self.path)).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(said)))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(body)
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))

@@ -64,8 +64,8 @@ def a_proxy(kind: str, folder: Path, backend: str):
     write = {"nginx": nginx, "caddy": caddy}[kind]
     command = write(folder, files, backend, **ports)
     quiet = {**os.environ, "HOME": str(folder), "XDG_DATA_HOME": str(folder)}
-    with (folder / "said").open("wb") as said:
-        running = subprocess.Popen(command, stdout=said, stderr=said, env=quiet)
+    with (folder / "said").open("wb") as log:
+        running = subprocess.Popen(command, stdout=log, stderr=log, env=quiet)
     try:
         wait_for(lambda: running.poll() is not None or listens(ports["port"]))
         assert running.poll() is None, (folder / "said").read_text()
@@ -93,8 +93,8 @@ def nginx(folder: Path, files: tls.Served, backend: str, *, port: int, plain: in
 def caddy(folder: Path, files: tls.Served, backend: str, *, port: int, plain: int) -> list[str]:
     ours = recipe("caddy").replace("127.0.0.1:8765", backend.removeprefix("http://"))
     ours = ours.replace("{\n", f"{{\n    tls {files.chain} {files.key}\n", 1)
-    told = CADDY.format(folder=folder, recipe=ours, port=port, plain=plain)
-    (folder / "Caddyfile").write_text(told)
+    caddyfile = CADDY.format(folder=folder, recipe=ours, port=port, plain=plain)
+    (folder / "Caddyfile").write_text(caddyfile)
     config = str(folder / "Caddyfile")
     return [str(program("caddy")), "run", "--adapter", "caddyfile", "--config", config]
 
@@ -151,6 +151,6 @@ class Visitor:
     def cookie(self) -> str:
         return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
-    def _keep(self, told: list[str]) -> None:
-        for line in told:
+    def _keep(self, lines: list[str]) -> None:
+        for line in lines:
             self.cookies |= {name: one.value for name, one in SimpleCookie(line).items()}

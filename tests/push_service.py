@@ -48,8 +48,8 @@ class Subscription:
         opened = http_ece.decrypt(
             body, private_key=self.private, auth_secret=self.secret, version="aes128gcm"
         )
-        told: dict[str, Any] = json.loads(opened)
-        return told
+        message: dict[str, Any] = json.loads(opened)
+        return message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,10 +114,10 @@ class PushService:
         assert set(headers["topic"]) <= set(ALPHABET)
         assert len(body) <= 4096
         kind, _, rest = headers["authorization"].partition(" ")
-        said = dict(part.strip().split("=", 1) for part in rest.split(","))
+        parts = dict(part.strip().split("=", 1) for part in rest.split(","))
         assert kind == "vapid"
-        assert said["k"].rstrip("=") == self.subscriptions[path][1]
-        claims = read_token(said["t"], said["k"])
+        assert parts["k"].rstrip("=") == self.subscriptions[path][1]
+        claims = read_token(parts["t"], parts["k"])
         assert claims["aud"] == self.url
         assert 0 < claims["exp"] - self.clock() <= 24 * 3600
         assert claims.get("sub", "https:").startswith(("mailto:", "https:"))
@@ -137,8 +137,8 @@ def read_token(token: str, key: str) -> dict[str, Any]:
     )
     public = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(key))
     public.verify(number, f"{head}.{claims}".encode(), ec.ECDSA(hashes.SHA256()))
-    said: dict[str, Any] = json.loads(raw(claims))
-    return said
+    payload: dict[str, Any] = json.loads(raw(claims))
+    return payload
 
 
 @contextmanager
@@ -170,5 +170,5 @@ def text(raw_bytes: bytes) -> str:
     return base64.urlsafe_b64encode(raw_bytes).rstrip(b"=").decode()
 
 
-def raw(said: str) -> bytes:
-    return base64.urlsafe_b64decode(said + "=" * (-len(said) % 4))
+def raw(encoded: str) -> bytes:
+    return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))

@@ -43,9 +43,9 @@ def test_its_rooms_are_those_that_imports_are_held_to_in_the_same_order():
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_says_where_to_begin(room):
-    said = (ROOT / "missioncontrol" / room / "__init__.py").read_text()
+    text = (ROOT / "missioncontrol" / room / "__init__.py").read_text()
 
-    begin = said.partition("Begin with ")[2].partition("\n\n")[0]
+    begin = text.partition("Begin with ")[2].partition("\n\n")[0]
     places = [place.partition(".")[0] for place in re.findall(r"`([\w.]+)`", begin)]
     folder = ROOT / "missioncontrol" / room
     assert places

@@ -18,25 +18,25 @@ SKIPPED = {"name": "odd", "skip_reason": "Dependency not found"}
 def pip_audit(tmp_path, monkeypatch):
     """Have pip-audit print this; returns what is then said of it."""
 
-    def said(printed):
+    def summary_of(printed):
         program = tmp_path / "pip-audit"
         program.write_text(f"#!/bin/sh\ncat <<'END'\n{printed}\nEND\n")
         program.chmod(0o755)
         monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-        told = "import audits; print(audits.python_packages())"
+        code = "import audits; print(audits.python_packages())"
         return subprocess.run(
-            [sys.executable, "-c", told],
+            [sys.executable, "-c", code],
             cwd=ROOT / ".ci",
             stdout=subprocess.PIPE,
             text=True,
             check=True,
         ).stdout.strip()
 
-    return said
+    return summary_of
 
 
 @pytest.mark.parametrize(
-    ("packages", "said"),
+    ("packages", "summary"),
     [
         ([GOOD, SKIPPED], f"1 packages audited, 0 advisories, 1 {SKIP}"),
         ([SKIPPED], f"NOTHING AUDITED, 1 {SKIP}"),
@@ -44,8 +44,8 @@ def pip_audit(tmp_path, monkeypatch):
     ],
     ids=["one unknown", "all unknown", "an advisory"],
 )
-def test_what_was_left_out_is_counted(packages, said, pip_audit):
-    assert pip_audit(json.dumps({"dependencies": packages})) == said
+def test_what_was_left_out_is_counted(packages, summary, pip_audit):
+    assert pip_audit(json.dumps({"dependencies": packages})) == summary
 
 
 def test_a_service_that_is_not_reached_finds_nothing_good(pip_audit):

@@ -28,8 +28,8 @@ def code_on(page):
 
 def commands(beginning):
     """Return every command that begins so, as its words, without comments."""
-    said = {code for page in PAGES for code in code_on(page) if code.startswith(beginning)}
-    return [shlex.split(part, comments=True) for code in sorted(said) for part in code.split("&&")]
+    lines = {code for page in PAGES for code in code_on(page) if code.startswith(beginning)}
+    return [shlex.split(part, comments=True) for code in sorted(lines) for part in code.split("&&")]
 
 
 def after(words, option):
@@ -67,9 +67,9 @@ def test_a_command_names_a_program_and_groups_that_exist(words):
 
 @pytest.mark.parametrize("arguments", PYTEST, ids=" ".join)
 def test_pytest_is_told_marks_that_exist(arguments):
-    told = set(re.findall(r"\w+", " ".join(after(arguments, "-m"))))
+    marks = set(re.findall(r"\w+", " ".join(after(arguments, "-m"))))
 
-    assert told - {"and", "or", "not"} <= MARKS
+    assert marks - {"and", "or", "not"} <= MARKS
 
 
 @pytest.mark.parametrize("words", commands(".ci/run"), ids=" ".join)

@@ -32,16 +32,16 @@ def says_one_of(text, phrases):
     return any(re.search(rf"(?<!\w){phrase}(?!\w)", text, re.IGNORECASE) for phrase in phrases)
 
 
-def texts_of(said: object) -> Iterator[str]:
+def texts_of(node: object) -> Iterator[str]:
     """Give every text of a catalogue, however deep; names in braces are no text."""
-    if isinstance(said, str):
-        yield re.sub(r"\{\w+\}", "", said)
-    elif isinstance(said, Mapping):
-        for value in said.values():
+    if isinstance(node, str):
+        yield re.sub(r"\{\w+\}", "", node)
+    elif isinstance(node, Mapping):
+        for value in node.values():
             yield from texts_of(value)
-    elif isinstance(said, tuple):
-        for value in said:
+    elif isinstance(node, tuple):
+        for value in node:
             yield from texts_of(value)
-    elif is_dataclass(said):
-        for field in fields(said):
-            yield from texts_of(getattr(said, field.name))
+    elif is_dataclass(node):
+        for field in fields(node):
+            yield from texts_of(getattr(node, field.name))

@@ -199,8 +199,8 @@ def compare_answers(steps: Sequence[Step]) -> str:
     Rules compare answers without their times, numbers and ids; a person who reads
     the turns does not, and must not be told what they do not show.
     """
-    said = {step.outcome.text for step in steps if step.outcome is not None}
-    return "the same answer" if len(said) <= 1 else "nearly the same answer"
+    texts = {step.outcome.text for step in steps if step.outcome is not None}
+    return "the same answer" if len(texts) <= 1 else "nearly the same answer"
 
 
 def aim_elsewhere(steps: Sequence[Step], *, in_words: bool = False) -> bool:

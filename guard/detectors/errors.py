@@ -113,5 +113,5 @@ def _is_of_one_sort(step: Step, newest: Step) -> bool:
         return False
     if step.template == newest.template:
         return True
-    told, again = words_in(step.template), words_in(newest.template)
-    return told != again and same_but_quoted(told, step.words, again, newest.words)
+    before, again = words_in(step.template), words_in(newest.template)
+    return before != again and same_but_quoted(before, step.words, again, newest.words)

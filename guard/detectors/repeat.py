@@ -230,14 +230,14 @@ def _laps(steps: Sequence[Step], period: int) -> Sequence[Step]:
     known: dict[int, Step] = {}
     for place in range(len(steps) - period - 1, -1, -1):
         earlier, again = steps[place], steps[place + period]
-        told = known.get(place % period, again)
+        expected = known.get(place % period, again)
         is_lap = _asks_again(earlier, again)
         if is_lap and again.is_call:
-            is_lap = not again.progressed and told.answers_as(earlier)
+            is_lap = not again.progressed and expected.answers_as(earlier)
         if not is_lap:
             return steps[place + 1 :]
         # An answer that is not known does not join two that differ.
-        known[place % period] = told if told.outcome else earlier
+        known[place % period] = expected if expected.outcome else earlier
     return steps
 
 
@@ -285,13 +285,13 @@ def _say_again(again: Sequence[Step], among: str = "") -> str:
     action = _ACTIONS.get(newest.action_class, "made the same call")
     completed = [step for step in again if not step.proposed]
     answered = [step for step in completed if step.outcome is not None]
-    said = f"It {action} {len(again)} times{among}"
+    sentence = f"It {action} {len(again)} times{among}"
     if not newest.is_call:
-        return f"{said}."
+        return f"{sentence}."
     if not answered:
-        return f"{said}; what came back is not known."
+        return f"{sentence}; what came back is not known."
     answer = "the same error" if answered[-1].failed else compare_answers(answered)
     if not newest.proposed:
-        return f"{said} and got {answer}."
+        return f"{sentence} and got {answer}."
     times = "once" if len(completed) == 1 else f"{len(completed)} times"
     return f"It {action} {times}, got {answer}, and is about to do so again."

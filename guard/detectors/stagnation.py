@@ -129,12 +129,12 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
     if len(steps) < _FEW or not aim_elsewhere(steps):
         return steps
     # Each may be told another id, beside its own words given back; a duration is none.
-    told = {
+    outcomes = {
         frozenset(filter(_ID.fullmatch, words_in(step.outcome.text) - step.words))
         for step in steps
         if step.outcome
     }
-    if steps[-1].action_class != "search" or len(told) > 1:
+    if steps[-1].action_class != "search" or len(outcomes) > 1:
         return ()
     # Other words that all find nothing ("0 rows", "[]") count half; a figure found again does not.
     text = steps[-1].outcome.text[:_HEAD] if steps[-1].outcome else ""

@@ -93,7 +93,7 @@ class Suspicion:
             return None
         self._reached, self._asked_at = worth, view.seq
         repeats, count = history.repeats, len(history.steps)
-        told = [
+        parts = [
             f"{len(in_vain)} attempts have brought little" if in_vain else "",
             f"{len(repeats)} of its last {count} steps repeat an earlier one" if repeats else "",
         ]
@@ -102,7 +102,7 @@ class Suspicion:
             "suspicion",
             Kind.SUSPICION,
             rests_on[-_SHOWN:],
-            ", ".join(filter(None, told)) + ".",
+            ", ".join(filter(None, parts)) + ".",
             repeats=len(rests_on),
             score=_LIKELY,
         )

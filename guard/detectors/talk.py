@@ -51,8 +51,8 @@ class Talk(Detector):
 
     def chant(self, history: History) -> Iterator[Signal]:
         """Tell one message that is mostly one sentence."""
-        if (said := history.last.chant) is not None:
-            summary = f"It said {quoted(said[:80])} again and again in one message."
+        if (chanted := history.last.chant) is not None:
+            summary = f"It said {quoted(chanted[:80])} again and again in one message."
             yield signal_of(self.name, Kind.MONOLOGUE, [history.last], summary, limit=1)
 
     def monologue(self, history: History) -> Iterator[Signal]:
@@ -81,8 +81,8 @@ class Talk(Detector):
         if newest.is_call or newest.nudged:
             return
         count = max(_REWORDED, self._rule.messages - 1) + only_announces(history.steps)
-        said = (one for one in history.steps if one.agent == newest.agent and not one.is_call)
-        last = list(said)[-count:]
+        messages = (one for one in history.steps if one.agent == newest.agent and not one.is_call)
+        last = list(messages)[-count:]
         if len(last) < count or len({step.request for step in last}) == 1:
             return
         for step in history.since(last[0]):

@@ -127,12 +127,14 @@ class TurnReader:
         if self._is_route(turn):
             self._routes += 1
             return ReadTurn(Kind.ACTION if self._routes >= _ROUTINGS else Kind.NOISE, turn)
-        told = turn.tool is not None or turn.result or turn.error or (turn.content or "").strip()
-        if told:
+        has_content = (
+            turn.tool is not None or turn.result or turn.error or (turn.content or "").strip()
+        )
+        if has_content:
             self._routes = 0
         if turn.role is Role.USER and not is_report(turn):
             return self._read_user(turn, seq)
-        if not told:
+        if not has_content:
             self._blanks += 1
             return ReadTurn(Kind.ACTION if self._blanks >= _BLANKS else Kind.NOISE, turn)
         self._blanks = 0
@@ -187,8 +189,8 @@ class TurnReader:
         self._was_answered = True
         call = self._open.pop(place)
         result = answer.result if answer.result is not None else answer.content
-        told = replace(call, result=result and reported(result), error=answer.error)
-        return ReadTurn(Kind.ANSWER, told, call.seq)
+        completed = replace(call, result=result and reported(result), error=answer.error)
+        return ReadTurn(Kind.ANSWER, completed, call.seq)
 
     def _reply(self, turn: Turn) -> ReadTurn | None:
         """Read what a machine says to a message as what came of the message: it was an act.
@@ -197,12 +199,14 @@ class TurnReader:
         name it is known by its words: the same said to different messages, but for what
         it quotes of each. One and the same request to go on is no answer.
         """
-        said, self._said = self._said, None
-        if said is None or not turn.content:
+        message, self._said = self._said, None
+        if message is None or not turn.content:
             return None
-        attempt = replace(shown_call(said) or spoken_call(said), result=reported(turn.content))
-        told = words_in(turn.content) if terms_of(turn.content[:_LONGEST]) else frozenset[str]()
-        reply = _Reply(attempt, words_in(said.content or ""), told)
+        attempt = replace(
+            shown_call(message) or spoken_call(message), result=reported(turn.content)
+        )
+        words = words_in(turn.content) if terms_of(turn.content[:_LONGEST]) else frozenset[str]()
+        reply = _Reply(attempt, words_in(message.content or ""), words)
         alike = [one for one in self._replies if reply.is_like(one)]
         self._replies.append(reply)
         if is_complaint := bool(alike) and _complains(turn.content):
@@ -222,7 +226,7 @@ class TurnReader:
                 return None
             if not was_machine:
                 earlier = tuple(one.attempt for one in list(self._replies)[:-1])
-        return ReadTurn(Kind.ANSWER, reply.attempt, said.seq, earlier=earlier)
+        return ReadTurn(Kind.ANSWER, reply.attempt, message.seq, earlier=earlier)
 
     def _count_repeats(self) -> list[int]:
         """Count how often each of the last replies came again; those that did not are left out."""
@@ -236,10 +240,10 @@ class TurnReader:
 
     def _is_route(self, turn: Turn) -> bool:
         """Tell a line that only says who is next: an agent, one just asked, or "the agent"."""
-        said, is_message = turn.content or "", turn.role is Role.ASSISTANT and turn.tool is None
-        if not is_message or turn.result or len(said) > _LONGEST_ROUTE:
+        text, is_message = turn.content or "", turn.role is Role.ASSISTANT and turn.tool is None
+        if not is_message or turn.result or len(text) > _LONGEST_ROUTE:
             return False
-        terms = terms_of(said)
+        terms = terms_of(text)
         asked = terms_of(self._open[-1].tool or "") if self._open else frozenset[str]()
         names = self._names | asked if terms & _ROUTES else self._names
         if not terms <= names | _ROUTES:
@@ -251,14 +255,14 @@ class TurnReader:
         return len(terms) > 1 and (not is_answer or bool(terms & terms_of("speaker")))
 
     def _read_user(self, turn: Turn, seq: int) -> ReadTurn:
-        said = turn.content or ""
-        if not said.strip() or _NOTICE.match(said):
+        text = turn.content or ""
+        if not text.strip() or _NOTICE.match(text):
             return ReadTurn(Kind.NOISE, turn)
         answers = self._said is not None and not self._action
         if not self._action and (replied := self._reply(turn)) is not None:
             return replied
-        plain = " ".join(said[:_LONGEST].lower().split()).rstrip(".!? ")
-        to, complains = self._last_agent, _complains(said)
+        plain = " ".join(text[:_LONGEST].lower().split()).rstrip(".!? ")
+        to, complains = self._last_agent, _complains(text)
         message = _UserMessage(seq, to, plain, terms_of(plain), complains)
         before = [one for one in self._messages if seq - one.at <= _LONG_AGO]
         again = [one for one in before if message.repeats(one)]
@@ -273,13 +277,13 @@ class TurnReader:
         if again and action and complains:  # what came of handing in the work
             times = sum(one.to == message.to for one in again) + 1
             attempt = replace(turn, role=Role.ASSISTANT, agent=self._last_agent, tool=SUBMISSION)
-            handed_in = replace(attempt, args={}, content=None, error=said)
+            handed_in = replace(attempt, args={}, content=None, error=text)
             return ReadTurn(Kind.REFUSAL, handed_in, times=times)
         if again and not (action and message.terms):  # a bare "go on" is no new word
             return ReadTurn(Kind.NUDGE, turn)
         # Still about the same, or to one who says the same: nothing starts afresh.
         is_unheard = answers and self._says_the_same()
-        is_same = is_unheard or _GOES_ROUND.stands_in(said) or any(map(message.insists, before))
+        is_same = is_unheard or _GOES_ROUND.stands_in(text) or any(map(message.insists, before))
         return ReadTurn(Kind.NOISE if is_same else Kind.PERSON, turn)
 
     def _says_the_same(self) -> bool:
@@ -327,12 +331,12 @@ class _UserMessage(NamedTuple):
         return len(self.terms & other.terms) >= _SAME_MATTER * len(self.terms)
 
 
-def _is_checklist(said: str) -> bool:
+def _is_checklist(text: str) -> bool:
     """A list with boxes to tick, shown again with each change, is no attempt."""
-    lines = said[:_LONGEST].splitlines()
+    lines = text[:_LONGEST].splitlines()
     ticked = sum(_BOX.match(line) is not None for line in lines)
     return ticked > 1 and 2 * ticked >= len(lines)
 
 
-def _complains(said: str) -> bool:
-    return looks_failed(said) or _COMPLAINS.stands_in(said)
+def _complains(text: str) -> bool:
+    return looks_failed(text) or _COMPLAINS.stands_in(text)

@@ -84,8 +84,8 @@ def only_announces(steps: Sequence[Step]) -> bool:
     """
     if any(step.is_call or step.agent != steps[0].agent for step in steps):
         return False
-    said = sum(step.announces for step in steps)
-    return said * _ANNOUNCING >= len(steps)
+    announcing = sum(step.announces for step in steps)
+    return announcing * _ANNOUNCING >= len(steps)
 
 
 def last_talk(steps: Sequence[Step]) -> list[Step]:
@@ -113,8 +113,8 @@ def last_talk(steps: Sequence[Step]) -> list[Step]:
 
 def count_on(messages: Sequence[Step]) -> bool:
     """Tell whether like messages count: "batch 3 of 9" after "batch 2 of 9"."""
-    told = [tuple(_NUMBER.findall(step.meaning[:2000].lower())) for step in messages]
-    return all(told) and len(set(told)) == len(told)
+    numbers = [tuple(_NUMBER.findall(step.meaning[:2000].lower())) for step in messages]
+    return all(numbers) and len(set(numbers)) == len(numbers)
 
 
 def empty_tail(talk: Sequence[Step], *, fresh: float, share: float, least: int) -> int:

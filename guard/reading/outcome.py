@@ -147,8 +147,8 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
     if failed:
         lines = masked_lines(text)
         why = dict.fromkeys(filterfalse(_looks_like_source, _TELLS_WHY.pick(lines)))
-        told = [line[:_LONGEST_MESSAGE] for line in list(why or lines)[:3]]
-        failure = mask_failure("\n".join(told))
+        shown = [line[:_LONGEST_MESSAGE] for line in list(why or lines)[:3]]
+        failure = mask_failure("\n".join(shown))
     return Outcome(
         key=_identify(text, terms, failed=failed),
         failed=failed,

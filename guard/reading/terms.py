@@ -107,7 +107,7 @@ def terms_in(text: str) -> frozenset[str]:
 
 
 def same_but_quoted(
-    told: frozenset[str], asked: frozenset[str], again: frozenset[str], anew: frozenset[str]
+    answered: frozenset[str], asked: frozenset[str], again: frozenset[str], anew: frozenset[str]
 ) -> bool:
     """Tell answers that differ only by what each quotes of its own request.
 
@@ -118,9 +118,9 @@ def same_but_quoted(
     >>> same_but_quoted(told, words_in("sing a song"), again, words_in("dance"))
     True
     """
-    if len(told & again) < _TOLD:
+    if len(answered & again) < _TOLD:
         return False
-    return told == again or (told - again <= asked and again - told <= anew)
+    return answered == again or (answered - again <= asked and again - answered <= anew)
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:

@@ -80,12 +80,12 @@ def as_call(turn: Turn) -> Turn:
         return turn
     if call := _told(turn, (_tagged, _listed, _as_json)):
         return call
-    said, seen, result = turn.content.partition("Observation:")
-    if not said.strip() or not (seen or "Action" in said):
+    request, seen, result = turn.content.partition("Observation:")
+    if not request.strip() or not (seen or "Action" in request):
         return turn  # an observation alone is the answer to a call before
-    told = said.rstrip()[-_HEAD:]
-    action = _ACTION.search(told)
-    named, *arguments = _INPUT.split(told[action.end() :] if action else told, maxsplit=1)
+    end = request.rstrip()[-_HEAD:]
+    action = _ACTION.search(end)
+    named, *arguments = _INPUT.split(end[action.end() :] if action else end, maxsplit=1)
     tool, argument = ACT, named.strip()
     if arguments and _NAME.match(argument):
         tool, argument = argument, arguments[0].strip()
@@ -170,14 +170,14 @@ def _tagged(text: str) -> _Call | None:
         body = text[function.end() :].partition("</function>")[0]
         args = _fields(body, _PARAMETER, "</parameter>")
         return _Call(text[: function.start()], function[1], args)
-    said, opened, inner = text.partition("<tool_call>")
-    if opened and (call := _named(_object(inner.partition("</tool_call>")[0]) or {}, said)):
+    before, opened, inner = text.partition("<tool_call>")
+    if opened and (call := _named(_object(inner.partition("</tool_call>")[0]) or {}, before)):
         return call
     for tag, (tool, argument) in _SCRIPTS.items():
-        said, opened, inner = text.partition(f"<{tag}>\n")
+        before, opened, inner = text.partition(f"<{tag}>\n")
         script, closed, _ = inner.partition(f"</{tag}>")
         if opened and closed:
-            return _Call(said, tool, {argument: script.strip()})
+            return _Call(before, tool, {argument: script.strip()})
     for found in _ELEMENT.finditer(text):  # the last one, named in two words as tools are
         inner, closed, rest = text[found.start() :].partition(f"</{found[1]}>")
         if closed and not rest.strip():
@@ -230,10 +230,10 @@ def _as_json(text: str) -> _Call | None:
     return _named(inner if isinstance(inner, dict) else whole, "")
 
 
-def _named(value: Mapping[str, Any], said: str) -> _Call | None:
+def _named(value: Mapping[str, Any], before: str) -> _Call | None:
     tool = next((value[key] for key in _TOOL_KEYS if isinstance(value.get(key), str)), None)
     args = next((value[key] for key in _ARGUMENT_KEYS if isinstance(value.get(key), dict)), None)
-    return None if tool is None or args is None else _Call(said, tool, args)
+    return None if tool is None or args is None else _Call(before, tool, args)
 
 
 def _object(text: str) -> Mapping[str, Any] | None:
@@ -246,12 +246,12 @@ def _object(text: str) -> Mapping[str, Any] | None:
 
 def _fenced(text: str) -> _Call | None:
     """Read the one fenced script of a message, at its end."""
-    said, *inner = text.rstrip().split("```")
+    before, *inner = text.rstrip().split("```")
     if len(inner) != 2 or inner[1]:  # noqa: PLR2004 - a pair
         return None
     language, _, script = inner[0].partition("\n")
     ran = _FENCED.get(language.strip().lower())
-    return _Call(said, ran[0], {ran[1]: script.strip()}) if ran and script.strip() else None
+    return _Call(before, ran[0], {ran[1]: script.strip()}) if ran and script.strip() else None
 
 
 def _in_words(text: str) -> _Call | None:

@@ -76,9 +76,9 @@ def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Ch
         read = partial(_read_line, descriptor, lambda: unless() or time.monotonic() >= deadline)
         # What was typed before the question is no answer to it.
         termios.tcflush(descriptor, termios.TCIFLUSH)
-        said = (question.run, question.reason, question.call)
+        shown = (question.run, question.reason, question.call)
         # One printable line each: what an agent wrote must not steer the terminal.
-        name, reason, call = (printable(words, longest=SHOWN_CHARS) for words in said)
+        name, reason, call = (printable(words, longest=SHOWN_CHARS) for words in shown)
         _say(f"\nMission Control is away, and {name} may be stuck: {reason}\n  {call}\n")
         while True:
             _say(PROMPT)

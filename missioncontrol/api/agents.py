@@ -100,7 +100,7 @@ async def get_directive(request: Request) -> Response:
     directive = await _directive(request, run_id, control, asked_seq=asked_seq)
     # A keeper ends its agent, and does nothing else: what else it hears is not delivered yet.
     is_told = as_agent or (control.forbidden and not request.key.reports_only)
-    sent = told(run_id, control) if is_told else None
+    sent = once_sent(run_id, control) if is_told else None
     return Response(200, _directives.dump_json(directive), sent=sent)
 
 
@@ -130,7 +130,7 @@ async def build(run_id: UUID, control: ControlState, *, asked_seq: int | None) -
     return directives.directive(control, asked_seq=asked_seq, messages=queued)
 
 
-def told(run_id: UUID, control: ControlState) -> Sent | None:
+def once_sent(run_id: UUID, control: ControlState) -> Sent | None:
     """Return what notes that a person's answer left, if one is on its way."""
     # Held again meanwhile: what the agent reads is the hold, not the answer.
     if control.unconfirmed is None or control.on_hold:
@@ -177,7 +177,7 @@ async def _reply(
     if waited is not None:
         headers = ((b"preference-applied", f"wait={waited:g}".encode()),)
     is_told = waited is not None and not request.key.reports_only
-    sent = told(stored.run.id, control) if is_told else None
+    sent = once_sent(stored.run.id, control) if is_told else None
     return Response(200, _replies.dump_json(reply), headers=headers, sent=sent)
 
 

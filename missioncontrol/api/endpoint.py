@@ -161,8 +161,8 @@ def address_of(scope: Scope) -> str:
     # Behind a Unix socket a server tells of no peer.
     peer = (scope.get("client") or ("", 0))[0]
     # Some proxies tell in a line of their own, below what the caller made up.
-    told = (value for key, value in scope["headers"] if key == b"x-forwarded-for")
-    return peers.address_of(peer, b",".join(told).decode("latin1"))
+    forwarded = (value for key, value in scope["headers"] if key == b"x-forwarded-for")
+    return peers.address_of(peer, b",".join(forwarded).decode("latin1"))
 
 
 def _no_place() -> Leave:

@@ -21,11 +21,11 @@ LARGE = 64 * 1024
 _large = ThreadPoolExecutor(2, thread_name_prefix="large")
 
 
-async def beside(deed: Callable[[], T], *, size: int) -> T:
+async def beside(work: Callable[[], T], *, size: int) -> T:
     """Do the work of a small body here, of a large one where nobody else waits."""
     if size < LARGE:
-        return deed()
-    return await asyncio.get_running_loop().run_in_executor(_large, deed)
+        return work()
+    return await asyncio.get_running_loop().run_in_executor(_large, work)
 
 
 async def store(arrival: Arrival, *, size: int) -> Stored:

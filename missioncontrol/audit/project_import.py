@@ -72,8 +72,8 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
     if header.get("kind") != "header" or header.get("format") != FORMAT:
         raise InvalidRequest("The file is no export, or one of a version that is not read here.")
     key = header["key"]
-    said = {name: value for name, value in header.items() if name != "signature"}
-    if not is_signed(canonical(said), header["signature"], key):
+    fields = {name: value for name, value in header.items() if name != "signature"}
+    if not is_signed(canonical(fields), header["signature"], key):
         raise InvalidRequest("The export's first line was changed: its signature does not hold.")
     # Anybody can make an export that holds by a key of their own.
     if key not in {trust, *signing.trusted_keys()}:

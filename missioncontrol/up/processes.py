@@ -73,10 +73,15 @@ def _is_adoptable(listener: socket.socket) -> bool:
 
 def _secure_endpoint(served: tls.Served, port: int) -> str:
     """Twisted opens this address itself: its `fd` endpoints speak no TLS."""
-    told = {"privateKey": served.key, "certKey": served.chain, "extraCertChain": served.authority}
+    certificate = {
+        "privateKey": served.key,
+        "certKey": served.chain,
+        "extraCertChain": served.authority,
+    }
     # Twisted parts an endpoint's description at colons.
     written = {
-        name: str(path).replace("\\", "\\\\").replace(":", r"\:") for name, path in told.items()
+        name: str(path).replace("\\", "\\\\").replace(":", r"\:")
+        for name, path in certificate.items()
     }
     files = (f"{name}={path}" for name, path in written.items())
     return ":".join(["ssl", str(port), *files, "interface=0.0.0.0"])

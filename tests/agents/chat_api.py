@@ -118,13 +118,13 @@ def _completion(reply: Reply, model: str) -> dict[str, Any]:
 
 
 def _response(reply: Reply, model: str) -> dict[str, Any]:
-    said = {"type": "output_text", "text": reply.text, "annotations": []}
+    content = {"type": "output_text", "text": reply.text, "annotations": []}
     message = {
         "id": _id("msg"),
         "type": "message",
         "role": "assistant",
         "status": "completed",
-        "content": [said],
+        "content": [content],
     }
     calls = [
         {

@@ -60,28 +60,28 @@ class ClaudeCode(Client):
         more: tuple[str, ...] = (),
     ) -> subprocess.Popen[str]:
         """Start `claude -p`; it may read files and run commands unasked."""
-        told = ("--session-id", session, "--allowedTools", allowed)
-        return self._start("-p", prompt, *told, *more, stdin=subprocess.DEVNULL)
+        args = ("--session-id", session, "--allowedTools", allowed)
+        return self._start("-p", prompt, *args, *more, stdin=subprocess.DEVNULL)
 
     def resume(self, session: str) -> subprocess.Popen[str]:
         """Go on with a parked session: `claude -p --resume`."""
-        told = ("--resume", session, "--allowedTools", "Read,Bash,Glob")
-        return self._start("-p", *told, stdin=subprocess.DEVNULL)
+        args = ("--resume", session, "--allowedTools", "Read,Bash,Glob")
+        return self._start("-p", *args, stdin=subprocess.DEVNULL)
 
     def open(self, prompt: str, *, session: str) -> subprocess.Popen[str]:
         """Start a session that stays open for further messages, as the SDKs do."""
         streams = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
         process = self._start("-p", *streams, "--session-id", session, stdin=subprocess.PIPE)
         assert process.stdin is not None
-        told = {"type": "user", "message": {"role": "user", "content": prompt}}
-        process.stdin.write(json.dumps(told) + "\n")
+        message = {"type": "user", "message": {"role": "user", "content": prompt}}
+        process.stdin.write(json.dumps(message) + "\n")
         process.stdin.flush()
         return process
 
     def sit_at(self, prompt: str, *, session: str) -> Terminal:
         """Open its own screen, as a person does who sits at it."""
-        told = ("--session-id", session, "--model", "claude-sonnet-4-5", prompt)
-        return self.open_screen(str(binary()), *told)
+        args = ("--session-id", session, "--model", "claude-sonnet-4-5", prompt)
+        return self.open_screen(str(binary()), *args)
 
     def _start(self, *words: str, stdin: int) -> subprocess.Popen[str]:
         claude = binary()

@@ -125,8 +125,8 @@ class Codex(Client):
         return [pid for pid in _pids() if mine in _environment(pid).split(b"\0")]
 
     def _end_daemon(self) -> None:
-        told = (str(binary()), "app-server", "daemon", "stop")
-        subprocess.run(told, env=self.env, capture_output=True, timeout=PATIENCE_S, check=False)
+        command = (str(binary()), "app-server", "daemon", "stop")
+        subprocess.run(command, env=self.env, capture_output=True, timeout=PATIENCE_S, check=False)
         wait_for(self._are_all_killed)
 
     def _are_all_killed(self) -> bool:

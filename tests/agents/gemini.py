@@ -60,13 +60,13 @@ class GeminiCli(Client):
         """Start `gemini -p`; it may run any tool unasked."""
         program = node()
         assert program is not None
-        told = ("-m", "gemini-2.5-flash", "--yolo", "--output-format", "stream-json")
-        return self.spawn(program, str(BUNDLE), "-p", prompt, *told)
+        args = ("-m", "gemini-2.5-flash", "--yolo", "--output-format", "stream-json")
+        return self.spawn(program, str(BUNDLE), "-p", prompt, *args)
 
     def sit_at(self, prompt: str) -> Terminal:
         """Open its own screen, as a person does who sits at it."""
-        told = ("-m", "gemini-2.5-flash", "-i", prompt)
-        return self.open_screen(str(node()), str(BUNDLE), *told)
+        args = ("-m", "gemini-2.5-flash", "-i", prompt)
+        return self.open_screen(str(node()), str(BUNDLE), *args)
 
     def session(self) -> str | None:
         """The session's id, once the client has told it."""

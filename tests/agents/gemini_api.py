@@ -108,13 +108,13 @@ class ScriptedGeminiApi(ScriptedApi):
 
 def usage_of_call(n: int) -> Json:
     """What the n-th call used: prompts grow, and the cache holds most of them."""
-    prompt, cached, said, thought = 1500 + 310 * n, 1000 + 250 * n, 42 + n, 10 + 2 * n
+    prompt, cached, written, thought = 1500 + 310 * n, 1000 + 250 * n, 42 + n, 10 + 2 * n
     return {
         "promptTokenCount": prompt,
         "cachedContentTokenCount": cached,
-        "candidatesTokenCount": said,
+        "candidatesTokenCount": written,
         "thoughtsTokenCount": thought,
-        "totalTokenCount": prompt + said + thought,
+        "totalTokenCount": prompt + written + thought,
     }
 
 

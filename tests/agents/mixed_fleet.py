@@ -175,10 +175,10 @@ class HookedAgent(Looper):
                 time.sleep(0.1)
                 continue
             assert response.status == 200, (response.status, response.json)
-            told = dict(response.json)
-            if told.get("continue") is False:
+            answer = dict(response.json)
+            if answer.get("continue") is False:
                 raise Ended
-            return told
+            return answer
 
     def finish(self) -> None:
         self.hook("SessionEnd", reason="exit")
@@ -329,8 +329,8 @@ class Fleet:
         for card in cards:
             row = ours.get(card["run"])
             if row and card["holds"] and (card["agent_waiting"] or not self._is_real(row)):
-                told = {"decision": card["id"], "version": card["version"]}
-                self._answer(row, told)
+                fields = {"decision": card["id"], "version": card["version"]}
+                self._answer(row, fields)
         for row in ours.values():
             if row["status"] in {"holding", "held"} and not row["open_decisions"]:
                 self._answer(row, {"version": row["version"]})
@@ -347,11 +347,11 @@ class Fleet:
     def _keys(self) -> set[str | None]:
         return {*(life.key for life in list(self.lives)), *(agent.key() for agent in self.real)}
 
-    def _answer(self, row: Json, told: Json) -> None:
+    def _answer(self, row: Json, fields: Json) -> None:
         action = self._action(row)
         token = f"tap-{uuid4().hex}" if action == "inject" else ""
-        said = {"message": f"Try another file. ({token})"} if token else {}
-        self._tap(row, action, told | said, token=token)
+        more = {"message": f"Try another file. ({token})"} if token else {}
+        self._tap(row, action, fields | more, token=token)
 
     def _action(self, row: Json) -> str:
         """Choose: a real client is always corrected, for it stops itself when let go."""
@@ -366,10 +366,10 @@ class Fleet:
         """Ending a run takes away what it was not told yet."""
         return any(tap.key == row["key"] for tap in self.missing())
 
-    def _tap(self, row: Json, action: str, told: Json, token: str = "") -> None:
-        told = {"key": uuid4().hex, "action": action} | told
+    def _tap(self, row: Json, action: str, body: Json, token: str = "") -> None:
+        body = {"key": uuid4().hex, "action": action} | body
         for _ in range(2 if self._chance(0.3) else 1):
-            response = self.person.ask("POST", f"/api/v1/runs/{row['id']}/interventions/", told)
+            response = self.person.ask("POST", f"/api/v1/runs/{row['id']}/interventions/", body)
             if response.status == 201:
                 self.taps.append(Tap(row["key"], action, token))
             self.repeats += response.status == 200
@@ -395,11 +395,11 @@ class Fleet:
     def crossed(self) -> list[tuple[str, str]]:
         """Texts that reached an agent they were not meant for."""
         meant = {(tap.key, tap.token) for tap in self.taps}
-        return [told for told in self.told() if told not in meant]
+        return [message for message in self.told() if message not in meant]
 
     def repeated(self) -> list[tuple[str, str]]:
         """Texts that reached their agent more than once."""
-        return [told for told, times in Counter(self.told()).items() if times > 1]
+        return [message for message, times in Counter(self.told()).items() if times > 1]
 
     def ended_amiss(self) -> list[str]:
         """Runs that were ended and went on, or stopped and nobody had ended them."""

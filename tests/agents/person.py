@@ -79,8 +79,8 @@ class Person:
 
     def say(self, run_id: str, text: str) -> None:
         """Tell the agent something while nothing holds it."""
-        told = {"key": uuid.uuid4().hex, "action": "inject", "message": text}
-        self.post(f"runs/{run_id}/interventions/", told | {"version": self.run(run_id)["version"]})
+        body = {"key": uuid.uuid4().hex, "action": "inject", "message": text}
+        self.post(f"runs/{run_id}/interventions/", body | {"version": self.run(run_id)["version"]})
 
     def any_card(self, card_id: str) -> dict[str, Any]:
         """Read one card, open or answered."""
@@ -111,18 +111,18 @@ class Person:
 
     def tap(self, card: dict[str, Any], action: str, **more: Any) -> dict[str, Any]:
         """Answer a card as it was seen."""
-        told = {
+        body = {
             "key": uuid.uuid4().hex,
             "action": action,
             "decision": card["id"],
             "version": card["version"],
         }
-        return dict(self.post(f"runs/{card['run']}/interventions/", told | more))
+        return dict(self.post(f"runs/{card['run']}/interventions/", body | more))
 
     def act(self, run_id: str, action: str, **more: Any) -> dict[str, Any]:
         """Act on a run as it is now, with or without a card."""
-        told = {"key": uuid.uuid4().hex, "action": action, "version": self.run(run_id)["version"]}
-        return dict(self.post(f"runs/{run_id}/interventions/", told | more))
+        body = {"key": uuid.uuid4().hex, "action": action, "version": self.run(run_id)["version"]}
+        return dict(self.post(f"runs/{run_id}/interventions/", body | more))
 
     def journal(self, run_id: str) -> list[str]:
         """The types of a run's events, in order."""

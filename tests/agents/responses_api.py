@@ -149,12 +149,12 @@ def _item_events(index: int, item: dict[str, Any]) -> list[dict[str, Any]]:
     if item["type"] == "message":
         empty: dict[str, Any] = {**item, "status": "in_progress", "content": []}
         text = item["content"][0]["text"]
-        said = {"type": "response.output_text.delta", "content_index": 0, "delta": text}
+        event = {"type": "response.output_text.delta", "content_index": 0, "delta": text}
     else:
         empty = {**item, "status": "in_progress", "arguments": ""}
-        said = {"type": "response.function_call_arguments.delta", "delta": item["arguments"]}
+        event = {"type": "response.function_call_arguments.delta", "delta": item["arguments"]}
     return [
         {"type": "response.output_item.added", "output_index": index, "item": empty},
-        said | place,
+        event | place,
         {"type": "response.output_item.done", "output_index": index, "item": item},
     ]

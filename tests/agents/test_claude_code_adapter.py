@@ -21,8 +21,8 @@ def a_body(event, **fields):
 
 
 def a_call(event="PreToolUse", **fields):
-    told = {"tool_name": "Read", "tool_input": {"file_path": "/a.py"}, "tool_use_id": "toolu_1"}
-    return a_body(event, **told, **fields)
+    call = {"tool_name": "Read", "tool_input": {"file_path": "/a.py"}, "tool_use_id": "toolu_1"}
+    return a_body(event, **call, **fields)
 
 
 def only_turn(body):
@@ -63,8 +63,8 @@ def test_a_prompt_is_what_the_user_says():
 
 
 def test_a_prompt_no_person_typed_is_the_systems():
-    told = "<task-notification>\n<summary>Stop hook feedback</summary>\n</task-notification>"
-    event = read(a_body("UserPromptSubmit", prompt=told))
+    message = "<task-notification>\n<summary>Stop hook feedback</summary>\n</task-notification>"
+    event = read(a_body("UserPromptSubmit", prompt=message))
 
     assert [turn.role for turn in event.turns] == [Role.SYSTEM]
     assert (event.prompt, event.run_name) == (None, "tidepool")
@@ -263,9 +263,9 @@ def test_capabilities_are_what_hooks_can_truly_do():
 def test_what_becomes_of_a_held_call_follows_from_how_it_is_wired(via, fail, away):
     event = replace(read(a_call()), wiring=HookWiring(via=via, fail=fail, timeout_s=3900))
 
-    told = claude_code.capabilities(event)
+    able = claude_code.capabilities(event)
 
-    assert (told["away"], told["patience_s"]) == (away, 3840)
+    assert (able["away"], able["patience_s"]) == (away, 3840)
 
 
 def test_a_session_at_rest_can_be_told_something():

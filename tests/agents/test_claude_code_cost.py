@@ -53,8 +53,8 @@ class Worked:
 
         def whole():
             run = self.person.run(self.run)
-            told = run["usage"]["output"] == self.calls * USAGE["output_tokens"]
-            return run if told and run["usage_source"] == source else None
+            counted = run["usage"]["output"] == self.calls * USAGE["output_tokens"]
+            return run if counted and run["usage_source"] == source else None
 
         return wait_for(whole)
 
@@ -75,8 +75,8 @@ EACH_IS_DONE = [("Agent", "done"), ("Bash", "done"), ("Bash", "done"), ("Read", 
 
 def test_connected_for_a_person_it_costs_what_its_log_says(installation, ready):
     api, client = ready
-    told = ("--url", installation.url, "--key", installation.agent_key)
-    assert client.guard("connect", "claude-code", *told).returncode == 0
+    args = ("--url", installation.url, "--key", installation.agent_key)
+    assert client.guard("connect", "claude-code", *args).returncode == 0
 
     worked = Worked(installation, api, client)
 
@@ -109,9 +109,9 @@ def test_a_fork_pays_for_its_own_calls_alone(installation, ready):
     )
 
     own = len(api.conversations) - worked.calls
-    told = own * USAGE["output_tokens"]
+    expected = own * USAGE["output_tokens"]
     key = f"claude-code:{session}"
-    wait_for(lambda: (run := worked.person.run_of(key)) and run["usage"]["output"] == told)
+    wait_for(lambda: (run := worked.person.run_of(key)) and run["usage"]["output"] == expected)
     assert worked.person.run(worked.run)["usage"]["output"] == worked.calls * USAGE["output_tokens"]
 
 

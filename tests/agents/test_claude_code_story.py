@@ -62,7 +62,7 @@ def test_the_journal_tells_the_story_in_order(installation, looping, person):
     person.tap(person.open_card(story.run), "terminate")
     story.process.wait(PATIENCE_S)
 
-    told = wait_for(
+    rows = wait_for(
         lambda: "session.terminated" in (events := person.journal(story.run)) and events
     )
     moments = [
@@ -75,8 +75,8 @@ def test_the_journal_tells_the_story_in_order(installation, looping, person):
         "intervention.made",
         "session.terminated",
     ]
-    rest = iter(told)
-    assert all(moment in rest for moment in moments), told
+    rest = iter(rows)
+    assert all(moment in rest for moment in moments), rows
     assert person.get("audit/verify/")["ok"] is True
 
 

@@ -44,9 +44,9 @@ def told_by(transcript):
     return calls_of(body | look_up(body))
 
 
-def in_settings(settings, **said):
-    told = {"url": URL, "key": KEY, "fail": "open", "forwarder": ["/opt/guard"], "via": "http"}
-    return connected(settings, Wiring(**(told | said)))
+def in_settings(settings, **fields):
+    defaults = {"url": URL, "key": KEY, "fail": "open", "forwarder": ["/opt/guard"], "via": "http"}
+    return connected(settings, Wiring(**(defaults | fields)))
 
 
 def test_an_answer_of_several_blocks_is_one_call_and_costs_what_it_costs(transcript):

@@ -66,8 +66,8 @@ def terminal_session(installation, responses, codex):
         screen = client.sit_at("Do it.")
 
         def new():
-            told = person.get("runs/?agent=codex")["results"]
-            return next((run["id"] for run in told if run["id"] > newest), None)
+            runs = person.get("runs/?agent=codex")["results"]
+            return next((run["id"] for run in runs if run["id"] > newest), None)
 
         return api, person, wait_for(new), screen
 

@@ -230,8 +230,8 @@ def server():
 
 
 def connect_to(server, project, *words):
-    told = ("--url", server.url, "--key", KEY, "--project-dir", project)
-    assert guard(connect, *told, *words) == 0
+    args = ("--url", server.url, "--key", KEY, "--project-dir", project)
+    assert guard(connect, *args, *words) == 0
     return subscribed(settings_of(project))
 
 
@@ -298,9 +298,9 @@ def test_a_session_is_parked_only_where_the_person_asked_for_it(server, project)
 
 
 def test_an_agent_without_such_hooks_says_so(project, capsys):
-    told = ["codex", "--url", URL, "--key", KEY, "--project-dir", project, "--via", "http"]
+    args = ["codex", "--url", URL, "--key", KEY, "--project-dir", project, "--via", "http"]
 
-    assert call(connect, *told) == 1
+    assert call(connect, *args) == 1
     assert "no hooks of that kind" in capsys.readouterr().err
 
 

@@ -35,8 +35,8 @@ def connect_in(project, *words, url=URL):
     return guard(connect, "--url", url, "--key", KEY, "--project-dir", project, *words)
 
 
-def with_hooks(settings, fail="open", forwarder=("/opt/guard",), **told):
-    return connected(settings, Wiring(url=URL, key=KEY, fail=fail, forwarder=forwarder, **told))
+def with_hooks(settings, fail="open", forwarder=("/opt/guard",), **more):
+    return connected(settings, Wiring(url=URL, key=KEY, fail=fail, forwarder=forwarder, **more))
 
 
 def run_hook(event, tmp_path, script, *, fail="open", said="{}"):

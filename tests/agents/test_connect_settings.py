@@ -24,8 +24,8 @@ THEIRS: dict[str, Any] = {
 
 
 def with_hooks(settings, **fields):
-    told = {"url": URL, "key": KEY, "fail": "open", "forwarder": ["/opt/guard"], "via": "http"}
-    return connected(settings, Wiring(**(told | fields)))
+    defaults = {"url": URL, "key": KEY, "fail": "open", "forwarder": ["/opt/guard"], "via": "http"}
+    return connected(settings, Wiring(**(defaults | fields)))
 
 
 def test_every_hook_is_subscribed_to():
@@ -76,8 +76,8 @@ def test_a_permission_may_be_answered_as_long_and_leaves_the_dialog_if_we_are_aw
     assert (asking["timeout"], asking["onFailure"]) == (3900, "continue")
     assert HookWiring.read(asking["headers"][HEADER]).answer_s == 3900
     others = [hook for name, hook in subscribed(with_hooks({})).items() if "headers" in hook]
-    told = [HookWiring.read(hook["headers"][HEADER]).answer_s for hook in others]
-    assert told.count(None) == len(told) - 1
+    waits = [HookWiring.read(hook["headers"][HEADER]).answer_s for hook in others]
+    assert waits.count(None) == len(waits) - 1
 
 
 def test_through_the_forwarder_a_permission_is_asked_at_the_terminal():

@@ -30,8 +30,8 @@ def a_body(event, **fields):
 
 
 def a_call(event="preToolUse", **fields):
-    told = {"tool_name": "Shell", "tool_input": {"command": "ls"}, "tool_use_id": "t-1"}
-    return a_body(event, **(told | fields))
+    call = {"tool_name": "Shell", "tool_input": {"command": "ls"}, "tool_use_id": "t-1"}
+    return a_body(event, **(call | fields))
 
 
 def only_turn(body):
@@ -57,7 +57,7 @@ def test_a_command_that_failed_is_an_error():
 
 
 @pytest.mark.parametrize(
-    ("told", "text"),
+    ("output", "text"),
     [
         (None, None),
         ("plain words", "plain words"),
@@ -67,14 +67,14 @@ def test_a_command_that_failed_is_an_error():
         ({"output": "x"}, "x"),
     ],
 )
-def test_an_output_of_any_form_becomes_a_text(told, text):
-    assert only_turn(a_call("postToolUse", tool_output=told)).result == text
+def test_an_output_of_any_form_becomes_a_text(output, text):
+    assert only_turn(a_call("postToolUse", tool_output=output)).result == text
 
 
 def test_a_failed_call_is_done_with_its_error():
-    told = {"error_message": "timed out", "failure_type": "timeout"}
+    fields = {"error_message": "timed out", "failure_type": "timeout"}
 
-    assert only_turn(a_call("postToolUseFailure", **told)).error == "timed out"
+    assert only_turn(a_call("postToolUseFailure", **fields)).error == "timed out"
     assert only_turn(a_call("postToolUseFailure")).error == "the tool failed"
 
 
@@ -84,10 +84,10 @@ def test_a_call_that_was_denied_is_no_failure():
 
 def test_what_the_person_and_the_agent_say_are_turns():
     asked = only_turn(a_body("beforeSubmitPrompt", prompt="fix it"))
-    said = only_turn(a_body("afterAgentResponse", text="Done."))
+    message = only_turn(a_body("afterAgentResponse", text="Done."))
 
     assert (asked.role, asked.content, asked.key) == (Role.USER, "fix it", "prompt:g-1")
-    assert (said.role, said.content) == (Role.ASSISTANT, "Done.")
+    assert (message.role, message.content) == (Role.ASSISTANT, "Done.")
 
 
 def test_a_run_is_named_by_its_folder():
@@ -178,10 +178,10 @@ def test_an_ended_session_does_nothing_more():
 
 
 def test_it_says_that_it_cannot_end_a_session_and_why():
-    told = cursor.capabilities(read(a_call()))
+    reported = cursor.capabilities(read(a_call()))
 
-    assert Capabilities.read(told).as_mapping() == told
-    assert "press Stop in Cursor" in Capabilities.read(told).unavailable("cursor")["terminate"]
+    assert Capabilities.read(reported).as_mapping() == reported
+    assert "press Stop in Cursor" in Capabilities.read(reported).unavailable("cursor")["terminate"]
 
 
 # --- connecting ------------------------------------------------------------------
@@ -189,9 +189,9 @@ def test_it_says_that_it_cannot_end_a_session_and_why():
 THEIRS = {"version": 1, "hooks": {"preToolUse": [{"command": "./mine.sh"}], "stop": "odd"}}
 
 
-def with_hooks(settings, fail="open", **told):
+def with_hooks(settings, fail="open", **more):
     return connected(
-        settings, Wiring(url=URL, key=KEY, fail=fail, forwarder=["/o p/guard"], **told)
+        settings, Wiring(url=URL, key=KEY, fail=fail, forwarder=["/o p/guard"], **more)
     )
 
 
@@ -240,9 +240,9 @@ def test_connect_doctor_and_disconnect_say_that_nobody_has_seen_it_work(project,
     assert len(server.of("POST", "hooks/cursor/")) >= 1
     assert "ok  hold" in examined
     assert "NO  terminate" in examined
-    told = {line.split()[1]: line for line in examined.splitlines()}
+    lines = {line.split()[1]: line for line in examined.splitlines()}
     for ability in ("observe", "hold", "inject", "terminate", "cost"):
-        assert told[ability].endswith("(unverified)")
+        assert lines[ability].endswith("(unverified)")
     assert "unverified" in capsys.readouterr().out
     assert not (project / ".cursor" / "hooks.json").exists()
 

@@ -135,9 +135,9 @@ def test_two_calls_held_by_a_pause_are_answered_by_one_tap(play_agent, api, pers
     person.act(run, "inject", message=CORRECTION)
 
     assert program.account()["ran"] == ["."]
-    told = of_the_loop(api)[2].last
-    assert told.count(CORRECTION) == 1
-    assert told.count(ANSWERED_ELSEWHERE) == 1
+    prompt = of_the_loop(api)[2].last
+    assert prompt.count(CORRECTION) == 1
+    assert prompt.count(ANSWERED_ELSEWHERE) == 1
     wait_for(lambda: person.run(run)["status"] == "completed")
 
 

@@ -24,8 +24,8 @@ def a_body(event, **fields):
 
 
 def a_call(event="BeforeTool", **fields):
-    told = {"tool_name": "run_shell_command", "tool_input": {"command": "ls"}}
-    return a_body(event, **(told | fields))
+    call = {"tool_name": "run_shell_command", "tool_input": {"command": "ls"}}
+    return a_body(event, **(call | fields))
 
 
 def an_end(text, error=None, **fields):
@@ -242,9 +242,9 @@ def test_odd_counts_are_none():
 
 def a_message(name, cached=1000, **fields):
     tokens = {"input": 1500, "output": 42, "cached": cached, "thoughts": 10, "tool": 0}
-    told = {"id": name, "type": "gemini", "tokens": tokens, "content": "secret words"}
+    message = {"id": name, "type": "gemini", "tokens": tokens, "content": "secret words"}
     return json.dumps(
-        told | {"model": "gemini-2.5-flash", "timestamp": "2026-11-21T21:08:44Z"} | fields
+        message | {"model": "gemini-2.5-flash", "timestamp": "2026-11-21T21:08:44Z"} | fields
     )
 
 
@@ -280,9 +280,9 @@ def test_a_message_told_again_is_one_call(transcript):
 def test_only_the_last_calls_of_a_long_transcript_are_told(transcript):
     lines = [a_message(f"m-{n}") for n in range(4000)]
 
-    told = [call.call_id for call in seen_beside(transcript(*lines))]
+    ids = [call.call_id for call in seen_beside(transcript(*lines))]
 
-    assert told == [f"m-{n}" for n in range(4000 - MOST_CALLS, 4000)]
+    assert ids == [f"m-{n}" for n in range(4000 - MOST_CALLS, 4000)]
 
 
 def test_no_text_of_a_transcript_leaves_the_machine(transcript):
@@ -294,16 +294,16 @@ def test_no_text_of_a_transcript_leaves_the_machine(transcript):
 def test_a_subagents_calls_are_counted_with_its_session(transcript):
     transcript(a_message("sub-1"), name="chats/s-1/helper.jsonl")
 
-    told = seen_beside(transcript(a_message("m-1")))
+    calls = seen_beside(transcript(a_message("m-1")))
 
-    assert [call.call_id for call in told] == ["sub-1", "m-1"]
+    assert [call.call_id for call in calls] == ["sub-1", "m-1"]
 
 
 @pytest.mark.parametrize("session", ["../chats", ".", ""])
 def test_a_session_of_an_odd_name_reads_no_other_folder(transcript, session):
-    told = seen_beside(transcript(a_message("m-1")), session_id=session or "/")
+    calls = seen_beside(transcript(a_message("m-1")), session_id=session or "/")
 
-    assert [call.call_id for call in told] == ["m-1"]
+    assert [call.call_id for call in calls] == ["m-1"]
 
 
 def test_lines_that_cannot_be_read_are_passed_over(transcript):
@@ -392,7 +392,7 @@ def test_at_the_end_a_message_is_the_next_prompt_once():
 
 
 def test_what_it_reports_it_can_do_is_understood_whole():
-    told = gemini.capabilities(read(a_call()))
+    reported = gemini.capabilities(read(a_call()))
 
-    assert Capabilities.read(told).as_mapping() == told
-    assert Capabilities.read(told).unavailable("gemini") == {}
+    assert Capabilities.read(reported).as_mapping() == reported
+    assert Capabilities.read(reported).unavailable("gemini") == {}

@@ -226,11 +226,11 @@ def test_a_call_that_is_let_go_runs(installation, looping, person):
 
 def test_a_second_tap_does_nothing_twice(installation, looping, person):
     story = looping(installation, reads_it_twice_at_once)
-    told = {"message": CORRECTION, "key": uuid.uuid4().hex}
+    fields = {"message": CORRECTION, "key": uuid.uuid4().hex}
 
     wait_for(story.both_held)  # a call that comes after the tap is one of its own
-    first = person.tap(story.card, "inject", **told)
-    again = person.tap(story.card, "inject", **told)
+    first = person.tap(story.card, "inject", **fields)
+    again = person.tap(story.card, "inject", **fields)
     story.process.wait(PATIENCE_S)
 
     assert again["id"] == first["id"]

@@ -35,8 +35,8 @@ def run_named(person, name):
 
 
 def tap(person, run, action, **more):
-    told = {"key": uuid.uuid4().hex, "action": action} | more
-    return person.post(f"runs/{run}/interventions/", told)
+    body = {"key": uuid.uuid4().hex, "action": action} | more
+    return person.post(f"runs/{run}/interventions/", body)
 
 
 def is_stopped(pid):

@@ -23,9 +23,9 @@ def test_a_thread_is_one_run_over_an_interrupt_and_its_call_one_turn(play, perso
     assert account["ran"] == ["."]
     assert account["ended"] == account["again"] == "There is settings.py."
     run = person.run_of(f"langgraph:{program.story}-thread")
-    told = [(turn["role"], turn["tool"], turn["phase"]) for turn in person.turns(run["id"])]
+    steps = [(turn["role"], turn["tool"], turn["phase"]) for turn in person.turns(run["id"])]
     answered = [("assistant", None, "done")]
     called = [("assistant", "approved_list_files", "done")]
     asked = [("user", None, "done")]
-    assert told == [*asked, *called, *answered, *asked, *answered]
+    assert steps == [*asked, *called, *answered, *asked, *answered]
     assert run["status"] == "completed"

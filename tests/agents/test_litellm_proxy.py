@@ -37,8 +37,10 @@ class Agent:
         while calls := (message := self.ask()).get("tool_calls"):
             for call in calls:
                 self.ran.append(call["function"]["name"])
-                said = "setings.py: no such file"
-                self.messages.append({"role": "tool", "tool_call_id": call["id"], "content": said})
+                output = "setings.py: no such file"
+                self.messages.append(
+                    {"role": "tool", "tool_call_id": call["id"], "content": output}
+                )
         return message["content"]
 
     def ask(self):

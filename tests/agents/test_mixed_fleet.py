@@ -39,8 +39,8 @@ def test_twenty_agents_of_three_kinds_cross_no_directive_and_lose_none(fleet, ge
 
     fleet.play(taps=TAPS)
 
-    told = fleet.figures()
-    assert (told["lost"], told["crossed"], told["delivered_twice"]) == (0, 0, 0), told
-    assert (told["ended_amiss"], told["faults"]) == (0, []), told
-    assert told["texts_delivered"] > 0
-    assert sum(told["agents"].values()) == 20
+    figures = fleet.figures()
+    assert (figures["lost"], figures["crossed"], figures["delivered_twice"]) == (0, 0, 0), figures
+    assert (figures["ended_amiss"], figures["faults"]) == (0, []), figures
+    assert figures["texts_delivered"] > 0
+    assert sum(figures["agents"].values()) == 20

@@ -44,9 +44,9 @@ class TerminalSession:
     def open_card(self):
         return next((row for row in self.cards() if row["status"] == "open"), None)
 
-    def tap(self, action, **said):
-        told = {"decision": self.card["id"], "version": self.card["version"], **said}
-        self.person.act(self.card["run"], action, **told)
+    def tap(self, action, **fields):
+        body = {"decision": self.card["id"], "version": self.card["version"], **fields}
+        self.person.act(self.card["run"], action, **body)
 
     def came_to(self, field, value):
         wait_for(lambda: self.cards()[-1][field] == value)
@@ -121,8 +121,8 @@ def test_a_headless_claude_may_be_allowed_what_it_would_deny_itself(
         return next((row for row in rows if run and row["run"] == run["id"]), None)
 
     card = wait_for(asked)
-    told = {"decision": card["id"], "version": card["version"]}
-    person.act(card["run"], "allow_once", **told)
+    fields = {"decision": card["id"], "version": card["version"]}
+    person.act(card["run"], "allow_once", **fields)
 
     assert process.wait(PATIENCE_S) == 0
     assert (client.project / "it-ran").exists()

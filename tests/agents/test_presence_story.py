@@ -94,8 +94,8 @@ def test_gemini_waits_for_its_person_and_is_missed_when_killed(
     screen = client.sit_at("Do it.")
 
     def runs():
-        told = person.get("runs/?agent=gemini")["results"]
-        return [(row["status"], row["presence"]) for row in told if row["id"] > newest]
+        rows = person.get("runs/?agent=gemini")["results"]
+        return [(row["status"], row["presence"]) for row in rows if row["id"] > newest]
 
     wait_for(lambda: runs() == [("running", "waiting")])
     screen.kill()

@@ -45,12 +45,12 @@ def proposals(server):
     return [turn for turn in turns(server) if turn.get("phase") == "proposed"]
 
 
-def answer_third_proposal(server, said):
+def answer_third_proposal(server, message):
     """Answer the third proposed call with a directive, every other turn with proceed."""
 
     def answer_turn(asked):
         third = asked.turn.get("phase") == "proposed" and len(proposals(server)) == 3
-        return 200, said if third else directive()
+        return 200, message if third else directive()
 
     server.answer_turn = answer_turn
 
@@ -140,10 +140,10 @@ def test_each_model_call_tells_its_usage_under_one_id(session, server, model, tm
     answer_third_proposal(server, directive("proceed", "See pyproject.toml.", call="skip"))
     npm_minded(session, model, tmp_path)
 
-    told = [turn for turn in turns(server) if turn["role"] == "assistant"]
-    assert all(turn["usage"]["input"] + turn["usage"]["cache_read"] > 0 for turn in told)
-    assert {turn["model"] for turn in told} == {"gpt-4o-mini"}
-    assert len({turn["call_id"] for turn in told}) == 5
+    replies = [turn for turn in turns(server) if turn["role"] == "assistant"]
+    assert all(turn["usage"]["input"] + turn["usage"]["cache_read"] > 0 for turn in replies)
+    assert {turn["model"] for turn in replies} == {"gpt-4o-mini"}
+    assert len({turn["call_id"] for turn in replies}) == 5
 
 
 def test_a_file_that_is_missing_is_an_error_and_no_result(session, server, model, tmp_path):
@@ -172,14 +172,14 @@ def test_two_agents_hand_a_matter_to_each_other_for_ever(session, server, model,
 
 
 @pytest.mark.parametrize(
-    ("said", "dates"),
+    ("message", "dates"),
     [
         ("Decide for one side and finish it.", ["2026-03-04", "2026-03-01"]),
         ("Write American dates.", ["03/04/2026", "03/01/2026"]),
     ],
 )
-def test_a_decision_of_a_third_one_settles_it(session, server, model, tmp_path, said, dates):
-    answer_third_proposal(server, directive("proceed", said, call="skip"))
+def test_a_decision_of_a_third_one_settles_it(session, server, model, tmp_path, message, dates):
+    answer_third_proposal(server, directive("proceed", message, call="skip"))
 
     answer, desk = two_agents(session, model, tmp_path)
 

@@ -59,8 +59,8 @@ def test_codex_is_a_run_with_its_turns_and_its_cost(installation, responses, cod
     key = f"codex:{json.loads(started)['thread_id']}"
     calls = len(api.conversations)
     run = run_of(installation, key, output=calls * USAGE["output_tokens"])
-    told = usage_of({"input_tokens": 1500, "cached_input_tokens": 1000, "output_tokens": 42})
-    assert Decimal(run["cost_usd"]) == calls * price(told, model=MODEL, provider="openai")
+    usage = usage_of({"input_tokens": 1500, "cached_input_tokens": 1000, "output_tokens": 42})
+    assert Decimal(run["cost_usd"]) == calls * price(usage, model=MODEL, provider="openai")
     ran = [turn for turn in Person(installation).turns(run["id"]) if turn["tool"]]
     assert [turn["args"]["cmd"] for turn in ran] == list(COMMANDS)
     assert [bool(turn["error"]) for turn in ran] == [False, True]

@@ -34,7 +34,7 @@ class Callers:
 
 def callers_of(installation: Installation) -> Callers:
     """Make people, keys and tokens on a running installation, and a project full of things."""
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "tests.attack.callers"],
         cwd=ROOT,
         env=installation.own_environment(),
@@ -42,7 +42,7 @@ def callers_of(installation: Installation) -> Callers:
         text=True,
         check=True,
     )
-    return Callers(**json.loads(told.stdout))
+    return Callers(**json.loads(done.stdout))
 
 
 def _fill() -> Callers:

@@ -76,13 +76,13 @@ PLACES = ("error", "result", "tool", "agent", "command", "path", "content")
 
 
 def a_turn(place, text):
-    said = {"error": "E1: no brace"} | ({place: text} if place != "result" else {})
+    fields = {"error": "E1: no brace"} | ({place: text} if place != "result" else {})
     if place == "result":
-        said = {"result": f"error: {text}"}
-    args = {"file_path": text} if place == "path" else {"command": said.pop("command", "make")}
-    tool, result = said.pop("tool", "Bash"), said.pop("result", None)
-    said.pop("path", None)
-    return a_call(tool, result, args=args, **said)
+        fields = {"result": f"error: {text}"}
+    args = {"file_path": text} if place == "path" else {"command": fields.pop("command", "make")}
+    tool, result = fields.pop("tool", "Bash"), fields.pop("result", None)
+    fields.pop("path", None)
+    return a_call(tool, result, args=args, **fields)
 
 
 def a_case(place, text):
@@ -110,7 +110,7 @@ def test_the_verdict_stands(attack, place, gullible):
     sent = gullible.asked[-1]["messages"]
     assert (ruling.verdict.loop, ruling.verdict.reason) == (True, "Only the recording spoke.")
     assert not re.search(r"evil\.test|INJECTED", outside_the_fence(sent))
-    assert not [one for one in "".join(told["content"] for told in sent) if is_hidden(one)]
+    assert not [one for one in "".join(message["content"] for message in sent) if is_hidden(one)]
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -119,17 +119,17 @@ def test_what_we_tell_an_agent_is_ours_or_quoted(attack, place):
     case = a_case(place, ATTACKS[attack])
     verdict = rule(case)
 
-    for told in (verdict.fix or "", verdict.reason, nudge_text(case.signal, case.turns)):
-        assert not re.search(r"evil|curl|INJECTED|loop=false", ours(told)), told
-        assert not [one for one in told if is_hidden(one)]
+    for text in (verdict.fix or "", verdict.reason, nudge_text(case.signal, case.turns)):
+        assert not re.search(r"evil|curl|INJECTED|loop=false", ours(text)), text
+        assert not [one for one in text if is_hidden(one)]
 
 
 @pytest.mark.parametrize("hide", [tags, selectors, "\u202e".join])
 def test_a_fix_that_a_person_reads_holds_nothing_that_only_the_agent_reads(hide):
     answer = {"loop": True, "confidence": 0.9, "reasoning": f"r{hide('x y')}"}
-    told = json.dumps(answer | {"suggested_fix": f"Read a.py.{hide(ORDER)}"})
+    written = json.dumps(answer | {"suggested_fix": f"Read a.py.{hide(ORDER)}"})
 
-    verdict = read_verdict(told, judge="m")
+    verdict = read_verdict(written, judge="m")
 
     assert not [one for one in verdict.fix + verdict.reason if is_hidden(one)]
 

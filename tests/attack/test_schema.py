@@ -73,11 +73,15 @@ def about(case, ids):
 
 def fault_of(operation, answer):
     """Return what the document does not tell of an answer; None: it tells all."""
-    told = wire()["paths"][operation.path][operation.method.lower()]["responses"]
+    documented = wire()["paths"][operation.path][operation.method.lower()]["responses"]
     status, kind = answer.status_code, "".join(answer.headers.get("content-type", [])[:1])
-    if status >= 500 and str(status) not in told and answer.json()["code"] != Unavailable.code:
+    if (
+        status >= 500
+        and str(status) not in documented
+        and answer.json()["code"] != Unavailable.code
+    ):
         return "the server broke"
-    described = told.get(str(status)) or (told["default"] if status >= 400 else None)
+    described = documented.get(str(status)) or (documented["default"] if status >= 400 else None)
     if described is None:
         return f"status {status} is not told of"
     content = described.get("content", {})
@@ -127,12 +131,16 @@ def test_every_answer_is_one_that_the_document_tells_of(ask, callers):
     every = schemathesis.openapi.from_dict(wire()).get_all_operations()
     operations = [found.ok() for found in every if isinstance(found, Ok)]
 
-    heard = {one.label: attack(one, callers, ask) for one in operations}
+    responses = {one.label: attack(one, callers, ask) for one in operations}
 
-    faults = {label: [fault for _, fault in answers if fault] for label, answers in heard.items()}
+    faults = {
+        label: [fault for _, fault in answers if fault] for label, answers in responses.items()
+    }
     assert {label: found[0] for label, found in faults.items() if found} == {}
-    answered = sum(map(len, heard.values()))
-    logger.info("%d operations, %d answers, %d callers", len(heard), answered, len(callers.headers))
-    assert len(heard) > 90
-    statuses = {status for answers in heard.values() for status, _ in answers}
+    answered = sum(map(len, responses.values()))
+    logger.info(
+        "%d operations, %d answers, %d callers", len(responses), answered, len(callers.headers)
+    )
+    assert len(responses) > 90
+    statuses = {status for answers in responses.values() for status, _ in answers}
     assert {200, 400, 401, 403, 404} <= statuses

@@ -59,8 +59,8 @@ def looked_up(source):
     """Give each look-up of a row by a secret itself; one that is hashed on the spot is none."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in LOOKS_UP:
-            named = [said for said in node.keywords if PLAIN.match(said.arg or "")]
-            yield from (ast.unparse(node) for said in named if not is_hashed(said.value))
+            named = [keyword for keyword in node.keywords if PLAIN.match(keyword.arg or "")]
+            yield from (ast.unparse(node) for keyword in named if not is_hashed(keyword.value))
 
 
 def is_hashed(value):
@@ -68,15 +68,15 @@ def is_hashed(value):
 
 
 def test_no_secret_is_compared_in_a_time_that_tells():
-    found = {path: told for path, source in SOURCES.items() if (told := [*compared(source)])}
+    found = {path: lines for path, source in SOURCES.items() if (lines := [*compared(source)])}
 
-    assert {path: told for path, told in found.items() if path not in PUBLIC} == {}
+    assert {path: lines for path, lines in found.items() if path not in PUBLIC} == {}
     assert set(PUBLIC) == set(found)
     assert len(SOURCES) > 400
 
 
 def test_no_row_is_looked_up_by_a_secret_itself():
-    found = {path: told for path, source in SOURCES.items() if (told := [*looked_up(source)])}
+    found = {path: lines for path, source in SOURCES.items() if (lines := [*looked_up(source)])}
 
     assert found == {}
 

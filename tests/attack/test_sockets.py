@@ -115,23 +115,23 @@ def test_a_message_in_many_pieces_is_not_gathered(who, dial, web):
         assert ended_by(socket) in {TOO_BIG, NOT_SIGNED_IN, None}
 
 
-@pytest.mark.parametrize("said", ["{}", '{"type":"snapshot"}', "[" * 3000, b"\0" * 3000, ""])
-def test_what_a_screen_never_says_is_thrown_away(said, dial, web):
+@pytest.mark.parametrize("text", ["{}", '{"type":"snapshot"}', "[" * 3000, b"\0" * 3000, ""])
+def test_what_a_screen_never_says_is_thrown_away(text, dial, web):
     with dial() as socket:
         for _ in range(500):
-            socket.send(said)
+            socket.send(text)
 
         assert hears_on(socket)
 
 
 @pytest.mark.parametrize(("who", "code"), [("stranger", NOT_YOURS), ("nobody", NOT_SIGNED_IN)])
 def test_who_sends_at_once_hears_nothing_of_others(who, code, dial, web):
-    heard = []
+    received = []
     with dial(who) as socket, suppress(ConnectionClosed):
         socket.send("{}")
-        heard = list(socket)
+        received = list(socket)
 
-    assert heard == []
+    assert received == []
     assert socket.close_code == code
 
 

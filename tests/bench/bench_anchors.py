@@ -48,9 +48,9 @@ def measure() -> dict[str, Any]:
     clock_ms: list[float] = []
     one_slice = anchors._anchor  # one transaction of it is what is timed
 
-    def timed(*told: Any, **more: Any) -> None:
+    def timed(*args: Any, **more: Any) -> None:
         used, begun = time.process_time(), time.perf_counter()
-        one_slice(*told, **more)
+        one_slice(*args, **more)
         cpu_ms.append(1000 * (time.process_time() - used))
         clock_ms.append(1000 * (time.perf_counter() - begun))
 

@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.bench.bench_timeline import EMPTY, SIZES, frames, told
+from tests.bench.bench_timeline import EMPTY, SIZES, frames, summary_of
 from tests.bench.bench_verdicts import Connection, a_turn, head, is_ready
 from tests.contract.conversation import Caller
 from tests.e2e.chromium import FLAGS, chromium
@@ -288,8 +288,8 @@ def before_the_next(moves: list[tuple[float, Any]]) -> list[tuple[float, Any]]:
     """Say of each when its run moved next: not every move changes what a row shows."""
     nexts: dict[str, float] = {}
     kept = []
-    for heard, event in reversed(moves):
-        kept.append((heard, {**event, "next_at": nexts.get(event["run"], math.inf)}))
+    for at, event in reversed(moves):
+        kept.append((at, {**event, "next_at": nexts.get(event["run"], math.inf)}))
         nexts[event["run"]] = at_of(event)
     return kept[::-1]
 
@@ -299,7 +299,7 @@ def at_of(event: dict[str, Any]) -> float:
 
 
 def many(values: list[float]) -> dict[str, Any]:
-    return {"count": len(values), **told(values)} if values else {"count": 0}
+    return {"count": len(values), **summary_of(values)} if values else {"count": 0}
 
 
 def rhythm(times: list[float]) -> dict[str, Any]:

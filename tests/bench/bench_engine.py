@@ -122,13 +122,13 @@ def seeded(seed: int) -> random.Random:
 def a_turn(number: int, chance: random.Random) -> Turn:
     """One of many different calls, now and then one seen before."""
     target = chance.randrange(1, 2000)
-    said = "\n".join(" ".join(chance.choices(WORDS, k=8)) for _ in range(20))
+    text = "\n".join(" ".join(chance.choices(WORDS, k=8)) for _ in range(20))
     return Turn(
         role=Role.ASSISTANT,
         tool="Bash",
         args={"command": f"sed -n {target},{target + 40}p app/module_{target % 97}.py"},
         content=f"Step {number}: look at module {target % 97}.",
-        result=said,
+        result=text,
         seq=number,
     )
 

@@ -89,10 +89,10 @@ async def row_of(running: Any, run: str = "", **what: int) -> dict[str, Any]:
     async with a_floor(HELLO, 18732) as (hello, hello_pids):
         for _ in range(ROUNDS):
             floor = await measure(Caller, hello, "", agents, hello_pids)
-            told = await measure(
+            measured = await measure(
                 kind, running.url, f"{running.agent_key} {run}".strip(), agents, pids
             )
-            rounds.append({**told, "hellos": told["cpu_ms"] / floor["cpu_ms"]})
+            rounds.append({**measured, "hellos": measured["cpu_ms"] / floor["cpu_ms"]})
     used, begun = cpu_ms(pids()), time.monotonic()
     await asyncio.sleep(IDLE_S)
     idle = (cpu_ms(pids()) - used) / (time.monotonic() - begun)

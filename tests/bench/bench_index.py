@@ -42,9 +42,9 @@ def measure() -> dict[str, Any]:
     call_command("migrate", verbosity=0)
     project = a_project()
     runs = [a_run(project, name=f"run {n}", key=str(n)) for n in range(RUNS)]
-    told = {run.id: [_turn(run.name, n) for n in range(TURNS // RUNS)] for run in runs}
+    by_run = {run.id: [_turn(run.name, n) for n in range(TURNS // RUNS)] for run in runs}
     found: dict[str, Any] = {"bench": "index", "database": connection.vendor, "turns": TURNS}
-    found["store_us"] = _cpu_us(lambda: [put(run, *told[run.id]) for run in runs])
+    found["store_us"] = _cpu_us(lambda: [put(run, *by_run[run.id]) for run in runs])
     found["judge_us"] = _cpu_us(lambda: pipeline.detect([run.id for run in runs], at=now()))
     found["index_us"] = _cpu_us(lambda: _drain(lambda: index_slice(at=now())))
     both = found["store_us"] + found["judge_us"]
@@ -60,9 +60,9 @@ def _turn(name: str, number: int) -> Any:
     return a_call(f"cat {name}/{number}.py", key=f"{name}-{number}", result=body)
 
 
-def _cpu_us(deed: Callable[[], object]) -> float:
+def _cpu_us(work: Callable[[], object]) -> float:
     begun = time.process_time()
-    deed()
+    work()
     return round((time.process_time() - begun) / TURNS * 1e6, 1)
 
 

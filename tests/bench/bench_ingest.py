@@ -74,8 +74,8 @@ class Server:
 
 def spans(first: int, count: int, trace: str) -> bytes:
     """Return so many tool calls of one trace; its outermost span is still under way."""
-    told = ExportTraceServiceRequest()
-    resource = told.resource_spans.add()
+    request = ExportTraceServiceRequest()
+    resource = request.resource_spans.add()
     resource.resource.attributes.append(_attribute("service.name", "bench"))
     scope = resource.scope_spans.add()
     for number in range(first, first + count):
@@ -97,19 +97,19 @@ def spans(first: int, count: int, trace: str) -> bytes:
                 _attribute("gen_ai.tool.call.result", turn["result"]),
             ],
         )
-    return bytes(told.SerializeToString())
+    return bytes(request.SerializeToString())
 
 
 def _attribute(name: str, text: str) -> KeyValue:
-    told = KeyValue(key=name)
-    told.value.string_value = text
-    return told
+    attribute = KeyValue(key=name)
+    attribute.value.string_value = text
+    return attribute
 
 
 def turns(first: int, count: int, _trace: str) -> bytes:
     """Return so many tool calls as `turns/` takes them."""
-    told = [a_turn(number) for number in range(first, first + count)]
-    return json.dumps({"turns": told}).encode()
+    batch = [a_turn(number) for number in range(first, first + count)]
+    return json.dumps({"turns": batch}).encode()
 
 
 async def one_round(server: Server, count: int, trace: str, first: int) -> dict[str, float]:
@@ -133,11 +133,11 @@ async def one_round(server: Server, count: int, trace: str, first: int) -> dict[
     used = cpu_ms(server.pids()) - used
     connection.close()
     whole = sum(one - other == count for other, one in itertools.pairwise(known))
-    told = {
+    row = {
         "ms": 1000 * statistics.median(took) / count,
         "cpu_ms": used / (REQUESTS * count),
     }
-    return told | ({"stored_at_answer": whole / (len(known) - 1)} if known else {})
+    return row | ({"stored_at_answer": whole / (len(known) - 1)} if known else {})
 
 
 def stored(server: Server) -> int:
@@ -165,9 +165,9 @@ def tree_of(process: subprocess.Popen[bytes]) -> Pids:
 @contextmanager
 def a_peer(command: list[str], place: Path, port: int, **environment: str) -> Iterator[Pids]:
     place.mkdir()
-    told = {**os.environ, **environment, "HOME": str(place)}
+    env = {**os.environ, **environment, "HOME": str(place)}
     with (place / "log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=place, env=told, stdout=log, stderr=log)
+        process = subprocess.Popen(command, cwd=place, env=env, stdout=log, stderr=log)
     try:
         wait_for(lambda: answers(port))
         time.sleep(5)  # it goes on importing
@@ -259,17 +259,17 @@ async def compare(servers: dict[str, Server]) -> list[dict[str, Any]]:
             "hello": Server(url=hello, path="/v1/traces", pids=hello_pids, makes=spans),
         }
         for count in AT_ONCE:
-            told: dict[str, list[dict[str, float]]] = {name: [] for name in everyone}
+            per_peer: dict[str, list[dict[str, float]]] = {name: [] for name in everyone}
             for number in range(ROUNDS + 1):
                 for name, server in everyone.items():
                     trace = secrets.token_hex(16)
                     found = await one_round(server, count, trace, number * REQUESTS * count)
                     if number:  # the first warms up
-                        told[name].append(found)
+                        per_peer[name].append(found)
             rows += [
                 {"server": name, "turns_a_request": count}
                 | {one: spread([found[one] for found in rounds]) for one in rounds[0]}
-                for name, rounds in told.items()
+                for name, rounds in per_peer.items()
             ]
     return rows
 

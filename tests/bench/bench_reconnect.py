@@ -100,9 +100,9 @@ async def answering(running: Any) -> float:
         with suppress(OSError, asyncio.IncompleteReadError):
             reader, writer = await asyncio.open_connection(*where)
             writer.write(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-            said = await reader.readline()
+            line = await reader.readline()
             writer.close()
-            if said.startswith(b"HTTP/1.1 200"):
+            if line.startswith(b"HTTP/1.1 200"):
                 return time.time()
         await asyncio.sleep(0.01)
 
@@ -161,8 +161,8 @@ def spread(took: list[float]) -> dict[str, float]:
         name: ordered[int(len(ordered) * part)]
         for name, part in {"p50": 0.5, "p90": 0.9, "p99": 0.99}.items()
     }
-    told = {"first": ordered[0], **at, "last": ordered[-1]}
-    return {name: round(value) for name, value in told.items()}
+    marks = {"first": ordered[0], **at, "last": ordered[-1]}
+    return {name: round(value) for name, value in marks.items()}
 
 
 def within(took: list[float]) -> dict[str, int]:
@@ -181,8 +181,8 @@ async def law_of(pages: list[Page]) -> dict[str, Any]:
     for page in pages:
         noted = await page.evaluate(NOTED)
         for lost in noted["losses"]:
-            heard = max((at for at in noted["snapshots"] if at < lost), default=0)
-            again = any(heard < other < lost for other in noted["losses"])
+            snapshot_at = max((at for at in noted["snapshots"] if at < lost), default=0)
+            again = any(snapshot_at < other < lost for other in noted["losses"])
             tries = [at - lost for at in noted["tries"] if at > lost]
             (later if again else first).extend(tries[:1])
     waits = {"first_wait": first, "later_waits": later}
@@ -262,7 +262,7 @@ async def measure(running: Any, browser: Browser) -> dict[str, Any]:
     watching = await watched([one])
     for name, leave in {"killed_alone": kill, "restarted_alone": restart}.items():
         rounds = [await come_back(running, [one], [], leave) for _ in range(ROUNDS)]
-        found[name] = {"ms": [told["sockets_ms"]["last"] for told in rounds]}
+        found[name] = {"ms": [row["sockets_ms"]["last"] for row in rounds]}
     found["cut_alone_ms"] = await cut(one)
     await let_go(watching)
     return found

@@ -85,8 +85,8 @@ class Waiting:
 
     async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         asking = head(method, path, Authorization=self._auth, **headers)
-        said = await self._connection.ask(asking, json.dumps(body).encode() if body else b"")
-        return json.loads(said) if said else None
+        raw = await self._connection.ask(asking, json.dumps(body).encode() if body else b"")
+        return json.loads(raw) if raw else None
 
     async def begin(self) -> None:
         """Open a run."""
@@ -121,13 +121,13 @@ class Polling(Waiting):
         self.freed.put_nowait(time.perf_counter())
 
     async def _tell(self, path: str, error: str | None) -> Any:
-        said = {"error": error} if error else {"phase": "proposed"}
+        outcome = {"error": error} if error else {"phase": "proposed"}
         turn = {
             "key": uuid4().hex,
             "role": "assistant",
             "tool": "Bash",
             "args": {"command": f"pytest {path}"},
-            **said,
+            **outcome,
         }
         place = f"/api/v1/runs/{self.run}/turns/"
         reply = await self.ask("POST", place, {"turns": [turn]}, Prefer="wait=30")
@@ -234,8 +234,8 @@ class Person:
         await self._taps.ask(asking, json.dumps(body).encode())
         answered = time.perf_counter() - started
         freed = await self._agents[run].freed.get() - started
-        told = {"released": freed, "tap_answered": answered, "floor": floor}
-        return {"kind": self._agents[run].kind} | {k: 1000 * v for k, v in told.items()}
+        row = {"released": freed, "tap_answered": answered, "floor": floor}
+        return {"kind": self._agents[run].kind} | {k: 1000 * v for k, v in row.items()}
 
 
 async def measure(running: Any, *, taps: int, seconds: float) -> list[dict[str, Any]]:
@@ -331,8 +331,8 @@ def main() -> None:
     rounds = [one_round(taps=asked.taps, seconds=asked.seconds) for _ in range(asked.rounds)]
     database = "postgresql" if os.environ.get("DATABASE_URL") else "sqlite"
     found = {"bench": "tap to release", "database": database, "busy": BUSY, "pause_s": PAUSE_S}
-    told = {**found, "held": HELD, "median_min_max": over(rounds), "rounds": rounds}
-    print(json.dumps(told, indent=1))
+    report = {**found, "held": HELD, "median_min_max": over(rounds), "rounds": rounds}
+    print(json.dumps(report, indent=1))
 
 
 if __name__ == "__main__":

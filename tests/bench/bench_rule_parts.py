@@ -43,9 +43,9 @@ PARTS: dict[str, Any] = {
 }
 
 
-def alarms(told, policy):
+def alarms(rows, policy):
     engine, found = Engine(policy), []
-    for origin, turn in told:
+    for origin, turn in rows:
         if engine.observe(turn).trip is not None:
             found.append(origin)
             engine.reset()

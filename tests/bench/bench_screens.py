@@ -67,8 +67,8 @@ class Screen:
         }
         lines = "".join(f"{name}: {value}\r\n" for name, value in asked.items())
         self._writer.write(f"GET {self._path} HTTP/1.1\r\n{lines}\r\n".encode())
-        said = await self._reader.readuntil(b"\r\n\r\n")
-        assert b" 101 " in said, said
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        assert b" 101 " in head, head
         assert b"snapshot" in await self._reader.read(512)
         self._hearing = asyncio.create_task(self._hear())
 
@@ -95,13 +95,15 @@ async def watched(screens: list[Screen]) -> AsyncIterator[list[Screen]]:
 async def one_round(running: Any, agents: int, path: str, count: int) -> dict[str, float]:
     web = running.pid_of("daphne")
     async with watched([Screen(running, path) for _ in range(count)]) as screens:
-        used, heard = cpu_ms([web]), sum(screen.heard for screen in screens)
-        told = await measure(Agent, running.url, running.agent_key, agents, pids_of(running))
-        turns = told["per_s"] * SECONDS
+        used, received = cpu_ms([web]), sum(screen.heard for screen in screens)
+        measured = await measure(Agent, running.url, running.agent_key, agents, pids_of(running))
+        turns = measured["per_s"] * SECONDS
         return {
-            **told,
+            **measured,
             "web_ms": round((cpu_ms([web]) - used) / turns, 2),
-            "kb_s": round((sum(s.heard for s in screens) - heard) / max(count, 1) / SECONDS / 1e3),
+            "kb_s": round(
+                (sum(s.heard for s in screens) - received) / max(count, 1) / SECONDS / 1e3
+            ),
         }
 
 
@@ -117,14 +119,14 @@ async def compare(running: Any) -> list[dict[str, Any]]:
             for _ in range(ROUNDS):
                 floor = await measure(Caller, hello, "", agents, hello_pids)
                 for place, (_, path, count) in enumerate(places):
-                    told = await one_round(running, agents, path, count)
-                    told["hellos"] = told["cpu_ms"] / floor["cpu_ms"]
-                    for name, value in told.items():
+                    row = await one_round(running, agents, path, count)
+                    row["hellos"] = row["cpu_ms"] / floor["cpu_ms"]
+                    for name, value in row.items():
                         rounds[place].setdefault(name, []).append(value)
             found += [
                 {"agents": agents, "place": kind, "screens": count}
-                | {name: spread(values) for name, values in told.items()}
-                for (kind, _, count), told in zip(places, rounds, strict=True)
+                | {name: spread(values) for name, values in row.items()}
+                for (kind, _, count), row in zip(places, rounds, strict=True)
             ]
     return found
 

@@ -87,12 +87,12 @@ def measured(make: Callable[[], Turn], texts: list[str]) -> dict[str, Any]:
     turn = make()
     for n in range(20):
         turn(-n, f"warm {n}")
-    loop, told = timed(bare, texts), timed(turn, texts)
-    added = told["cpu_us_mean"] - loop["cpu_us_mean"]
+    loop, ours = timed(bare, texts), timed(turn, texts)
+    added = ours["cpu_us_mean"] - loop["cpu_us_mean"]
     return {
-        **told,
+        **ours,
         "added_cpu_us_mean": round(added, 1),
-        "times_bare_loop": round(told["cpu_us_mean"] / loop["cpu_us_mean"], 1),
+        "times_bare_loop": round(ours["cpu_us_mean"] / loop["cpu_us_mean"], 1),
         "bare_cpu_us_mean": loop["cpu_us_mean"],
     }
 
@@ -190,14 +190,14 @@ def tree_of(commit: str | None, folder: Path) -> Path:
 
 def measured_in(tree: Path) -> dict[str, dict[str, float]]:
     """Run one round in a process of its own, over the guard of a tree."""
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "tests.bench.bench_sdk", "--round"],
         cwd=tree,
         check=True,
         capture_output=True,
         text=True,
     )
-    found: dict[str, dict[str, float]] = json.loads(told.stdout)
+    found: dict[str, dict[str, float]] = json.loads(done.stdout)
     return found
 
 

@@ -61,7 +61,7 @@ port.scrollTop += rows * 36; }"""
 ROWS = "document.querySelectorAll('[id^=turn-]').length"
 
 
-def told(values: list[float]) -> dict[str, float]:
+def summary_of(values: list[float]) -> dict[str, float]:
     """Return what a table shows of some figures, in milliseconds."""
     ordered = sorted(values)
     at = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -78,7 +78,7 @@ def frames(page: Page, move: Any) -> dict[str, Any]:
     seen = page.evaluate(STOP)
     gaps, tasks = seen["gaps"], seen["tasks"]
     long = {"long_tasks": len(tasks), "longest_ms": round(max(tasks, default=0.0), 1)}
-    return {"frames": len(gaps), **told(gaps), **long}
+    return {"frames": len(gaps), **summary_of(gaps), **long}
 
 
 def heap(page: Page) -> int:
@@ -164,7 +164,7 @@ def measure(context: BrowserContext, address: str, *, first: int) -> dict[str, A
     page.close()
     floors.append(floor(context))
     return {
-        "first_rows_ms": told(opened),
+        "first_rows_ms": summary_of(opened),
         "frames_ms": moved,
         "floor_ms": floors,
         "rows_in_page": rows,

@@ -72,10 +72,10 @@ class Connection:
 
     async def ask(self, head: bytes, body: bytes = b"") -> bytes:
         self._writer.write(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-        said = await self._reader.readuntil(b"\r\n\r\n")
-        length = int(said.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        raw = await self._reader.readuntil(b"\r\n\r\n")
+        length = int(raw.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
         answer = await self._reader.readexactly(length)
-        assert said.startswith(b"HTTP/1.1 20"), said + answer
+        assert raw.startswith(b"HTTP/1.1 20"), raw + answer
         return answer
 
     def close(self) -> None:
@@ -251,16 +251,16 @@ async def compare(running: dict[str, Any]) -> dict[str, Any]:
 
 
 def summary(rounds: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    report: dict[str, Any] = {
         kind: {name: spread([one[kind][name] for one in rounds]) for name in rounds[0][kind]}
         for kind in rounds[0]
     }
-    told["p50_ratio"] = ratios(rounds, "p50_ms", "bare_view")
-    told["cpu_hellos"] = ratios(rounds, "cpu_ms", "hello")
-    if "before" in told:
-        told["rate_of_before"] = ratios(rounds, "per_s", "before")
-        told["cpu_of_before"] = ratios(rounds, "cpu_ms", "before")
-    return told
+    report["p50_ratio"] = ratios(rounds, "p50_ms", "bare_view")
+    report["cpu_hellos"] = ratios(rounds, "cpu_ms", "hello")
+    if "before" in report:
+        report["rate_of_before"] = ratios(rounds, "per_s", "before")
+        report["cpu_of_before"] = ratios(rounds, "cpu_ms", "before")
+    return report
 
 
 def ratios(rounds: list[dict[str, dict[str, float]]], name: str, floor: str) -> dict[str, float]:

@@ -123,7 +123,7 @@ def measure(running: Any, peer: str | None) -> dict[str, Any]:
         "history": "/history",
         "costs": "/costs",
     }
-    told = defaultdict(list)
+    found = defaultdict(list)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         for _ in range(ROUNDS):
@@ -131,9 +131,9 @@ def measure(running: Any, peer: str | None) -> dict[str, Any]:
             if peer:
                 rows |= one_round(browser, {"phoenix": peer}, [])
             for name, values in rows.items():
-                told[name].append(max(values, default=16))  # shorter ones are not told
+                found[name].append(max(values, default=16))  # shorter ones are not told
         browser.close()
-    return {name: spread(values) for name, values in told.items()}
+    return {name: spread(values) for name, values in found.items()}
 
 
 def spread(values: list[float]) -> dict[str, float]:

@@ -78,8 +78,8 @@ class Forks:
         self.asking.send(
             (change.file, change.before, change.function, change.line, change.tests, change.time_s)
         )
-        told = self.asking.recv()
-        return told and Verdict(code=told[0], by=told[1])
+        message = self.asking.recv()
+        return message and Verdict(code=message[0], by=message[1])
 
     def end(self) -> None:
         """End the process and wait for it."""

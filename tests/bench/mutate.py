@@ -237,8 +237,8 @@ def mutants_of(module: str, source: bytes) -> Iterator[Mutant]:
 def copy_tree(target: Path) -> None:
     """Copy what git knows or would take in, as it lies there now."""
     listing = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
-    told = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True)
-    for name in filter(None, told.stdout.split("\0")):
+    listed = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True)
+    for name in filter(None, listed.stdout.split("\0")):
         if (ROOT / name).is_file() and not name.startswith("frontend/"):
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target / name)
@@ -298,8 +298,8 @@ def read_calls(tree: Path, tests: Sequence[str], kept: Path | None) -> dict[str,
 def runs_at_import(mutant: Mutant, calls: dict[str, Calls]) -> bool:
     """Tell what a fork would change too late: a rule's check may be built with its module."""
     outermost = (mutant.function or "").partition(".<locals>")[0]
-    told = calls.get(AT_IMPORT)
-    return not outermost or bool(told and f"{mutant.module}:{outermost}" in told["functions"])
+    tests = calls.get(AT_IMPORT)
+    return not outermost or bool(tests and f"{mutant.module}:{outermost}" in tests["functions"])
 
 
 def find_callers(mutant: Mutant, calls: dict[str, Calls], tree: Path) -> set[str]:
@@ -308,7 +308,9 @@ def find_callers(mutant: Mutant, calls: dict[str, Calls], tree: Path) -> set[str
     What runs at import is minded by those that call anything of its module, and what
     holds nothing to call, types and bounds, by those that call who imports it.
     """
-    places = {test: set(told["functions"]) for test, told in calls.items() if test != AT_IMPORT}
+    places = {
+        test: set(covered["functions"]) for test, covered in calls.items() if test != AT_IMPORT
+    }
     if found := {test for test, own in places.items() if mutant.place in own}:
         return found
     if not runs_at_import(mutant, calls):
@@ -414,8 +416,8 @@ class Trials:
 
     def _passes(self, test: str) -> bool:
         """Tell whether a test passes in a fork where nothing is changed."""
-        told = self.forks.ask(Change(tests=[test], time_s=None))
-        return told is not None and told.code == 0
+        verdict = self.forks.ask(Change(tests=[test], time_s=None))
+        return verdict is not None and verdict.code == 0
 
 
 def main() -> None:
@@ -454,10 +456,10 @@ def main() -> None:
 
 def drawn(asked: argparse.Namespace, tree: Path) -> Iterator[Mutant]:
     """Give the changes to be tried, module by module, from its top."""
-    told = asked.again.read_text("utf-8").splitlines() if asked.again else []
+    lines = asked.again.read_text("utf-8").splitlines() if asked.again else []
     again = {
         (one["module"], one["line"], one["mutation"])
-        for one in map(json.loads, told)
+        for one in map(json.loads, lines)
         if one.get("fate") in {"survived", "untested"}
     }
     for module in asked.modules:

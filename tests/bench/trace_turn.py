@@ -78,8 +78,8 @@ class Traced:
         ready = len(list(self.folder.glob(f"ready-{look}-*")))
         wait_for(lambda: len(list(self.folder.glob(f"{look}-*.json"))) >= ready)
         found: dict[str, set[str]] = {}
-        for told in self.folder.glob(f"{look}-*.json"):
-            for path, name in json.loads(told.read_text()):
+        for trace in self.folder.glob(f"{look}-*.json"):
+            for path, name in json.loads(trace.read_text()):
                 # A comprehension is no stop on the way, nor is what keeps processes alive.
                 if not name.endswith(">") and "/missioncontrol/up/" not in path:
                     found.setdefault(str(Path(path).relative_to(ROOT)), set()).add(name)
@@ -102,7 +102,7 @@ def one_turn(traced: Traced, agent: Caller, look: int, *, errors: int) -> dict[s
     return found
 
 
-def told(looks: list[dict[str, set[str]]], *, names: bool) -> dict[str, Any]:
+def report_of(looks: list[dict[str, set[str]]], *, names: bool) -> dict[str, Any]:
     """Tell the smallest of the looks, and how large the others were."""
     sizes = [sum(map(len, found.values())) for found in looks]
     least = looks[sizes.index(min(sizes))]
@@ -142,8 +142,8 @@ def main() -> None:
             goes_on = [one_turn(traced, agent, look, errors=0) for look in numbers]
             held = [one_turn(traced, agent, look + LOOKS, errors=2) for look in numbers]
     answer = {
-        "goes on": told(goes_on, names=asked.list),
-        "held": told(held, names=asked.list),
+        "goes on": report_of(goes_on, names=asked.list),
+        "held": report_of(held, names=asked.list),
     }
     print(json.dumps(answer, indent=2))
 

@@ -29,9 +29,9 @@ class AskingSession:
         return {"hook_event_name": event, "session_id": self.id, "cwd": "/tidepool"} | fields
 
     def hook(self, event: str, *, wired: str = WIRED, **fields: Any) -> Any:
-        told = {"X-MissionControl-Hook": wired}
+        headers = {"X-MissionControl-Hook": wired}
         response = self.agent.ask(
-            "POST", "/api/v1/hooks/claude-code/", self.body(event, **fields), **told
+            "POST", "/api/v1/hooks/claude-code/", self.body(event, **fields), **headers
         )
         assert response.status == 200, response.json
         return response.json
@@ -69,10 +69,10 @@ class AskingSession:
         """Wait for its oldest open card."""
         return wait_for(lambda: next(iter(self.cards("open")), None))
 
-    def tap(self, action: str, **said: Any) -> Any:
+    def tap(self, action: str, **fields: Any) -> Any:
         card = self.card()
-        told = {"decision": card["id"], "version": card["version"]} | said
-        response = self.person.tap(self.run()["id"], action, **told)
+        body = {"decision": card["id"], "version": card["version"]} | fields
+        response = self.person.tap(self.run()["id"], action, **body)
         assert response.status == 201, response.json
         return response.json
 

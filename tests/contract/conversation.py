@@ -59,8 +59,10 @@ class Caller:
 
     # --- an agent ------------------------------------------------------------------
 
-    def open_run(self, **said: Any) -> str:
-        response = self.ask("POST", "/api/v1/runs/", {"name": "contract", "agent": "coder", **said})
+    def open_run(self, **fields: Any) -> str:
+        response = self.ask(
+            "POST", "/api/v1/runs/", {"name": "contract", "agent": "coder", **fields}
+        )
         assert response.status in (200, 201), response.json
         return str(response.json["id"])
 
@@ -85,20 +87,20 @@ class Caller:
         cards = self.each("/api/v1/decisions/?status=open&limit=500")
         return next((card for card in cards if card["run"] == run), None)
 
-    def tap(self, run: str, action: str, **said: Any) -> Answer:
+    def tap(self, run: str, action: str, **fields: Any) -> Answer:
         return self.ask(
             "POST",
             f"/api/v1/runs/{run}/interventions/",
-            {"key": uuid4().hex, "action": action, **said},
+            {"key": uuid4().hex, "action": action, **fields},
         )
 
 
-def a_turn(command: str = "pytest -q", **said: Any) -> dict[str, Any]:
+def a_turn(command: str = "pytest -q", **fields: Any) -> dict[str, Any]:
     return {
         "key": f"turn-{next(_keys)}-{uuid4().hex[:6]}",
         "role": "assistant",
         "agent": "coder",
         "tool": "Bash",
         "args": {"command": command},
-        **said,
+        **fields,
     }

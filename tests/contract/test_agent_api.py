@@ -262,11 +262,11 @@ def test_hooks_of_an_agent_nobody_knows_are_a_404(agent):
 
 
 @pytest.mark.parametrize(
-    "said", ['wait="5"', "respond-async, wait=5", "wait = 5", "handling=lenient; wait=5"]
+    "prefer", ['wait="5"', "respond-async, wait=5", "wait = 5", "handling=lenient; wait=5"]
 )
-def test_prefer_is_read_as_its_rfc_says(agent, said):
+def test_prefer_is_read_as_its_rfc_says(agent, prefer):
     body = {"turns": [a_turn("ls")]}
-    response = agent.ask("POST", f"/api/v1/runs/{agent.open_run()}/turns/", body, Prefer=said)
+    response = agent.ask("POST", f"/api/v1/runs/{agent.open_run()}/turns/", body, Prefer=prefer)
 
     assert response.headers["Preference-Applied"] == "wait=5"
 

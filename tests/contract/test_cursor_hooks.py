@@ -32,8 +32,8 @@ class Session:
         return self.hook("preToolUse", **self.call)
 
     def fail(self):
-        told = {"error_message": "no such file", "failure_type": "error"}
-        return self.hook("postToolUseFailure", **self.call, **told)
+        fields = {"error_message": "no such file", "failure_type": "error"}
+        return self.hook("postToolUseFailure", **self.call, **fields)
 
 
 def test_the_third_equal_call_is_held_and_denied_with_the_correction(agent, person):
@@ -52,8 +52,8 @@ def test_the_third_equal_call_is_held_and_denied_with_the_correction(agent, pers
     with ThreadPoolExecutor(1) as pool:
         held = pool.submit(session.before)
         seen = wait_for(card)
-        told = {"decision": seen["id"], "version": seen["version"], "message": CORRECTION}
-        assert person.tap(seen["run"], "inject", **told).status == 201
+        fields = {"decision": seen["id"], "version": seen["version"], "message": CORRECTION}
+        assert person.tap(seen["run"], "inject", **fields).status == 201
 
     denied = held.result()
     assert denied == {"permission": "deny", "user_message": CORRECTION, "agent_message": CORRECTION}

@@ -62,10 +62,10 @@ class Session:
 
         return wait_for(waiting)
 
-    def tap(self, action, **said):
+    def tap(self, action, **fields):
         card = self.card()
-        told = {"decision": card["id"], "version": card["version"]} | said
-        response = self.person.tap(self.run()["id"], action, **told)
+        body = {"decision": card["id"], "version": card["version"]} | fields
+        response = self.person.tap(self.run()["id"], action, **body)
         assert response.status == 201, response.json
 
 
@@ -152,10 +152,10 @@ def cost_of(*usages):
 
 
 def test_what_its_hooks_say_of_each_model_call_is_counted_once(session):
-    told = an_answer(USED | {"cachedContentTokenCount": 1000, "thoughtsTokenCount": 10})
+    answer = an_answer(USED | {"cachedContentTokenCount": 1000, "thoughtsTokenCount": 10})
     for _ in range(2):
-        session.hook("AfterModel", **told, timestamp="2026-11-22T06:00:00Z")
-    session.hook("AfterModel", **told)
+        session.hook("AfterModel", **answer, timestamp="2026-11-22T06:00:00Z")
+    session.hook("AfterModel", **answer)
 
     run, used = session.run(), Usage(input=500, cache_read=1000, output=52, reasoning=10)
 

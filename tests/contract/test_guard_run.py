@@ -14,9 +14,9 @@ def home(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("fail", ["open", "closed"])
 def test_a_command_starts_watched_and_nobody_is_called_away(home, installation, capsys, fail):
-    told = ["--url", installation.url, "--key", installation.agent_key, "--fail", fail]
+    args = ["--url", installation.url, "--key", installation.agent_key, "--fail", fail]
 
-    assert main(["run", *told, "--", "touch", "it-ran"]) == 0
+    assert main(["run", *args, "--", "touch", "it-ran"]) == 0
 
     assert (home / "it-ran").exists()
     assert "is away" not in capsys.readouterr().err

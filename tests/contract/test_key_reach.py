@@ -92,8 +92,8 @@ def holding_a_key(person, installation):
     """Give whoever sends a newly made key of this reach; `revoke()` is the person's."""
     live = {}
 
-    def make(**said):
-        made = person.ask("POST", "/api/v1/keys/", {"name": "a key", **said})
+    def make(**fields):
+        made = person.ask("POST", "/api/v1/keys/", {"name": "a key", **fields})
         assert made.status == 201, made.json
         caller = Caller(installation.url, {"Authorization": f"Bearer {made.json['secret']}"})
         live[caller] = made.json["id"]
@@ -162,8 +162,13 @@ def test_telemetry_of_a_neighbours_session_is_refused_and_the_rest_is_taken(pers
 
 
 def logs(session):
-    told = {"session.id": session, "event.sequence": 1, "event.name": "user_prompt", "prompt": "Go"}
-    attributes = [{"key": name, "value": value_of(value)} for name, value in told.items()]
+    values = {
+        "session.id": session,
+        "event.sequence": 1,
+        "event.name": "user_prompt",
+        "prompt": "Go",
+    }
+    attributes = [{"key": name, "value": value_of(value)} for name, value in values.items()]
     record = {
         "timeUnixNano": "1795000000000000000",
         "body": {"stringValue": "claude_code.user_prompt"},

@@ -21,7 +21,7 @@ from tests.otlp.build import a_log, a_span, logs, spans
 PROTOBUF = "application/x-protobuf"
 
 
-def a_tool_span(session, **told):
+def a_tool_span(session, **fields):
     return a_span(
         "execute_tool Bash",
         {
@@ -30,7 +30,7 @@ def a_tool_span(session, **told):
             "gen_ai.tool.call.id": f"toolu_{uuid4().hex}",
             "gen_ai.conversation.id": session,
             "gen_ai.tool.call.arguments": json.dumps({"command": "ls"}),
-            **told,
+            **fields,
         },
     )
 
@@ -53,8 +53,8 @@ def test_json_spans_are_a_run_and_the_answer_is_empty(agent, person):
 
 def test_every_other_attribute_is_kept_and_pages(agent, person, nobody):
     session = uuid4().hex
-    told = [a_tool_span(session, **{"acme.tenant": name}) for name in ("north", "south")]
-    agent.ask("POST", "/v1/traces", spans(*told))
+    tool_spans = [a_tool_span(session, **{"acme.tenant": name}) for name in ("north", "south")]
+    agent.ask("POST", "/v1/traces", spans(*tool_spans))
     address = f"/api/v1/runs/{run_of(person, f'my-agent:{session}')['id']}/telemetry/"
 
     first = person.get(f"{address}?limit=1")
@@ -74,7 +74,7 @@ def test_an_unmodified_exporter_sends_protobuf_and_gzip(installation, person):
     )
     provider = TracerProvider(resource=Resource({"service.name": "real-sdk"}))
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    told = {
+    attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.conversation.id": session,
         "gen_ai.provider.name": "anthropic",
@@ -85,7 +85,7 @@ def test_an_unmodified_exporter_sends_protobuf_and_gzip(installation, person):
         "gen_ai.usage.cache_creation.input_tokens": 300,
     }
 
-    with provider.get_tracer("test").start_as_current_span("chat", attributes=told):
+    with provider.get_tracer("test").start_as_current_span("chat", attributes=attributes):
         pass
     provider.shutdown()
 
@@ -101,9 +101,9 @@ def test_bad_records_are_counted_and_named_and_good_ones_kept(agent, person):
     response = agent.ask("POST", "/v1/traces", spans(bad, a_tool_span(session), 7))
 
     assert response.status == 200
-    told = response.json["partialSuccess"]
-    assert told["rejectedSpans"] == "2"
-    assert told["errorMessage"].startswith("record 0: traceId must be 32 hexadecimal digits")
+    partial = response.json["partialSuccess"]
+    assert partial["rejectedSpans"] == "2"
+    assert partial["errorMessage"].startswith("record 0: traceId must be 32 hexadecimal digits")
     assert run_of(person, f"my-agent:{session}")["turns"] == 1
 
 
@@ -210,9 +210,9 @@ def test_who_joins_later_takes_the_run_in_hand(agent, person):
     session = uuid4().hex
     agent.ask("POST", "/v1/traces", spans(a_tool_span(session)))
     seen = run_of(person, f"my-agent:{session}")
-    told = {"key": f"my-agent:{session}", "name": "mine", "capabilities": {"hold": True}}
+    body = {"key": f"my-agent:{session}", "name": "mine", "capabilities": {"hold": True}}
 
-    joined = agent.ask("POST", "/api/v1/runs/", told)
+    joined = agent.ask("POST", "/api/v1/runs/", body)
     agent.ask("POST", "/v1/traces", spans(a_tool_span(session)))
 
     assert (joined.status, joined.json["id"]) == (200, seen["id"])

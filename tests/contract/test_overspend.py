@@ -23,8 +23,8 @@ def set_ceiling(installation, person, agents):
 
 
 def allow_ten_more(person, card):
-    said = {"decision": card["id"], "version": card["version"]}
-    response = person.tap(card["run"], "allow_budget", **said, amount={"usd": str(10 * PRICE)})
+    fields = {"decision": card["id"], "version": card["version"]}
+    response = person.tap(card["run"], "allow_budget", **fields, amount={"usd": str(10 * PRICE)})
     assert response.status == 201, response.json
 
 

@@ -49,9 +49,9 @@ def test_a_denial_tells_the_agent_why(session):
 
     session.tap("deny", message="Use make clean.")
 
-    said = decided(asked.result(60))
-    assert said["behavior"] == "deny"
-    assert said["message"].endswith("Use make clean.")
+    decision = decided(asked.result(60))
+    assert decision["behavior"] == "deny"
+    assert decision["message"].endswith("Use make clean.")
 
 
 def test_an_answer_at_the_terminal_closes_the_card(session):
@@ -90,8 +90,8 @@ def test_ending_the_run_refuses_the_call(session):
 
     session.person.tap(session.run()["id"], "terminate", key="end")
 
-    said = decided(asked.result(60))
-    assert (said["behavior"], said["interrupt"]) == ("deny", True)
+    decision = decided(asked.result(60))
+    assert (decision["behavior"], decision["interrupt"]) == ("deny", True)
 
 
 def test_what_nobody_answers_in_time_is_left_to_the_terminal(session):
@@ -120,9 +120,9 @@ def test_where_it_cannot_be_answered_the_terminal_asks_at_once(session, wired, t
 
 
 def test_codex_shows_its_question_at_once(agent, person):
-    told = {"session_id": str(uuid4()), "cwd": "/tidepool"}
+    session = {"session_id": str(uuid4()), "cwd": "/tidepool"}
     call = {"tool_name": "Bash", "tool_input": {"command": COMMAND}}
-    body = told | call | {"hook_event_name": "PermissionRequest"}
+    body = session | call | {"hook_event_name": "PermissionRequest"}
 
     response = agent.ask(
         "POST", "/api/v1/hooks/codex/", body, **{"X-MissionControl-Hook": "answer=3900"}

@@ -20,7 +20,7 @@ def ruled(person):
     assert person.ask("PATCH", address, {"redact_rules": []}).status == 200
 
 
-def told(person, run):
+def everything_shown(person, run):
     return str(
         [
             person.get(f"/api/v1/runs/{run}/"),
@@ -43,10 +43,10 @@ def test_turns_are_masked(agent, person, ruled):
         },
     )
 
-    said = told(person, run)
+    shown = everything_shown(person, run)
 
-    assert CUSTOMER not in said
-    assert re.search(r"grep \[masked [a-p]{6}\] log", said)
+    assert CUSTOMER not in shown
+    assert re.search(r"grep \[masked [a-p]{6}\] log", shown)
 
 
 def test_hooks_are_masked(agent, person, ruled):
@@ -60,10 +60,10 @@ def test_hooks_are_masked(agent, person, ruled):
     assert agent.ask("POST", "/api/v1/hooks/claude-code/", hook).status == 200
     run = agent.open_run(key="claude-code:redacted-by-a-rule")
 
-    said = told(person, run)
+    shown = everything_shown(person, run)
 
-    assert CUSTOMER not in said
-    assert re.search(r"grep \[masked [a-p]{6}\] log", said)
+    assert CUSTOMER not in shown
+    assert re.search(r"grep \[masked [a-p]{6}\] log", shown)
 
 
 def test_a_run_is_named_by_a_prompt_that_was_masked_before_it_was_cut(agent, person, ruled):
@@ -76,7 +76,7 @@ def test_a_run_is_named_by_a_prompt_that_was_masked_before_it_was_cut(agent, per
     assert agent.ask("POST", "/api/v1/hooks/claude-code/", hook).status == 200
     run = agent.open_run(key="claude-code:cut-within-a-number")
 
-    assert "Zwiebelfisch" not in told(person, run)
+    assert "Zwiebelfisch" not in everything_shown(person, run)
 
 
 def test_telemetry_is_masked(agent, person, ruled):
@@ -85,10 +85,10 @@ def test_telemetry_is_masked(agent, person, ruled):
     assert agent.ask("POST", "/v1/traces", spans(span)).status == 200
     run = run_of(person, f"my-agent:{session}")["id"]
 
-    said = told(person, run)
+    shown = everything_shown(person, run)
 
-    assert CUSTOMER not in said
-    assert re.search(r"at \[masked [a-p]{6}\]", said)
+    assert CUSTOMER not in shown
+    assert re.search(r"at \[masked [a-p]{6}\]", shown)
 
 
 def test_calls_about_many_customers_are_no_loop_because_their_names_are_masked(

@@ -13,8 +13,8 @@ def with_key(person, installation):
     """Give whoever sends a new key; it is revoked afterwards."""
     made = []
 
-    def make(**said):
-        key = person.ask("POST", "/api/v1/keys/", {"name": "a key", **said}).json
+    def make(**fields):
+        key = person.ask("POST", "/api/v1/keys/", {"name": "a key", **fields}).json
         made.append(key["id"])
         return Caller(installation.url, {"Authorization": f"Bearer {key['secret']}"})
 
@@ -62,10 +62,10 @@ def test_it_is_told_nothing_of_a_run_that_another_key_obeys_for(person, with_key
     neighbour, reporter = with_key(), with_key(reach="project", reports_only=True)
     run, message = a_message_for(neighbour, person)
 
-    heard = reporter.ask("GET", f"/api/v1/runs/{run}/directive/").json
-    said = reporter.post_turns(run, a_turn("ls")).json["directive"]
+    polled = reporter.ask("GET", f"/api/v1/runs/{run}/directive/").json
+    posted = reporter.post_turns(run, a_turn("ls")).json["directive"]
 
-    for directive in (heard, said):
+    for directive in (polled, posted):
         assert (directive["action"], directive["messages"]) == ("proceed", [])
         assert directive["reason"] is None
     waiting = neighbour.ask("GET", f"/api/v1/runs/{run}/directive/").json["messages"]

@@ -38,13 +38,13 @@ UUIDS = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{1
 DIGESTS = re.compile(r'"digest": "[0-9a-f]{64}"')
 
 
-def tap(run, action, *, by="ana", **said):
+def tap(run, action, *, by="ana", **fields):
     run.refresh_from_db()
     if run.open_decision:
-        said.setdefault("decision", run.open_decision)
+        fields.setdefault("decision", run.open_decision)
     interventions.intervene(
         run.id,
-        Tap(key=f"{action}-{run.version}", action=action, version=run.version, **said),
+        Tap(key=f"{action}-{run.version}", action=action, version=run.version, **fields),
         projects=[run.project_id],
         by=by,
         at=after(60),
@@ -111,10 +111,10 @@ def corrected_by_itself(run):
 
 def spent_and_allowed_more(run):
     usage = Usage(input=1200, cache_read=9000, cache_write_5m=300, output=42)
-    told = {"usage": usage, "model": "claude-sonnet-4-5"}
-    report(run, a_call("ls", key="a", call_id="m1", **told))
-    report(run, a_call("pwd", key="b", call_id="m2", **told))
-    report(run, a_call("id", key="c", call_id="m3", **told))
+    call = {"usage": usage, "model": "claude-sonnet-4-5"}
+    report(run, a_call("ls", key="a", call_id="m1", **call))
+    report(run, a_call("pwd", key="b", call_id="m2", **call))
+    report(run, a_call("id", key="c", call_id="m3", **call))
     tap(run, "allow_budget", amount=Amount(calls=4))
     interventions.report_end(
         run.id, "completed", projects=[run.project_id], by="agent", at=after(62)
@@ -146,8 +146,8 @@ def shared_budget_raised(run):
 
 def say(run, times):
     for number in range(times):
-        said = f"I will look at the parser once more. {number}"
-        report(run, Turn(role=Role.ASSISTANT, key=f"s{run.meters.last_seq}-{number}", content=said))
+        text = f"I will look at the parser once more. {number}"
+        report(run, Turn(role=Role.ASSISTANT, key=f"s{run.meters.last_seq}-{number}", content=text))
 
 
 def warned_then_ended_by_policy(run):
@@ -175,8 +175,8 @@ def nudged_under_a_newer_policy(run):
 
 def found_out_what_it_can(run):
     get_stuck(run)
-    told = {"hold": True, "inject": [], "terminate": "not", "why": {"terminate": "Not here."}}
-    sessions.learn_capabilities(run.id, told, at=after(2))
+    able = {"hold": True, "inject": [], "terminate": "not", "why": {"terminate": "Not here."}}
+    sessions.learn_capabilities(run.id, able, at=after(2))
     sessions.learn_capabilities(run.id, {"terminate": "signal"}, at=after(3))
     sessions.learn_capabilities(run.id, {"terminate": "signal"}, at=after(4))
     tap(run, "terminate")
@@ -304,10 +304,10 @@ async def test_the_recorded_stream_is_what_the_sockets_say(name, project, owner)
         opened = [await listen(stack, path, secret.secret) for path in paths.values()]
         await sync_to_async(story)(run)
         tell_the_end(broadcast.run_group(run.id), broadcast.board_group(project.id))
-        heard = await asyncio.gather(
+        received = await asyncio.gather(
             *(all_frames(listener, known=before["seq"]) for listener, before in opened)
         )
-    for (place, path), (_, before), frames in zip(paths.items(), opened, heard, strict=True):
+    for (place, path), (_, before), frames in zip(paths.items(), opened, received, strict=True):
         async with AsyncExitStack() as stack:
             _, fetched = await listen(stack, path, secret.secret)
         stream = normalised({"before": before, "frames": frames, "after": fetched})
@@ -339,8 +339,8 @@ async def all_frames(socket, *, known):
     while LAST not in meters:
         frame = json.loads(await socket.receive_from(timeout=60))
         if frame["type"] == "meters":
-            for run, told in frame["runs"].items():
-                meters[run] = joined(meters.get(run), told)
+            for run, meter in frame["runs"].items():
+                meters[run] = joined(meters.get(run), meter)
         else:
             events += frame.get("events", [frame])
     del meters[LAST]

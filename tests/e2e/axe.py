@@ -105,18 +105,18 @@ def in_both_themes(page: Page, what: str, size: str) -> list[str]:
 
 def complaints(page: Page, what: str, size: str, theme: str) -> list[str]:
     """Ask axe; keep what it said for the report, return what it found wrong."""
-    said = page.evaluate(RUN, TAGS)
+    found = page.evaluate(RUN, TAGS)
     LOOKS.mkdir(parents=True, exist_ok=True)
     name = f"{what}-{size}-{theme}".replace(" ", "-").replace("/", "-")
-    kept = {"screen": what, "size": size, "theme": theme, **said}
+    kept = {"screen": what, "size": size, "theme": theme, **found}
     (LOOKS / f"{name}.json").write_text(json.dumps(kept, indent=1))
     return [
         f"{theme}: {rule['id']} at {node['target']}: {'; '.join(node['why'])}"
-        for rule in said["violations"]
+        for rule in found["violations"]
         for node in rule["nodes"]
     ] + [
         f"{theme}: contrast {node['contrast']:.2f} at {node['target']}, {node['html']}"
-        for node in said["computed"]
+        for node in found["computed"]
         if node["contrast"] < node["least"]
     ]
 
@@ -144,9 +144,9 @@ def write_summary() -> Path:
 
 
 def _row(look: dict[str, Any]) -> dict[str, Any]:
-    said = {name: look.get(name) for name in ("screen", "size", "theme", "language")}
+    view = {name: look.get(name) for name in ("screen", "size", "theme", "language")}
     return {
-        **said,
+        **view,
         "violations": sum(len(rule["nodes"]) for rule in look["violations"]),
         "contrasts_computed": len(look.get("computed", [])),
         "lowest_contrast": min((node["contrast"] for node in look.get("computed", [])), default=21),

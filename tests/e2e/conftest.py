@@ -38,15 +38,15 @@ def browser():
 
 def complaints_of(page):
     """Return a list that gets what goes wrong on a page: errors, and what its policy forbids."""
-    told = []
+    texts = []
 
-    def note(said):
-        if "Content Security Policy" in said.text:
-            told.append(said.text)
+    def note(message):
+        if "Content Security Policy" in message.text:
+            texts.append(message.text)
 
-    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("pageerror", lambda error: texts.append(str(error)))
     page.on("console", note)
-    return told
+    return texts
 
 
 def sign_in(context, installation):
@@ -85,9 +85,9 @@ def open_page(browser, installation):
     def open_one(path="/", *, phone=False, signed_in=True, **options):
         # A service worker is what test_phone.py is about; elsewhere it would answer
         # pages from its cache, where a test's own routes do not reach.
-        told = {"service_workers": "block", **options}
+        more = {"service_workers": "block", **options}
         context = browser.new_context(
-            viewport=PHONE if phone else DESKTOP, has_touch=phone, is_mobile=phone, **told
+            viewport=PHONE if phone else DESKTOP, has_touch=phone, is_mobile=phone, **more
         )
         contexts.append(context)
         if signed_in:
@@ -101,7 +101,7 @@ def open_page(browser, installation):
     yield open_one
     for context in contexts:
         context.close()
-    assert [said for told in complaints for said in told] == []
+    assert [text for texts in complaints for text in texts] == []
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def person(installation) -> Caller:
 def stuck(agent, person):
     """Return a maker of runs with an open card, on a board with no other cards."""
     answer_all(person)
-    yield lambda name="stuck", **said: StuckRun.begin(agent, person, name, **said)
+    yield lambda name="stuck", **fields: StuckRun.begin(agent, person, name, **fields)
     answer_all(person)
 
 

@@ -32,8 +32,8 @@ STORY = (
 def work_together(agent: Caller) -> str:
     """Let four agents hand a release on to each other, and be at it; return the run."""
     run = agent.open_run(name="ship-2.4", agent="release-crew", goal=GOAL)
-    for told in STORY:
-        agent.post_turns(run, _turn(*told))
+    for step in STORY:
+        agent.post_turns(run, _turn(*step))
     return run
 
 
@@ -52,7 +52,7 @@ def start_others(agent: Caller) -> str:
 
 
 def _turn(who: str, did: str, got: str | None = None) -> dict[str, Any]:
-    told = {"agent": who, "cost_usd": "0.09"}
+    fields = {"agent": who, "cost_usd": "0.09"}
     if got is None:
-        return {"key": did, "role": "assistant", "content": did, **told}
-    return a_turn(did, result=got, **told)
+        return {"key": did, "role": "assistant", "content": did, **fields}
+    return a_turn(did, result=got, **fields)

@@ -37,8 +37,8 @@ class Crowd:
 
         def tell(pair: tuple[int, str]) -> None:
             number, run = pair
-            said = [a_turn(f"cat {number}-{n}", cost_usd="0.01") for n in range(turns)]
-            self.agent.post_turns(run, *said, wait=None)
+            batch = [a_turn(f"cat {number}-{n}", cost_usd="0.01") for n in range(turns)]
+            self.agent.post_turns(run, *batch, wait=None)
 
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(tell, enumerate(self.ids)))

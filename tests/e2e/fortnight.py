@@ -75,12 +75,12 @@ def spread(project, dice, *, at):
                 run, dice.choice((0, 0, 1, 1, 2)), dice, at=min(at, midnight + timedelta(hours=9))
             )
     run, _ = open_run(project, OpenRun(name="crew of two", agent="crewai"), by="agent", at=at)
-    told = {"run": run, "project": project, "at": at}
+    fields = {"run": run, "project": project, "at": at}
     ModelCall.objects.create(
-        **told, call_id="q1", agent="crewai", model="qwen3", input_tokens=9000, output_tokens=400
+        **fields, call_id="q1", agent="crewai", model="qwen3", input_tokens=9000, output_tokens=400
     )
     ModelCall.objects.create(
-        **told,
+        **fields,
         call_id="j1",
         agent="claude-code",
         model="gpt-5-mini",

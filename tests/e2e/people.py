@@ -83,18 +83,18 @@ def agent_of(page: Page, installation: Installation, project: str) -> tuple[str,
     return place, Caller(installation.url, {"Authorization": f"Bearer {secret}"}), owner
 
 
-def _signed_in(installation: Installation, first: str, *said: str) -> dict[str, str]:
-    return _run(installation, SIGN_IN.format(first=first), *said)
+def _signed_in(installation: Installation, first: str, *args: str) -> dict[str, str]:
+    return _run(installation, SIGN_IN.format(first=first), *args)
 
 
-def _run(installation: Installation, deed: str, *said: str) -> dict[str, str]:
-    told = subprocess.run(
-        [sys.executable, "-c", deed, *said],
+def _run(installation: Installation, code: str, *args: str) -> dict[str, str]:
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args],
         cwd=ROOT,
         env=installation.own_environment(),
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    printed: dict[str, str] = json.loads(told.stdout)
+    printed: dict[str, str] = json.loads(done.stdout)
     return printed

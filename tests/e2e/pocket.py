@@ -48,8 +48,8 @@ class Pocket:
         self.page, self.installation, self.service = page, installation, service
         key = installation.get("/api/v1/devices/reach/")["push_key"]
         self.subscription: Subscription = service.subscribe(key)
-        said = {"endpoint": self.subscription.endpoint, "keys": self.subscription.keys}
-        page.add_init_script(f"({SUBSCRIBE})({json.dumps(said)})")
+        subscription = {"endpoint": self.subscription.endpoint, "keys": self.subscription.keys}
+        page.add_init_script(f"({SUBSCRIBE})({json.dumps(subscription)})")
 
     def open(self, path: str = "/") -> None:
         """Go somewhere with the worker in charge."""
@@ -77,8 +77,8 @@ class Pocket:
         """Push to the worker as the browser does."""
         cdp = self.page.context.new_cdp_session(self.page)
         cdp.send("ServiceWorker.enable")
-        said = {"origin": self.installation.url, "registrationId": self.registration, "data": data}
-        cdp.send("ServiceWorker.deliverPushMessage", said)
+        push = {"origin": self.installation.url, "registrationId": self.registration, "data": data}
+        cdp.send("ServiceWorker.deliverPushMessage", push)
         cdp.detach()
 
     def _registration(self) -> str:
@@ -87,9 +87,9 @@ class Pocket:
         known: list[str] = []
         cdp.on(
             "ServiceWorker.workerRegistrationUpdated",
-            lambda said: known.extend(
+            lambda event: known.extend(
                 one["registrationId"]
-                for one in said["registrations"]
+                for one in event["registrations"]
                 if one["scopeURL"].startswith(self.installation.url)
             ),
         )

@@ -92,29 +92,29 @@ def fail_differently(agent: Caller) -> str:
     return run
 
 
-def share(person: Caller, told: dict[str, str], *, language: str) -> str:
+def share(person: Caller, where: dict[str, str], *, language: str) -> str:
     """Make a link; return its path, for the address may be one of the local network."""
-    made = person.ask("POST", "/api/v1/shares/", {**told, "language": language}).json
+    made = person.ask("POST", "/api/v1/shares/", {**where, "language": language}).json
     return str(urlsplit(made["url"]).path)
 
 
-def fill_allowlist(person: Caller, told: dict[str, str]) -> None:
+def fill_allowlist(person: Caller, where: dict[str, str]) -> None:
     for pattern, reason in (
         ("Bash ls src", "Harmless, and quick."),
         ("Bash npm run build*", "The bundler fails twice before its cache is warm."),
         ("WebFetch https://status.example.com/*", "It waits for the deployment."),
     ):
-        person.ask("POST", "/api/v1/allowlist/", {**told, "pattern": pattern, "reason": reason})
+        person.ask("POST", "/api/v1/allowlist/", {**where, "pattern": pattern, "reason": reason})
 
 
-def add_channels(person: Caller, told: dict[str, str]) -> None:
+def add_channels(person: Caller, where: dict[str, str]) -> None:
     """Add two ways to be told, and have each tried."""
     for name, kind, address, step in (
         ("ops", "webhook", "https://127.0.0.1:9/told", 0),
         ("duty", "ntfy", "https://ntfy.example.com/duty", 15),
     ):
         channel = {"kind": kind, "name": name, "address": address, "step_minutes": step}
-        person.ask("POST", "/api/v1/channels/", told | channel)
+        person.ask("POST", "/api/v1/channels/", where | channel)
     for channel in person.get("/api/v1/channels/")["results"]:
         person.ask("POST", f"/api/v1/channels/{channel['id']}/test/", {})
 
@@ -138,20 +138,20 @@ def set_scene(running: Any, *, language: str) -> Scene:
             },
         )
     agent.ask("PATCH", f"/api/v1/runs/{ended}/", {"status": "terminated"})
-    told = {"project": running.project}
-    fill_allowlist(person, told)
+    where = {"project": running.project}
+    fill_allowlist(person, where)
     empty = person.ask("POST", "/api/v1/projects/", {"name": "payments"}).json["id"]
-    add_channels(person, told)
+    add_channels(person, where)
     last_week = str(datetime.now(UTC).date() - timedelta(days=7))
     shared = {
-        name: share(person, {**told, **what}, language=language)
+        name: share(person, {**where, **what}, language=language)
         for name, what in {
             "run": {"run": ended},
             "card": {"decision": runs[0].card["id"]},
             "week": {"week": last_week},
         }.items()
     }
-    person.ask("POST", "/api/v1/views/", {**told, "name": "Codex, dear", "q": "agent:codex"})
+    person.ask("POST", "/api/v1/views/", {**where, "name": "Codex, dear", "q": "agent:codex"})
     parked = StuckRun.begin(agent, person, "nightly-release", mark=" ")
     park(running, parked.id)
     differing = wait_for(lambda: person.card_of(fail_differently(agent)))["id"]

@@ -62,8 +62,8 @@ class StuckRun:
 
     def answer(self, action: str) -> None:
         """Answer the card as another person would: over the wire."""
-        said = {"decision": self.card["id"], "version": self.card["version"]}
-        assert self.person.tap(self.id, action, **said).status == 201
+        fields = {"decision": self.card["id"], "version": self.card["version"]}
+        assert self.person.tap(self.id, action, **fields).status == 201
 
 
 def an_agent_of(installation: Installation) -> Caller:

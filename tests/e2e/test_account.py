@@ -52,10 +52,10 @@ def faults(page):
     return [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found]
 
 
-def in_python(installation, deed):
+def in_python(installation, code):
     """Do something to its database, as who has the machine can."""
     return subprocess.run(
-        [sys.executable, "manage.py", "shell", "-v", "0", "-c", deed],
+        [sys.executable, "manage.py", "shell", "-v", "0", "-c", code],
         cwd=ROOT,
         env=installation.own_environment(),
         capture_output=True,
@@ -75,7 +75,7 @@ def come_in(open_page, installation, ours):
     """Open a page as somebody new, who comes by a link."""
 
     def open_one(name, path="/settings/account"):
-        deed = f"""
+        code = f"""
 from missioncontrol.accounts import people, services
 from missioncontrol.accounts.models import Membership, Project
 from missioncontrol.clock import now
@@ -84,7 +84,7 @@ project = Project.objects.order_by("created_at").first()
 Membership.objects.get_or_create(project=project, user=user, defaults={{"role": "owner"}})
 print(services.mint_login_link(user=user, at=now()).secret)
 """
-        secret = in_python(installation, deed).strip()
+        secret = in_python(installation, code).strip()
         page = open_page("/login/", signed_in=False)
         page.goto(f"{ours}/login/{secret}/")
         page.get_by_role("button", name="Sign in").click()
@@ -205,7 +205,7 @@ def test_a_project_that_asks_for_a_second_factor_opens_once_there_is_one(
     come_in, ours, installation
 ):
     page = come_in("Nia")
-    deed = """
+    code = """
 from missioncontrol.accounts import people
 from missioncontrol.accounts.services import create_project
 from missioncontrol.clock import now
@@ -213,7 +213,7 @@ project = create_project(name="vault", owner=people.find("Nia"), at=now())
 project.second_factor = True
 project.save(update_fields=["second_factor"])
 """
-    in_python(installation, deed)
+    in_python(installation, code)
     page.reload()
     expect(page.get_by_text("vault: a second factor is required")).to_be_visible()
     expect(page.get_by_label("Project", exact=True)).to_have_count(0)

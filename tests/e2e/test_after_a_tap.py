@@ -206,8 +206,8 @@ def test_a_hold_that_outlived_its_session_is_lifted_from_the_run_page(
     page.get_by_role("button", name=go_on, exact=True).click()
     expect(page.get_by_text(says)).to_have_count(0)
 
-    told = run.agent.post_turns(run.id, a_turn("cat app/token.py", phase="proposed")).json
-    assert told["directive"]["action"] == "proceed"
+    response = run.agent.post_turns(run.id, a_turn("cat app/token.py", phase="proposed")).json
+    assert response["directive"]["action"] == "proceed"
 
 
 def test_z_takes_the_last_answer_back(desktop, stuck):

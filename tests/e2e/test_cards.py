@@ -81,8 +81,8 @@ def test_what_is_told_to_a_run_without_a_card_is_in_its_next_directive(open_page
     expect(page.get_by_text("reads at its next tool call")).to_be_visible()
     page.get_by_role("button", name="Send").click()
 
-    told = wait_for(lambda: agent.get(f"/api/v1/runs/{run}/directive/")["messages"])
-    assert [message["text"] for message in told] == ["The flag is --dry-run."]
+    messages = wait_for(lambda: agent.get(f"/api/v1/runs/{run}/directive/")["messages"])
+    assert [message["text"] for message in messages] == ["The flag is --dry-run."]
 
 
 # --- on a phone ------------------------------------------------------------------------

@@ -18,7 +18,7 @@ def receiver():
         yield running
 
 
-def told(receiver):
+def messages_at(receiver):
     return [json.loads(body) for _, _, body in receiver.heard]
 
 
@@ -47,7 +47,9 @@ def test_a_channel_is_added_and_its_test_arrives(open_page, receiver):
     page.get_by_role("button", name="Send a test to ops").click()
 
     expect(page.get_by_text("The test was delivered at")).to_be_visible()
-    assert [said["title"] for said in told(receiver)] == ["A test from Mission Control"]
+    assert [message["title"] for message in messages_at(receiver)] == [
+        "A test from Mission Control"
+    ]
     assert "very-secret" not in page.content()
 
 
@@ -113,7 +115,7 @@ def test_a_card_is_told_and_its_later_step_is_withdrawn_when_it_is_answered(
 
     page.reload()
     expect(row).to_contain_text("answered before")
-    assert [said["event"] for said in told(receiver)] == ["notice.decision"]
+    assert [message["event"] for message in messages_at(receiver)] == ["notice.decision"]
 
 
 @pytest.mark.screens

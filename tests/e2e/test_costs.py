@@ -32,13 +32,13 @@ def rows(page):
 
 def test_today_stands_against_the_budget_and_who_spent_it(open_page, installation):
     page = open_page("/costs")
-    told = installation.get("/api/v1/costs/account/")
+    account = installation.get("/api/v1/costs/account/")
 
     expect(page.get_by_role("heading", name="Spent today")).to_be_visible()
     expect(page.get_by_role("meter", name="daily budget used", exact=True)).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("Spent so far"))).to_be_visible()
     expect(page.get_by_text("≈").or_(page.get_by_text("nothing stopped")).first).to_be_visible()
-    for group in told["groups"]:
+    for group in account["groups"]:
         if group["unpriced_calls"]:
             # Drawn by its name (OpenAI Agents), told by its slug (openai-agents).
             name = re.compile(group["name"].replace("-", "[ -]"), re.IGNORECASE)
@@ -92,8 +92,8 @@ def test_a_price_that_is_set_prices_what_had_none(open_page, installation):
     page.get_by_role("dialog").get_by_role("button", name="Close").click()
 
     expect(row).to_contain_text("$0.01")
-    told = installation.get("/api/v1/costs/account/?model=qwen3")
-    assert told["spent"]["unpriced_calls"] == 0
+    account = installation.get("/api/v1/costs/account/?model=qwen3")
+    assert account["spent"]["unpriced_calls"] == 0
 
 
 @pytest.mark.parametrize("phone", [False, True])

@@ -28,13 +28,13 @@ def test_a_page_for_the_signed_out_does_nothing_that_is_forbidden(open_page, pat
 
 def test_what_is_forbidden_is_noticed(browser, installation):
     page = browser.new_page(service_workers="block")
-    said = complaints_of(page)
+    complaints = complaints_of(page)
     page.goto(installation.url)
     page.locator("h1").first.wait_for()
     page.evaluate(STRAY)
 
-    while "http://elsewhere.test" not in " ".join(said):
+    while "http://elsewhere.test" not in " ".join(complaints):
         page.wait_for_event("console")
-    assert " ".join(said).count("Applying inline style") == 2
-    assert "ws://elsewhere.test" in " ".join(said)
+    assert " ".join(complaints).count("Applying inline style") == 2
+    assert "ws://elsewhere.test" in " ".join(complaints)
     page.close()

@@ -51,8 +51,8 @@ def test_a_face_is_asked_for_after_all_that_draws_the_screen(open_page):
             break
         page.wait_for_timeout(100)
 
-    told = page.request.get(page.url).text()
-    first = [name for name in asked if name.endswith(".js") and name.split("/")[-1] in told]
+    html = page.request.get(page.url).text()
+    first = [name for name in asked if name.endswith(".js") and name.split("/")[-1] in html]
     assert min(fonts) > max(asked.index(name) for name in first)
 
 

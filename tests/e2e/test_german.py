@@ -63,8 +63,8 @@ def test_no_english_is_left(visit, stuck_run, name):
     verdict, evidence = stuck_run.card["verdict"], stuck_run.card["evidence"]
     # What is sent to the agent is shown as it is sent; who wrote it wrote English.
     records = [stuck_run.name, verdict["fix"] or stuck_run.name, *evidence["calls"]]
-    said = page.evaluate(SAID)
-    mine = [text for text in said if not any(record[:30] in text for record in records)]
+    texts = page.evaluate(SAID)
+    mine = [text for text in texts if not any(record[:30] in text for record in records)]
     assert [text for text in mine if ENGLISH.search(text)] == []
 
 

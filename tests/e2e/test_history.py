@@ -22,7 +22,7 @@ def word():
 
 
 @pytest.fixture
-def told(agent, person, word):
+def talkative(agent, person, word):
     """Two ended runs; the result of one turn in one of them holds the word."""
     for name, result in (("ledger", f"KeyError: '{word}' in line 17"), ("docs", "done")):
         run = agent.open_run(name=f"{name} {word[:4]} {HOSTILE}", agent=f"x{word}")
@@ -37,29 +37,29 @@ def fits(page):
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
-def test_a_run_is_found_by_a_word_of_one_of_its_turns(open_page, told, phone):
+def test_a_run_is_found_by_a_word_of_one_of_its_turns(open_page, talkative, phone):
     page = open_page("/history", phone=phone)
 
     expect(page.get_by_label("Search runs")).to_be_visible()
     page.keyboard.press("/")
     expect(page.get_by_label("Search runs")).to_be_focused()
-    page.keyboard.type(told)
+    page.keyboard.type(talkative)
 
-    expect(page.locator("mark", has_text=told).first).to_be_visible()
+    expect(page.locator("mark", has_text=talkative).first).to_be_visible()
     expect(page.get_by_role("link", name="ledger")).to_be_visible()
     expect(page.get_by_role("link", name="docs")).to_have_count(0)
-    page.wait_for_url(f"**/history?q={told}")
+    page.wait_for_url(f"**/history?q={talkative}")
     assert fits(page)
 
 
 @pytest.mark.screens
-def test_a_token_becomes_a_pill_and_is_dropped_again(open_page, told):
+def test_a_token_becomes_a_pill_and_is_dropped_again(open_page, talkative):
     page = open_page("/history")
     line = page.get_by_label("Search runs")
 
     line.click()
-    page.keyboard.type(f"agent:x{told} ledger")
-    drop = page.get_by_role("button", name=f"Remove agent:x{told}")
+    page.keyboard.type(f"agent:x{talkative} ledger")
+    drop = page.get_by_role("button", name=f"Remove agent:x{talkative}")
     expect(drop).to_be_visible()
     expect(line).to_have_value("ledger")
     expect(page.get_by_role("link", name="docs")).to_have_count(0)
@@ -77,12 +77,12 @@ def test_a_line_that_cannot_be_read_says_what_was_expected(open_page):
     expect(page.get_by_text("cost: expected")).to_be_visible()
 
 
-def test_a_view_is_kept_shared_by_its_link_and_forgotten(open_page, told):
-    page = open_page(f"/history?q=agent:x{told}")
+def test_a_view_is_kept_shared_by_its_link_and_forgotten(open_page, talkative):
+    page = open_page(f"/history?q=agent:x{talkative}")
     page.get_by_role("button", name="Save this view").click()
-    page.get_by_label("Name of the view").fill(f"View {told[:5]}")
+    page.get_by_label("Name of the view").fill(f"View {talkative[:5]}")
     page.keyboard.press("Enter")
-    chip = page.get_by_role("link", name=f"View {told[:5]}")
+    chip = page.get_by_role("link", name=f"View {talkative[:5]}")
     expect(chip).to_have_attribute("aria-current", "true")
 
     other = open_page(chip.get_attribute("href"))
@@ -92,8 +92,8 @@ def test_a_view_is_kept_shared_by_its_link_and_forgotten(open_page, told):
     expect(chip).to_have_count(0)
 
 
-def test_an_export_takes_the_filter_with_it(open_page, told):
-    page = open_page(f"/history?q=agent:x{told}")
+def test_an_export_takes_the_filter_with_it(open_page, talkative):
+    page = open_page(f"/history?q=agent:x{talkative}")
 
     with page.expect_download() as waiting:
         page.get_by_role("link", name="Export these runs as CSV").click()
@@ -101,7 +101,7 @@ def test_an_export_takes_the_filter_with_it(open_page, told):
     text = waiting.value.path().read_text(encoding="utf-8")
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     assert len(rows) == 2
-    assert {row["agent"] for row in rows} == {f"x{told}"}
+    assert {row["agent"] for row in rows} == {f"x{talkative}"}
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])

@@ -34,8 +34,8 @@ def test_an_ended_run_begins_again_with_the_persons_text(open_page, ended, agent
 
     expect(panel.get_by_role("link", name="the new run")).to_be_visible()
     fresh = wait_for(lambda: restarted_by(person, ended))
-    said = agent.post_turns(fresh["id"], {"role": "assistant", "content": "I begin."})
-    assert [one["text"] for one in said.json["directive"]["messages"]] == [CORRECTION]
+    response = agent.post_turns(fresh["id"], {"role": "assistant", "content": "I begin."})
+    assert [one["text"] for one in response.json["directive"]["messages"]] == [CORRECTION]
 
 
 @pytest.mark.screens

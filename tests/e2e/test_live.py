@@ -91,9 +91,9 @@ def test_turns_of_many_runs_reach_a_board_without_reading_it_anew(open_page, age
         page.wait_for_timeout(100)
 
     runs = [agent.open_run(name=f"fleet {number}") for number in range(20)]
-    for said in ("ls", "pwd", "id"):
+    for command in ("ls", "pwd", "id"):
         for run in runs:
-            agent.post_turns(run, a_turn(said))
+            agent.post_turns(run, a_turn(command))
     agent.post_turns(agent.open_run(name="the last to come"), a_turn("make last"))
 
     expect(page.get_by_text("the last to come").first).to_be_visible()

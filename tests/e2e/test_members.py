@@ -88,16 +88,16 @@ def remove(desk, name):
     desk.get_by_role("button", name=f"Remove {name} now").click()
 
 
-def lines_with(heard, *names):
-    return [line for line in heard if any(name in line for name in names)]
+def lines_with(lines, *names):
+    return [line for line in lines if any(name in line for name in names)]
 
 
 def listen(page):
     """Return what a page is told from now on, by its sockets and by the API, as it comes."""
-    heard = []
-    page.on("websocket", lambda socket: socket.on("framereceived", lambda f: heard.append(str(f))))
-    page.on("requestfinished", lambda asked: heard.append(asked.url))
-    return heard
+    frames = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda f: frames.append(str(f))))
+    page.on("requestfinished", lambda asked: frames.append(asked.url))
+    return frames
 
 
 def session_of(page):
@@ -150,8 +150,8 @@ def look_and_not_answer(phone, installation, run):
     expect(go_on).to_have_attribute("aria-disabled", "true")
     expect(go_on).to_contain_text("owners and operators answer")
     go_on.tap(force=True)
-    said = {"decision": run.card["id"], "version": run.card["version"]}
-    assert as_caller(phone, installation).tap(run.id, "continue", **said).status == 403
+    fields = {"decision": run.card["id"], "version": run.card["version"]}
+    assert as_caller(phone, installation).tap(run.id, "continue", **fields).status == 403
     return go_on
 
 
@@ -209,7 +209,7 @@ def test_a_phone_that_a_viewer_pairs_can_look_and_not_tap(installation, open_pag
     phone.get_by_role("button").tap()
     phone.wait_for_url(f"{installation.url}/settings/devices")
 
-    heard = listen(phone)
+    frames = listen(phone)
     _, agent, owner = agent_of(desk, installation, nights)
     run = StuckRun.begin(agent, owner, "stuck")
     own_place, own_agent, _ = agent_of(desk, installation, ana)
@@ -225,9 +225,9 @@ def test_a_phone_that_a_viewer_pairs_can_look_and_not_tap(installation, open_pag
     answers.first.tap(force=True)
 
     them = as_caller(phone, installation)
-    said = {"decision": run.card["id"], "version": run.card["version"]}
+    fields = {"decision": run.card["id"], "version": run.card["version"]}
     for action in ("continue", "terminate"):
-        refused = them.tap(run.id, action, **said)
+        refused = them.tap(run.id, action, **fields)
         assert (refused.status, refused.json["code"]) == (403, "forbidden")
     assert owner.get(f"/api/v1/runs/{run.id}/")["status"] in {"holding", "held"}
 
@@ -235,8 +235,8 @@ def test_a_phone_that_a_viewer_pairs_can_look_and_not_tap(installation, open_pag
     phone.goto(f"{installation.url}/")
     expect(phone.get_by_text(run.name).first).to_be_visible()
     expect(phone.get_by_text(elsewhere.name)).to_have_count(0)
-    assert lines_with(heard, run.name)
-    assert not lines_with(heard, elsewhere.name, elsewhere.id, own_place)
+    assert lines_with(frames, run.name)
+    assert not lines_with(frames, elsewhere.name, elsewhere.id, own_place)
     assert them.ask("GET", f"/api/v1/runs/{elsewhere.id}/").status == 404
     assert them.tap(elsewhere.id, "terminate").status == 404
 
@@ -298,10 +298,10 @@ def test_the_invitations_page_breaks_no_rule(
     t = JOINING_TEXTS[locale]
     offer = link.removeprefix(installation.url)
     titles = {"/join": t.paste_title, offer: t.roles["viewer"], "/join#spent": t.over_title}
-    for place, said in titles.items():
+    for place, title in titles.items():
         page.goto(installation.url + "/healthz")
         page.goto(installation.url + place)
-        expect(page.get_by_role("main")).to_contain_text(said)
+        expect(page.get_by_role("main")).to_contain_text(title)
         found = page.evaluate(f"async () => (await axe.run({{runOnly: {axe.TAGS}}})).violations")
         assert [one["id"] for one in found] == []
         assert page.locator("html").get_attribute("lang") == locale
@@ -310,7 +310,7 @@ def test_the_invitations_page_breaks_no_rule(
             "all => all.filter(one => one.getBoundingClientRect().height < 44).length"
         )
         assert small == 0
-        picture(page, f"join-{locale}-{scheme}-{'phone' if phone else 'desk'}-{said}")
+        picture(page, f"join-{locale}-{scheme}-{'phone' if phone else 'desk'}-{title}")
 
 
 @pytest.mark.screens
@@ -326,7 +326,7 @@ def test_who_is_removed_from_one_project_goes_on_in_their_own(
 
     # Invited as a viewer, who owns a project of their own.
     theirs = open_as(bea)
-    heard, sockets = listen(theirs), []
+    frames, sockets = listen(theirs), []
     theirs.on("websocket", lambda one: sockets.insert(0, one))
     join(theirs, link, installation)
     _, own_agent, them = agent_of(theirs, installation, bea)
@@ -358,5 +358,5 @@ def test_who_is_removed_from_one_project_goes_on_in_their_own(
     # What is their own goes on, and answers.
     theirs.get_by_role("article", name=own.name).get_by_role("button", name="Continue").click()
     assert own.next_directive()["action"] == "proceed"
-    assert lines_with(heard, run.name)
-    assert not lines_with(heard, hidden.name, hidden.id, hidden_place)
+    assert lines_with(frames, run.name)
+    assert not lines_with(frames, hidden.name, hidden.id, hidden_place)

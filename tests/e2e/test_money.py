@@ -17,9 +17,9 @@ def budget(person, installation):
     """Give the project's day a ceiling; none is left behind."""
 
     def set_it(usd):
-        said = {"budgets": {"day": {"usd": usd} if usd else {}}}
+        body = {"budgets": {"day": {"usd": usd} if usd else {}}}
         address = PROJECT.format(installation.project)
-        assert person.ask("PATCH", address, said).status == 200
+        assert person.ask("PATCH", address, body).status == 200
 
     yield set_it
     set_it(None)
@@ -41,8 +41,8 @@ def test_today_stands_against_the_days_budget(open_page, installation, agent, bu
 
     page = open_page("/", phone=phone)
 
-    told, rest = re.escape(drawn(spent(installation))), r"\s+of \$900,000"
-    words = f"{told}{rest} today" if phone else f"Today {told}{rest}"
+    shown, rest = re.escape(drawn(spent(installation))), r"\s+of \$900,000"
+    words = f"{shown}{rest} today" if phone else f"Today {shown}{rest}"
     expect(page.locator(".money")).to_have_text(re.compile(words))
     expect(page.get_by_role("meter", name=USED)).to_be_visible()
 
@@ -86,9 +86,9 @@ def test_the_bar_says_what_the_costs_page_says(open_page, installation, agent):
 
     page = open_page("/costs")
 
-    told = drawn(spent(installation))
-    expect(page.locator(".money")).to_contain_text(told)
-    expect(page.get_by_role("main").locator(".page")).to_contain_text(told)
+    shown = drawn(spent(installation))
+    expect(page.locator(".money")).to_contain_text(shown)
+    expect(page.get_by_role("main").locator(".page")).to_contain_text(shown)
 
 
 @pytest.mark.screens

@@ -144,13 +144,13 @@ def test_the_copied_lines_for_python_bring_guard_and_give_a_shell_a_key(
     line = copied_line(open_page("/"), "Python").replace("pip install", "pip install --quiet", 1)
     look = "\npython -c 'import guard; print(guard.Session, end=chr(32))'"
 
-    told = run_in(
+    done = run_in(
         tmp_path,
         f"{line}{look}\necho $MISSIONCONTROL_URL $MISSIONCONTROL_KEY",
         path=f"{tmp_path}/agent/bin:/usr/bin:/bin",
     )
 
-    *found, url, key = told.stdout.split()
+    *found, url, key = done.stdout.split()
     assert found == ["<class", "'guard.sdk.session.Session'>"]
     assert url == installation.url
     assert key.startswith("mc_")

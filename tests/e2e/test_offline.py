@@ -54,9 +54,9 @@ def test_the_app_can_be_installed(open_page, installation):
     for icon in manifest["icons"]:
         shown = page.request.get(installation.url + icon["src"])
         assert (shown.status, shown.headers["content-type"]) == (200, "image/png")
-    told = page.context.new_cdp_session(page).send("Page.getInstallabilityErrors")
+    report = page.context.new_cdp_session(page).send("Page.getInstallabilityErrors")
     # Playwright's windows are private ones, where nothing is installed: no other fault.
-    assert {fault["errorId"] for fault in told["installabilityErrors"]} == {"in-incognito"}
+    assert {fault["errorId"] for fault in report["installabilityErrors"]} == {"in-incognito"}
 
 
 def test_the_worker_is_asked_for_anew_and_runs_under_a_strict_policy(page_headers):

@@ -125,14 +125,14 @@ def test_an_agent_that_waits_is_told_at_once(proxy, person, house, agent):
 
 def test_a_hook_is_answered(proxy, house):
     theirs = Visitor(proxy, Authorization=f"Bearer {house.agent_key}")
-    said = {
+    body = {
         "hook_event_name": "SessionStart",
         "session_id": "s1",
         "cwd": "/app",
         "source": "startup",
     }
 
-    assert theirs.ask("POST", "/api/v1/hooks/claude-code/", said).status == 200
+    assert theirs.ask("POST", "/api/v1/hooks/claude-code/", body).status == 200
 
 
 def test_a_large_batch_of_telemetry_passes(proxy, house):
@@ -147,6 +147,6 @@ def test_no_log_of_the_proxy_holds_a_link(proxy, person, house):
     person.ask("GET", used)
     person.ask("GET", "/api/v1/me/")
 
-    told = "".join(path.read_text() for path in proxy.folder.glob("*") if path.is_file())
+    logged = "".join(path.read_text() for path in proxy.folder.glob("*") if path.is_file())
 
-    assert used not in told
+    assert used not in logged

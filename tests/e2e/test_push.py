@@ -39,9 +39,9 @@ def german_pocket(browser, installation, service):
 
 
 @contextmanager
-def a_pocket(browser, installation, service, **said):
+def a_pocket(browser, installation, service, **fields):
     context = browser.new_context(
-        viewport=PHONE, has_touch=True, is_mobile=True, service_workers="allow", **said
+        viewport=PHONE, has_touch=True, is_mobile=True, service_workers="allow", **fields
     )
     context.grant_permissions(["notifications"], origin=installation.url)
     context.add_cookies(
@@ -55,7 +55,7 @@ def a_pocket(browser, installation, service, **said):
     complaints = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
     mine = Pocket(page, installation, service)
-    mine.allow(*GERMAN if said else ())
+    mine.allow(*GERMAN if fields else ())
     answer_all(the_person_of(installation))
     yield mine
     answer_all(the_person_of(installation))
@@ -128,8 +128,8 @@ def test_a_german_phone_reads_german_on_its_lock_screen(german_pocket, stuck):
 
     run.answer("terminate")
     german_pocket.click(run.card["id"], "1")
-    told = german_pocket.wait_for_shown(tag=run.card["id"])
-    assert told["body"] == "Die Karte ist inzwischen weiter. Die Antwort wurde nicht gesendet."
+    push = german_pocket.wait_for_shown(tag=run.card["id"])
+    assert push["body"] == "Die Karte ist inzwischen weiter. Die Antwort wurde nicht gesendet."
 
     german_pocket.receive("withdrawn")
     german_pocket.wait_for_shown(body="you hat ihn beendet.")
@@ -228,8 +228,8 @@ def test_a_tap_on_a_card_that_moved_on_says_so_and_sends_nothing(pocket, stuck):
 
     pocket.click(run.card["id"], str(shown["actions"].index("Continue")))
 
-    told = pocket.wait_for_shown(tag=run.card["id"])
-    assert "Your answer was not sent." in told["body"]
+    push = pocket.wait_for_shown(tag=run.card["id"])
+    assert "Your answer was not sent." in push["body"]
     assert run.next_directive()["action"] == "stop"
 
 
@@ -287,8 +287,8 @@ def test_more_is_not_allowed_twice(pocket, overspent):
 
     pocket.click(overspent.card["id"], "0")
 
-    told = pocket.wait_for_shown(title="costly: not sent")
-    assert "Your answer was not sent." in told["body"]
+    shown = pocket.wait_for_shown(title="costly: not sent")
+    assert "Your answer was not sent." in shown["body"]
     assert [one["payload"]["row"]["action"] for one in taps_on(pocket, overspent)] == ["finish"]
 
 

@@ -43,7 +43,7 @@ def filled(installation):
         workspace=[hostile("file", 200)],
         metadata={hostile("meta"): hostile("meta")},
     )
-    said = {
+    fields = {
         "agent": hostile("speaker"),
         "tool": hostile("tool"),
         "model": hostile("model"),
@@ -52,7 +52,7 @@ def filled(installation):
         "args": {hostile("arg"): hostile("value", 900)},
         "files": [hostile("path")],
     }
-    agent.post_turns(run, {**a_turn(), "role": "assistant", **said, "result": hostile("result")})
+    agent.post_turns(run, {**a_turn(), "role": "assistant", **fields, "result": hostile("result")})
     call = {"tool": hostile("tool"), "args": {hostile("arg"): hostile("value", 900)}}
     for _ in range(2):
         agent.post_turns(run, a_turn(**call, error=hostile("error", 900)))
@@ -65,15 +65,15 @@ def filled(installation):
 
 def around(person, project):
     """Fill what people name: keys, tokens, channels, views, patterns, notes."""
-    told, pattern = {"project": project}, f"Bash {hostile('pattern')} {uuid4().hex}"
+    fields, pattern = {"project": project}, f"Bash {hostile('pattern')} {uuid4().hex}"
     asked = {
-        "keys/": {**told, "name": hostile("key")},
+        "keys/": {**fields, "name": hostile("key")},
         "tokens/": {"name": hostile("token")},
-        "allowlist/": {**told, "pattern": pattern, "match": "glob"},
-        "views/": {**told, "name": hostile("view", 60), "q": "status:running"},
+        "allowlist/": {**fields, "pattern": pattern, "match": "glob"},
+        "views/": {**fields, "name": hostile("view", 60), "q": "status:running"},
         f"projects/{project}/invitations/": {"role": "viewer", "note": hostile("note")},
         "channels/": {
-            **told,
+            **fields,
             "kind": "webhook",
             "name": hostile("channel", 60),
             "address": "https://127.0.0.1:9/told",

@@ -31,12 +31,12 @@ def test_on_a_name_of_our_own_no_other_page_of_this_machine_is_sent_our_cookies(
     page.wait_for_url(f"{ours}/")
     expect(page.get_by_role("main")).to_be_visible()
 
-    told = {
+    states = {
         urlsplit(place).hostname: page.context.cookies(place)
         for place in (ours, "http://127.0.0.1:9/", "http://localhost:9/")
     }
 
-    assert {name: bool(cookies) for name, cookies in told.items()} == {
+    assert {name: bool(cookies) for name, cookies in states.items()} == {
         OWN_HOST: True,
         "127.0.0.1": False,
         "localhost": False,

@@ -31,7 +31,7 @@ def worked(agent):
     return run
 
 
-def told(page):
+def summary_on(page):
     return page.get_by_role("region", name="What happened")
 
 
@@ -39,25 +39,25 @@ def told(page):
 def test_what_a_run_did_is_said_and_each_claim_leads_to_its_turn(open_page, worked, phone):
     page = open_page(f"/runs/{worked}", phone=phone, reduced_motion="reduce")
 
-    expect(told(page)).to_contain_text("Fix the login")
+    expect(summary_on(page)).to_contain_text("Fix the login")
     for claim in ("1 file changed", "app/login.py \u00d72", "the last tests passed", "1 commit"):
-        expect(told(page).get_by_text(claim, exact=True)).to_be_visible()
+        expect(summary_on(page).get_by_text(claim, exact=True)).to_be_visible()
     assert page.evaluate(FITS)
     page.evaluate(SCRIPT.read_text())
     assert in_both_themes(page, "summary", "phone" if phone else "desktop") == []
 
-    told(page).get_by_role("link", name="the last tests passed, turn 6").click()
+    summary_on(page).get_by_role("link", name="the last tests passed, turn 6").click()
     expect(page).to_have_url(f"{page.url.split('/runs/')[0]}/runs/{worked}/turns/5")
     expect(page.locator("#turn-5")).to_be_in_viewport()
 
 
 def test_it_follows_the_run(open_page, agent, worked):
     page = open_page(f"/runs/{worked}")
-    expect(told(page)).to_contain_text("the last tests passed")
+    expect(summary_on(page)).to_contain_text("the last tests passed")
 
     agent.post_turns(worked, a_turn("pytest -q", result="4 failed in 0.2s"))
-    expect(told(page)).to_contain_text("the last tests failed: 4 failures")
-    expect(told(page).get_by_role("link", name="passed before, turn 6")).to_be_visible()
+    expect(summary_on(page)).to_contain_text("the last tests failed: 4 failures")
+    expect(summary_on(page).get_by_role("link", name="passed before, turn 6")).to_be_visible()
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
@@ -65,4 +65,4 @@ def test_it_says_what_a_held_run_waits_for(open_page, stuck, phone):
     run = stuck()
     page = open_page(f"/runs/{run.id}", phone=phone)
 
-    expect(told(page)).to_contain_text("It ran the same test 2 times")
+    expect(summary_on(page)).to_contain_text("It ran the same test 2 times")

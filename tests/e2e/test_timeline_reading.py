@@ -72,12 +72,12 @@ def luminance(colour):
 def test_a_link_beyond_the_end_says_so_and_shows_the_last_turn(open_page, short_run, phone):
     page = open_page(f"/runs/{short_run}/turns/999999", phone=phone)
 
-    said = page.get_by_role("status").filter(has_text="There is no such turn.")
-    expect(said).to_contain_text("The run has 5 turns")
+    notice = page.get_by_role("status").filter(has_text="There is no such turn.")
+    expect(notice).to_contain_text("The run has 5 turns")
     in_sight(page, 4)
     expect(page).to_have_url(re.compile("/turns/4$"))
     row(page, 2).click()
-    expect(said).to_have_count(0)
+    expect(notice).to_have_count(0)
 
 
 # --- reading ---------------------------------------------------------------------------
@@ -148,17 +148,17 @@ TO_THE_END = "dispatchEvent(new KeyboardEvent('keydown', { key: 'End', cancelabl
 
 
 @pytest.mark.parametrize(
-    "deeds", [(TO_THE_END, GROWS), (GROWS, TO_THE_END)], ids=["grows after", "grows before"]
+    "steps", [(TO_THE_END, GROWS), (GROWS, TO_THE_END)], ids=["grows after", "grows before"]
 )
 def test_the_end_stays_in_sight_when_what_stands_above_grows_within_the_same_frame(
-    open_page, agent, short_run, deeds
+    open_page, agent, short_run, steps
 ):
     agent.post_turns(short_run, *[a_turn(f"more {n}") for n in range(60)])
     page = open_page(f"/runs/{short_run}")
     in_sight(page, 0)
 
     # In one task: the browser tells of scrolling and of sizes with the next frame.
-    page.evaluate(f"() => {{ {'; '.join(deeds)}; }}")
+    page.evaluate(f"() => {{ {'; '.join(steps)}; }}")
 
     in_sight(page, 64)
     agent.post_turns(short_run, a_turn("the newest"))
@@ -185,13 +185,14 @@ def test_the_way_it_went_and_the_list_move_together(open_page, agent, installati
 
 def test_hand_offs_are_told_with_what_was_asked(open_page, agent):
     run = agent.open_run(name="crew")
-    said = [
+    messages = [
         ("reviewer", "Is the figure sourced?"),
         ("researcher", "I look."),
         ("reviewer", "Well?"),
     ]
     turns = [
-        {"role": "assistant", "content": text, "agent": name, "key": text} for name, text in said
+        {"role": "assistant", "content": text, "agent": name, "key": text}
+        for name, text in messages
     ]
     agent.post_turns(run, *turns, wait=60)
 

@@ -76,7 +76,7 @@ def test_a_phone_that_trusts_it_is_paired_by_a_code_and_takes_its_first_push(
     page.get_by_role("button", name="Send a test").first.tap()
     wait_for(lambda: service.taken)
 
-    told = trusting_phone.subscription.decrypt(service.taken[0].body)
-    assert told["title"] == "A test from Mission Control"
+    shown = trusting_phone.subscription.decrypt(service.taken[0].body)
+    assert shown["title"] == "A test from Mission Control"
     assert page.evaluate("isSecureContext && !!navigator.serviceWorker.controller")
     assert service.refused == []

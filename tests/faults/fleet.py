@@ -36,14 +36,14 @@ TOPICS = (
 )
 
 
-def a_step(key: str, command: str, **said: Any) -> dict[str, Any]:
+def a_step(key: str, command: str, **fields: Any) -> dict[str, Any]:
     return {
         "key": key,
         "role": "assistant",
         "tool": "Bash",
         "args": {"command": command},
         "cost_usd": PRICE,
-        **said,
+        **fields,
     }
 
 
@@ -73,12 +73,12 @@ def _a_loop(key: str, path: str) -> list[dict[str, Any]]:
     ]
 
 
-def keep_trying(deed: Callable[[], T]) -> T:
+def keep_trying(action: Callable[[], T]) -> T:
     """Repeat a request until it is answered; the server may be on its way back."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
-            return deed()
+            return action()
         except NO_ANSWER:
             if time.monotonic() > deadline:
                 raise
@@ -147,12 +147,12 @@ class Person(threading.Thread):
         return [card for card in listed if card["run"] in self.runs]
 
     def _tap(self, card: dict[str, Any]) -> None:
-        said = {"key": f"tap-{card['id']}", "action": "continue", "decision": card["id"]}
+        fields = {"key": f"tap-{card['id']}", "action": "continue", "decision": card["id"]}
         response: Answer = keep_trying(
             lambda: self.caller.ask(
                 "POST",
                 f"/api/v1/runs/{card['run']}/interventions/",
-                {**said, "version": card["version"]},
+                {**fields, "version": card["version"]},
             )
         )
         assert response.status in (200, 201, 409), (response.status, response.json)

@@ -40,7 +40,7 @@ class Taps:
 def tapping(server, run, *, fresh=False):
     """Tap from now until this ends; `fresh`: each time over a new connection, as after a rest."""
     at, cookies = urlsplit(server.url), server.cookies()
-    told = {
+    fields = {
         "host": at.hostname,
         "port": at.port,
         "fresh": fresh,
@@ -53,7 +53,7 @@ def tapping(server, run, *, fresh=False):
         },
     }
     person = subprocess.Popen(
-        [sys.executable, "-m", __name__, json.dumps(told)],
+        [sys.executable, "-m", __name__, json.dumps(fields)],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -64,17 +64,17 @@ def tapping(server, run, *, fresh=False):
     try:
         yield taps
     finally:
-        said, _ = person.communicate()
+        printed, _ = person.communicate()
     assert person.returncode == 0
-    taps.took_s = [float(line) for line in said.split()]
+    taps.took_s = [float(line) for line in printed.split()]
 
 
 def tap_until_told(host, port, path, headers, fresh):
     wire = http.client.HTTPConnection(host, port, timeout=PATIENCE_S)
     while not select.select([sys.stdin], [], [], PAUSE_S)[0]:
-        said = json.dumps({"key": uuid4().hex, "action": "pause"})
+        body = json.dumps({"key": uuid4().hex, "action": "pause"})
         began = time.monotonic()
-        wire.request("POST", path, said, headers)
+        wire.request("POST", path, body, headers)
         response = wire.getresponse()
         response.read()
         print(time.monotonic() - began, flush=True)  # noqa: T201 - read by who started it

@@ -14,13 +14,13 @@ A_QUESTION = Decimal("0.000171")
 """Dollars, at the endpoint's usage and the model's price."""
 
 
-def judged_by(chat, directory, **said):
+def judged_by(chat, directory, **fields):
     return an_installation(
         directory,
         MISSIONCONTROL_JUDGE_URL=chat.url,
         MISSIONCONTROL_JUDGE_MODEL="gpt-4o-mini",
         MISSIONCONTROL_JUDGE_KEY=KEY,
-        **said,
+        **fields,
     )
 
 

@@ -40,13 +40,13 @@ async def opened(server, number):
         async with asyncio.timeout(PATIENCE_S):
             reader, writer = await asyncio.open_connection(at.hostname, at.port)
             writer.write(head.encode() + body)
-            told = await reader.readuntil(b"\r\n\r\n")
+            reply = await reader.readuntil(b"\r\n\r\n")
     except (TimeoutError, OSError, asyncio.IncompleteReadError):
         return None, False
     finally:
         if writer is not None:
             writer.close()
-    return int(told.split()[1]), b"retry-after:" in told.lower()
+    return int(reply.split()[1]), b"retry-after:" in reply.lower()
 
 
 async def crowd(server):

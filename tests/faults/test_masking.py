@@ -44,10 +44,10 @@ def turns(agent, run):
 
 def logs(agent, _run):
     for unit in UNITS:
-        said = unit * (BOMB_BYTES // len(unit))
-        told = as_logs(a_log("user_prompt", session__id=f"bomb {unit}", prompt=said))
+        text = unit * (BOMB_BYTES // len(unit))
+        batch = as_logs(a_log("user_prompt", session__id=f"bomb {unit}", prompt=text))
         head = {**agent.headers, "Content-Type": "application/json", "Content-Encoding": "gzip"}
-        body = gzip.compress(json.dumps(told).encode(), 9)
+        body = gzip.compress(json.dumps(batch).encode(), 9)
         asked = urllib.request.Request(f"{agent.url}/v1/logs", body, head)
         try:
             urllib.request.urlopen(asked, timeout=300).close()

@@ -67,9 +67,9 @@ def a_channel(running, person):
     """Return a maker of channels, which are removed again."""
     made = []
 
-    def add(url, **said):
+    def add(url, **fields):
         asked = {"kind": "webhook", "name": "ops", "address": url, "project": running.project}
-        response = person.ask("POST", "/api/v1/channels/", {**asked, **said})
+        response = person.ask("POST", "/api/v1/channels/", {**asked, **fields})
         assert response.status == 201, response.json
         made.append(response.json["id"])
         return response.json["id"]
@@ -128,9 +128,9 @@ def test_two_workers_tell_each_channel_once(running, person, receiver, a_channel
         assert [row["status"] for row in rows] == ["sent"] * 12
         assert [row["tries"] for row in rows] == [1] * 12
 
-    told = [(said["decision"], said["path"]) for said in receiver.heard]
+    sent = [(message["decision"], message["path"]) for message in receiver.heard]
     assert second_worker.poll() is None
-    assert len(told) == len(set(told)) == 48
+    assert len(sent) == len(set(sent)) == 48
 
 
 def test_a_later_step_is_told_by_a_real_worker_when_nobody_answers(
@@ -145,7 +145,7 @@ def test_a_later_step_is_told_by_a_real_worker_when_nobody_answers(
     run.answer("continue")
     rows = wait_for(lambda: settled(person, run.card["id"]))
 
-    assert [said["path"] for said in receiver.heard] == ["/first", "/boss"]
+    assert [message["path"] for message in receiver.heard] == ["/first", "/boss"]
     assert receiver.heard[1]["title"].startswith("Still paused: unanswered")
     assert {row["target"]: row["status"] for row in rows} == {
         "first": "sent",

@@ -36,8 +36,8 @@ def server(tmp_path):
 
 @contextmanager
 def an_agent(server, program, key):
-    told = {"MISSIONCONTROL_URL": server.url, "MISSIONCONTROL_KEY": server.agent_key}
-    process = subprocess.Popen([sys.executable, "-c", program, key], env=os.environ | told)
+    address = {"MISSIONCONTROL_URL": server.url, "MISSIONCONTROL_KEY": server.agent_key}
+    process = subprocess.Popen([sys.executable, "-c", program, key], env=os.environ | address)
     try:
         yield process
     finally:

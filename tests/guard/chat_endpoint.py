@@ -38,7 +38,7 @@ def a_completion(
     return Reply({"id": "chatcmpl-1", "model": model, "choices": [choice], "usage": usage})
 
 
-def a_verdict(**said: Any) -> str:
+def a_verdict(**fields: Any) -> str:
     """Write a verdict as a good model does."""
     verdict = {
         "loop": True,
@@ -46,7 +46,7 @@ def a_verdict(**said: Any) -> str:
         "reasoning": "It reads a file that is not there.",
         "suggested_fix": "Read app/token.py.",
     }
-    return json.dumps(verdict | said)
+    return json.dumps(verdict | fields)
 
 
 def a_refusal(sentence: str, status: int = 400) -> Reply:

@@ -43,7 +43,7 @@ def _arguments_in_other_order() -> list[Turn]:
 def _talk_between() -> list[Turn]:
     failing = a_call("Edit", error="String to replace not found in file.", path="a.py", old="x")
     says = ["Let me try that edit.", "I will apply the change now.", "Once more, with care."]
-    return [turn for said in says for turn in (a_message(said), failing)]
+    return [turn for text in says for turn in (a_message(text), failing)]
 
 
 def _reading_between() -> list[Turn]:
@@ -151,14 +151,14 @@ def _one_search_without_a_hit() -> list[Turn]:
 
 
 def _one_thought_in_other_words() -> list[Turn]:
-    said = (
+    text = (
         "I should find out why parse_header returns nothing for this message.",
         "The question is why parse_header gives nothing for the message.",
         "Let me think about why this message makes parse_header return nothing.",
         "So I need to understand the reason parse_header returned nothing here.",
         "Let me find the reason why nothing is returned by parse_header.",
     )
-    return [a_call("Read", "def parse_header(text): ...", path="mail.py"), *map(a_message, said)]
+    return [a_call("Read", "def parse_header(text): ...", path="mail.py"), *map(a_message, text)]
 
 
 def _one_helper_after_another() -> list[Turn]:

@@ -25,10 +25,10 @@ def test_what_the_caller_names_it_is_part_of_an_action():
 
 
 def test_a_message_is_read_once():
-    said = Turn(role=Role.ASSISTANT, content="The fixtures look right.")
+    message = Turn(role=Role.ASSISTANT, content="The fixtures look right.")
 
-    assert read_action(said) is read_action(said)
-    assert not read_action(said).is_call
+    assert read_action(message) is read_action(message)
+    assert not read_action(message).is_call
 
 
 def test_of_a_long_message_head_and_tail_are_kept():

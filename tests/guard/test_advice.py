@@ -18,7 +18,7 @@ FAILED tests/test_login.py::test_session - AssertionError
 """
 
 
-def fix_for(*turns: Turn, history=(), kind=Kind.STALL, **said) -> str | None:
+def fix_for(*turns: Turn, history=(), kind=Kind.STALL, **fields) -> str | None:
     """Put turns before the local judge as evidence of some trip."""
     signal = Signal(
         detector="any",
@@ -27,7 +27,7 @@ def fix_for(*turns: Turn, history=(), kind=Kind.STALL, **said) -> str | None:
         turns=tuple(range(len(turns))),
         evidence=Evidence(summary="It repeats itself."),
     )
-    verdict = rule(Case(signal=signal, turns=turns, history=history, **said))
+    verdict = rule(Case(signal=signal, turns=turns, history=history, **fields))
     assert verdict.loop
     return verdict.fix
 
@@ -158,28 +158,28 @@ def test_one_answer_to_every_question_is_quoted():
 
 
 def test_a_matter_handed_round_is_decided_by_who_raised_it():
-    said = [
+    turns = [
         a_message("Who reviews the export?", agent="planner"),
         a_message("The coder should.", agent="critic"),
         a_message("I would rather not.", agent="coder"),
         a_message("Then somebody else.", agent="planner"),
     ]
 
-    fix = fix_for(*said)
+    fix = fix_for(*turns)
 
     assert fix.startswith("Decide it now: planner raised this and has the say.")
     assert "critic and coder act on it" in fix
 
 
 def test_a_matter_between_two_is_told_to_the_other_one():
-    said = [
+    turns = [
         a_message("Who reviews the export?", agent="planner"),
         a_message("You should.", agent="critic"),
         a_message("I would rather not.", agent="planner"),
         a_message("Nor would I.", agent="critic"),
     ]
 
-    assert fix_for(*said).endswith("critic acts on it and does not hand it back.")
+    assert fix_for(*turns).endswith("critic acts on it and does not hand it back.")
 
 
 def test_hand_overs_by_a_tool_are_hand_overs_too():

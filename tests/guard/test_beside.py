@@ -12,8 +12,8 @@ class Server:
     def __init__(self, *answers):
         self.answers, self.told = list(answers), []
 
-    def ask(self, told):
-        self.told.append({name: said for name, said in told.items() if name != "witness"})
+    def ask(self, event):
+        self.told.append({name: value for name, value in event.items() if name != "witness"})
         answer = self.answers.pop(0) if self.answers else {}
         if isinstance(answer, Exception):
             raise answer

@@ -28,15 +28,15 @@ def test_an_agent_that_cannot_be_ended_says_so_by_name(no):
 
 
 def test_the_adapters_own_reason_is_shown():
-    told = Capabilities.read({"hold": False, "why": {"hold": "It was started without hooks."}})
+    able = Capabilities.read({"hold": False, "why": {"hold": "It was started without hooks."}})
 
-    assert told.unavailable("codex") == {"pause": "It was started without hooks."}
+    assert able.unavailable("codex") == {"pause": "It was started without hooks."}
 
 
 def test_moments_stand_soonest_first():
-    told = Capabilities.read({"inject": ["when_idle", "at_stop", "now"]})
+    able = Capabilities.read({"inject": ["when_idle", "at_stop", "now"]})
 
-    assert told.inject == (InjectAt.NOW, InjectAt.AT_STOP, InjectAt.WHEN_IDLE)
+    assert able.inject == (InjectAt.NOW, InjectAt.AT_STOP, InjectAt.WHEN_IDLE)
 
 
 def test_one_moment_may_come_as_a_word():
@@ -45,9 +45,9 @@ def test_one_moment_may_come_as_a_word():
 
 @pytest.mark.parametrize("odd", [{"inject": ["some day"]}, {"inject": 3}, {"terminate": "magic"}])
 def test_a_word_it_does_not_know_is_as_if_unsaid(odd):
-    told = Capabilities.read(odd | {"away": 3, "cost": 4, "why": "because"})
+    able = Capabilities.read(odd | {"away": 3, "cost": 4, "why": "because"})
 
-    assert told == Capabilities()
+    assert able == Capabilities()
 
 
 def reported_by(client):
@@ -60,7 +60,7 @@ def test_what_adapters_report_is_understood_whole(reported):
 
 
 def test_a_report_is_read_back_as_it_was_written():
-    told = Capabilities(
+    able = Capabilities(
         inject=(InjectAt.AT_NEXT_TOOL,),
         terminate=EndBy.SIGNAL,
         cost="otlp",
@@ -68,4 +68,4 @@ def test_a_report_is_read_back_as_it_was_written():
         why={"hold": "no"},
     )
 
-    assert Capabilities.read(told.as_mapping()) == told
+    assert Capabilities.read(able.as_mapping()) == able

@@ -25,8 +25,8 @@ def a_body(event, **fields):
 
 
 def a_call(event="PreToolUse", **fields):
-    told = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "call_1"}
-    return a_body(event, **told, **fields)
+    call = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "call_1"}
+    return a_body(event, **call, **fields)
 
 
 def a_directive(*texts, action=DirectiveAction.PROCEED, **fields):
@@ -66,7 +66,7 @@ def test_a_command_that_says_nothing_may_have_failed_too():
 
 
 @pytest.mark.parametrize(
-    ("said", "failed"),
+    ("output", "failed"),
     [
         ("Exit code: 1\nWall time: 0 s\nOutput:\nno", True),
         ("Chunk ID: a\nWall time: 0.1\nProcess exited with code 2\nOutput:\nno", True),
@@ -74,20 +74,22 @@ def test_a_command_that_says_nothing_may_have_failed_too():
         ("a file about how a\nprocess exited", False),
     ],
 )
-def test_without_a_rollout_the_output_itself_may_tell(said, failed):
-    assert bool(only_turn(a_call("PostToolUse", tool_response=said)).error) is failed
+def test_without_a_rollout_the_output_itself_may_tell(output, failed):
+    assert bool(only_turn(a_call("PostToolUse", tool_response=output)).error) is failed
 
 
 def test_the_rollouts_exit_code_is_believed_more_than_the_output():
-    said = {"tool_response": "Exit code: 3\n", "guard": {"exit_code": 0}}
+    fields = {"tool_response": "Exit code: 3\n", "guard": {"exit_code": 0}}
 
-    assert only_turn(a_call("PostToolUse", **said)).error is None
+    assert only_turn(a_call("PostToolUse", **fields)).error is None
 
 
 def test_model_calls_of_the_rollout_are_told_without_the_cache_in_their_input():
-    told = {"id": "resp_1", "usage": USED, "timestamp": "2026-11-21T21:08:32.487Z"}
+    model_call = {"id": "resp_1", "usage": USED, "timestamp": "2026-11-21T21:08:32.487Z"}
 
-    (call,) = read(a_call("PostToolUse", guard={"model_calls": [told, {"usage": USED}, 3]})).calls
+    (call,) = read(
+        a_call("PostToolUse", guard={"model_calls": [model_call, {"usage": USED}, 3]})
+    ).calls
 
     assert (call.call_id, call.source, call.model) == ("resp_1", "transcript", "gpt-x")
     assert call.usage == Usage(input=500, cache_read=1000, output=42)
@@ -96,10 +98,10 @@ def test_model_calls_of_the_rollout_are_told_without_the_cache_in_their_input():
 
 def test_a_prompt_is_the_persons_and_a_stop_the_agents():
     asked = only_turn(a_body("UserPromptSubmit", prompt="Mend it."))
-    said = only_turn(a_body("Stop", last_assistant_message="Mended."))
+    message = only_turn(a_body("Stop", last_assistant_message="Mended."))
 
     assert (asked.role, asked.key, asked.content) == (Role.USER, "prompt:t-1", "Mend it.")
-    assert (said.role, said.key, said.content) == (Role.ASSISTANT, None, "Mended.")
+    assert (message.role, message.key, message.content) == (Role.ASSISTANT, None, "Mended.")
 
 
 def test_only_the_hook_before_a_tool_holds():

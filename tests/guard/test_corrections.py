@@ -7,14 +7,14 @@ from guard import Correction, Engine, Phase, Role, Turn
 ERROR = "No such file"
 
 
-def call(command="cat a.txt", *, key=None, agent="coder", **said):
+def call(command="cat a.txt", *, key=None, agent="coder", **fields):
     return Turn(
-        role=Role.ASSISTANT, tool="Bash", args={"command": command}, agent=agent, key=key, **said
+        role=Role.ASSISTANT, tool="Bash", args={"command": command}, agent=agent, key=key, **fields
     )
 
 
-def proposal(command="cat a.txt", **said):
-    return call(command, phase=Phase.PROPOSED, **said)
+def proposal(command="cat a.txt", **fields):
+    return call(command, phase=Phase.PROPOSED, **fields)
 
 
 @pytest.fixture

@@ -58,9 +58,9 @@ def test_a_suspicion_that_the_model_confirms_is_an_alarm():
     assert (outcome.detector, outcome.kind) == ("suspicion", "suspicion")
 
 
-@pytest.mark.parametrize("said", [{"loop": False}, {"confidence": 0.7}])
-def test_a_suspicion_that_is_not_confirmed_is_none(said):
-    outcome, chat = replayed(small_talk(13), a_completion(a_verdict(**said)))
+@pytest.mark.parametrize("ruling", [{"loop": False}, {"confidence": 0.7}])
+def test_a_suspicion_that_is_not_confirmed_is_none(ruling):
+    outcome, chat = replayed(small_talk(13), a_completion(a_verdict(**ruling)))
 
     assert outcome.first_alarm is None
     assert chat.asked
@@ -93,11 +93,11 @@ def test_the_command_asks_the_model_and_says_what_it_cost(tmp_path, monkeypatch,
         asked = ["--judge", chat.url, "--judge-model", "gpt-4o-mini"]
         code = main(["replay", str(path), "--json", *asked])
 
-    told = capsys.readouterr()
-    row = json.loads(told.out)
+    printed = capsys.readouterr()
+    row = json.loads(printed.out)
     assert code == 0
     assert (row["first_alarm"], row["judge_calls"], row["judge_cost_usd"]) == (1, 1, "0.000171")
-    assert "asked 1 times, $0.000171" in told.err
+    assert "asked 1 times, $0.000171" in printed.err
     assert chat.headers[0]["Authorization"].endswith("0123")
 
 

@@ -32,8 +32,8 @@ def assessed(*signals, suspicion=None):
     return Assessment(seq=2, score=1.0, changed=False, signals=signals, suspicion=suspicion)
 
 
-def actions(state, *signals, **said):
-    return [effect.action for effect in decide(state, assessed(*signals), **said)]
+def actions(state, *signals, **fields):
+    return [effect.action for effect in decide(state, assessed(*signals), **fields)]
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,11 @@ def test_a_run_that_finishes_is_let_through(signal):
 
 
 def test_a_ceiling_that_people_know_of_is_not_said_again():
-    heard = RunState(mode=Mode.WARN, knows_budget=True)
+    state = RunState(mode=Mode.WARN, knows_budget=True)
 
-    assert actions(heard, BUDGET) == []
-    assert actions(heard, TRIP) == [Action.WARN]
-    assert actions(replace(heard, mode=Mode.PAUSE), BUDGET) == [Action.HOLD]
+    assert actions(state, BUDGET) == []
+    assert actions(state, TRIP) == [Action.WARN]
+    assert actions(replace(state, mode=Mode.PAUSE), BUDGET) == [Action.HOLD]
 
 
 def test_what_people_allowed_begins_again_and_asks_nobody():

@@ -136,19 +136,19 @@ def test_its_command_looks_through_a_recording(alone, tmp_path):
     turn = {"role": "tool", "tool": "Bash", "args": {"command": "make"}, "error": "No rule"}
     (tmp_path / "loop.jsonl").write_text("".join(f"{json.dumps(turn)}\n" for _ in range(8)))
 
-    told = json.loads(alone("guard", "replay", "--json", tmp_path / "loop.jsonl").stdout)
+    report = json.loads(alone("guard", "replay", "--json", tmp_path / "loop.jsonl").stdout)
 
     assert "replay" in alone("guard", "--help").stdout
-    assert told["turns"] == 8
-    assert told["alarms"]
+    assert report["turns"] == 8
+    assert report["alarms"]
 
 
 @pytest.mark.agents
 def test_every_module_can_be_imported_and_an_adapter_names_its_framework(alone):
-    told = json.loads(alone("python", "-c", EVERY_MODULE).stdout)
+    report = json.loads(alone("python", "-c", EVERY_MODULE).stdout)
 
-    assert "site-packages" in told["from"]
-    assert set(told["missing"]) == {f"guard.adapters.{name}" for name in FRAMEWORKS}
+    assert "site-packages" in report["from"]
+    assert set(report["missing"]) == {f"guard.adapters.{name}" for name in FRAMEWORKS}
 
 
 @pytest.mark.agents

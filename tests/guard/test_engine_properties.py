@@ -76,7 +76,7 @@ def numbered(turns: list[Turn]) -> list[Turn]:
     return [replace(turn, seq=place) for place, turn in enumerate(turns)]
 
 
-def said(engine: Engine, turns: list[Turn]) -> list[Any]:
+def assessments_of(engine: Engine, turns: list[Turn]) -> list[Any]:
     return [engine.observe(turn) for turn in turns]
 
 
@@ -85,15 +85,17 @@ def said(engine: Engine, turns: list[Turn]) -> list[Any]:
 def test_the_same_turns_give_the_same_signals(turns, preset):
     turns = numbered(turns)
 
-    assert said(Engine(PRESETS[preset]), turns) == said(Engine(PRESETS[preset]), turns)
+    assert assessments_of(Engine(PRESETS[preset]), turns) == assessments_of(
+        Engine(PRESETS[preset]), turns
+    )
 
 
 def told_apart(turns: list[Turn]) -> list[Turn]:
     """Give answers as turns of their own."""
     return [
-        told
+        one
         for turn in turns
-        for told in (
+        for one in (
             (replace(turn, result=None), Turn(role=Role.TOOL, content=turn.result))
             if turn.tool and turn.result and turn.role is Role.ASSISTANT
             else (turn,)
@@ -105,8 +107,8 @@ def both_engines(turns: list[Turn]) -> tuple[Assessment, Assessment]:
     """Give what one that saw all and one that saw the last window say of the last turn."""
     *past, newest = numbered(turns)
     lived, rebuilt = Engine(), Engine()
-    said(lived, past)
-    said(rebuilt, past[-Engine.WINDOW :])
+    assessments_of(lived, past)
+    assessments_of(rebuilt, past[-Engine.WINDOW :])
     return lived.observe(newest), rebuilt.observe(newest)
 
 
@@ -140,7 +142,7 @@ def test_a_rebuilt_engine_forgets_the_same_pages_where_answers_stand_apart(after
 @FEW
 @given(RUNS)
 def test_scores_are_shares_and_evidence_is_of_this_run(turns):
-    for place, assessment in enumerate(said(Engine(EVERYTHING), numbered(turns))):
+    for place, assessment in enumerate(assessments_of(Engine(EVERYTHING), numbered(turns))):
         assert 0.0 <= assessment.score <= 1.0
         for signal in assessment.signals:
             assert 0.0 < signal.score <= 1.0
@@ -159,7 +161,7 @@ for turns in [turns for turns, _ in LOOPS.values()] + list(HEALTHY.values()):
 
 
 def test_another_process_with_other_hashes_says_the_same():
-    told = {
+    results = {
         subprocess.run(
             [sys.executable, "-c", WATCHED_ELSEWHERE],
             env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
@@ -171,7 +173,7 @@ def test_another_process_with_other_hashes_says_the_same():
         for seed in ("1", "2")
     }
 
-    assert len(told) == 1
+    assert len(results) == 1
 
 
 # --- memory --------------------------------------------------------------------

@@ -74,10 +74,10 @@ def test_a_shadow_hides_no_other_detector():
 
 
 def test_nearly_sure_is_a_note_unless_the_agent_is_to_be_told():
-    quiet, told = policy_of(), policy_of(every={"nudge": "tell"})
+    quiet, loud = policy_of(), policy_of(every={"nudge": "tell"})
 
     assert signals(quiet, [MISSING] * 2)[1].severity is Severity.OBSERVE
-    assert signals(told, [MISSING] * 2)[1].severity is Severity.NUDGE
+    assert signals(loud, [MISSING] * 2)[1].severity is Severity.NUDGE
 
 
 def test_left_alone_three_of_five_is_nearly_sure():

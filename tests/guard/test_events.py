@@ -13,11 +13,11 @@ MISSING = a_call("Read", error="File does not exist.", path="tokens.py")
 
 
 def heard_by(policy, turns):
-    heard = []
-    engine = Engine(policy, emit=heard.append)
+    events = []
+    engine = Engine(policy, emit=events.append)
     for turn in turns:
         engine.observe(turn)
-    return engine, heard
+    return engine, events
 
 
 def only(**fields) -> Policy:
@@ -25,34 +25,34 @@ def only(**fields) -> Policy:
 
 
 def test_a_host_hears_every_turn_and_what_follows_in_order():
-    _, heard = heard_by(only(), [MISSING] * 3)
+    _, events = heard_by(only(), [MISSING] * 3)
 
-    assert [type(event) for event in heard] == [Observed, Observed, Nudged, Observed, Tripped]
-    assert heard[0].turn is MISSING
-    assert heard[-1].signal.detector == "repeat"
+    assert [type(event) for event in events] == [Observed, Observed, Nudged, Observed, Tripped]
+    assert events[0].turn is MISSING
+    assert events[-1].signal.detector == "repeat"
 
 
 def test_a_nudge_says_whether_the_agent_is_told():
-    told = only(ladder={"every": {"nudge": "tell"}})
+    policy = only(ladder={"every": {"nudge": "tell"}})
 
     assert [e.told for e in heard_by(only(), [MISSING] * 2)[1] if isinstance(e, Nudged)] == [False]
-    assert [e.told for e in heard_by(told, [MISSING] * 2)[1] if isinstance(e, Nudged)] == [True]
+    assert [e.told for e in heard_by(policy, [MISSING] * 2)[1] if isinstance(e, Nudged)] == [True]
 
 
 def test_a_shadow_is_heard_once():
     policy = only(ladder={"repeat": {"trip": "observe"}})
 
-    _, heard = heard_by(policy, [MISSING] * 6)
+    _, events = heard_by(policy, [MISSING] * 6)
 
-    assert sum(isinstance(event, Shadowed) for event in heard) == 1
-    assert not any(isinstance(event, Tripped) for event in heard)
+    assert sum(isinstance(event, Shadowed) for event in events) == 1
+    assert not any(isinstance(event, Tripped) for event in events)
 
 
 def test_a_reset_says_whose_it_was():
-    engine, heard = heard_by(only(), [a_user()])
+    engine, events = heard_by(only(), [a_user()])
     engine.reset()
 
-    assert [event.why for event in heard if isinstance(event, Reset)] == ["user", "host"]
+    assert [event.why for event in events if isinstance(event, Reset)] == ["user", "host"]
 
 
 def test_a_callback_that_fails_breaks_nothing_and_is_logged_once(caplog):

@@ -33,7 +33,7 @@ WEAKER = {
 
 
 @pytest.fixture(scope="module")
-def told():
+def scores():
     if not (CORPUS / "index.jsonl").is_file():
         pytest.skip(f"THE RECORDED RUNS ARE NOT HERE: {CORPUS}")
     runs = read_corpus(CORPUS).runs[::EVERY]
@@ -42,17 +42,17 @@ def told():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-def test_a_form_loses_few_loops(told, form):
-    lost = 100 * (told["as it is"].found_share - told[form].found_share)
+def test_a_form_loses_few_loops(scores, form):
+    lost = 100 * (scores["as it is"].found_share - scores[form].found_share)
 
     assert lost <= WEAKER.get(form, USUAL)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-def test_no_form_cries_wolf(told, form):
+def test_no_form_cries_wolf(scores, form):
     # One alarm in so few turns says little: three may be chance.
-    assert told[form].false_alarms <= max(3, told[form].healthy_turns // 1000)
+    assert scores[form].false_alarms <= max(3, scores[form].healthy_turns // 1000)
 
 
 def a_story():
@@ -67,11 +67,11 @@ def a_story():
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_keeps_every_call_and_says_where_it_came_from(form):
-    told = FORMS[form](a_story())
+    forms = FORMS[form](a_story())
 
-    assert {one.origin for one in told} == {0, 1, 2}
-    assert [one.origin for one in told] == sorted(one.origin for one in told)
-    calls = [one for one in told if one.turn.tool and one.turn.role is Role.ASSISTANT]
+    assert {one.origin for one in forms} == {0, 1, 2}
+    assert [one.origin for one in forms] == sorted(one.origin for one in forms)
+    calls = [one for one in forms if one.turn.tool and one.turn.role is Role.ASSISTANT]
     assert len(calls) >= 3 or form in IN_TEXT
 
 

@@ -35,12 +35,12 @@ class World:
         if request.body["hook_event_name"] == "Probe":
             return self.probed
         self.asked.append(request)
-        said = self.script.pop(0) if len(self.script) > 1 else self.script[0]
-        if isinstance(said, After):
-            self.now, said = self.now + said.seconds, said.said
-        if isinstance(said, Answer):
-            return said
-        raise ServerAway(str(said)) from said
+        answer = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        if isinstance(answer, After):
+            self.now, answer = self.now + answer.seconds, answer.said
+        if isinstance(answer, Answer):
+            return answer
+        raise ServerAway(str(answer)) from answer
 
     def close(self):
         pass

@@ -42,10 +42,10 @@ def in_a_fresh_process(code: str) -> str:
 
 def test_an_adapter_without_its_framework_says_so_in_one_sentence():
     code = IMPORTED.format(modules=[module for module, _ in NEEDED.values()], adapters=list(NEEDED))
-    said = json.loads(in_a_fresh_process(code))
+    kinds = json.loads(in_a_fresh_process(code))
 
     for adapter, (_, package) in NEEDED.items():
-        kind, sentence = said[adapter]
+        kind, sentence = kinds[adapter]
         assert kind == "FrameworkMissing"
         assert sentence.startswith(f"{adapter} needs the package {package}: ")
         assert "\n" not in sentence
@@ -80,21 +80,21 @@ def test_guard_brings_in_no_framework():
     ],
 )
 def test_langchain_counts_what_was_cached_inside_its_input(details, expected):
-    told = {"input_tokens": 10_500, "output_tokens": 42, "input_token_details": details}
+    usage = {"input_tokens": 10_500, "output_tokens": 42, "input_token_details": details}
 
-    assert langchain_usage(told) == expected
+    assert langchain_usage(usage) == expected
 
 
 def test_litellm_counts_what_was_written_to_a_cache_inside_its_prompt():
     tiers = {"ephemeral_5m_input_tokens": 200, "ephemeral_1h_input_tokens": 50}
     details = {"cached_tokens": 9_000, "cache_creation_tokens": 250}
     details |= {"cache_creation_token_details": tiers}
-    told = {"prompt_tokens": 10_500, "completion_tokens": 42, "prompt_tokens_details": details}
+    usage = {"prompt_tokens": 10_500, "completion_tokens": 42, "prompt_tokens_details": details}
 
     expected = Usage(
         input=1_250, cache_read=9_000, cache_write_5m=200, cache_write_1h=50, output=42
     )
-    assert litellm_usage(told) == expected
+    assert litellm_usage(usage) == expected
 
 
 def test_a_model_that_tells_no_counts_has_no_usage():

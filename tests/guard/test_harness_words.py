@@ -27,16 +27,16 @@ CLICK = "Eval: unknown\nGoal: click the Enter button."
     ],
 )
 def test_a_stamp_over_a_message_does_not_make_it_another(stamp):
-    said = [a_message(f"{stamp.format(at)}\n{CLICK}") for at in range(2, 6)]
+    clicks = [a_message(f"{stamp.format(at)}\n{CLICK}") for at in range(2, 6)]
 
-    assert first_trip([OPEN, *said]) == 3
+    assert first_trip([OPEN, *clicks]) == 3
 
 
 @pytest.mark.parametrize("counted", ["Batch {} of 9 is in.", "Step {}: oil the wheel.", "Page {}"])
 def test_what_counts_its_own_work_goes_on(counted):
-    said = [a_message(counted.format(at)) for at in range(1, 7)]
+    clicks = [a_message(counted.format(at)) for at in range(1, 7)]
 
-    assert first_trip([OPEN, *said]) is None
+    assert first_trip([OPEN, *clicks]) is None
 
 
 AGAIN = "Observed duplicate responses. Consider new strategies."
@@ -53,9 +53,9 @@ CHAPTERS = (
 )
 
 
-def answered(said, role, words=AGAIN):
+def answered(texts, role, words=AGAIN):
     nudge = Turn(role=role, content=words)
-    return [turn for text in said for turn in (a_message(text), nudge)]
+    return [turn for text in texts for turn in (a_message(text), nudge)]
 
 
 @pytest.mark.parametrize("role", [Role.USER, Role.SYSTEM])
@@ -106,8 +106,8 @@ def test_white_space_at_the_end_of_an_argument_asks_for_nothing_else():
 
 def test_a_command_started_anew_each_time_is_no_poll_that_moves():
     names = [f"{letter}mber-reef" for letter in "abcdefgh"]
-    told = "Command still running (session {}, pid {}). Use process to follow it."
-    told_of = [told.format(name, 48200 + at) for at, name in enumerate(names)]
+    running = "Command still running (session {}, pid {}). Use process to follow it."
+    told_of = [running.format(name, 48200 + at) for at, name in enumerate(names)]
     turns = tuple(a_call("exec", answer, command="git diff") for answer in told_of)
 
     assert replay(Recording(run="anew", turns=turns)).first_alarm == 7
@@ -120,7 +120,7 @@ SEARCH = tuple(
 
 
 @pytest.mark.parametrize(
-    "said",
+    "words",
     [
         "You keep running the same commands, stop and answer.",
         "You're stuck in a loop. Try something else!",
@@ -128,15 +128,15 @@ SEARCH = tuple(
         "It is the same search over and over.",
     ],
 )
-def test_who_is_told_that_it_goes_round_and_goes_on_is_found(said):
-    assert first_trip([*SEARCH, a_user(said), *SEARCH]) in range(5, 8)
+def test_who_is_told_that_it_goes_round_and_goes_on_is_found(words):
+    assert first_trip([*SEARCH, a_user(words), *SEARCH]) in range(5, 8)
 
 
 @pytest.mark.parametrize(
-    "said", ["Run it again, please.", "Write the names in a loop.", "Now look for the wheel."]
+    "words", ["Run it again, please.", "Write the names in a loop.", "Now look for the wheel."]
 )
-def test_who_is_told_what_to_do_starts_afresh(said):
-    assert first_trip([*SEARCH, a_user(said), *SEARCH]) is None
+def test_who_is_told_what_to_do_starts_afresh(words):
+    assert first_trip([*SEARCH, a_user(words), *SEARCH]) is None
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,10 @@ def test_nothing_found_is_one_answer_however_it_is_spelled(nothing):
     assert first_trip(looks) == 2
 
 
-@pytest.mark.parametrize("told", ["No errors found", "0 tests failed", "12 rows", "No match for x"])
-def test_what_tells_something_is_not_nothing(told):
-    looks = [a_call("search", answer, query="mill wheel") for answer in ("", told, "")]
+@pytest.mark.parametrize(
+    "answers", ["No errors found", "0 tests failed", "12 rows", "No match for x"]
+)
+def test_what_tells_something_is_not_nothing(answers):
+    looks = [a_call("search", answer, query="mill wheel") for answer in ("", answers, "")]
 
     assert first_trip(looks) is None

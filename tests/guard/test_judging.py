@@ -38,14 +38,14 @@ ORPHANED = replace(FREE, is_orphaned=True)
 HELD = replace(FREE, control=Control.HELD, card=Card.ASKS)
 
 
-def a_turn(*signals, **said):
+def a_turn(*signals, **fields):
     assessment = Assessment(seq=2, score=1.0, changed=False, signals=signals)
-    return JudgedTurn(assessment=assessment, **{"is_done": True, **said})
+    return JudgedTurn(assessment=assessment, **{"is_done": True, **fields})
 
 
-def what_follows(state, turn, **said):
+def what_follows(state, turn, **fields):
     """Each effect by its name: what was begun earlier, what is done about a signal."""
-    effects = judge(state, turn, **said)
+    effects = judge(state, turn, **fields)
     return [one if isinstance(one, FollowUp) else one.action for one in effects]
 
 

@@ -145,7 +145,7 @@ def a_hook(name, command, call, *, subagent=None, **more):
 
 def call(engine, command, name, *, subagent=None, error=None, result="ok"):
     asked = a_hook("PreToolUse", command, name, subagent=subagent)
-    told = engine.observe(asked.turns[0])
+    seen = engine.observe(asked.turns[0])
     if error is None:
         ended = a_hook(
             "PostToolUse", command, name, subagent=subagent, tool_response={"stdout": result}
@@ -153,7 +153,7 @@ def call(engine, command, name, *, subagent=None, error=None, result="ok"):
     else:
         ended = a_hook("PostToolUseFailure", command, name, subagent=subagent, error=error)
     engine.observe(ended.turns[0])
-    return told
+    return seen
 
 
 def test_each_sub_agent_of_a_session_speaks_under_a_name_of_its_own():
@@ -166,22 +166,22 @@ def test_each_sub_agent_of_a_session_speaks_under_a_name_of_its_own():
 def test_the_same_call_of_many_sub_agents_is_no_streak():
     engine = Engine()
 
-    told = [call(engine, "cat README.md", f"c{n}", subagent=f"a{n}") for n in range(10)]
+    seen = [call(engine, "cat README.md", f"c{n}", subagent=f"a{n}") for n in range(10)]
 
-    assert not [one for one in told if one.trip]
+    assert not [one for one in seen if one.trip]
 
 
 def test_a_sub_agents_streak_is_its_own_between_the_main_agents_calls():
     engine = Engine()
-    told = []
+    seen = []
     for number in range(3):
         call(engine, f"cat chapter-{number}.md", f"m{number}", result=f"chapter {number} is here")
-        told.append(
+        seen.append(
             call(engine, "pytest -q", f"s{number}", subagent="a1", error="no module named app")
         )
 
-    assert [one.trip is not None for one in told] == [False, False, True]
-    assert told[-1].trip.detector in {"repeat", "errors"}
+    assert [one.trip is not None for one in seen] == [False, False, True]
+    assert seen[-1].trip.detector in {"repeat", "errors"}
 
 
 def test_parallel_calls_keep_the_order_in_which_they_were_asked():

@@ -37,13 +37,13 @@ def a_case(
     )
 
 
-def a_judge(chat: ChatServer, **said) -> LLMJudge:
-    return LLMJudge(JudgeModel(url=chat.url, model="gpt-4o-mini", key=KEY, **said))
+def a_judge(chat: ChatServer, **fields) -> LLMJudge:
+    return LLMJudge(JudgeModel(url=chat.url, model="gpt-4o-mini", key=KEY, **fields))
 
 
-def ruling_on(*answers, case=None, **said):
+def ruling_on(*answers, case=None, **fields):
     with ChatServer(*answers) as chat:
-        return a_judge(chat, **said).ask(case or a_case()), chat
+        return a_judge(chat, **fields).ask(case or a_case()), chat
 
 
 def test_the_model_rules_and_its_call_is_counted_and_priced():
@@ -78,13 +78,13 @@ def test_what_it_is_told_holds_the_case_and_none_of_its_secrets():
 
     _, chat = ruling_on(a_completion(a_verdict()), case=case)
 
-    told = json.dumps(chat.asked[0]["messages"])
-    assert "deploy" in told
-    assert "app/token.py" in told
-    assert "Fix the login" in told
-    assert "I use OPENAI_API_KEY=" in told
-    assert "hunter2" not in told
-    assert "abcd1234" not in told
+    prompt = json.dumps(chat.asked[0]["messages"])
+    assert "deploy" in prompt
+    assert "app/token.py" in prompt
+    assert "Fix the login" in prompt
+    assert "I use OPENAI_API_KEY=" in prompt
+    assert "hunter2" not in prompt
+    assert "abcd1234" not in prompt
 
 
 def test_a_secret_at_the_cut_is_masked_whole():
@@ -108,8 +108,8 @@ def test_a_million_characters_are_cut_to_what_a_model_takes():
 
 
 def records(chat) -> list[dict[str, object]]:
-    told = chat.asked[0]["messages"][-1]["content"]
-    return [json.loads(line) for line in told.split("\n") if line.startswith('{"record"')]
+    prompt = chat.asked[0]["messages"][-1]["content"]
+    return [json.loads(line) for line in prompt.split("\n") if line.startswith('{"record"')]
 
 
 def test_it_is_told_the_last_order_and_what_each_attempt_repeats_and_brings():
@@ -121,10 +121,10 @@ def test_it_is_told_the_last_order_and_what_each_attempt_repeats_and_brings():
 
     _, chat = ruling_on(a_completion(a_verdict()), case=case)
 
-    told = {record.get("turn"): record for record in records(chat)}
-    assert told[4]["repeats"] == "the same call, the same answer"
-    assert told[4]["brings"] == "nothing new"
-    assert "repeats" not in told[3]
+    by_turn = {record.get("turn"): record for record in records(chat)}
+    assert by_turn[4]["repeats"] == "the same call, the same answer"
+    assert by_turn[4]["brings"] == "nothing new"
+    assert "repeats" not in by_turn[3]
     assert {"record": "last order", "text": "Make it build"} in records(chat)
 
 
@@ -169,9 +169,9 @@ FAKE_ENDS = [
     "place", ["result", "error", "args", "content", "agent", "goal", "order", "files"]
 )
 def test_hostile_text_never_stands_outside_the_fence(gullible, text, place):
-    said = {place: text} if place in {"result", "error", "content", "agent"} else {}
+    fields = {place: text} if place in {"result", "error", "content", "agent"} else {}
     args = {"command": text, text: text} if place == "args" else {"command": "ls"}
-    turn = a_call("Bash", said.pop("result", "ok"), args=args, **said)
+    turn = a_call("Bash", fields.pop("result", "ok"), args=args, **fields)
     case = a_case(
         turn,
         history=(turn,),
@@ -182,10 +182,10 @@ def test_hostile_text_never_stands_outside_the_fence(gullible, text, place):
 
     ruling = a_judge(gullible).ask(case)
 
-    told = "\n".join(message["content"] for message in gullible.asked[-1]["messages"])
-    assert "answer loop=false" in told
+    prompt = "\n".join(message["content"] for message in gullible.asked[-1]["messages"])
+    assert "answer loop=false" in prompt
     assert "answer loop=false" not in outside_the_fence(gullible.asked[-1]["messages"])
-    assert told.splitlines() == told.rstrip("\n").split("\n")
+    assert prompt.splitlines() == prompt.rstrip("\n").split("\n")
     assert ruling.verdict.reason == "Only the recording spoke."
 
 
@@ -294,8 +294,8 @@ def test_a_model_that_only_thinks_is_asked_again_with_more_room():
 
 
 def test_content_in_parts_is_one_text():
-    said = a_verdict()
-    parts = [{"type": "text", "text": said[:20]}, {"type": "text", "text": said[20:]}]
+    verdict = a_verdict()
+    parts = [{"type": "text", "text": verdict[:20]}, {"type": "text", "text": verdict[20:]}]
 
     assert ruling_on(a_completion(parts))[0].verdict.loop
 

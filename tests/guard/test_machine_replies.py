@@ -28,8 +28,8 @@ def first_trip(turns: list[Turn]) -> int | None:
 def a_talk(
     *pairs: tuple[str, str], order: str = "Find the lantern and leave the mill."
 ) -> list[Turn]:
-    said = [turn for words, reply in pairs for turn in (a_message(words), a_user(reply))]
-    return [a_user(order), *said]
+    talk = [turn for words, reply in pairs for turn in (a_message(words), a_user(reply))]
+    return [a_user(order), *talk]
 
 
 TALKS = [
@@ -220,5 +220,5 @@ def test_an_engine_made_anew_from_its_window_says_the_same_of_who_only_talks():
         live.observe(turn)
 
     for turn in turns[-Engine.WINDOW :]:
-        told, again = live.observe(turn).signals, anew.observe(turn).signals
-        assert [(one.kind, one.score) for one in told] == [(one.kind, one.score) for one in again]
+        once, again = live.observe(turn).signals, anew.observe(turn).signals
+        assert [(one.kind, one.score) for one in once] == [(one.kind, one.score) for one in again]

@@ -85,12 +85,12 @@ def test_what_is_foreseen_is_what_a_replay_asks(run, careful):
     read = Read(trace(*run, DEFAULT_POLICY), find_spans(*run))
     shipped = Choice(SHARE, DEFAULT_POLICY.judge.drought)
 
-    told = (
+    cases = (
         foresee(read, shipped, DEFAULT_POLICY, careful=careful),
         ask_about(*run, DEFAULT_POLICY, careful=careful),
     )
 
-    foreseen, asked = [(one.in_vain, one.trial.alarms, one.reached) for one in told]
+    foreseen, asked = [(one.in_vain, one.trial.alarms, one.reached) for one in cases]
     assert foreseen == asked
 
 
@@ -121,10 +121,10 @@ def corpus(tmp_path: Path) -> Path:
 def test_the_bench_tells_how_often_the_judge_is_asked(corpus, capsys):
     assert main(["bench", str(corpus), "--oracle", "--json"]) == 0
 
-    told = json.loads(capsys.readouterr().out)
-    assert (told["questions_per_1000"], told["reached_share"], told["found"]) == (0.0, 1.0, 1)
-    assert told["by_source"]["two"]["stretches"] == 0
-    assert told["leave_one_source_out"]["chosen_on_all"].keys() == {"share", "drought"}
+    report = json.loads(capsys.readouterr().out)
+    assert (report["questions_per_1000"], report["reached_share"], report["found"]) == (0.0, 1.0, 1)
+    assert report["by_source"]["two"]["stretches"] == 0
+    assert report["leave_one_source_out"]["chosen_on_all"].keys() == {"share", "drought"}
 
 
 def test_as_text_it_tells_what_the_figures_are(corpus, capsys):

@@ -107,11 +107,11 @@ def test_a_first_line_that_tells_something_is_part_of_an_answer(line):
     assert key(f"{line}\nno such table") != key("no such table")
 
 
-@pytest.mark.parametrize("told", ["Error: no such table", "Cannot open a.py", "3 rows", "a.py"])
-def test_an_answer_fails_with_or_without_a_line_that_announces_it(told):
-    announced = outcome_of(a_call(result=f"Here is the report you got:\n{told}"))
+@pytest.mark.parametrize("text", ["Error: no such table", "Cannot open a.py", "3 rows", "a.py"])
+def test_an_answer_fails_with_or_without_a_line_that_announces_it(text):
+    announced = outcome_of(a_call(result=f"Here is the report you got:\n{text}"))
 
-    assert announced.failed is outcome_of(a_call(result=told)).failed
+    assert announced.failed is outcome_of(a_call(result=text)).failed
 
 
 def test_short_answers_are_equal_in_any_order():
@@ -242,6 +242,6 @@ def test_it_tells_whether_a_page_follows(answer, more):
 
 
 def test_code_that_failed_says_so():
-    said = "Code execution failed at line 'df.shape' due to: InterpreterError: `df` is not defined"
+    text = "Code execution failed at line 'df.shape' due to: InterpreterError: `df` is not defined"
 
-    assert outcome_of(a_call("python", said)).failed
+    assert outcome_of(a_call("python", text)).failed

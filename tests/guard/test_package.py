@@ -73,17 +73,17 @@ def test_what_starts_often_loads_no_asyncio(module):
 
 
 def test_without_rapidfuzz_it_says_so_once_and_goes_on_by_words():
-    said = in_a_fresh_process(WITHOUT_RAPIDFUZZ)
+    output = in_a_fresh_process(WITHOUT_RAPIDFUZZ)
 
-    assert said.count("rapidfuzz is not installed") == 1
-    assert said.count("Match(path='app/auth/token.py'") == 3
+    assert output.count("rapidfuzz is not installed") == 1
+    assert output.count("Match(path='app/auth/token.py'") == 3
 
 
 def test_without_prices_it_says_so_once_and_nothing_costs_anything_known():
-    said = in_a_fresh_process(WITHOUT_PRICES)
+    output = in_a_fresh_process(WITHOUT_PRICES)
 
-    assert said.count("genai-prices is not installed") == 1
-    assert said.splitlines().count("None") == 3
+    assert output.count("genai-prices is not installed") == 1
+    assert output.splitlines().count("None") == 3
 
 
 def test_its_public_names_are_sorted_and_there():

@@ -213,24 +213,28 @@ def test_what_it_set_wrongly_is_told_in_todays_names():
 
 
 def test_the_schema_tells_each_field_with_its_range():
-    told = schema()
+    described = schema()
 
-    assert told["properties"]["repeat"]["properties"]["calls"] == {
+    assert described["properties"]["repeat"]["properties"]["calls"] == {
         "type": "integer",
         "minimum": 2,
         "maximum": 50,
         "default": 3,
         "description": "the same call with the same outcome, so often",
     }
-    assert told["properties"]["talk"]["properties"]["new_terms"]["exclusiveMinimum"] == 0
-    assert set(told["properties"]) == {*DEFAULT_POLICY.as_mapping(), "extends", "preset"}
+    assert described["properties"]["talk"]["properties"]["new_terms"]["exclusiveMinimum"] == 0
+    assert set(described["properties"]) == {*DEFAULT_POLICY.as_mapping(), "extends", "preset"}
 
 
 @pytest.mark.parametrize("section", RULES)
 def test_the_page_has_a_row_for_each_field(section):
     page = (Path(__file__).resolve().parents[2] / "docs" / "detectors.md").read_text()
 
-    for name, (_, told) in fields_of(type(getattr(DEFAULT_POLICY, section))).items():
-        default = str(told["default"]).lower() if told["type"] == "boolean" else told["default"]
-        means = told["description"]
-        assert f"| `{section}.{name}` | {default} | {expected(told)} | {means} |" in page
+    for name, (_, described) in fields_of(type(getattr(DEFAULT_POLICY, section))).items():
+        default = (
+            str(described["default"]).lower()
+            if described["type"] == "boolean"
+            else described["default"]
+        )
+        means = described["description"]
+        assert f"| `{section}.{name}` | {default} | {expected(described)} | {means} |" in page

@@ -45,10 +45,10 @@ def test_the_overlap_of_two_texts_is_shared_words_over_all_words(one, other, ove
 
 
 def test_an_overlap_of_five_sixths_is_not_similar():
-    said = ["I need to check the price", "need to check the price"] * 4
+    texts = ["I need to check the price", "need to check the price"] * 4
 
     # Every turn but the first two has its like two turns before.
-    assert severities(say(*said[:3])) == [None, None, None]
+    assert severities(say(*texts[:3])) == [None, None, None]
     assert severities(say("I need to check the price", "need to check the price")) == [None, None]
 
 

@@ -46,9 +46,9 @@ WALKTHROUGH = [
 ]
 
 
-def an_attempt(said: str, written: str, error: str, **fields) -> Turn:
+def an_attempt(thought: str, written: str, error: str, **fields) -> Turn:
     facts = {"files": ("app/config.py",), "state": "9f31c2", "action_class": "fix", **fields}
-    return a_call("Edit", content=said, error=error, new_string=written, **facts)
+    return a_call("Edit", content=thought, error=error, new_string=written, **facts)
 
 
 def stuck(count: int = 5, **fields) -> list[Turn]:
@@ -79,14 +79,14 @@ def test_five_wordings_have_one_fingerprint():
     ],
 )
 def test_each_dimension_is_part_of_it(changed):
-    said = {
+    fields = {
         "action": "fix",
         "files": ("app/config.py",),
         "state": "9f31c2",
         "error": "TimeoutError",
     }
 
-    assert fingerprint(**said) != fingerprint(**{**said, **changed})
+    assert fingerprint(**fields) != fingerprint(**{**fields, **changed})
 
 
 def test_the_order_of_files_is_not():
@@ -98,11 +98,11 @@ def test_the_order_of_files_is_not():
 def test_an_error_loses_what_moves_and_keeps_what_it_says():
     text = "2026-11-21T21:08:00Z /home/me/app/auth.py:42: KeyError 'user_id' at 0x7f00ab12"
 
-    said = normalise_error(text)
+    normal = normalise_error(text)
 
-    assert "auth.py" in said
-    assert "'user_id'" in said
-    assert not any(gone in said for gone in ("2026", "42", "0x7f", "/home"))
+    assert "auth.py" in normal
+    assert "'user_id'" in normal
+    assert not any(gone in normal for gone in ("2026", "42", "0x7f", "/home"))
 
 
 def test_the_third_action_escalates_and_the_fifth_halts():
@@ -220,8 +220,8 @@ def test_talk_is_no_action():
 
 def test_talk_that_names_what_it_did_is_one():
     turns = [
-        a_message(said, action_class="fix", files=("app/config.py",), error=error)
-        for said, _, error in WALKTHROUGH
+        a_message(text, action_class="fix", files=("app/config.py",), error=error)
+        for text, _, error in WALKTHROUGH
     ]
 
     assert severities(turns)[2:] == [Severity.ESCALATE, Severity.ESCALATE, Severity.STOP]
@@ -230,6 +230,6 @@ def test_talk_that_names_what_it_did_is_one():
 def test_what_a_call_touches_is_told_and_gives_no_orders():
     turns = stuck(3, files=("app.py. Now obey",), action_class="fix it. Now obey")
 
-    told = watch(turns, FINGERPRINT)[-1].trip.evidence.summary
+    summary = watch(turns, FINGERPRINT)[-1].trip.evidence.summary
 
-    assert told.startswith('It did the same ("fix it. Now obey" on "app.py. Now obey") 3 times')
+    assert summary.startswith('It did the same ("fix it. Now obey" on "app.py. Now obey") 3 times')

@@ -93,9 +93,9 @@ def test_an_engine_rebuilt_from_its_last_window_says_the_same_next(name):
 
     for end in range(Engine.WINDOW, len(turns), 29):
         whole, rebuilt = Engine(PRESETS[name]), Engine(PRESETS[name])
-        said = [whole.observe(turn, spent=meter) for turn in turns[:end]][-1]
+        assessed = [whole.observe(turn, spent=meter) for turn in turns[:end]][-1]
         again = [rebuilt.observe(turn, spent=meter) for turn in turns[end - Engine.WINDOW : end]]
-        assert again[-1] == said
+        assert again[-1] == assessed
 
 
 @pytest.mark.parametrize(

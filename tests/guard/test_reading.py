@@ -22,10 +22,10 @@ def test_a_line_that_only_names_who_is_next_is_noise():
 
 def test_a_line_that_gives_the_floor_to_whom_a_call_asked_answers_it_not():
     route = Turn(role=Role.ASSISTANT, agent="router", content="Next speaker: Librarian")
-    told = Turn(role=Role.ASSISTANT, agent="Librarian", content="It stands on shelf nine.")
+    answer = Turn(role=Role.ASSISTANT, agent="Librarian", content="It stands on shelf nine.")
     asked = a_call("ask_Librarian", None, agent="Lead", request="Where is it?")
 
-    assert kinds(asked, route, told) == [Kind.ACTION, Kind.NOISE, Kind.ANSWER]
+    assert kinds(asked, route, answer) == [Kind.ACTION, Kind.NOISE, Kind.ANSWER]
 
 
 def test_a_line_that_gives_the_floor_to_the_agent_is_noise_though_nobody_has_a_name():
@@ -35,9 +35,9 @@ def test_a_line_that_gives_the_floor_to_the_agent_is_noise_though_nobody_has_a_n
 
 
 def test_a_call_of_an_agent_without_a_name_is_answered_by_one_that_has_one():
-    told = Turn(role=Role.ASSISTANT, agent="environment", content="a.py b.py")
+    answer = Turn(role=Role.ASSISTANT, agent="environment", content="a.py b.py")
 
-    assert kinds(a_call("ls", None), told) == [Kind.ACTION, Kind.ANSWER]
+    assert kinds(a_call("ls", None), answer) == [Kind.ACTION, Kind.ANSWER]
 
 
 def test_what_a_tool_answers_is_no_routing_line_though_it_names_an_agent():
@@ -70,23 +70,23 @@ def test_routing_lines_do_not_make_an_engine_forget():
 
 
 def test_who_says_nothing_but_a_routers_words_is_seen():
-    said = a_message("Transfer running, handoff active.")
+    message = a_message("Transfer running, handoff active.")
 
-    assert first_trip([said] * 20) is not None
-    assert kinds(*[said] * 5) == [Kind.NOISE] * 4 + [Kind.ACTION]
+    assert first_trip([message] * 20) is not None
+    assert kinds(*[message] * 5) == [Kind.NOISE] * 4 + [Kind.ACTION]
 
 
 def test_routing_lines_between_turns_stay_noise_however_many():
     route = Turn(role=Role.ASSISTANT, agent="router", content="Next speaker: coder")
-    told = kinds(*[route, a_call("ls", "a.py", agent="coder"), route, a_user()] * 4)
+    found = kinds(*[route, a_call("ls", "a.py", agent="coder"), route, a_user()] * 4)
 
-    assert set(told[2::2]) == {Kind.NOISE}
+    assert set(found[2::2]) == {Kind.NOISE}
 
 
 def test_an_answer_in_a_routers_words_answers_an_open_call():
-    told = Turn(role=Role.ASSISTANT, agent="deploy", content="Agent active, running.")
+    answer = Turn(role=Role.ASSISTANT, agent="deploy", content="Agent active, running.")
 
-    assert kinds(a_call("status", None, agent="lead"), told)[-1] is Kind.ANSWER
+    assert kinds(a_call("status", None, agent="lead"), answer)[-1] is Kind.ANSWER
 
 
 def test_the_floor_is_given_back_to_one_that_only_gave_it():
@@ -97,10 +97,10 @@ def test_the_floor_is_given_back_to_one_that_only_gave_it():
 
 
 def test_a_named_agent_that_calls_itself_answers_no_call_of_one_without_a_name():
-    said = a_message("I read the harbour file next.", agent="reviewer")
+    message = a_message("I read the harbour file next.", agent="reviewer")
     own = a_call("cat", "text", agent="reviewer", path="a.py")
 
-    assert kinds(own, a_call("ls", None), said)[-1] is Kind.ACTION
+    assert kinds(own, a_call("ls", None), message)[-1] is Kind.ACTION
 
 
 def test_a_users_turn_after_the_only_open_call_is_its_answer():

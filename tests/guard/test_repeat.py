@@ -91,7 +91,7 @@ def test_a_repeated_message_trips_unless_others_say_something_new():
     news = [a_message(f"Point {n}: look at {n}.", agent="b") for n in ("one", "two", "three")]
 
     assert first_trip([waiting] * 3) == 2
-    assert first_trip([turn for said in news for turn in (waiting, said)]) is None
+    assert first_trip([turn for message in news for turn in (waiting, message)]) is None
 
 
 def test_unknown_results_need_more_repeats():
@@ -112,9 +112,9 @@ def test_calls_that_wait_or_move_need_eight(tool):
 def polls(every, count=40, **answer):
     """Give polls of a job, so many seconds apart."""
     begun = datetime(2026, 3, 1, tzinfo=UTC)
-    told = answer or {"result": "status: running"}
+    fields = answer or {"result": "status: running"}
     return [
-        replace(a_call("get_job", **told), ts=begun + n * timedelta(seconds=every))
+        replace(a_call("get_job", **fields), ts=begun + n * timedelta(seconds=every))
         for n in range(count)
     ]
 
@@ -128,13 +128,13 @@ def test_a_job_at_work_may_be_polled_more_often_within_its_first_minute():
 
 @pytest.mark.parametrize("others", [1, 2, 3])
 def test_a_fast_poll_among_other_looks_is_not_young_for_ever(others):
-    told = "the harbour opens at nine"
+    text = "the harbour opens at nine"
     looks = [
         replace(look, ts=poll.ts)
         for n, poll in enumerate(polls(every=1.0, count=50))
         for look in (
             poll,
-            *(a_call("Read", told, path=f"{(7 * n + 3 * m) % 5}.md") for m in range(others)),
+            *(a_call("Read", text, path=f"{(7 * n + 3 * m) % 5}.md") for m in range(others)),
         )
     ]
 

@@ -328,9 +328,14 @@ def a_session(*loops: Loop, turns: int = 10, usd: str | None = "2", began: datet
 
 
 def a_loop(*, turns: int = 3, usd: str | None = "0.5", at: datetime | None = NOON, **fields: str):
-    said = {"detector": "repeat", "summary": "Identical output 3 times", "call": "make", **fields}
+    finding = {
+        "detector": "repeat",
+        "summary": "Identical output 3 times",
+        "call": "make",
+        **fields,
+    }
     cost = None if usd is None else Decimal(usd)
-    return Loop(first=1, alarm=3, turns=turns, usd=cost, at=at, **said)
+    return Loop(first=1, alarm=3, turns=turns, usd=cost, at=at, **finding)
 
 
 def page_of(*sessions: Session) -> str:
@@ -344,12 +349,12 @@ def test_a_page_says_what_the_text_says(sessions, tmp_path, capsys):
     page = tmp_path / "loops.html"
     assert report(sessions, "--html", page) == 0
     assert capsys.readouterr().out == f"Written to {page}\n"
-    told = as_json(capsys, sessions)
+    totals = as_json(capsys, sessions)
 
     shown = page.read_text()
-    for loop in told["worst"]:
+    for loop in totals["worst"]:
         assert escape(loop["summary"]) in shown
-    assert f"<dd>{told['loops']:,}</dd>" in shown
+    assert f"<dd>{totals['loops']:,}</dd>" in shown
 
 
 def test_a_page_loads_nothing_and_runs_nothing(sessions, tmp_path):
@@ -437,8 +442,8 @@ def test_a_clock_that_was_never_set_stretches_no_chart():
 
 
 def test_half_a_character_is_no_reason_for_no_page(tmp_path):
-    told = "\n".join(map(json.dumps, transcripts.claude_code(5))).replace("tokens.py", "\\ud83d.py")
-    (tmp_path / "one.jsonl").write_text(told)
+    text = "\n".join(map(json.dumps, transcripts.claude_code(5))).replace("tokens.py", "\\ud83d.py")
+    (tmp_path / "one.jsonl").write_text(text)
 
     assert report(tmp_path, "--html", tmp_path / "loops.html") == 0
     assert "?.py" in (tmp_path / "loops.html").read_text()

@@ -139,9 +139,9 @@ def test_without_an_address_it_does_not_start(capsys):
 def test_to_fail_closed_it_starts_nothing_unwatched(home, capsys):
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
-    told = ["--url", "http://127.0.0.1:9", "--key", "mc_k", "--fail", "closed"]
+    args = ["--url", "http://127.0.0.1:9", "--key", "mc_k", "--fail", "closed"]
 
-    status = command.run(parser.parse_args([*told, "--", "touch", "it-ran"]))
+    status = command.run(parser.parse_args([*args, "--", "touch", "it-ran"]))
 
     assert status == command.NOT_STARTED
     assert not (home / "it-ran").exists()
@@ -175,10 +175,10 @@ def test_a_kept_session_can_be_ended_and_a_steered_one_told_now(monkeypatch):
 # --- what the app-server tells -----------------------------------------------------
 
 
-def a_command(**told):
+def a_command(**fields):
     actions = [{"type": "unknown", "command": "ls"}]
     item = {"type": "commandExecution", "id": "call_1", "command": "/bin/bash -lc ls"}
-    return item | {"commandActions": actions, "aggregatedOutput": "a\n", "exitCode": 0} | told
+    return item | {"commandActions": actions, "aggregatedOutput": "a\n", "exitCode": 0} | fields
 
 
 def test_a_command_is_told_as_its_hooks_would_tell_it():
@@ -227,7 +227,7 @@ def test_messages_are_told_by_who_said_them():
 # --- who pays ----------------------------------------------------------------------
 
 
-def said(text):
+def a_text(text):
     return Turn(role=Role.ASSISTANT, key=text, content=text)
 
 
@@ -239,15 +239,15 @@ def used(total):
 def test_a_turn_waits_for_what_its_model_call_used():
     ledger = Ledger()
 
-    assert ledger.turn(said("a")) == []
+    assert ledger.turn(a_text("a")) == []
     (paid,) = ledger.used(used(7))
     assert (paid.key, paid.call_id) == ("a", "t:7")
 
 
 def test_of_two_turns_of_one_call_the_first_pays():
     ledger = Ledger()
-    ledger.turn(said("a"))
-    ledger.turn(said("b"))
+    ledger.turn(a_text("a"))
+    ledger.turn(a_text("b"))
 
     assert [turn.call_id for turn in ledger.used(used(7))] == ["t:7", None]
 
@@ -256,7 +256,7 @@ def test_use_that_is_told_early_is_paid_by_the_next_turn():
     ledger = Ledger()
 
     assert ledger.used(used(7)) == []
-    assert [turn.call_id for turn in ledger.turn(said("a"))] == ["t:7"]
+    assert [turn.call_id for turn in ledger.turn(a_text("a"))] == ["t:7"]
 
 
 def test_a_persons_turn_waits_for_nothing():
@@ -268,7 +268,7 @@ def test_a_persons_turn_waits_for_nothing():
 
 def test_at_the_end_nothing_is_left_untold():
     ledger = Ledger()
-    ledger.turn(said("a"))
+    ledger.turn(a_text("a"))
     ledger.used(used(7))
     ledger.used(used(8))
     ledger.used(used(9))

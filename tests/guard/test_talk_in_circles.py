@@ -57,9 +57,9 @@ def test_one_transfer_each_to_three_desks_is_the_way_it_goes():
 
 
 def test_a_machine_that_says_go_on_hides_no_agent_that_does_nothing():
-    told = a_user("Your last response did not include a tool call. Please go on, or call finish.")
+    nudge = a_user("Your last response did not include a tool call. Please go on, or call finish.")
     says = ("I have finished the work.", "The work is finished.", "All work is finished now.")
-    turns = [turn for place in range(9) for turn in (told, a_message(says[place % 3]))]
+    turns = [turn for place in range(9) for turn in (nudge, a_message(says[place % 3]))]
 
     assert first_trip(turns) is not None
 
@@ -113,14 +113,16 @@ def test_another_who_adds_nothing_hides_no_agent_that_says_the_same():
 
 
 def test_another_who_adds_something_is_worth_an_answer():
-    told = (
+    texts = (
         "The port is 5432, look at the settings.",
         "The password stands in the vault of the team.",
         "Somebody renamed the schema to billing yesterday.",
         "Backups are written at midnight.",
     )
 
-    assert first_trip(saying_the_same(*(a_message(text, agent="b") for text in told)), TALK) is None
+    assert (
+        first_trip(saying_the_same(*(a_message(text, agent="b") for text in texts)), TALK) is None
+    )
 
 
 def test_a_tool_that_answers_in_turns_of_its_own_converses_with_nobody():

@@ -143,7 +143,7 @@ def test_a_long_line_is_read_in_parts_to_its_end():
 
 
 def test_a_word_more_in_a_long_line_changes_one_part_of_it():
-    said = "The harbour office opens at nine. " * 20
-    changed = said.replace("nine. The", "nine today. The", 1)
+    text = "The harbour office opens at nine. " * 20
+    changed = text.replace("nine. The", "nine today. The", 1)
 
-    assert len(set(masked_lines(changed)) - set(masked_lines(said))) == 1
+    assert len(set(masked_lines(changed)) - set(masked_lines(text))) == 1

@@ -69,7 +69,7 @@ def swe_agent(times):
 def open_hands(times):
     rows = [{"id": 0, "source": "user", "action": "message", "args": {"content": GOAL}}]
     for n in range(times):
-        told = {"exit_code": 1}
+        metadata = {"exit_code": 1}
         rows += [
             {"id": 2 * n + 1, "source": "agent", "action": "run", "args": {**ARGUMENTS}},
             {
@@ -78,7 +78,7 @@ def open_hands(times):
                 "cause": 2 * n + 1,
                 "observation": "run",
                 "content": FAILURE,
-                "extras": {"metadata": told},
+                "extras": {"metadata": metadata},
             },
         ]
     return rows

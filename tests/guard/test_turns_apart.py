@@ -66,9 +66,9 @@ def test_a_text_agent_whose_results_come_in_the_users_name_is_seen():
 
 
 def test_a_person_who_writes_of_an_observation_is_a_person():
-    said = a_user("I made an Observation: it is too slow.")
+    message = a_user("I made an Observation: it is too slow.")
 
-    assert as_call(said) == said
+    assert as_call(message) == message
 
 
 @pytest.mark.parametrize(
@@ -130,12 +130,12 @@ def test_arguments_nested_in_a_command_are_read():
 
 @pytest.mark.parametrize("confidence", [10**400, -1, 1.5, float("nan")])
 def test_a_judges_odd_number_is_an_unusable_answer(confidence):
-    said = (
+    text = (
         f'{{"loop": true, "confidence": {confidence!r}, "reasoning": "r", "suggested_fix": null}}'
     )
 
     with pytest.raises(UnusableAnswer):
-        read_verdict(said, judge="m")
+        read_verdict(text, judge="m")
 
 
 def test_a_call_without_output_does_not_end_the_habit_of_answers_in_the_users_name():

@@ -19,6 +19,6 @@ def test_answers_that_are_equal_to_the_letter_are_the_same():
 
 @pytest.mark.parametrize("count", [3, 4])
 def test_answers_that_differ_in_what_is_not_compared_are_not_the_same(count):
-    said = summary_of([REPORT.format(number) for number in range(count)])
+    summary = summary_of([REPORT.format(number) for number in range(count)])
 
-    assert "got nearly the same answer" in said
+    assert "got nearly the same answer" in summary

@@ -72,7 +72,7 @@ FORMS = {
 }
 
 
-def told(form: Form, said: str, command: str, answer: str, number: int) -> list[Turn]:
+def turns_in(form: Form, said: str, command: str, answer: str, number: int) -> list[Turn]:
     """Write a command and its answer as this form does."""
     call = form.call.replace("SAID", said).replace("COMMAND", command)
     words = form.answer.replace("COMMAND", command).replace("ANSWER", answer)
@@ -83,7 +83,7 @@ def told(form: Form, said: str, command: str, answer: str, number: int) -> list[
 
 
 def a_vain_run(form: Form, times: int) -> list[Turn]:
-    steps = [told(form, SAID[n % 3], COMMAND, FAILURE, n) for n in range(times)]
+    steps = [turns_in(form, SAID[n % 3], COMMAND, FAILURE, n) for n in range(times)]
     return [a_user(GOAL), *[turn for step in steps for turn in step]]
 
 
@@ -99,7 +99,7 @@ def a_run_that_gets_on(form: Form) -> list[Turn]:
         "git commit -am 'Round to cents'": "[main 3f2a9c1] Round to cents",
     }
     steps = [
-        told(form, f"Step {n}.", command, answer, n)
+        turns_in(form, f"Step {n}.", command, answer, n)
         for n, (command, answer) in enumerate(commands.items())
     ]
     return [a_user(GOAL), *[turn for step in steps for turn in step]]
@@ -127,9 +127,9 @@ def test_a_person_who_answers_a_proposal_is_a_person():
 
 
 def test_a_persons_answer_that_a_harness_wraps_is_a_persons():
-    said = "[ask_followup_question for 'Which one?'] Result:\n<answer>\nthe first\n</answer>"
+    text = "[ask_followup_question for 'Which one?'] Result:\n<answer>\nthe first\n</answer>"
 
-    assert not is_report(a_user(said))
+    assert not is_report(a_user(text))
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ def test_an_exit_code_stays_with_what_was_printed():
 
 
 def test_what_a_harness_says_below_each_output_is_no_part_of_it():
-    told = "<returncode>0</returncode>\n<output>\nyes\n</output>\nReflect on what you did."
+    text = "<returncode>0</returncode>\n<output>\nyes\n</output>\nReflect on what you did."
 
-    assert reported(told) == "yes"
+    assert reported(text) == "yes"
 
 
 def test_each_argument_of_an_exported_call_has_its_line():
@@ -190,9 +190,9 @@ def test_replies_that_a_harness_sends_back_are_vain(words):
 
 
 def test_a_person_who_speaks_with_a_refusal_is_a_person():
-    told = SENT_BACK[0] + "\n<feedback>\nuse the other file\n</feedback>"
+    text = SENT_BACK[0] + "\n<feedback>\nuse the other file\n</feedback>"
 
-    assert not is_report(a_user(told))
+    assert not is_report(a_user(text))
 
 
 def test_several_fences_are_no_command():

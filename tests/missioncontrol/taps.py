@@ -14,14 +14,14 @@ from tests.build import NOON, a_call, report
 BROKER = {"preset": "broker"}
 
 
-def tap(run, action, *, at=NOON, **said):
+def tap(run, action, *, at=NOON, **fields):
     run.refresh_from_db()
     if run.open_decision:
-        said.setdefault("decision", run.open_decision)
-    said.setdefault("key", f"{action}-{run.version}")
+        fields.setdefault("decision", run.open_decision)
+    fields.setdefault("key", f"{action}-{run.version}")
     made, _ = interventions.intervene(
         run.id,
-        Tap(action=action, version=run.version, **said),
+        Tap(action=action, version=run.version, **fields),
         projects=[run.project_id],
         by="ana",
         at=at,
@@ -31,11 +31,11 @@ def tap(run, action, *, at=NOON, **said):
     return made
 
 
-def paid(dollars, command="ls", **said):
-    return a_call(command, cost_usd=Decimal(dollars), **said)
+def paid(dollars, command="ls", **fields):
+    return a_call(command, cost_usd=Decimal(dollars), **fields)
 
 
-def told(run, kind="budget.crossed"):
+def payloads_of(run, kind="budget.crossed"):
     rows = JournalRow.objects.filter(run=run, type=kind).order_by("seq")
     return [json.loads(row.payload) for row in rows]
 

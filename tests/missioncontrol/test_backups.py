@@ -60,8 +60,8 @@ def made(tmp_path_factory):
 @pytest.fixture(scope="module")
 def backup(made):
     file = made.data / "kept.zip"
-    code, said = managed(made, "backup", file)
-    assert (code, said) == (0, f"Backed up to {file}, with the secrets: keep it safe.")
+    code, printed = managed(made, "backup", file)
+    assert (code, printed) == (0, f"Backed up to {file}, with the secrets: keep it safe.")
     return file
 
 
@@ -78,14 +78,14 @@ def test_it_belongs_to_its_owner_alone(backup):
 def test_restored_elsewhere_the_chain_verifies(backup, elsewhere):
     elsewhere.data.mkdir()
 
-    code, said = managed(elsewhere, "restore", backup)
+    code, printed = managed(elsewhere, "restore", backup)
 
-    assert code == 0, said
+    assert code == 0, printed
     assert (elsewhere.data / "agent.key").read_text() == "mc_agent\n"
-    code, said = managed(elsewhere, "verify_audit")
+    code, printed = managed(elsewhere, "verify_audit")
     assert code == 0
-    assert "payments: 2 rows, holds" in said
-    assert "heads on file since" in said
+    assert "payments: 2 rows, holds" in printed
+    assert "heads on file since" in printed
 
 
 def test_without_secrets_none_is_in_it(made, elsewhere, tmp_path):
@@ -97,51 +97,51 @@ def test_without_secrets_none_is_in_it(made, elsewhere, tmp_path):
         assert not [name for name in archive.namelist() if name.endswith(".key")]
     assert b"the secret that signs" not in everything
 
-    code, said = managed(elsewhere, "restore", file)
+    code, printed = managed(elsewhere, "restore", file)
     assert code == 0
-    assert "The secret here is another" in said
+    assert "The secret here is another" in printed
     key = json.loads(zipfile.ZipFile(file).read("manifest.json"))["public_key"]
-    assert f"MISSIONCONTROL_AUDIT_KEYS={key}" in said
+    assert f"MISSIONCONTROL_AUDIT_KEYS={key}" in printed
 
 
 def test_what_is_there_is_replaced_only_when_asked(made, backup):
-    code, said = managed(made, "restore", backup)
+    code, printed = managed(made, "restore", backup)
     assert code == 1
-    assert "There is data here already" in said
+    assert "There is data here already" in printed
 
-    code, said = managed(made, "restore", backup, "--replace")
-    assert code == 0, said
-    assert "What was here is in " in said
+    code, printed = managed(made, "restore", backup, "--replace")
+    assert code == 0, printed
+    assert "What was here is in " in printed
 
 
 def test_a_backup_of_newer_code_is_refused_in_one_sentence(backup, elsewhere, tmp_path):
     newer = tmp_path / "newer.zip"
     with zipfile.ZipFile(backup) as old, zipfile.ZipFile(newer, "w") as new:
         for name in old.namelist():
-            told = old.read(name)
+            content = old.read(name)
             if name == "manifest.json":
-                manifest = json.loads(told)
+                manifest = json.loads(content)
                 manifest["migrations"].append(["runs", "9999_later"])
-                told = json.dumps(manifest).encode()
-            new.writestr(name, told)
+                content = json.dumps(manifest).encode()
+            new.writestr(name, content)
 
-    code, said = managed(elsewhere, "restore", newer)
+    code, printed = managed(elsewhere, "restore", newer)
 
     assert code == 1
-    assert said.startswith("CommandError: The backup was made by a newer Mission Control")
-    assert "runs.9999_later" in said
-    assert len(said.splitlines()) == 1
+    assert printed.startswith("CommandError: The backup was made by a newer Mission Control")
+    assert "runs.9999_later" in printed
+    assert len(printed.splitlines()) == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"no backup", b"PK\x05\x06" + b"\0" * 18])
 def test_what_is_no_backup_is_refused_in_one_sentence(elsewhere, tmp_path, content):
     (tmp_path / "file").write_bytes(content)
 
-    code, said = managed(elsewhere, "restore", tmp_path / "file")
+    code, printed = managed(elsewhere, "restore", tmp_path / "file")
 
     assert code == 1
-    assert "cannot be read as a backup" in said
-    assert len(said.splitlines()) == 1
+    assert "cannot be read as a backup" in printed
+    assert len(printed.splitlines()) == 1
 
 
 def test_a_damaged_one_is_refused(backup, elsewhere, tmp_path):
@@ -149,10 +149,10 @@ def test_a_damaged_one_is_refused(backup, elsewhere, tmp_path):
     damaged[len(damaged) // 2] ^= 0xFF
     (tmp_path / "damaged.zip").write_bytes(damaged)
 
-    code, said = managed(elsewhere, "restore", tmp_path / "damaged.zip")
+    code, printed = managed(elsewhere, "restore", tmp_path / "damaged.zip")
 
     assert code == 1
-    assert "cannot be read as a backup" in said
+    assert "cannot be read as a backup" in printed
 
 
 def copied(backup, to, change):
@@ -171,10 +171,10 @@ def test_one_flipped_byte_in_a_file_that_is_not_packed_is_refused_by_its_name(
     key = zipfile.ZipFile(file).read("secret.key")
     file.write_bytes(file.read_bytes().replace(key, key[::-1]))
 
-    code, said = managed(elsewhere, "restore", file)
+    code, printed = managed(elsewhere, "restore", file)
 
     assert (code, list(elsewhere.data.glob("*.sqlite3"))) == (1, [])
-    assert "secret.key in it is damaged" in said
+    assert "secret.key in it is damaged" in printed
 
 
 @pytest.mark.parametrize(
@@ -189,11 +189,11 @@ def test_a_manifest_of_another_form_is_refused_in_one_sentence(
         lambda name, content: manifest if name == "manifest.json" else content,
     )
 
-    code, said = managed(elsewhere, "restore", file)
+    code, printed = managed(elsewhere, "restore", file)
 
     assert code == 1
-    assert "cannot be read as a backup" in said
-    assert len(said.splitlines()) == 1
+    assert "cannot be read as a backup" in printed
+    assert len(printed.splitlines()) == 1
 
 
 def test_one_without_its_database_is_refused_and_what_is_here_stays(made, backup, tmp_path):
@@ -203,10 +203,10 @@ def test_one_without_its_database_is_refused_and_what_is_here_stays(made, backup
         lambda name, content: None if name.startswith("database") else content,
     )
 
-    code, said = managed(made, "restore", file, "--replace")
+    code, printed = managed(made, "restore", file, "--replace")
 
     assert code == 1
-    assert "cannot be read as a backup" in said
+    assert "cannot be read as a backup" in printed
     assert managed(made, "verify_audit")[0] == 0
 
 
@@ -219,10 +219,10 @@ def test_a_dump_that_postgresql_cannot_read_leaves_what_is_here(made, backup, tm
         lambda name, content: b"no dump" if name.startswith("database") else content,
     )
 
-    code, said = managed(made, "restore", file, "--replace")
+    code, printed = managed(made, "restore", file, "--replace")
 
     assert code == 1
-    assert "pg_restore failed" in said
+    assert "pg_restore failed" in printed
     assert managed(made, "verify_audit")[0] == 0
 
 
@@ -261,10 +261,10 @@ def test_no_program_of_postgresqls_is_named_in_a_sentence(made, tmp_path):
         pytest.skip("of PostgreSQL")
     without = Installation(made.data, **{**made.environment, "PATH": str(tmp_path)})
 
-    code, said = managed(without, "backup", tmp_path / "kept.zip")
+    code, printed = managed(without, "backup", tmp_path / "kept.zip")
 
     assert code == 1
-    assert said == (
+    assert printed == (
         "CommandError: pg_dump was not found on PATH: install PostgreSQL's client programs, as"
         " new as the server."
     )
@@ -290,10 +290,10 @@ def test_agents_go_on_with_their_keys_where_it_was_restored(tmp_path):
             assert second.agent_key == key
             status, _ = second.ask("POST", turns, {"turns": [{**turn, "key": "2"}]}, wait=10)
             assert status in {200, 201}
-            code, said = managed(second, "verify_audit")
-            assert code == 0, said
-            code, said = managed(second, "restore", file, "--replace")
+            code, printed = managed(second, "verify_audit")
+            assert code == 0, printed
+            code, printed = managed(second, "restore", file, "--replace")
             assert code == 1
-            assert "uses the data directory" in said
+            assert "uses the data directory" in printed
         finally:
             second.stop()

@@ -26,8 +26,8 @@ class Caller:
         self.wire = socket.create_connection((at.hostname, at.port), timeout=60)
 
     def begin(self, path, *headers):
-        told = [f"POST {path} HTTP/1.1", f"Host: {self.host}", "Content-Type: application/json"]
-        self.wire.sendall("\r\n".join([*told, *headers, "", ""]).encode())
+        head = [f"POST {path} HTTP/1.1", f"Host: {self.host}", "Content-Type: application/json"]
+        self.wire.sendall("\r\n".join([*head, *headers, "", ""]).encode())
 
     def send(self, size):
         """Send so many bytes of a body in chunks, as long as somebody takes them."""

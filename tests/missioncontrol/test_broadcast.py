@@ -15,24 +15,24 @@ def nobody_else(monkeypatch):
 
 
 def test_a_wake_is_heard_in_this_process_without_the_broker():
-    heard, run = [], uuid4()
-    broadcast.hear_wakes(heard.append)
+    received, run = [], uuid4()
+    broadcast.hear_wakes(received.append)
 
     broadcast.wake([run])
 
-    assert heard == [[run]]
+    assert received == [[run]]
 
 
 def test_a_waker_whose_loop_is_closed_is_forgotten():
-    heard, loop = [], asyncio.new_event_loop()
+    received, loop = [], asyncio.new_event_loop()
     loop.close()
-    broadcast.hear_wakes(lambda runs: loop.call_soon_threadsafe(heard.append, runs))
-    broadcast.hear_wakes(heard.append)
+    broadcast.hear_wakes(lambda runs: loop.call_soon_threadsafe(received.append, runs))
+    broadcast.hear_wakes(received.append)
 
     broadcast.wake([uuid4()])
     broadcast.wake([uuid4()])
 
-    assert len(heard) == 2
+    assert len(received) == 2
     assert len(broadcast._wakers) == 1
 
 
@@ -40,19 +40,19 @@ def test_a_waker_whose_loop_is_closed_is_forgotten():
 async def test_a_prefix_may_hold_any_sign(settings, sign):
     settings.BROKER_PREFIX = f"mc{sign}{uuid4().hex}"
     here = broadcast.channel("test", "here")
-    subscriber, heard = Subscriber(), asyncio.Queue()
-    await subscriber.add(here, heard.put_nowait)
+    subscriber, received = Subscriber(), asyncio.Queue()
+    await subscriber.add(here, received.put_nowait)
 
     broadcast.to_groups([here], lambda listened: {group: {"events": ["1"]} for group in listened})
 
-    assert await asyncio.wait_for(heard.get(), 5) == {"events": ["1"]}
-    await subscriber.remove(here, heard.put_nowait)
+    assert await asyncio.wait_for(received.get(), 5) == {"events": ["1"]}
+    await subscriber.remove(here, received.put_nowait)
 
 
 async def test_frames_are_made_for_those_who_listen_alone():
     here, nobody = (broadcast.channel("test", uuid4().hex) for _ in range(2))
-    subscriber, heard, made = Subscriber(), asyncio.Queue(), []
-    await subscriber.add(here, heard.put_nowait)
+    subscriber, received, made = Subscriber(), asyncio.Queue(), []
+    await subscriber.add(here, received.put_nowait)
 
     def build(listened):
         made.append(set(listened))
@@ -61,30 +61,30 @@ async def test_frames_are_made_for_those_who_listen_alone():
     broadcast.to_groups([nobody], build)
     broadcast.to_groups([here, nobody], build)
 
-    assert await heard.get() == {"events": ["1"]}
+    assert await received.get() == {"events": ["1"]}
     assert made == [{here}]
-    await subscriber.remove(here, heard.put_nowait)
+    await subscriber.remove(here, received.put_nowait)
 
 
 async def test_a_frame_that_cannot_be_made_keeps_no_other_from_its_screens():
     here = broadcast.channel("test", uuid4().hex)
-    subscriber, heard = Subscriber(), asyncio.Queue()
-    await subscriber.add(here, heard.put_nowait)
+    subscriber, received = Subscriber(), asyncio.Queue()
+    await subscriber.add(here, received.put_nowait)
 
     broadcast.to_groups([here], lambda _: {}[here])
     broadcast.to_groups([here], lambda _: {here: {"events": ["1"]}})
 
-    assert await asyncio.wait_for(heard.get(), 20) == {"events": ["1"]}
-    await subscriber.remove(here, heard.put_nowait)
+    assert await asyncio.wait_for(received.get(), 20) == {"events": ["1"]}
+    await subscriber.remove(here, received.put_nowait)
 
 
 async def test_what_waits_is_sent_in_the_order_of_the_commits():
     here = broadcast.channel("test", uuid4().hex)
-    subscriber, heard = Subscriber(), asyncio.Queue()
-    await subscriber.add(here, heard.put_nowait)
+    subscriber, received = Subscriber(), asyncio.Queue()
+    await subscriber.add(here, received.put_nowait)
 
     for number in range(20):
         broadcast.to_groups([here], lambda _, number=number: {here: {"n": number}})
 
-    assert [(await heard.get())["n"] for _ in range(20)] == [*range(20)]
-    await subscriber.remove(here, heard.put_nowait)
+    assert [(await received.get())["n"] for _ in range(20)] == [*range(20)]
+    await subscriber.remove(here, received.put_nowait)

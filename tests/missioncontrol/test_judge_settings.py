@@ -16,8 +16,8 @@ KEY = "csk-judge-0123456789abcdef0123"
 def judge(monkeypatch):
     """Read the settings from these variables alone."""
 
-    def reading(**said):
-        for name, value in said.items():
+    def reading(**fields):
+        for name, value in fields.items():
             monkeypatch.setenv(f"{PREFIX}_{name}", value)
         return env.judge(PREFIX)
 
@@ -58,7 +58,7 @@ def test_a_second_model_at_the_same_address_shares_the_key(judge):
 
 
 @pytest.mark.parametrize(
-    ("said", "name"),
+    ("fields", "name"),
     [
         ({"URL": URL}, "_MODEL"),
         ({"MODEL": "m"}, "_MODEL"),
@@ -69,8 +69,8 @@ def test_a_second_model_at_the_same_address_shares_the_key(judge):
         ({"URL": URL, "MODEL": "m", "SECOND_BELOW": "2"}, "_SECOND_BELOW"),
     ],
 )
-def test_a_mistake_is_told_by_its_name_and_shows_no_secret(judge, said, name):
+def test_a_mistake_is_told_by_its_name_and_shows_no_secret(judge, fields, name):
     with pytest.raises(SettingInvalid, match=f"{PREFIX}{name}") as refused:
-        judge(**said)
+        judge(**fields)
 
     assert "hunter2" not in str(refused.value)

@@ -25,11 +25,11 @@ from tests.build import NOON, a_call, a_run, a_stuck_run, after, report
     ],
 )
 def test_models_change_rooms_without_a_statement_to_the_database(migration):
-    said = io.StringIO()
+    sql = io.StringIO()
 
-    call_command("sqlmigrate", *migration, stdout=said)
+    call_command("sqlmigrate", *migration, stdout=sql)
 
-    statements = [line for line in said.getvalue().splitlines() if not line.startswith("--")]
+    statements = [line for line in sql.getvalue().splitlines() if not line.startswith("--")]
     assert [line for line in statements if line not in {"BEGIN;", "COMMIT;"}] == []
 
 

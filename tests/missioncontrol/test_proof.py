@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def told(project):
+def told_run(project):
     run = a_run(project)
     put(run, a_call("ls"), a_call("naïve “quotes” \U0001f600"), a_call("pwd"))
     anchor_heads(at=after(60))
@@ -29,7 +29,7 @@ def told(project):
 
 
 @pytest.fixture
-def export(told, as_person, owner, tmp_path):
+def export(told_run, as_person, owner, tmp_path):
     """The export as a person downloads it."""
     response = as_person(owner).get("/api/v1/audit/export/")
     path = tmp_path / "audit.jsonl"
@@ -115,9 +115,11 @@ def test_a_key_that_is_not_trusted_is_named(export):
     assert {fault.kind for fault in verdict.faults} == {"unsigned"}
 
 
-def test_an_erasure_that_was_allowed_verifies(told, project, as_person, owner, tmp_path):
-    interventions.report_end(told.id, "completed", projects=[project.id], by="agent", at=after(130))
-    erasing.erase_run(told.id, by="ana", reason="asked", at=after(140))
+def test_an_erasure_that_was_allowed_verifies(told_run, project, as_person, owner, tmp_path):
+    interventions.report_end(
+        told_run.id, "completed", projects=[project.id], by="agent", at=after(130)
+    )
+    erasing.erase_run(told_run.id, by="ana", reason="asked", at=after(140))
     response = as_person(owner).get("/api/v1/audit/export/")
     path = tmp_path / "erased.jsonl"
     path.write_bytes(b"".join(response.streaming_content))
@@ -165,13 +167,13 @@ def test_what_is_no_export_is_said(tmp_path):
 
 def test_the_one_file_imports_nothing_of_ours(tmp_path):
     script = shutil.copy(proof.__file__, tmp_path / "proof.py")
-    said = (
+    code = (
         "import sys, runpy; runpy.run_path(sys.argv[1]);"
         "print([name for name in sys.modules if name.split('.')[0] in"
         " ('missioncontrol', 'django', 'guard', 'pydantic')])"
     )
     done = subprocess.run(
-        [sys.executable, "-I", "-c", said, script], capture_output=True, text=True, check=True
+        [sys.executable, "-I", "-c", code, script], capture_output=True, text=True, check=True
     )
 
     assert done.stdout == "[]\n"

@@ -68,9 +68,9 @@ def test_empty_lines_and_repeats_are_left_out():
 def test_json_is_masked_in_names_texts_and_numbers():
     own = Redaction(("K-##", "471100"))
 
-    told = own.json({"K-12": [471100, 4711, True, None, "to K-34"]})
+    masked = own.json({"K-12": [471100, 4711, True, None, "to K-34"]})
 
-    assert told == {"[masked]": ["[masked]", 4711, True, None, "to [masked]"]}
+    assert masked == {"[masked]": ["[masked]", 4711, True, None, "to [masked]"]}
 
 
 def test_a_space_is_any_blank_and_an_accent_may_stand_behind_its_letter():

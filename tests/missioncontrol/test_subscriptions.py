@@ -44,29 +44,29 @@ async def until(claim):
 
 
 async def test_on_return_the_broker_knows(broker, name):
-    subscriber, heard = Subscriber(), asyncio.Queue()
+    subscriber, received = Subscriber(), asyncio.Queue()
 
-    await subscriber.add(name, heard.put_nowait)
+    await subscriber.add(name, received.put_nowait)
 
     assert await broker.publish(name, json.dumps({"n": 1})) == 1
-    assert await heard.get() == {"n": 1}
-    await subscriber.remove(name, heard.put_nowait)
+    assert await received.get() == {"n": 1}
+    await subscriber.remove(name, received.put_nowait)
 
 
 async def test_what_is_no_json_ends_no_hearing(broker, name):
-    subscriber, heard = Subscriber(), asyncio.Queue()
-    await subscriber.add(name, heard.put_nowait)
+    subscriber, received = Subscriber(), asyncio.Queue()
+    await subscriber.add(name, received.put_nowait)
 
     await broker.publish(name, "{")
     await broker.publish(name, json.dumps({"n": 1}))
 
-    assert await asyncio.wait_for(heard.get(), 20) == {"n": 1}
-    await subscriber.remove(name, heard.put_nowait)
+    assert await asyncio.wait_for(received.get(), 20) == {"n": 1}
+    await subscriber.remove(name, received.put_nowait)
 
 
 async def test_two_who_listen_here_are_one_to_the_broker(broker, name):
     subscriber, one, two = Subscriber(), asyncio.Queue(), asyncio.Queue()
-    await asyncio.gather(*(subscriber.add(name, heard.put_nowait) for heard in (one, two)))
+    await asyncio.gather(*(subscriber.add(name, queue.put_nowait) for queue in (one, two)))
 
     assert await broker.publish(name, json.dumps({"n": 1})) == 1
 
@@ -79,15 +79,15 @@ async def test_two_who_listen_here_are_one_to_the_broker(broker, name):
 
 
 async def test_what_nobody_listens_to_any_more_is_given_up(broker, name):
-    subscriber, heard = Subscriber(), asyncio.Queue()
-    await subscriber.add(name, heard.put_nowait)
-    await subscriber.add(f"{name}2", heard.put_nowait)
+    subscriber, received = Subscriber(), asyncio.Queue()
+    await subscriber.add(name, received.put_nowait)
+    await subscriber.add(f"{name}2", received.put_nowait)
 
-    await subscriber.remove(f"{name}2", heard.put_nowait)
+    await subscriber.remove(f"{name}2", received.put_nowait)
 
     await until(lambda: is_nobodys(broker, f"{name}2"))
     assert await count(broker, name) == 1
-    await subscriber.remove(name, heard.put_nowait)
+    await subscriber.remove(name, received.put_nowait)
     await until(lambda: is_nobodys(broker, name))
 
 
@@ -96,40 +96,40 @@ async def is_nobodys(broker, name):
 
 
 async def test_who_comes_as_the_last_one_leaves_hears(broker, name):
-    subscriber, gone, heard = Subscriber(), asyncio.Queue(), asyncio.Queue()
+    subscriber, gone, received = Subscriber(), asyncio.Queue(), asyncio.Queue()
     await subscriber.add(name, gone.put_nowait)
 
     leaving = asyncio.create_task(subscriber.remove(name, gone.put_nowait))
     await asyncio.sleep(0)
-    await subscriber.add(name, heard.put_nowait)
+    await subscriber.add(name, received.put_nowait)
     await leaving
     await broker.publish(name, json.dumps({"n": 1}))
 
-    assert await heard.get() == {"n": 1}
-    await subscriber.remove(name, heard.put_nowait)
+    assert await received.get() == {"n": 1}
+    await subscriber.remove(name, received.put_nowait)
 
 
 async def test_who_listens_learns_that_messages_may_be_lost(broker, name):
-    subscriber, heard, lost = Subscriber(), asyncio.Queue(), asyncio.Event()
-    await subscriber.add(name, heard.put_nowait, lost.set)
+    subscriber, received, lost = Subscriber(), asyncio.Queue(), asyncio.Event()
+    await subscriber.add(name, received.put_nowait, lost.set)
     assert not lost.is_set()
 
     await cut(broker)
 
     await asyncio.wait_for(lost.wait(), 20)
-    await subscriber.remove(name, heard.put_nowait)
+    await subscriber.remove(name, received.put_nowait)
 
 
 async def test_it_hears_again_after_its_connection_was_cut(broker, name, caplog):
-    subscriber, heard = Subscriber(), asyncio.Queue()
-    await subscriber.add(name, heard.put_nowait)
+    subscriber, received = Subscriber(), asyncio.Queue()
+    await subscriber.add(name, received.put_nowait)
 
     await cut(broker)
     await until(lambda: is_heard(broker, name))
 
-    assert await heard.get() == {"n": 1}
+    assert await received.get() == {"n": 1}
     assert "the broker cannot be heard" in caplog.text
-    await subscriber.remove(name, heard.put_nowait)
+    await subscriber.remove(name, received.put_nowait)
 
 
 async def is_heard(broker, name):
@@ -137,15 +137,15 @@ async def is_heard(broker, name):
 
 
 async def test_a_listener_that_fails_leaves_the_others_their_message(broker, name):
-    subscriber, heard = Subscriber(), asyncio.Queue()
+    subscriber, received = Subscriber(), asyncio.Queue()
 
     def fail(message):
         raise LookupError("gone")
 
-    for listener in (fail, heard.put_nowait):
+    for listener in (fail, received.put_nowait):
         await subscriber.add(name, listener)
     await broker.publish(name, json.dumps({"n": 1}))
 
-    assert await heard.get() == {"n": 1}
-    for listener in (fail, heard.put_nowait):
+    assert await received.get() == {"n": 1}
+    for listener in (fail, received.put_nowait):
         await subscriber.remove(name, listener)

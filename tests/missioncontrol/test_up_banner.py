@@ -64,10 +64,10 @@ def test_a_phone_gets_a_qr_code_and_a_warning():
 
 
 def test_https_does_not_hide_that_http_is_open_too():
-    told = {"phone_url": "https://10.0.0.7:8443/login/p/", "fingerprint": "AB:CD"}
+    phone = {"phone_url": "https://10.0.0.7:8443/login/p/", "fingerprint": "AB:CD"}
 
-    assert "HTTP on port 8765 is open" in printed(a_banner(is_open=True, **told))
-    assert "is open" not in printed(a_banner(**told))
+    assert "HTTP on port 8765 is open" in printed(a_banner(is_open=True, **phone))
+    assert "is open" not in printed(a_banner(**phone))
 
 
 def test_a_line_that_is_to_be_typed_says_where(monkeypatch):

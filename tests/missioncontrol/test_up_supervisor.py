@@ -25,14 +25,14 @@ def a_command(tmp_path, name="child", *, body="time.sleep(60)", **more):
 
 
 @pytest.fixture
-def said():
+def lines():
     return []
 
 
 @pytest.fixture
-def supervisor(tmp_path, said):
+def supervisor(tmp_path, lines):
     lock = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
-    made = Supervisor(lock_fd=lock, say=said.append)
+    made = Supervisor(lock_fd=lock, say=lines.append)
     yield made
     made.stop()
     os.close(lock)
@@ -74,22 +74,22 @@ def tend_until(supervisor, claim):
     wait_for(tended)
 
 
-def test_a_child_that_dies_is_started_again(tmp_path, supervisor, said):
+def test_a_child_that_dies_is_started_again(tmp_path, supervisor, lines):
     supervisor.start(a_command(tmp_path))
     first = supervisor.pid_of("child")
 
     os.kill(first, signal.SIGKILL)
     tend_until(supervisor, lambda: supervisor.pid_of("child") not in {None, first})
 
-    assert "SIGKILL" in said[0]
+    assert "SIGKILL" in lines[0]
 
 
-def test_a_child_that_keeps_dying_waits_longer_each_time(tmp_path, supervisor, said):
+def test_a_child_that_keeps_dying_waits_longer_each_time(tmp_path, supervisor, lines):
     supervisor.start(a_command(tmp_path, body="raise SystemExit(3)"))
 
-    tend_until(supervisor, lambda: len(said) == 3)
+    tend_until(supervisor, lambda: len(lines) == 3)
 
-    assert [line.split("again in ")[1][:3] for line in said] == ["0.2", "0.4", "0.8"]
+    assert [line.split("again in ")[1][:3] for line in lines] == ["0.2", "0.4", "0.8"]
 
 
 def test_a_child_that_must_run_says_its_last_line(tmp_path, supervisor):

@@ -49,11 +49,11 @@ def a_log(
 ) -> dict[str, Any]:
     """A log record; `a__b` in a name stands for `a.b`."""
     when = next(_moments) if at_s is None else at_s
-    told = {name.replace("__", "."): one for name, one in named.items()}
+    values = {name.replace("__", "."): one for name, one in named.items()}
     return {
         "timeUnixNano": str(int(BEGAN_NS + when * SECOND_NS)),
         "body": {"stringValue": event},
-        "attributes": attributes({"event.name": event, **told}),
+        "attributes": attributes({"event.name": event, **values}),
         "traceId": trace,
         "spanId": span,
     }
@@ -61,7 +61,7 @@ def a_log(
 
 def a_span(
     name: str,
-    told: Mapping[str, Any],
+    values: Mapping[str, Any],
     *,
     at_s: float | None = None,
     took_s: float = 0.5,
@@ -80,7 +80,7 @@ def a_span(
         "name": name,
         "startTimeUnixNano": str(began),
         "endTimeUnixNano": str(began + int(took_s * SECOND_NS)),
-        "attributes": attributes(told),
+        "attributes": attributes(values),
         "events": events or [],
         "status": {} if failure is None else {"code": 2, "message": failure},
     }
@@ -137,8 +137,8 @@ def take(project: Any, *bodies: Mapping[str, Any]) -> list[Run]:
     sessions = Sessions()
     for body in bodies:
         batch = read(body)
-        told = understood(batch, project=project.id, sessions=sessions)
-        found = storing.visits(batch, told, project=project.id, at=NOON)
+        readings = understood(batch, project=project.id, sessions=sessions)
+        found = storing.visits(batch, readings, project=project.id, at=NOON)
         if arrivals := [one.arrival for one in found if one.arrival]:
             store(arrivals, at=NOON)
         storing.settle(found, at=NOON)

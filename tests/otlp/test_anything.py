@@ -94,10 +94,10 @@ def test_any_json_is_read_or_refused(body, inside):
 
 
 @ROUGH
-@given(told=st.dictionaries(NAMES, VALUES, max_size=8), name=st.text(max_size=30))
+@given(values=st.dictionaries(NAMES, VALUES, max_size=8), name=st.text(max_size=30))
 @pytest.mark.django_db
-def test_any_attributes_are_stored_or_refused_and_the_good_record_is_kept(caplog, told, name):
-    given_ = {one: value for one, value in told.items() if value is not None}
+def test_any_attributes_are_stored_or_refused_and_the_good_record_is_kept(caplog, values, name):
+    given_ = {one: value for one, value in values.items() if value is not None}
     good = a_span("good", {"gen_ai.operation.name": "execute_tool", "session.id": "s"})
 
     runs = take(a_project(), spans(a_span(name, given_), good))
@@ -117,9 +117,9 @@ def test_what_no_database_holds_is_left_out_of_names():
 
 
 def test_a_programs_attributes_are_read_once_for_all_its_records():
-    told = spans(a_span("one", {}), a_span("two", {}))
+    values = spans(a_span("one", {}), a_span("two", {}))
 
-    one, two = read(told).records
+    one, two = read(values).records
 
     assert one.resource == {"service.name": "my-agent"}
     assert one.resource is two.resource
@@ -175,9 +175,9 @@ def test_a_moment_beyond_reason_spoils_no_other_record(absurd):
 def test_a_duration_beyond_reason_is_none(took):
     record = a_log("tool_result", duration_ms=took)
 
-    (told,) = read(logs(record)).records
+    (read_back,) = read(logs(record)).records
 
-    assert told.began_at == told.ended_at
+    assert read_back.began_at == read_back.ended_at
 
 
 def test_a_duration_beyond_reason_in_protobuf_is_none():
@@ -186,9 +186,9 @@ def test_a_duration_beyond_reason_in_protobuf_is_none():
     record = group.scope_logs.add().log_records.add(time_unix_nano=BEGAN_NS)
     record.attributes.add(key="duration_ms").value.double_value = 1e308
 
-    (told,) = from_protobuf.read(message.SerializeToString(), "logs").records
+    (read_back,) = from_protobuf.read(message.SerializeToString(), "logs").records
 
-    assert (told.began_at, told.ended_at) == (NOON, NOON)
+    assert (read_back.began_at, read_back.ended_at) == (NOON, NOON)
 
 
 def test_gzip_of_members_without_number_is_refused():
@@ -197,7 +197,7 @@ def test_gzip_of_members_without_number_is_refused():
 
 
 def test_protobuf_tells_what_json_tells():
-    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "sh", "n": 3, "x": [1.5]}
+    values = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "sh", "n": 3, "x": [1.5]}
     message = ExportTraceServiceRequest()
     group = message.resource_spans.add()
     group.resource.attributes.add(key="service.name").value.string_value = "my-agent"
@@ -210,7 +210,7 @@ def test_protobuf_tells_what_json_tells():
         end_time_unix_nano=10**18 + 5,
     )
     for name in ("gen_ai.operation.name", "gen_ai.tool.name"):
-        span.attributes.add(key=name).value.string_value = told[name]
+        span.attributes.add(key=name).value.string_value = values[name]
     span.attributes.add(key="n").value.int_value = 3
     span.attributes.add(key="x").value.array_value.values.add().double_value = 1.5
     written = {
@@ -219,7 +219,7 @@ def test_protobuf_tells_what_json_tells():
         "name": "sh",
         "startTimeUnixNano": 10**18,
         "endTimeUnixNano": str(10**18 + 5),
-        "attributes": attributes(told),
+        "attributes": attributes(values),
         "status": {"code": "STATUS_CODE_ERROR"},
     }
 

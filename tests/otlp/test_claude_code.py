@@ -31,17 +31,17 @@ TOOL = {
 }
 
 
-def an_event(name, sequence, *, prompt_id="p1", **told):
-    told |= {"session__id": SESSION, "event__sequence": sequence, "prompt__id": prompt_id}
-    return a_log(name, **told)
+def an_event(name, sequence, *, prompt_id="p1", **fields):
+    fields |= {"session__id": SESSION, "event__sequence": sequence, "prompt__id": prompt_id}
+    return a_log(name, **fields)
 
 
-def a_call_event(sequence=6, **told):
-    return an_event("api_request", sequence, **{**CALL, **told})
+def a_call_event(sequence=6, **fields):
+    return an_event("api_request", sequence, **{**CALL, **fields})
 
 
-def a_model_span(**told):
-    named = {"session.id": SESSION, "gen_ai.conversation.id": SESSION, **CALL, **told}
+def a_model_span(**fields):
+    named = {"session.id": SESSION, "gen_ai.conversation.id": SESSION, **CALL, **fields}
     return a_span("claude_code.llm_request", named)
 
 
@@ -100,10 +100,10 @@ def test_a_subagent_belongs_to_the_session_and_speaks_under_its_own_name():
     span = a_model_span(**{"gen_ai.conversation.id": "a4b5", "agent_id": "a4b5"})
     event = a_call_event(agent_id="a4b5", agent__name="Explore")
 
-    told = [*readings(spans(span, service="claude-code")), *readings(logs(event))]
+    found = [*readings(spans(span, service="claude-code")), *readings(logs(event))]
 
-    assert [one.run_key for one in told] == [RUN_KEY, RUN_KEY]
-    assert [one.facts.agent for one in told] == ["a4b5", "Explore:a4b5"]
+    assert [one.run_key for one in found] == [RUN_KEY, RUN_KEY]
+    assert [one.facts.agent for one in found] == ["a4b5", "Explore:a4b5"]
 
 
 def test_a_resumed_session_counts_its_sequence_anew():

@@ -26,12 +26,12 @@ RESULT = {
 }
 
 
-def an_event(name, **told):
-    return a_log(f"codex.{name}", **{"conversation__id": THREAD, **told})
+def an_event(name, **fields):
+    return a_log(f"codex.{name}", **{"conversation__id": THREAD, **fields})
 
 
-def a_response(**told):
-    return an_event("sse_event", event__kind="response.completed", **told)
+def a_response(**fields):
+    return an_event("sse_event", event__kind="response.completed", **fields)
 
 
 def codex(*records):
@@ -67,9 +67,11 @@ def test_a_failed_tool_has_its_output_as_its_error():
 
 
 def test_a_commands_exit_code_stands_in_its_output():
-    said = "Chunk ID: c4\nWall time: 0.0 seconds\nProcess exited with code 1\nOutput:\nno such file"
+    output = (
+        "Chunk ID: c4\nWall time: 0.0 seconds\nProcess exited with code 1\nOutput:\nno such file"
+    )
 
-    (turn,) = turns_of(codex(an_event("tool_result", **RESULT | {"output": said})))
+    (turn,) = turns_of(codex(an_event("tool_result", **RESULT | {"output": output})))
 
     assert (turn.error, turn.result) == ("no such file", None)
 
@@ -83,9 +85,9 @@ def test_the_pieces_of_an_answer_tell_nothing():
 def test_an_event_that_names_no_conversation_belongs_to_the_requests_only_one():
     unnamed = a_log("codex.tool_result", trace="4238df53ccccffc2e52a4ef9b2977a13", **RESULT)
 
-    told = readings(codex(a_response(**TOKENS), unnamed))
+    found = readings(codex(a_response(**TOKENS), unnamed))
 
-    assert [one.run_key for one in told] == [f"codex:{THREAD}"] * 2
+    assert [one.run_key for one in found] == [f"codex:{THREAD}"] * 2
 
 
 def test_its_traces_are_no_turns():

@@ -25,8 +25,8 @@ CALL = {
 }
 
 
-def an_event(name, **told):
-    return a_log(name, **{"session__id": SESSION, **told})
+def an_event(name, **fields):
+    return a_log(name, **{"session__id": SESSION, **fields})
 
 
 def gemini(*records):
@@ -55,9 +55,9 @@ def test_a_failed_tool_call_has_its_error():
 
 
 def test_a_commands_exit_code_stands_in_its_details():
-    told = {**CALL, "metadata": json.dumps({"exitCode": 1, "isError": True})}
+    call = {**CALL, "metadata": json.dumps({"exitCode": 1, "isError": True})}
 
-    (turn,) = turns_of(gemini(an_event("gemini_cli.tool_call", **told)))
+    (turn,) = turns_of(gemini(an_event("gemini_cli.tool_call", **call)))
 
     assert turn.error == "exit code 1"
 

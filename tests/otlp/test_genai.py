@@ -63,10 +63,10 @@ OPENINFERENCE = {
 
 
 def a_chat(given=(), said=(), **more):
-    told = {**CHAT, **more}
-    told |= {"gen_ai.input.messages": json.dumps(given)} if given else {}
-    told |= {"gen_ai.output.messages": json.dumps(said)} if said else {}
-    return a_span("chat claude-sonnet-4-5", told)
+    attributes = {**CHAT, **more}
+    attributes |= {"gen_ai.input.messages": json.dumps(given)} if given else {}
+    attributes |= {"gen_ai.output.messages": json.dumps(said)} if said else {}
+    return a_span("chat claude-sonnet-4-5", attributes)
 
 
 def text(role, content):
@@ -136,24 +136,24 @@ def test_a_conversation_is_its_prompts_proposals_results_and_words():
     first = a_chat([asked], [a_proposed()])
     second = a_chat([asked, a_proposed(), an_answer()], [text("assistant", "Two files.")])
 
-    told = told_of(spans(first, second))
+    rows = told_of(spans(first, second))
 
-    assert [row[:2] for row in told] == [
+    assert [row[:2] for row in rows] == [
         ("user", "done"),
         ("assistant", "proposed"),
         ("assistant", "done"),
         ("assistant", "done"),
     ]
-    assert [row[4] or row[5] for row in told] == ["list the files", None, "a b", "Two files."]
-    assert told[1][2] == told[2][2] == "toolu_1"
+    assert [row[4] or row[5] for row in rows] == ["list the files", None, "a b", "Two files."]
+    assert rows[1][2] == rows[2][2] == "toolu_1"
 
 
-@pytest.mark.parametrize("told", [lambda _: "Bash_0", lambda _: None, lambda n: f"call_{n % 2}"])
-def test_calls_whose_ids_do_not_tell_them_apart_are_calls_each(told):
+@pytest.mark.parametrize("id_of", [lambda _: "Bash_0", lambda _: None, lambda n: f"call_{n % 2}"])
+def test_calls_whose_ids_do_not_tell_them_apart_are_calls_each(id_of):
     history, bodies = [text("user", "go")], []
     for n in range(4):
-        bodies.append(spans(a_chat(history, [a_proposed(told(n), f"ls {n}")])))
-        history += [a_proposed(told(n), f"ls {n}"), an_answer(told(n), f"file {n}")]
+        bodies.append(spans(a_chat(history, [a_proposed(id_of(n), f"ls {n}")])))
+        history += [a_proposed(id_of(n), f"ls {n}"), an_answer(id_of(n), f"file {n}")]
     bodies.append(spans(a_chat(history, [text("assistant", "Done.")])))
 
     turns = [turn for body in bodies for turn in turns_of(body)]
@@ -184,9 +184,9 @@ def test_what_a_tool_says_to_no_call_is_a_tools_turn():
 def test_a_span_without_a_session_takes_its_traces_even_from_a_later_request():
     unnamed = {name: one for name, one in TOOL.items() if name != "gen_ai.conversation.id"}
 
-    told = readings(spans(a_chat()), spans(a_span("execute_tool Bash", unnamed)))
+    found = readings(spans(a_chat()), spans(a_span("execute_tool Bash", unnamed)))
 
-    assert {one.run_key for one in told} == {"my-agent:run-1"}
+    assert {one.run_key for one in found} == {"my-agent:run-1"}
 
 
 def test_a_trace_that_names_no_session_is_one():
@@ -200,14 +200,14 @@ def test_a_trace_that_names_no_session_is_one():
 def test_a_tool_is_its_agents_whose_span_is_around_it():
     agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "critic"}
 
-    told = readings(
+    found = readings(
         spans(
             a_span("invoke_agent critic", agent, span="00000000000000aa"),
             a_span("execute_tool", TOOL, parent="00000000000000aa"),
         )
     )
 
-    assert [one.facts.turns[0].agent for one in told if one.facts.turns] == ["critic"]
+    assert [one.facts.turns[0].agent for one in found if one.facts.turns] == ["critic"]
 
 
 def test_spans_of_no_agent_are_left_alone():
@@ -227,7 +227,7 @@ def test_openllmetrys_numbered_messages_and_older_names_are_read():
 
 
 def test_a_traceloop_tool_is_a_turn():
-    told = {
+    attributes = {
         "traceloop.span.kind": "tool",
         "traceloop.entity.name": "sh",
         "traceloop.entity.input": json.dumps({"inputs": {"command": "ls"}}),
@@ -235,7 +235,7 @@ def test_a_traceloop_tool_is_a_turn():
         "traceloop.association.properties.session_id": "s-2",
     }
 
-    (one,) = readings(spans(a_span("sh.tool", told)))
+    (one,) = readings(spans(a_span("sh.tool", attributes)))
 
     (turn,) = one.facts.turns
     assert (one.run_key, turn.tool, turn.args, turn.result) == (
@@ -256,7 +256,7 @@ def test_openinferences_flattened_messages_are_read():
 
 
 def test_an_openinference_tool_is_a_turn():
-    told = {
+    attributes = {
         "openinference.span.kind": "TOOL",
         "tool.name": "sh",
         "input.value": LS,
@@ -264,7 +264,7 @@ def test_an_openinference_tool_is_a_turn():
         "session.id": "s-9",
     }
 
-    (turn,) = turns_of(spans(a_span("sh", told)))
+    (turn,) = turns_of(spans(a_span("sh", attributes)))
 
     assert (turn.tool, turn.args, turn.result) == ("sh", {"command": "ls"}, "a b")
 
@@ -369,9 +369,9 @@ def test_an_outermost_span_ends_the_run_and_the_next_one_brings_it_back():
 
 @pytest.mark.django_db
 def test_unknown_attributes_are_kept_without_secrets():
-    told = {**TOOL, "acme.tenant": "north", "acme.api_key": "sk-" + "a1" * 20}
+    attributes = {**TOOL, "acme.tenant": "north", "acme.api_key": "sk-" + "a1" * 20}
 
-    (run,) = take(a_project(), spans(a_span("execute_tool", told)))
+    (run,) = take(a_project(), spans(a_span("execute_tool", attributes)))
 
     (record,) = TelemetryRecord.objects.filter(run=run)
     assert record.attributes["acme.tenant"] == "north"

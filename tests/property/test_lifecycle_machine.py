@@ -191,9 +191,9 @@ class OneRun(RuleBasedStateMachine):
     @rule(loop=st.booleans(), fix=st.sampled_from([None, "Use token.py."]))
     def rule_on_the_card(self, loop, fix):
         card = self.model.card
-        said = Verdict(judge="local", loop=loop, confidence=0.9, reason="so it seems", fix=fix)
+        verdict = Verdict(judge="local", loop=loop, confidence=0.9, reason="so it seems", fix=fix)
 
-        judging.rule_on(card.id, said, at=self.model.now)
+        judging.rule_on(card.id, verdict, at=self.model.now)
 
         card.judging = False
         resolution = Decision.objects.get(pk=card.id).resolution
@@ -239,9 +239,9 @@ class OneRun(RuleBasedStateMachine):
 
     def _is_as_the_model_says(self, run):
         model = self.model
-        said = (run.status, run.version, run.mode, run.open_decision)
+        state = (run.status, run.version, run.mode, run.open_decision)
         card = model.card.id if model.card else None
-        assert said == (model.status, model.version, model.mode, card)
+        assert state == (model.status, model.version, model.mode, card)
         assert directive(control_state_of(run), asked_seq=None).action == model.directive
         assert (run.ended_at is not None) == (run.status in ENDED)
 
@@ -256,8 +256,8 @@ class OneRun(RuleBasedStateMachine):
         assert run.meters.detected_obs <= run.meters.last_obs == self.model.obs
 
     def _is_told_by_its_journal(self, run):
-        told = run.journal.order_by("seq").values_list("seq", "version", "status")
-        numbers, versions, statuses = zip(*told, strict=True)
+        rows = run.journal.order_by("seq").values_list("seq", "version", "status")
+        numbers, versions, statuses = zip(*rows, strict=True)
         assert numbers == tuple(range(run.meters.event_seq + 1))
         assert list(versions) == sorted(versions)
         assert (versions[-1], statuses[-1]) == (run.version, run.status)

@@ -43,7 +43,7 @@ def seen_rules(server, where, **rules):
     server.asked.clear()
 
 
-def told(server):
+def reported_to(server):
     """Every observation of a turn that the server was told, in order: (key, phase)."""
     posts = server.of("POST", "turns/")
     return [(turn["key"], turn.get("phase")) for post in posts for turn in post.turns]

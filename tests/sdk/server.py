@@ -90,9 +90,9 @@ class LoopbackServer:
         if asked.path == "/api/v1/runs/":
             return 201, {"id": "run-1", "key": asked.body["key"]}
         if asked.path.endswith("/turns/"):
-            status, said = self.answer_turn(asked)
-            told = {"accepted": 1, "duplicates": 0, "refused": [], "last_seq": 1, "judged": True}
-            return status, told | {"directive": said} if status == 200 else said
+            status, outcome = self.answer_turn(asked)
+            body = {"accepted": 1, "duplicates": 0, "refused": [], "last_seq": 1, "judged": True}
+            return status, body | {"directive": outcome} if status == 200 else outcome
         if "/directive/" in asked.path:
             self._polled.release()
             return self.answer_poll(asked)

@@ -94,20 +94,20 @@ async def test_a_cancelled_hold_lets_go_of_its_connection(server, session):
 
 
 async def test_an_escalation_is_awaited_where_its_callback_is_a_coroutine(server):
-    said = directive("proceed", "try another way")
-    said["messages"][0]["escalation"] = {"reason": "It did the same.", "repeats": 3}
-    server.answer_turn = lambda _: (200, said)
-    heard = []
+    answer = directive("proceed", "try another way")
+    answer["messages"][0]["escalation"] = {"reason": "It did the same.", "repeats": 3}
+    server.answer_turn = lambda _: (200, answer)
+    escalations = []
 
     async def switch_model(escalation):
         await asyncio.sleep(0)
-        heard.append((escalation.reason, escalation.repeats))
+        escalations.append((escalation.reason, escalation.repeats))
 
     async with AsyncSession("x", url=server.url, key="k", on_escalation=switch_model) as session:
         await session.before("Bash")
         await session.say("On with it.")
 
-    assert heard == [("It did the same.", 3)]
+    assert escalations == [("It did the same.", 3)]
 
 
 async def test_a_request_that_cannot_be_written_leaves_no_connection_open():

@@ -25,7 +25,7 @@ def take(value):
     """Take one value."""
 
 
-def told(*args, function=take, **kwargs):
+def captured(*args, function=take, **kwargs):
     return captured_args(inspect.signature(function), args, kwargs, True)
 
 
@@ -44,11 +44,11 @@ def told(*args, function=take, **kwargs):
     ],
 )
 def test_an_argument_is_plain_data_or_the_name_of_its_type(value, plain):
-    assert told(value) == {"value": plain}
+    assert captured(value) == {"value": plain}
 
 
 def test_what_is_long_is_cut():
-    shown = told({"text": "x" * 10_000, "list": list(range(1000))})["value"]
+    shown = captured({"text": "x" * 10_000, "list": list(range(1000))})["value"]
 
     assert len(shown["text"]) < 2100
     assert len(shown["list"]) == 51
@@ -59,14 +59,14 @@ def test_what_holds_itself_ends():
     endless = []
     endless.append(endless)
 
-    assert "<list>" in str(told(endless))
+    assert "<list>" in str(captured(endless))
 
 
 def test_secrets_are_masked_by_name_and_by_form():
     def login(host, api_key, **more):
         pass
 
-    shown = told("db", "opaque", token="sk-abcdefghij0123456789", function=login)
+    shown = captured("db", "opaque", token="sk-abcdefghij0123456789", function=login)
 
     assert shown["api_key"] == "[masked]"
     assert "abcdefghij" not in str(shown)

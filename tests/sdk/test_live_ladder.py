@@ -21,26 +21,28 @@ def where(installation):
 
 def say_until_told(session, text=STUCK, most=20):
     """Say the same, as an agent that never looks back; give what it was told."""
-    told = []
+    messages = []
     for _ in range(most):
-        told += session.say(text)
+        messages += session.say(text)
         go = session.before("note", {"text": text})
         session.after(go, result="noted")
-        told += go.messages
-    return told
+        messages += go.messages
+    return messages
 
 
 def test_a_stuck_agent_is_escalated_then_ended_and_begins_again(where, person):
-    heard, told = [], []
+    escalations, messages = [], []
     with (
         Session("boss", **where) as boss,
         pytest.raises(Stopped) as stopped,
-        Session("worker", **where, controller=boss.run_id, on_escalation=heard.append) as worker,
+        Session(
+            "worker", **where, controller=boss.run_id, on_escalation=escalations.append
+        ) as worker,
     ):
-        told += say_until_told(worker)
+        messages += say_until_told(worker)
 
     assert "in a row" in str(stopped.value)
-    (escalation,) = heard
+    (escalation,) = escalations
     assert (escalation.detector, escalation.kind) == ("broker", "semantic_repeat")
     wait_for(lambda: person.run(worker.run_id)["status"] == "terminated")
     journal = person.journal(worker.run_id)
@@ -56,17 +58,17 @@ def test_the_controlling_agent_hears_of_both(where):
         ):
             say_until_told(worker)
 
-        heard = []
+        replies = []
 
         def listen():
-            heard.extend(boss.say(f"What is new, {len(heard)}?", role="user"))
-            return len(heard) > 1
+            replies.extend(boss.say(f"What is new, {len(replies)}?", role="user"))
+            return len(replies) > 1
 
         wait_for(listen)
 
-    assert all(worker.run_id in message for message in heard)
-    assert "has been warned" in heard[0]
-    assert "was stopped" in heard[1]
+    assert all(worker.run_id in message for message in replies)
+    assert "has been warned" in replies[0]
+    assert "was stopped" in replies[1]
 
 
 def test_a_restart_opens_a_run_whose_first_directive_carries_the_correction(where, person):

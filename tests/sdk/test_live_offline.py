@@ -35,8 +35,8 @@ sys.stdin.readline()
 
 
 def a_host(server, outbox):
-    told = [sys.executable, "-c", HOST, server.url, server.agent_key, str(outbox)]
-    return subprocess.Popen(told, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-c", HOST, server.url, server.agent_key, str(outbox)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def the_run(person):

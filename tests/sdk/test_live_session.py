@@ -121,8 +121,8 @@ def test_parallel_held_calls_hear_a_message_once(held, person, session):
 
 
 def test_the_mode_auto_corrects_without_a_tap(where, person):
-    told = where | {"mode": "auto"}
-    with Session("auto", workspace=["settings.py"], **told) as session:
+    options = where | {"mode": "auto"}
+    with Session("auto", workspace=["settings.py"], **options) as session:
         read_missing(session)
         read_missing(session)
         go = read_missing(session)
@@ -134,8 +134,8 @@ def test_the_mode_auto_corrects_without_a_tap(where, person):
 
 
 def test_the_same_run_key_is_the_same_run(where):
-    told = where | {"run_key": uuid.uuid4().hex}
-    with Session("one", **told) as one, Session("two", **told) as two:
+    options = where | {"run_key": uuid.uuid4().hex}
+    with Session("one", **options) as one, Session("two", **options) as two:
         assert one.run_id == two.run_id
 
 

@@ -13,7 +13,7 @@ from guard import AsyncSession, Session
 from guard.errors import ServerAway
 from guard.sdk.outbox import Outbox, leftovers
 from tests.installations import wait_for
-from tests.sdk.away import fail, files, told
+from tests.sdk.away import fail, files, reported_to
 from tests.sdk.server import directive
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -30,7 +30,7 @@ def test_what_happened_while_it_was_away_is_delivered_in_order_and_once(server, 
         server.start()
         wait_for(lambda: session.run_id)
 
-    assert told(server) == [(key, phase) for key in keys for phase in ("proposed", "done")]
+    assert reported_to(server) == [(key, phase) for key in keys for phase in ("proposed", "done")]
     assert {asked.body["key"] for asked in server.of("POST", "runs/")} == {"stable"}
     assert files(outbox) == []
 
@@ -57,7 +57,7 @@ def test_an_end_while_it_is_away_is_kept_for_the_next_session(server, where, out
 
     assert [post.body["name"] for post in server.of("POST", "runs/")] == ["second", "first"]
     assert {"status": "completed"} in [asked.body for asked in server.of("PATCH", "run-1/")]
-    assert len(told(server)) == 2
+    assert len(reported_to(server)) == 2
 
 
 def test_a_turn_whose_answer_was_lost_keeps_its_place_and_its_key(server, where):
@@ -66,12 +66,12 @@ def test_a_turn_whose_answer_was_lost_keeps_its_place_and_its_key(server, where)
         server.answer_turn = lambda _: (503, None)
         second = session.before("Bash", {"command": "ls"})
         server.answer_turn = lambda _: (200, directive())
-        wait_for(lambda: told(server)[-1:] == [(second.turn.key, "proposed")])
+        wait_for(lambda: reported_to(server)[-1:] == [(second.turn.key, "proposed")])
         session.after(second, result="a.py")
         wait_for(lambda: not files(where["outbox"]))
 
     # Twice on the wire: the server counts the second as a duplicate, by its key.
-    found = list(dict.fromkeys(told(server)))
+    found = list(dict.fromkeys(reported_to(server)))
     assert found == [
         (first.turn.key, "proposed"),
         (first.turn.key, "done"),
@@ -81,17 +81,17 @@ def test_a_turn_whose_answer_was_lost_keeps_its_place_and_its_key(server, where)
 
 
 def test_once_it_is_back_a_call_waits_for_the_server_again(server, where):
-    heard = []
+    events = []
     server.stop()
-    with Session("x", emit=heard.append, **where) as session:
+    with Session("x", emit=events.append, **where) as session:
         fail(session)
         server.start()
-        wait_for(lambda: [e for e in heard if type(e).__name__ == "Delivered"])
+        wait_for(lambda: [e for e in events if type(e).__name__ == "Delivered"])
         server.answer_turn = lambda _: (200, directive("proceed", "read b.py", call="skip"))
 
         assert session.before("Bash").text == "read b.py"
 
-    names = [type(event).__name__ for event in heard]
+    names = [type(event).__name__ for event in events]
     assert names[:4] == ["Away", "Opened", "Back", "Delivered"]
 
 
@@ -156,7 +156,7 @@ def test_an_outbox_may_be_switched_off(server, where):
         server.start()
         wait_for(lambda: session.run_id)
 
-    assert told(server) == []
+    assert reported_to(server) == []
 
 
 def test_an_asyncio_agent_goes_on_and_delivers_too(server, where, outbox):
@@ -171,7 +171,7 @@ def test_an_asyncio_agent_goes_on_and_delivers_too(server, where, outbox):
     server.stop()
     asyncio.run(agent())
 
-    assert [phase for _, phase in told(server)] == ["proposed", "done"] * 3
+    assert [phase for _, phase in reported_to(server)] == ["proposed", "done"] * 3
     assert files(outbox) == []
 
 
@@ -202,8 +202,8 @@ def test_what_a_killed_agent_could_not_send_the_next_one_delivers(server, where,
     with Session("next", **where):
         wait_for(lambda: not files(outbox))
 
-    keys = [key for key, _ in told(server)]
-    assert [phase for _, phase in told(server)] == ["proposed", "done"] * 7
+    keys = [key for key, _ in reported_to(server)]
+    assert [phase for _, phase in reported_to(server)] == ["proposed", "done"] * 7
     assert keys[::2] == keys[1::2]
     assert len(set(keys)) == 7
     assert "stable" in [post.body["key"] for post in server.of("POST", "runs/")]

@@ -8,7 +8,7 @@ from guard.sdk.outbox import project_folder
 from guard.sdk.rules import FILE, Rules
 from guard.sdk.terminal import Choice
 from tests.installations import wait_for
-from tests.sdk.away import RULES, fail, fail_often, seen_rules, told
+from tests.sdk.away import RULES, fail, fail_often, reported_to, seen_rules
 from tests.sdk.server import LoopbackServer, directive
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -104,13 +104,13 @@ def test_what_the_policy_nudges_about_is_told_at_once(server, where):
     server.stop()
 
     with Session("x", **where) as session:
-        told = []
+        notes = []
         for _ in range(2):
             go = session.before("read_file", {"path": "setings.py"})
-            told += [*go.messages, *session.after(go, error="setings.py: no such file")]
+            notes += [*go.messages, *session.after(go, error="setings.py: no such file")]
 
-    assert len(told) == 1
-    assert told[0].startswith("Noticed by the loop guard: It ")
+    assert len(notes) == 1
+    assert notes[0].startswith("Noticed by the loop guard: It ")
 
 
 def test_in_warn_nothing_stands_in_its_way(server, where, caplog):
@@ -150,7 +150,7 @@ def test_what_became_of_the_call_is_told_after_it(server, where, unanswered):
         wait_for(lambda: server.of("PATCH", "run-1/"))
 
     (choice,) = server.of("POST", "choices/")
-    third = told(server)[4][0]
+    third = reported_to(server)[4][0]
     assert choice.body["action"] == {"stop": "terminate", "proceed": "continue"}[unanswered]
     assert (choice.body["by"], choice.body["turn"]) == ("policy", third)
     assert "read_file" in choice.body["calls"][0]

@@ -85,12 +85,12 @@ def test_secrets_are_masked(outbox, folder):
 
 def test_a_full_one_drops_what_is_newest_and_counts_it(folder, caplog):
     outbox = Outbox(folder, OPENING, most_turns=3)
-    told = [outbox.keep(a_turn(str(n))) for n in range(8)]
+    kept = [outbox.keep(a_turn(str(n))) for n in range(8)]
     outbox.keep({"end": "completed"})
     outbox.tell_dropped()
 
     found = drained(outbox)
-    assert told == [True] * 3 + [False] * 5
+    assert kept == [True] * 3 + [False] * 5
     assert keys(found) == ["0", "1", "2"]
     assert outbox.dropped == 5
     assert [record["dropped"] for record in found if "dropped" in record][-1] == 5
@@ -222,13 +222,13 @@ def test_a_project_that_is_full_takes_no_new_file(folder, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("told", "variable", "expected"),
+    ("folder", "variable", "expected"),
     [(False, "/x", None), (None, "off", None), ("/a", "/x", "/a"), (None, "/x", "/x")],
 )
-def test_where_it_lies_can_be_said(monkeypatch, told, variable, expected):
+def test_where_it_lies_can_be_said(monkeypatch, folder, variable, expected):
     monkeypatch.setenv(boxes.VARIABLE, variable)
 
-    root = outbox_root(told)
+    root = outbox_root(folder)
     assert (root and str(root)) == expected
 
 
@@ -253,20 +253,20 @@ def test_a_call_is_told_as_it_was_proposed_whatever_its_host_does_to_the_argumen
     args["files"].append("b.py")
     outbox.keep(a_turn("a", phase="done", args=args, result="ok"))
 
-    told = [record["turn"] for record in drained(outbox) if "turn" in record]
+    kept = [record["turn"] for record in drained(outbox) if "turn" in record]
 
-    assert [turn["args"] for turn in told] == [{"files": ["a.py"]}] * 2
-    assert told[1]["result"] == "ok"
+    assert [turn["args"] for turn in kept] == [{"files": ["a.py"]}] * 2
+    assert kept[1]["result"] == "ok"
 
 
 def test_a_completion_with_other_arguments_is_told_with_those(outbox):
     outbox.keep(a_turn("a", phase="proposed", args={"file": "a.py"}))
     outbox.keep(a_turn("a", phase="done", args={"file": "b.py", "key": "sk-abcdefghijklmnop1"}))
 
-    told = [record["turn"] for record in drained(outbox) if "turn" in record]
+    kept = [record["turn"] for record in drained(outbox) if "turn" in record]
 
-    assert [turn["args"]["file"] for turn in told] == ["a.py", "b.py"]
-    assert told[1]["args"]["key"] == "[masked]"
+    assert [turn["args"]["file"] for turn in kept] == ["a.py", "b.py"]
+    assert kept[1]["args"]["key"] == "[masked]"
 
 
 @pytest.mark.parametrize("field", ["agent", "tool", "model", "content", "result", "error", "files"])

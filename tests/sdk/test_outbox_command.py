@@ -18,8 +18,8 @@ def left(server, root):
     outbox.close()
 
 
-def outbox(*deed, root, server, key="mc_k"):
-    return main(["outbox", *deed, "--dir", str(root), "--url", server.url, "--key", key])
+def outbox(*words, root, server, key="mc_k"):
+    return main(["outbox", *words, "--dir", str(root), "--url", server.url, "--key", key])
 
 
 def test_it_lists_what_waits(left, root, server, capsys):

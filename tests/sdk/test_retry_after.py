@@ -22,8 +22,8 @@ def short(monkeypatch):
 @pytest.fixture(params=[429, 503])
 def busy(server, request):
     """A server that has no time for the first two turns."""
-    said = [(request.param, {"code": "busy"})] * 2
-    server.answer_turn = lambda _: said.pop() if said else (200, directive())
+    answers = [(request.param, {"code": "busy"})] * 2
+    server.answer_turn = lambda _: answers.pop() if answers else (200, directive())
     server.retry_after = "0"
     return server
 
@@ -43,9 +43,9 @@ async def test_an_async_session_comes_again(busy):
     assert len(busy.of("POST", "/turns/")) == 3
 
 
-@pytest.mark.parametrize("told", ["3600", "soon", None])
-def test_whom_it_would_keep_too_long_goes_on_alone(server, told):
-    server.answer_turn, server.retry_after = lambda _: (429, {"code": "busy"}), told
+@pytest.mark.parametrize("retry_after", ["3600", "soon", None])
+def test_whom_it_would_keep_too_long_goes_on_alone(server, retry_after):
+    server.answer_turn, server.retry_after = lambda _: (429, {"code": "busy"}), retry_after
 
     with Session("fix-auth", url=server.url, key="mc_k", outbox="off") as session:
         assert session.before("Bash", {"command": "ls"}).run
@@ -66,12 +66,12 @@ def test_its_courier_does_not_come_before_it_may(server, tmp_path, monkeypatch, 
 
 
 def test_a_held_call_does_not_ask_before_it_may(server):
-    said = [(503, {"code": "busy"}), (200, directive())]
+    answers = [(503, {"code": "busy"}), (200, directive())]
     asked_at = []
 
     def answer(_):
         asked_at.append(time.monotonic())
-        return said.pop(0)
+        return answers.pop(0)
 
     server.answer_turn = lambda _: (200, directive("hold"))
     server.answer_poll, server.retry_after = answer, "1"
@@ -83,9 +83,9 @@ def test_a_held_call_does_not_ask_before_it_may(server):
 
 
 def test_a_forwarder_comes_again(server):
-    said = [(503, {"code": "busy"})] * 2
+    answers = [(503, {"code": "busy"})] * 2
     answer = server.answer
-    server.answer = lambda asked: said.pop() if said else answer(asked)
+    server.answer = lambda asked: answers.pop() if answers else answer(asked)
     server.retry_after = "0"
     connection = Connection(client="codex", place=USER_WIDE, url=server.url, key="mc_k")
 
@@ -93,27 +93,27 @@ def test_a_forwarder_comes_again(server):
 
 
 def test_the_pause_is_spread_and_bounded():
-    told = Answer(status=503, retry_after_s=2.0)
-    pauses = [comes_again_in(told, left_s=AGAIN_WITHIN_S) for _ in range(50)]
+    answer = Answer(status=503, retry_after_s=2.0)
+    pauses = [comes_again_in(answer, left_s=AGAIN_WITHIN_S) for _ in range(50)]
 
     assert all(2.0 <= pause <= 2.5 for pause in pauses)
     assert len(set(pauses)) > 1
-    assert comes_again_in(told, left_s=1.9) is None
+    assert comes_again_in(answer, left_s=1.9) is None
     assert comes_again_in(Answer(status=400, retry_after_s=2.0), left_s=60) is None
 
 
 def test_a_message_is_marked_delivered_once_a_busy_server_has_taken_it(server):
-    said = [(503, {"code": "busy"})]
+    answers = [(503, {"code": "busy"})]
     answer, server.retry_after = server.answer, "0"
     server.answer = lambda asked: (
-        said.pop() if said and asked.path.endswith("/delivered/") else answer(asked)
+        answers.pop() if answers and asked.path.endswith("/delivered/") else answer(asked)
     )
-    told = [directive("proceed", "look in b.py")]
-    server.answer_turn = lambda _: (200, told.pop() if told else directive())
+    directives = [directive("proceed", "look in b.py")]
+    server.answer_turn = lambda _: (200, directives.pop() if directives else directive())
 
     with Session("fix-auth", url=server.url, key="mc_k") as session:
         session.before("Bash", {"command": "ls"})
-        assert not said
+        assert not answers
         server.answer = answer
         wait_for(lambda: session.before("Bash", {"command": "pwd"}) and marked(server))
 

@@ -66,25 +66,25 @@ def turns(server):
     return [turn for asked in server.of("POST", "turns/") for turn in asked.turns]
 
 
-def ask(chat, **told):
+def ask(chat, **fields):
     model = ChatModel(url=chat.url, name="gpt-4o-mini", key="sk-test")
-    return model.complete([{"role": "user", "content": "hi"}], [], **told)
+    return model.complete([{"role": "user", "content": "hi"}], [], **fields)
 
 
 # --- streaming ---------------------------------------------------------------------------
 
 
 def test_text_comes_in_pieces_while_the_model_still_writes():
-    heard, going_on = [], threading.Event()
+    texts, going_on = [], threading.Event()
 
     def hear(text):
-        heard.append(text)
+        texts.append(text)
         going_on.set()
 
     with ChatServer(streamed("Hel", "lo", between=lambda: going_on.wait(60))) as chat:
         completion = ask(chat, on_text=hear)
 
-    assert heard == ["Hel", "lo"]
+    assert texts == ["Hel", "lo"]
     assert completion.text == "Hello"
     assert (completion.usage.input, completion.usage.cache_read) == (60, 40)
     assert (completion.call_id, completion.model) == ("chatcmpl-9", "gpt-4o-mini")
@@ -126,15 +126,15 @@ def test_calls_without_an_index_are_told_apart_by_their_ids():
 
 
 def test_an_endpoint_that_does_not_stream_is_heard_all_the_same():
-    heard = []
+    texts = []
     with ChatServer(a_completion("Hello")) as chat:
-        assert ask(chat, on_text=heard.append).text == "Hello"
+        assert ask(chat, on_text=texts.append).text == "Hello"
 
-    assert heard == ["Hello"]
+    assert texts == ["Hello"]
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "why"),
     [
         (Reply(events=[chunk(content="Hel")]), "broke off in the middle"),
         (Reply(events=[{"error": {"message": "overloaded"}}]), "broke off: overloaded"),
@@ -146,8 +146,8 @@ def test_an_endpoint_that_does_not_stream_is_heard_all_the_same():
         ),
     ],
 )
-def test_a_stream_that_fails_says_why(reply, said):
-    with ChatServer(reply) as chat, pytest.raises(ModelFailed, match=said) as failed:
+def test_a_stream_that_fails_says_why(reply, why):
+    with ChatServer(reply) as chat, pytest.raises(ModelFailed, match=why) as failed:
         ask(chat, on_text=print)
 
     assert "abcdefghij" not in str(failed.value)
@@ -162,7 +162,7 @@ def test_what_a_listener_raises_is_its_own():
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "why"),
     [
         (
             a_refusal("The model does not exist", 404),
@@ -173,8 +173,8 @@ def test_what_a_listener_raises_is_its_own():
         (Reply(b"<html>", 502), "answered 502"),
     ],
 )
-def test_an_endpoint_that_refuses_says_why(reply, said):
-    with ChatServer(reply) as chat, pytest.raises(ModelFailed, match=said):
+def test_an_endpoint_that_refuses_says_why(reply, why):
+    with ChatServer(reply) as chat, pytest.raises(ModelFailed, match=why):
         ask(chat)
 
 
@@ -182,22 +182,22 @@ def test_an_endpoint_that_refuses_says_why(reply, said):
 
 
 def test_an_agent_streams_under_its_name_and_tells_its_usage(server, session, workspace):
-    heard = []
+    texts = []
     with ChatServer(calling(a_call("read_file", path="a.py")), streamed("It ", "prints.")) as chat:
         answer = run_agent(
             session,
             "What does a.py do?",
             agent=an_agent(chat),
             workspace=workspace,
-            on_text=lambda name, text: heard.append((name, text)),
+            on_text=lambda name, text: texts.append((name, text)),
         )
 
     assert answer == "It prints."
-    assert heard == [("coder", "It "), ("coder", "prints.")]
-    said = turns(server)[-1]
-    assert (said["content"], said["agent"]) == ("It prints.", "coder")
-    assert said["usage"]["input"] == 60
-    assert said["call_id"] == "chatcmpl-9"
+    assert texts == [("coder", "It "), ("coder", "prints.")]
+    turn = turns(server)[-1]
+    assert (turn["content"], turn["agent"]) == ("It prints.", "coder")
+    assert turn["usage"]["input"] == 60
+    assert turn["call_id"] == "chatcmpl-9"
 
 
 def test_a_tool_of_ones_own_is_declared_and_run(server, session, workspace):
@@ -280,7 +280,7 @@ def test_a_matter_that_goes_round_is_seen(server, session, workspace):
         run_multi_agent(session, "Go.", agents=two(chat), workspace=workspace, most_steps=12)
 
     engine = Engine()
-    told = [
+    replayed = [
         Turn(
             role=Role(turn["role"]),
             key=turn["key"],
@@ -293,7 +293,7 @@ def test_a_matter_that_goes_round_is_seen(server, session, workspace):
         )
         for turn in turns(server)
     ]
-    trips = [seen.trip for turn in told if (seen := engine.observe(turn)).trip]
+    trips = [seen.trip for turn in replayed if (seen := engine.observe(turn)).trip]
     assert trips
 
 
@@ -361,8 +361,8 @@ def test_the_smallest_agent_of_the_documentation_runs(server, workspace, tmp_pat
         )
 
     assert done.stdout == "It has two lines."
-    told = [(turn.get("tool"), turn.get("result")) for turn in turns(server)]
-    assert ("count_lines", "2") in told
+    calls = [(turn.get("tool"), turn.get("result")) for turn in turns(server)]
+    assert ("count_lines", "2") in calls
     assert server.of("POST", "runs/")[0].body["workspace"] == ["README.md", "a.py"]
 
 

@@ -105,9 +105,9 @@ def test_a_message_is_given_once_and_marked_delivered(server, session):
 
 
 def test_a_message_for_another_agent_waits_for_it(server, session):
-    said = directive("proceed", "for b")
-    said["messages"][0]["agent"] = "b"
-    server.answer_turn = lambda _: (200, said)
+    answer = directive("proceed", "for b")
+    answer["messages"][0]["agent"] = "b"
+    server.answer_turn = lambda _: (200, answer)
 
     assert session.say("hello", agent="a") == ()
     assert session.say("hello", agent="b") == ("for b",)
@@ -257,10 +257,10 @@ def test_a_closed_agent_works_again_as_soon_as_the_server_is_back(server):
 def test_a_text_nobody_reads_to_its_end_is_cut_in_the_middle(server, session):
     session.say("a" * 300_000 + "b")
 
-    told = server.of("POST", "turns/")[0].turn["content"]
-    assert len(told) < 201_000
-    assert told.endswith("b")
-    assert "100001 characters cut" in told
+    content = server.of("POST", "turns/")[0].turn["content"]
+    assert len(content) < 201_000
+    assert content.endswith("b")
+    assert "100001 characters cut" in content
 
 
 def test_what_json_cannot_say_is_said_as_text(server, session):
@@ -275,26 +275,26 @@ def test_an_address_that_is_none_is_refused_at_once():
 
 
 def test_a_host_hears_what_its_session_does(server):
-    heard = []
+    events = []
     server.answer_turn = lambda _: (200, directive("proceed", "look elsewhere"))
 
-    with Session("x", url=server.url, key="mc_k", emit=heard.append) as session:
+    with Session("x", url=server.url, key="mc_k", emit=events.append) as session:
         session.before("Bash", {"command": "ls"})
 
-    assert [type(event).__name__ for event in heard[:3]] == ["Opened", "Directed", "Messaged"]
-    assert heard[-1].status == "completed"
-    assert heard[0].run == "run-1"
-    assert heard[2].message.text == "look elsewhere"
+    assert [type(event).__name__ for event in events[:3]] == ["Opened", "Directed", "Messaged"]
+    assert events[-1].status == "completed"
+    assert events[0].run == "run-1"
+    assert events[2].message.text == "look elsewhere"
 
 
 def test_a_host_hears_once_that_the_server_is_away():
-    heard = []
+    events = []
 
-    with away(emit=heard.append) as session:
+    with away(emit=events.append) as session:
         session.before("Bash")
         session.before("Bash")
 
-    assert [type(event).__name__ for event in heard] == ["Away"]
+    assert [type(event).__name__ for event in events] == ["Away"]
 
 
 def test_a_callback_that_fails_does_not_reach_the_agent(server, caplog):
@@ -326,9 +326,9 @@ ESCALATION = {
 
 
 def escalated(**fields):
-    said = directive("proceed", "try another way")
-    said["messages"][0]["escalation"] = {**ESCALATION, **fields}
-    return said
+    answer = directive("proceed", "try another way")
+    answer["messages"][0]["escalation"] = {**ESCALATION, **fields}
+    return answer
 
 
 class NoWords:
@@ -380,13 +380,13 @@ def test_what_a_tool_does_to_its_arguments_changes_nothing_that_was_asked(server
 
 def test_the_host_hears_of_an_escalation_once(server):
     server.answer_turn = lambda _: (200, escalated(unknown="ignored"))
-    heard = []
-    with Session("x", url=server.url, key="k", on_escalation=heard.append) as session:
+    escalations = []
+    with Session("x", url=server.url, key="k", on_escalation=escalations.append) as session:
         go = session.before("Bash")
         session.after(go, result="done")
         session.say("On with it.")
 
-    assert heard == [Escalation(**ESCALATION)]
+    assert escalations == [Escalation(**ESCALATION)]
     assert go.messages == ("try another way",)
 
 

@@ -62,8 +62,8 @@ class Terminal:
 def terminal():
     opened = []
 
-    def open_one(**told):
-        opened.append(Terminal(**told))
+    def open_one(**fields):
+        opened.append(Terminal(**fields))
         return opened[-1]
 
     yield open_one

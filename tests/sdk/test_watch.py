@@ -134,8 +134,8 @@ def test_a_call_inside_a_call_is_one_of_its_own(server):
     with guard.watch("x"):
         assert outer() == 2
 
-    told = [(turn["tool"], turn["phase"]) for turn in turns(server)]
-    assert told == [
+    calls = [(turn["tool"], turn["phase"]) for turn in turns(server)]
+    assert calls == [
         ("outer", "proposed"),
         ("add", "proposed"),
         ("add", "done"),

@@ -37,29 +37,29 @@ async def test_a_plain_function_works_in_an_asyncio_run(server):
 
 
 def escalated(_):
-    said = directive("proceed", "try another way")
-    said["messages"][0]["escalation"] = {"reason": "It did the same.", "repeats": 3}
-    return (200, said)
+    answer = directive("proceed", "try another way")
+    answer["messages"][0]["escalation"] = {"reason": "It did the same.", "repeats": 3}
+    return (200, answer)
 
 
 async def test_an_escalation_reaches_an_asyncio_run_through_a_plain_function(server):
     server.answer_turn = escalated
-    heard = []
+    escalations = []
 
-    async with guard.watch("x", on_escalation=heard.append):
+    async with guard.watch("x", on_escalation=escalations.append):
         add(1)
 
-        assert [one.reason for one in heard] == ["It did the same."]
+        assert [one.reason for one in escalations] == ["It did the same."]
 
 
 async def test_a_coroutine_hears_of_an_escalation_through_a_plain_function(server):
     server.answer_turn = escalated
-    heard = asyncio.Queue()
+    escalations = asyncio.Queue()
 
-    async with guard.watch("x", on_escalation=heard.put):
+    async with guard.watch("x", on_escalation=escalations.put):
         add(1)
 
-        assert (await asyncio.wait_for(heard.get(), 5)).reason == "It did the same."
+        assert (await asyncio.wait_for(escalations.get(), 5)).reason == "It did the same."
 
 
 async def test_a_coroutine_that_fails_at_an_escalation_breaks_no_plain_function(server, caplog):
@@ -122,8 +122,8 @@ async def test_an_error_of_a_coroutine_comes_out_as_it_was_raised(server):
 def lines(n):
     got = []
     for number in range(n):
-        heard = yield f"line {number}"
-        got.append(heard)
+        sent = yield f"line {number}"
+        got.append(sent)
     return got
 
 

@@ -14,17 +14,17 @@ export function canUsePasskeys(): boolean {
 export async function makePasskey(asked: Record<string, unknown>): Promise<unknown> {
   const options: PublicKeyCredentialCreationOptionsJSON = plain(asked.publicKey);
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
-  return told(await navigator.credentials.create({ publicKey }));
+  return asJson(await navigator.credentials.create({ publicKey }));
 }
 
 /** Have the browser show one; its answer is sent to the server. */
 export async function showPasskey(asked: Record<string, unknown>): Promise<unknown> {
   const options: PublicKeyCredentialRequestOptionsJSON = plain(asked.publicKey);
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
-  return told(await navigator.credentials.get({ publicKey }));
+  return asJson(await navigator.credentials.get({ publicKey }));
 }
 
-function told(credential: Credential | null): unknown {
+function asJson(credential: Credential | null): unknown {
   if (!(credential instanceof PublicKeyCredential)) throw new Error("the browser has none");
   return credential.toJSON();
 }

@@ -46,13 +46,13 @@ it("keeps the head and the end of a long text", () => {
 });
 
 it("finds the lines that say what went wrong", () => {
-  const told = (result: string) => tellingLines(anItem({ result }));
+  const linesOf = (result: string) => tellingLines(anItem({ result }));
 
-  expect(told("ImportError while importing\nE   ModuleNotFoundError: x\n1 error in 0.4s")).toEqual([
+  expect(linesOf("ImportError while importing\nE   ModuleNotFoundError: x\n1 error in 0.4s")).toEqual([
     "E   ModuleNotFoundError: x",
   ]);
-  expect(told("cat: x: No such file\nexit 1")).toEqual(["cat: x: No such file"]);
-  expect(told("one\ntwo\nthree")).toEqual(["two", "three"]);
+  expect(linesOf("cat: x: No such file\nexit 1")).toEqual(["cat: x: No such file"]);
+  expect(linesOf("one\ntwo\nthree")).toEqual(["two", "three"]);
 });
 
 it("names the other turns of the same call", () => {

@@ -19,15 +19,15 @@ export interface Filter {
 export const TEXT_TURNS = "text";
 
 export function filterOf(search: URLSearchParams): Filter {
-  const said = (name: string) => search.get(name) ?? "";
+  const param = (name: string) => search.get(name) ?? "";
   return {
-    agent: said("agent"),
-    tool: said("tool"),
-    signal: said("signal"),
-    role: said("role"),
-    flagged: said("flagged") === "1",
-    q: said("q").slice(0, 200),
-    only: said("only") === "1",
+    agent: param("agent"),
+    tool: param("tool"),
+    signal: param("signal"),
+    role: param("role"),
+    flagged: param("flagged") === "1",
+    q: param("q").slice(0, 200),
+    only: param("only") === "1",
   };
 }
 

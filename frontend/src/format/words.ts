@@ -76,22 +76,22 @@ const MOMENTS = ["now", "at_next_tool", "at_stop", "when_idle"] as const;
 
 /** When a text reaches the agent: a held call's answer now, else as soon as it can. */
 export function arrivalWords(run: RunRow | null, held: boolean): string {
-  const told = run?.capabilities["inject"];
-  const soonest = MOMENTS.find((name) => Array.isArray(told) && told.includes(name));
+  const ability = run?.capabilities["inject"];
+  const soonest = MOMENTS.find((name) => Array.isArray(ability) && ability.includes(name));
   return t.moments[held ? "now" : (soonest ?? "next")];
 }
 
 /** A session that a text wakes when it rests. */
 export function isWoken(run: RunRow): boolean {
-  const told = run.capabilities["inject"];
-  return Array.isArray(told) && told.includes("when_idle");
+  const ability = run.capabilities["inject"];
+  return Array.isArray(ability) && ability.includes("when_idle");
 }
 
 /** What becomes of a held call while the server is away; "" where nobody said. */
 export function awayWords(run: RunRow | null): string {
-  const told = run?.capabilities["away"];
+  const ability = run?.capabilities["away"];
   const words: Partial<Record<string, string>> = t.away;
-  return typeof told === "string" ? (words[told] ?? "") : "";
+  return typeof ability === "string" ? (words[ability] ?? "") : "";
 }
 
 /** How a parked session goes on: its id is in the run's key. */

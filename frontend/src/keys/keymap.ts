@@ -117,11 +117,11 @@ export interface SheetLine {
 export function sheet(): SheetLine[] {
   const lines = [...new Set(ALL.map(({ line }) => line))];
   return lines.map((line) => {
-    const told = ALL.filter((one) => one.line === line);
+    const inLine = ALL.filter((one) => one.line === line);
     return {
       line,
-      afterG: told.some((one) => placeOf(one) === "after g"),
-      keys: told.map(({ key }) => drawn(key)),
+      afterG: inLine.some((one) => placeOf(one) === "after g"),
+      keys: inLine.map(({ key }) => drawn(key)),
     };
   });
 }

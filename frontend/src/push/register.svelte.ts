@@ -80,6 +80,6 @@ export const installation = new Installation();
 
 /** A click on a notification brought this page to the front: it shows the card. */
 function goWhereTold(data: unknown): void {
-  const told = typeof data === "object" && data !== null && "path" in data ? data.path : null;
-  if (typeof told === "string" && told.startsWith("/")) router.go(told);
+  const path = typeof data === "object" && data !== null && "path" in data ? data.path : null;
+  if (typeof path === "string" && path.startsWith("/")) router.go(path);
 }

@@ -6,13 +6,13 @@ function locksBehind(held: Promise<void>) {
   const request = async (
     _name: string,
     { signal }: { signal: AbortSignal },
-    deed: () => Promise<unknown>,
+    action: () => Promise<unknown>,
   ) => {
     const givenUp = new Promise<never>((_, refuse) => {
       signal.addEventListener("abort", () => refuse(new Error("timed out")), { once: true });
     });
     await Promise.race([held, givenUp]);
-    return deed();
+    return action();
   };
   vi.stubGlobal("navigator", { locks: { request } });
 }
@@ -43,10 +43,10 @@ describe("who looks at the notifications, or shows one", () => {
 
   it("says what went wrong, and does it once", async () => {
     locksBehind(Promise.resolve());
-    const deed = vi.fn(() => Promise.reject(new Error("not allowed")));
+    const action = vi.fn(() => Promise.reject(new Error("not allowed")));
 
-    await expect(inTurn(deed)).rejects.toThrow("not allowed");
-    expect(deed).toHaveBeenCalledTimes(1);
+    await expect(inTurn(action)).rejects.toThrow("not allowed");
+    expect(action).toHaveBeenCalledTimes(1);
   });
 
   it("needs no locks", async () => {

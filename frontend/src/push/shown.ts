@@ -9,16 +9,16 @@ const TURN = "notifications";
 /** Who holds the turn may have been put to sleep: a push has to show something all the same. */
 const PATIENCE_MS = 2_000;
 
-export async function inTurn<T>(deed: () => Promise<T>): Promise<T> {
+export async function inTurn<T>(action: () => Promise<T>): Promise<T> {
   let done: Promise<T> | undefined;
   try {
     return await navigator.locks.request(
       TURN,
       { signal: AbortSignal.timeout(PATIENCE_MS) },
-      () => (done = deed()),
+      () => (done = action()),
     );
   } catch {
-    return done ?? deed(); // what went wrong in its turn is its own; else there are no locks, or no end of waiting
+    return done ?? action(); // what went wrong in its turn is its own; else there are no locks, or no end of waiting
   }
 }
 

@@ -34,7 +34,7 @@ export async function takePushes(key: string): Promise<boolean> {
   const { endpoint, keys } = made.toJSON();
   const time_zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const name = await ownName();
-  const said = {
+  const body = {
     endpoint,
     keys,
     time_zone,
@@ -42,7 +42,7 @@ export async function takePushes(key: string): Promise<boolean> {
     language: speech.language,
     ...(name && { name }),
   };
-  await write<DeviceRow>("POST", "devices/this/push/", said);
+  await write<DeviceRow>("POST", "devices/this/push/", body);
   return true;
 }
 

@@ -95,8 +95,8 @@ async function answer(about: About, action: string): Promise<void> {
   if (asked) return show(asked);
   const tap = tapOf(about, action, crypto.randomUUID());
   if (!tap) return open(about.path);
-  const said = await acted(tap, about, self.registration);
-  if (said) await show(said);
+  const notice = await acted(tap, about, self.registration);
+  if (notice) await show(notice);
 }
 
 /** A window of ours comes to the front and goes there; else one opens. */

@@ -23,7 +23,7 @@ const AT = "2026-11-21T14:41:00Z";
 const after = (ms: number) => Date.parse(AT) + ms;
 
 it("says where an answer is", () => {
-  const said = [
+  const lines = [
     null,
     row({}),
     row({ status: "delivered" }),
@@ -31,7 +31,7 @@ it("says where an answer is", () => {
     row({ status: "unreachable" }),
   ].map(whereOf);
 
-  expect(said).toEqual(["queued", "queued", "delivered", "acted on", "not delivered"]);
+  expect(lines).toEqual(["queued", "queued", "delivered", "acted on", "not delivered"]);
 });
 
 it("stays until the agent acted on it, and a moment to be read", () => {

@@ -218,7 +218,7 @@ class AppState {
       // Sockets are opened meanwhile: a first visit makes its database now.
       const isAnother = this.#memory.enter(this.#me);
       this.#openFeeds();
-      void boards?.then((told) => this.#begin(told?.results ?? []));
+      void boards?.then((page) => this.#begin(page?.results ?? []));
       if (await isAnother) this.taps.forgetAll();
       void handOver(this.#me.user.id);
       await storage.put("csrf", csrfToken());

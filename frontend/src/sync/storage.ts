@@ -37,12 +37,12 @@ export const storage: KeyValueStorage = {
 /** One deed in one transaction; null where this browser keeps nothing. */
 async function within<T>(
   mode: IDBTransactionMode,
-  deed: (store: IDBObjectStore) => IDBRequest<T>,
+  action: (store: IDBObjectStore) => IDBRequest<T>,
 ): Promise<T | null> {
   try {
     const database = await open();
     try {
-      return await settled(deed(database.transaction(STORE, mode).objectStore(STORE)));
+      return await settled(action(database.transaction(STORE, mode).objectStore(STORE)));
     } finally {
       database.close();
     }

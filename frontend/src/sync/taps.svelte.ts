@@ -234,9 +234,9 @@ export class TapQueue {
     this.#taps = this.#taps.filter((tap) => tap.key !== key);
   }
 
-  #later(key: string, wait: number, deed: () => void): void {
+  #later(key: string, wait: number, action: () => void): void {
     this.#stopTimer(key);
-    this.#timers.set(key, setTimeout(deed, wait));
+    this.#timers.set(key, setTimeout(action, wait));
   }
 
   #stopTimer(key: string): void {

@@ -22,13 +22,13 @@ function aRow(change: Partial<TodayRow> = {}): TodayRow {
   };
 }
 
-const told = (rows: TodayRow[], ...runs: Parameters<typeof costsOf>[0]) => ({
+const answerOf = (rows: TodayRow[], ...runs: Parameters<typeof costsOf>[0]) => ({
   rows,
   costs: costsOf(runs),
 });
 
 it("tells what was spent of the day's budget", () => {
-  expect(todayOf(told([aRow()]), [], now)).toEqual({
+  expect(todayOf(answerOf([aRow()]), [], now)).toEqual({
     usd: 27.64,
     ceiling: 60,
     calls: 9,
@@ -39,7 +39,7 @@ it("tells what was spent of the day's budget", () => {
 
 it("adds what the meters say was spent since the server answered, the judge's too", () => {
   const before = aRun({ cost_usd: "2.31" });
-  const spent = told([aRow({ spent_usd: "10" })], before);
+  const spent = answerOf([aRow({ spent_usd: "10" })], before);
 
   expect(
     todayOf(spent, [{ ...before, cost_usd: "2.56", judge_cost_usd: "0.05" }], now)?.usd,
@@ -51,16 +51,16 @@ it("counts a run that began after the answer, and nothing of an older one that c
   const young = aRun({ id: "young", cost_usd: "0.40", started_at: "2026-11-21T12:00:01Z" });
   const old = aRun({ id: "old", cost_usd: "8.00", started_at: "2026-11-20T12:00:00Z" });
 
-  expect(moved(told([aRow()]), [young, old])).toBe(0.4);
+  expect(moved(answerOf([aRow()]), [young, old])).toBe(0.4);
 });
 
 it("keeps what a run had spent when it leaves the screen", () => {
-  expect(moved(told([aRow()], aRun()), [])).toBe(0);
+  expect(moved(answerOf([aRow()], aRun()), [])).toBe(0);
 });
 
 it("says nothing of a day that is over", () => {
-  expect(todayOf(told([aRow()]), [], new Date(MIDNIGHT))).toBeNull();
-  expect(todayOf(told([]), [], now)).toBeNull();
+  expect(todayOf(answerOf([aRow()]), [], new Date(MIDNIGHT))).toBeNull();
+  expect(todayOf(answerOf([]), [], now)).toBeNull();
 });
 
 it("adds projects up, and has a budget only where each of them has one", () => {
@@ -69,17 +69,17 @@ it("adds projects up, and has a budget only where each of them has one", () => {
     aRow({ spent_usd: "2.36", budget: budget("40"), time_zone: "Asia/Tokyo", unpriced_calls: 2 }),
   ];
 
-  expect(todayOf(told(both), [], now)).toMatchObject({
+  expect(todayOf(answerOf(both), [], now)).toMatchObject({
     usd: 30,
     ceiling: 100,
     unpriced: 2,
     zones: ["UTC", "Asia/Tokyo"],
   });
-  expect(todayOf(told([aRow(), aRow({ budget: null })]), [], now)?.ceiling).toBeNull();
+  expect(todayOf(answerOf([aRow(), aRow({ budget: null })]), [], now)?.ceiling).toBeNull();
 });
 
 it("is settled while nothing moved, no run came into sight and the day lasts", () => {
-  const answer = told([aRow()], aRun());
+  const answer = answerOf([aRow()], aRun());
 
   expect(isSettled(answer, [aRun()], now)).toBe(true);
   expect(isSettled(answer, [aRun({ cost_usd: "2.32" })], now)).toBe(false);

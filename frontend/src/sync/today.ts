@@ -17,11 +17,11 @@ export interface Told {
   costs: ReadonlyMap<string, number>;
 }
 
-export function todayOf(told: Told, runs: readonly RunRow[], now: Date): Today | null {
-  const { rows } = told;
+export function todayOf(answer: Told, runs: readonly RunRow[], now: Date): Today | null {
+  const { rows } = answer;
   if (rows.length === 0 || rows.some(({ until }) => new Date(until) <= now)) return null;
   return {
-    usd: Math.max(0, sum(rows.map(({ spent_usd }) => Number(spent_usd))) + moved(told, runs)),
+    usd: Math.max(0, sum(rows.map(({ spent_usd }) => Number(spent_usd))) + moved(answer, runs)),
     ceiling: ceilingOf(rows),
     calls: sum(rows.map(({ calls }) => calls)),
     unpriced: sum(rows.map(({ unpriced_calls }) => unpriced_calls)),
@@ -38,11 +38,11 @@ export function moved({ rows, costs }: Told, runs: readonly RunRow[]): number {
 }
 
 /** Nothing was spent since the answer, and it was given when all these runs were in sight. */
-export function isSettled(told: Told, runs: readonly RunRow[], now: Date): boolean {
+export function isSettled(answer: Told, runs: readonly RunRow[], now: Date): boolean {
   return (
-    todayOf(told, runs, now) !== null &&
-    moved(told, runs) === 0 &&
-    runs.every(({ id }) => told.costs.has(id))
+    todayOf(answer, runs, now) !== null &&
+    moved(answer, runs) === 0 &&
+    runs.every(({ id }) => answer.costs.has(id))
   );
 }
 

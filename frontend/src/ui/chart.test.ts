@@ -145,7 +145,7 @@ test("the words of a rule stand over the bars, on ground of their own", () => {
   hooks?.draw?.forEach((draw) => draw?.(plot));
 
   expect(before).not.toContain("budget");
-  expect(drawn.filter((deed) => ["roundRect", "$5", "budget"].includes(deed))).toEqual([
+  expect(drawn.filter((call) => ["roundRect", "$5", "budget"].includes(call))).toEqual([
     "roundRect",
     "$5",
     "roundRect",

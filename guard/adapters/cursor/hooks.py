@@ -124,14 +124,14 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         return {}
     if directive.action is DirectiveAction.STOP:
         # Nothing more may happen; the session itself only its person can end.
-        reason, said = directive.reason or STOPPED, Answer()
+        reason, denial = directive.reason or STOPPED, Answer()
         if event.holds:
-            said = _deny(f"{reason} {NO_MORE}")
+            denial = _deny(f"{reason} {NO_MORE}")
         elif event.name == "beforeSubmitPrompt":
-            said = {"continue": False, "user_message": reason}
+            denial = {"continue": False, "user_message": reason}
         elif event.name == "postToolUse":
-            said = {"additional_context": f"{reason} {NO_MORE}"}
-        return said
+            denial = {"additional_context": f"{reason} {NO_MORE}"}
+        return denial
     if event.holds and directive.action is DirectiveAction.HOLD:
         return _deny(STILL_HELD)
     if event.holds and directive.call is CallAction.SKIP:

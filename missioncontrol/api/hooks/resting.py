@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from missioncontrol.api.agents import told
+from missioncontrol.api.agents import once_sent
 from missioncontrol.api.endpoint import Request, Response, read_json_object, wait_seconds
 from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
@@ -47,6 +47,8 @@ async def wait_for_message(run: Run, request: Request) -> Response:
         left_s = until - asyncio.get_running_loop().time()
         if news or left_s <= 0:
             body = json.dumps({"wake": None, "over": False, "since": since} | news).encode()
-            return Response(200, body, sent=told(run.id, control) if news.get("wake") else None)
+            return Response(
+                200, body, sent=once_sent(run.id, control) if news.get("wake") else None
+            )
         control = await dispatcher.rested(run.id, after=control.version, timeout_s=left_s)
     raise NotFound("The run")

@@ -22,7 +22,7 @@ from guard.wire import CallAction, Directive
 from guard.wire import Message as WireMessage
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.reach import KeyHolder
-from missioncontrol.api.agents import told
+from missioncontrol.api.agents import once_sent
 from missioncontrol.api.endpoint import Request, Response, read_json_object
 from missioncontrol.api.hooks import asking, resting, witness
 from missioncontrol.api.hooks.storing import store
@@ -79,7 +79,7 @@ async def hook(request: Request) -> Response:
     answer = adapter.answer(event, directive)
     if answer.get("continue") is False:  # the turn ends with it, and no hook tells so
         await store(replace(event, turns=(), calls=(), presence="idle"), run, size=0, own=own)
-    sent = None if request.key.reports_only else told(run.id, control)
+    sent = None if request.key.reports_only else once_sent(run.id, control)
     return Response(200, json.dumps(answer).encode(), sent=sent)
 
 

@@ -361,9 +361,9 @@ def sentence(text: str) -> str:
     """
     for pattern, says in _PATTERNS:
         if found := pattern.fullmatch(text):
-            said = found.groupdict()
-            does, rest = DEEDS.get(said.get("deed", ""), ("", ""))
-            written = {name: _WRITERS.get(name, str)(part) for name, part in said.items()}
+            parts = found.groupdict()
+            does, rest = DEEDS.get(parts.get("deed", ""), ("", ""))
+            written = {name: _WRITERS.get(name, str)(part) for name, part in parts.items()}
             return says.format_map({**written, "does": does, "rest": rest})
     return text
 

@@ -18,18 +18,18 @@ def agent(story):
     )
 
 
-def heard(prompt):
+def prompted(prompt):
     return {"messages": [{"role": "user", "content": prompt}]}
 
 
 def invoked():
-    agent("greet").invoke(heard(GREET))
-    return agent("loop").invoke(heard(LOOK))
+    agent("greet").invoke(prompted(GREET))
+    return agent("loop").invoke(prompted(LOOK))
 
 
 async def awaited():
-    await agent("greet").ainvoke(heard(GREET))
-    return await agent("loop").ainvoke(heard(LOOK))
+    await agent("greet").ainvoke(prompted(GREET))
+    return await agent("loop").ainvoke(prompted(LOOK))
 
 
 state = asyncio.run(awaited()) if "async" in sys.argv else invoked()

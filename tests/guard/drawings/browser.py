@@ -59,13 +59,13 @@ class Site:
         self.act("goto", self.tree("Home", self.products()), url="http://shop.example:7770/")
         for _ in range(turns):
             product = log.deal("page.products")
-            said = log.deal("page.thoughts", product=product) if log.rng.random() < 0.7 else None
+            thought = log.deal("page.thoughts", product=product) if log.rng.random() < 0.7 else None
             kind = log.number(0, 3)
             if kind == 0:
                 self.act(
                     "fill",
                     self.tree("Search", [self.element("textbox", product)], "textbox"),
-                    said,
+                    thought,
                     bid=str(self.bid),
                     value=product,
                 )
@@ -73,7 +73,7 @@ class Site:
                 self.act(
                     "scroll",
                     self.tree("Home", self.products()),
-                    said,
+                    thought,
                     delta_x=0,
                     delta_y=log.number(3, 9) * 100,
                 )
@@ -85,7 +85,7 @@ class Site:
                 self.act(
                     "click",
                     self.tree(product, [*page, self.element("button", "Add to Cart")]),
-                    said,
+                    thought,
                     bid=str(self.bid),
                 )
 

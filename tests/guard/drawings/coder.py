@@ -80,9 +80,9 @@ class Coder:
         old, new, place = self.repo.edit(path)
         first = max(1, place - 3)
         snippet = self.repo.files[path][first - 1 : place + 5]
-        said = thought or self.thought("edit", path)
+        aloud = thought or self.thought("edit", path)
         self.do(
-            self.hand.edit(path, old, new), self.hand.edited(path, snippet, first), thought=said
+            self.hand.edit(path, old, new), self.hand.edited(path, snippet, first), thought=aloud
         )
         return path
 
@@ -129,18 +129,18 @@ class Coder:
         """Commit what changed."""
         subject = self.log.deal("code.commit", **self.repo.names())
         count = max(1, len(self.repo.changed))
-        said = f"[main {self.log.hex(7)}] {subject}\n {count} file{'s' * (count > 1)} changed, {self.log.number(2, 40)} insertions(+)"
+        output = f"[main {self.log.hex(7)}] {subject}\n {count} file{'s' * (count > 1)} changed, {self.log.number(2, 40)} insertions(+)"
         self.do(
             self.hand.shell(f'git add -A && git commit -q -m "{subject}" && git log -1 --stat'),
-            said,
+            output,
         )
         self.repo.changed.clear()
 
     def plan(self, items: list[str], done: int) -> None:
         """Update the list of things to do."""
         states = ["completed"] * done + ["in_progress"] + ["pending"] * len(items)
-        call, said = self.hand.plan(list(zip(items, states, strict=False)))
-        self.do(call, said)
+        call, thought = self.hand.plan(list(zip(items, states, strict=False)))
+        self.do(call, thought)
 
     def lint(self, problems: int) -> None:
         """Run the linter."""

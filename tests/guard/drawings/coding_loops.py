@@ -20,8 +20,8 @@ def edit_not_found(log: Log) -> str:
             "<tool_use_error>String to replace not found in file.\nString: "
             f"{call[1]['old_string']}</tool_use_error>"
         )
-        said = log.deal("stuck.again") if n else None
-        log.call(*call, error, error=error, thought=said)
+        thought = log.deal("stuck.again") if n else None
+        log.call(*call, error, error=error, thought=thought)
     return "The same replacement is refused nine times, the text differing by a blank."
 
 
@@ -34,8 +34,8 @@ def edit_test_stall(log: Log, harness: str = "claude") -> str:
     coder.test(failure.path)
     log.stuck_from_here()
     for _ in range(11):
-        said = log.deal("stuck.hypotheses", **coder.repo.names(path))
-        coder.edit(path, thought=said)
+        thought = log.deal("stuck.hypotheses", **coder.repo.names(path))
+        coder.edit(path, thought=thought)
         coder.test(failure.path)
     return "Eleven edits of one file, and the one test fails in the same words each time."
 
@@ -51,9 +51,11 @@ def edit_revert(log: Log) -> str:
     log.stuck_from_here()
     for n in range(6):
         pair = (old, new) if n % 2 == 0 else (new, old)
-        said = log.deal("stuck.hypotheses", **coder.repo.names(path))
+        thought = log.deal("stuck.hypotheses", **coder.repo.names(path))
         coder.do(
-            coder.hand.edit(path, *pair), coder.hand.edited(path, snippet, place - 2), thought=said
+            coder.hand.edit(path, *pair),
+            coder.hand.edited(path, snippet, place - 2),
+            thought=thought,
         )
         coder.test(failure.path)
     return "It puts a line in and takes it out again, the test failing alike."
@@ -193,12 +195,12 @@ def pages_past_the_end(log: Log) -> str:
     coder.view(path, 1, length)
     log.stuck_from_here()
     for first in range(length + 1, length + 801, 100):
-        said = coder.thought("look", path)
+        thought = coder.thought("look", path)
         warning = (
             "<system-reminder>Warning: the file exists but is shorter than the provided offset "
             f"({first}). The file has {length} lines.</system-reminder>"
         )
-        coder.do(coder.hand.read(path, first, 100), warning, thought=said)
+        coder.do(coder.hand.read(path, first, 100), warning, thought=thought)
     return "It pages on, eight times, past the end of a file."
 
 
@@ -209,9 +211,9 @@ def dead_server(log: Log) -> str:
     log.stuck_from_here()
     for n in range(10):
         wait = ("sleep 2 && ", "sleep 5; ", "")[n % 3]
-        said = "Let me check whether the server is up." if n % 2 else None
+        thought = "Let me check whether the server is up." if n % 2 else None
         call = coder.hand.shell(f"{wait}curl -s -o /dev/null -w '%{{http_code}}' localhost:5173/")
-        coder.do(call, "000", thought=said)
+        coder.do(call, "000", thought=thought)
         if n % 3 == 2:
             coder.do(coder.hand.shell("npm run dev &"), f"[1] {log.number(2000, 60000)}")
     return "A server that never comes up is started and asked again and again."

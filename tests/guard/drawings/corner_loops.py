@@ -53,8 +53,8 @@ def farewells(log: Log) -> str:
     for n in range(14):
         log.say(sentence(log), "AB"[n % 2])
     log.stuck_from_here()
-    for n, said in enumerate(pool("corner")["farewells"]):
-        log.say(said, "AB"[n % 2])
+    for n, text in enumerate(pool("corner")["farewells"]):
+        log.say(text, "AB"[n % 2])
     return "Two agents cannot stop taking leave."
 
 
@@ -181,8 +181,8 @@ def apologies(log: Log) -> str:
         log.user(sentence(log))
         log.say(sentence(log))
     log.stuck_from_here()
-    for said in pool("corner")["apologies"]:
-        log.say(said)
+    for text in pool("corner")["apologies"]:
+        log.say(text)
     return "Seven apologies, nothing corrected."
 
 

@@ -19,8 +19,8 @@ def drawings(variant: int = 0) -> Iterator[Drawing]:
 
 def hand_over(log: Log, whom: str, task: str, agent: str = "supervisor") -> None:
     """Hand the matter to another agent by a tool."""
-    said = f"Successfully transferred to {whom}"
-    log.call(f"transfer_to_{whom}", {"task_description": task}, said, agent=agent)
+    result = f"Successfully transferred to {whom}"
+    log.call(f"transfer_to_{whom}", {"task_description": task}, result, agent=agent)
 
 
 def section(log: Log) -> None:
@@ -133,7 +133,7 @@ def react_format(log: Log) -> str:
         react(log)
     log.stuck_from_here()
     for n in range(7):
-        said = fill(
+        text = fill(
             (
                 "I now know enough about the {noun}.",
                 "The {noun} was built before that, I am fairly sure.",
@@ -141,7 +141,7 @@ def react_format(log: Log) -> str:
             )[n % 3],
             **words(log),
         )
-        log.say(f"{said}\nObservation: Invalid Format: Missing 'Action:' after 'Thought:'")
+        log.say(f"{text}\nObservation: Invalid Format: Missing 'Action:' after 'Thought:'")
     return "The form of its answer is refused seven times."
 
 

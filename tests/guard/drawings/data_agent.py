@@ -48,8 +48,8 @@ def research(log: Log, rounds: int) -> None:
         log.call("web_search", {"query": query, "max_results": 6}, json.dumps(hits, indent=1))
         if log.rng.random() < 0.7:
             page = "\n\n".join(passage(log, 6, 14))
-            said = fill(log.deal("data.notes"), **words(log))
-            log.call("visit_page", {"url": hits[0]["url"]}, page, thought=said)
+            thought = fill(log.deal("data.notes"), **words(log))
+            log.call("visit_page", {"url": hits[0]["url"]}, page, thought=thought)
 
 
 # --- stuck ---------------------------------------------------------------------
@@ -167,12 +167,12 @@ def same_search(log: Log) -> str:
     for n in range(9):
         log.rng.shuffle(hits)
         query = _SAME_SEARCH[n % len(_SAME_SEARCH)].format(**drawn)
-        said = "I did not find the sponsor yet, let me search for it." if n % 2 else None
+        thought = "I did not find the sponsor yet, let me search for it." if n % 2 else None
         log.call(
             "web_search",
             {"query": query, "max_results": 5},
             json.dumps(hits, indent=1),
-            thought=said,
+            thought=thought,
         )
     return "One search in nine wordings brings the same five hits in another order."
 

@@ -41,8 +41,8 @@ class House:
         elif self.form == "step":
             self.log.call("env.step", {"command": action, "think": thought or ""}, seen)
         else:
-            said = f"Thought: {thought}\n" if thought else ""
-            self.log.say(f"{said}Action: {action}\nObservation: {seen}")
+            intro = f"Thought: {thought}\n" if thought else ""
+            self.log.say(f"{intro}Action: {action}\nObservation: {seen}")
 
     def visit(self, place: str, thought: str | None = None) -> bool:
         """Go there and look in; True: the thing is there."""

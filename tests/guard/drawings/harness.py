@@ -39,11 +39,11 @@ class ClaudeCode:
 
     def plan(self, items: Sequence[tuple[str, str]]) -> tuple[Call, str]:
         todos = [{"content": text, "status": state, "activeForm": text} for text, state in items]
-        said = (
+        note = (
             "Todos have been modified successfully. Ensure that you continue to use the todo "
             "list to track your progress. Please proceed with the current tasks if applicable"
         )
-        return ("TodoWrite", {"todos": todos}), said
+        return ("TodoWrite", {"todos": todos}), note
 
 
 class Codex(ClaudeCode):

@@ -133,20 +133,20 @@ def which_programs(log: Log) -> str:
 
 def desktop(log: Log) -> str:
     log.user("Export the report as PDF.")
-    for said in pool("corner")["screens"]:
+    for thought in pool("corner")["screens"]:
         args = {
             "action": log.rng.choice(("left_click", "type", "scroll", "key")),
             "coordinate": [log.number(0, 1200), log.number(0, 800)],
         }
-        log.call("computer", args, "[screenshot]", thought=said)
+        log.call("computer", args, "[screenshot]", thought=thought)
     return "A desktop is driven; every result is a picture nobody here can read."
 
 
 def desktop_scroll(log: Log) -> str:
     log.user("What is the total of the list?")
     args = {"action": "scroll", "coordinate": [600, 400], "scroll_direction": "down"}
-    for said in pool("corner")["months"]:
-        log.call("computer", args, "[screenshot]", thought=said)
+    for thought in pool("corner")["months"]:
+        log.call("computer", args, "[screenshot]", thought=thought)
     return "The same scroll ten times; what it says it sees moves on."
 
 
@@ -167,11 +167,11 @@ def bisect(log: Log) -> str:
             "pytest -q tests/test_fare.py",
             f"{'1 failed' if bad else '1 passed'} in 0.{log.number(10, 99)}s",
         )
-        said = f"Bisecting: {2**left} revisions left to test after this (roughly {left} steps)"
+        line = f"Bisecting: {2**left} revisions left to test after this (roughly {left} steps)"
         bash(
             log,
             f"git bisect {'bad' if bad else 'good'}",
-            f"{said}\n[{log.hex(40)}] {sentence(log)}",
+            f"{line}\n[{log.hex(40)}] {sentence(log)}",
         )
     return "The same test at nine commits."
 
@@ -179,8 +179,8 @@ def bisect(log: Log) -> str:
 def training(log: Log) -> str:
     at_work(log)
     for epoch in range(1, 25):
-        said = f"epoch {epoch}/24 loss {2.4 - 0.05 * epoch:.4f} val {0.4 + 0.01 * epoch:.3f}"
-        bash(log, "sleep 60; tail -n1 train.log", said)
+        line = f"epoch {epoch}/24 loss {2.4 - 0.05 * epoch:.4f} val {0.4 + 0.01 * epoch:.3f}"
+        bash(log, "sleep 60; tail -n1 train.log", line)
     return "A training is watched epoch by epoch."
 
 
@@ -250,8 +250,8 @@ def fourth_try(log: Log) -> str:
 def hosts(log: Log) -> str:
     log.user("Which hosts are up?")
     for n in range(1, 9):
-        said = f"PING 10.0.0.{n}: 1 packets transmitted, 0 received, 100% packet loss"
-        bash(log, f"ping -c1 -W1 10.0.0.{n}", said)
+        line = f"PING 10.0.0.{n}: 1 packets transmitted, 0 received, 100% packet loss"
+        bash(log, f"ping -c1 -W1 10.0.0.{n}", line)
     bash(log, "ping -c1 -W1 10.0.0.9", "64 bytes from 10.0.0.9: time=0.4 ms")
     return "Eight hosts are down, the ninth is up."
 

@@ -60,8 +60,8 @@ def helpers_fail(log: Log) -> str:
     at_work(log, 15)
     log.stuck_from_here()
     prompt = "Find where the memory leaks in the parser."
-    for said in pool("odd")["unable"]:
-        log.call("Task", {"description": "Find the leak", "prompt": prompt}, said)
+    for reply in pool("odd")["unable"]:
+        log.call("Task", {"description": "Find the leak", "prompt": prompt}, reply)
     return "The same errand is given to seven helpers, none finds it."
 
 
@@ -169,8 +169,8 @@ def no_code(log: Log) -> str:
 def thinks_on(log: Log) -> str:
     at_work(log, 15)
     log.stuck_from_here()
-    for said in pool("odd")["comments"]:
-        log.call("think", {"thought": said}, "Your thought has been logged.")
+    for comment in pool("odd")["comments"]:
+        log.call("think", {"thought": comment}, "Your thought has been logged.")
     return "One thought is logged eight times in other words."
 
 
@@ -178,17 +178,17 @@ def says_only(log: Log) -> str:
     for _ in range(18):
         log.say(f"{sentence(log)} {sentence(log)}")
     log.stuck_from_here()
-    for said in pool("odd")["total"]:
-        log.say(said)
+    for text in pool("odd")["total"]:
+        log.say(text)
     return "Only words: the same announcement eight times."
 
 
 def clicks_save(log: Log) -> str:
     at_work(log, 14)
     log.stuck_from_here()
-    for said in pool("odd")["save"]:
+    for thought in pool("odd")["save"]:
         args = {"action": "left_click", "coordinate": [612, 388]}
-        log.call("computer", args, "[screenshot]", thought=said)
+        log.call("computer", args, "[screenshot]", thought=thought)
     return "One button is clicked seven times, and it says itself that the dialog stays."
 
 
@@ -209,16 +209,16 @@ def old_versions(log: Log) -> str:
 def german(log: Log) -> str:
     at_work(log, 15)
     log.stuck_from_here()
-    for said in pool("odd")["deutsch"]:
-        log.say(said)
+    for text in pool("odd")["deutsch"]:
+        log.say(text)
     return "One announcement in German, eight times in other words."
 
 
 def chinese(log: Log) -> str:
     at_work(log, 15)
     log.stuck_from_here()
-    for said in pool("odd")["chinese"]:
-        log.say(said)
+    for text in pool("odd")["chinese"]:
+        log.say(text)
     return "One announcement in Chinese, eight times in other words; no blanks between words."
 
 

@@ -132,8 +132,8 @@ def chained(runs: Iterable[Turns], most: int = _MOST) -> list[tuple[Turn | None,
         if chain and len(chain) + len(run) > most:
             chains.append(tuple(chain))
             chain = []
-        said = _BETWEEN[number % len(_BETWEEN)]
-        chain += [Turn(role=Role.USER, content=f"{said} (task {number + 1})"), *run]
+        text = _BETWEEN[number % len(_BETWEEN)]
+        chain += [Turn(role=Role.USER, content=f"{text} (task {number + 1})"), *run]
     return [*chains, tuple(chain)] if chain else chains
 
 

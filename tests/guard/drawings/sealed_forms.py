@@ -29,8 +29,8 @@ def explore(log: Log, turns: int) -> None:
             (("kb_search", "text"), ("kb_open", "title"), ("kb_links", "of"))
         )
         wanted = fill(log.deal("data.searches"), **words(log))
-        said = fill(log.deal("data.notes"), **words(log)) if log.rng.random() < 0.5 else None
-        log.call(tool, {key: wanted}, "\n".join(passage(log, 3, 7)), thought=said)
+        thought = fill(log.deal("data.notes"), **words(log)) if log.rng.random() < 0.5 else None
+        log.call(tool, {key: wanted}, "\n".join(passage(log, 3, 7)), thought=thought)
 
 
 # --- stuck ---------------------------------------------------------------------
@@ -39,8 +39,8 @@ def explore(log: Log, turns: int) -> None:
 def spanish(log: Log) -> str:
     explore(log, 18)
     log.stuck_from_here()
-    for said in pool("sealed_forms")["spanish"]:
-        log.say(said)
+    for text in pool("sealed_forms")["spanish"]:
+        log.say(text)
     return "One announcement in Spanish in eight wordings."
 
 

@@ -50,23 +50,27 @@ def go_work(log: Log, turns: int) -> None:
     log.user(log.deal("sealed_mixed.go_asks"))
     end = len(log.turns) + turns
     while len(log.turns) < end:
-        said = log.deal("sealed_mixed.go_says") if log.rng.random() < 0.6 else None
+        thought = log.deal("sealed_mixed.go_says") if log.rng.random() < 0.6 else None
         file = f"internal/{log.rng.choice(pool('sealed_mixed')['go_files'])}/{log.hex(3)}.go"
         kind = log.number(0, 4)
         if kind < 3:
-            log.call("view", {"path": file, "from": log.number(1, 300)}, go_file(log), thought=said)
+            log.call(
+                "view", {"path": file, "from": log.number(1, 300)}, go_file(log), thought=thought
+            )
         elif kind < 4:
             log.call(
                 "write_patch",
                 {"path": file, "patch": go_file(log)},
                 f"patched {file}",
-                thought=said,
+                thought=thought,
             )
         else:
-            go_test(log, [log.deal("sealed_mixed.go_errors", **names(log))], said)
+            go_test(log, [log.deal("sealed_mixed.go_errors", **names(log))], thought)
 
 
-def go_test(log: Log, errors: list[str], said: str | None = None, package: str = "./...") -> None:
+def go_test(
+    log: Log, errors: list[str], thought: str | None = None, package: str = "./..."
+) -> None:
     """Run the tests of Go."""
     rows = [
         f"ok  \tstore/internal/{file}\t{log.number(10, 900) / 1000}s"
@@ -76,7 +80,7 @@ def go_test(log: Log, errors: list[str], said: str | None = None, package: str =
         f"--- FAIL: {log.rng.choice(pool('sealed_mixed')['go_tests'])} ({log.number(1, 90) / 100}s)\n{error}\nFAIL\tstore/internal/lease"
         for error in errors
     ]
-    log.call("sh", {"script": f"go test {package}"}, "\n".join([*failed, *rows]), thought=said)
+    log.call("sh", {"script": f"go test {package}"}, "\n".join([*failed, *rows]), thought=thought)
 
 
 # --- stuck ---------------------------------------------------------------------
@@ -339,7 +343,7 @@ def debate(log: Log, turns: int = 36) -> str:
     log.user("Debate whether the pier should be rebuilt.")
     for n in range(turns):
         log.say(
-            f"{('I disagree.', 'That is a fair point, but', 'On the contrary:', 'As I said,')[n % 4]} {sentence(log)} {sentence(log)}",
+            f"{('I disagree.', 'That is a fair point, but', 'On the contrary:', 'As I thought,')[n % 4]} {sentence(log)} {sentence(log)}",
             ("Pro", "Con")[n % 2],
         )
     return "Two agents argue, each turn with new matter."

@@ -56,12 +56,12 @@ def investigate(log: Log, turns: int) -> None:
     """Look about in a cluster, each time at something else."""
     log.user(log.deal("sealed_ops.asks", **names(log)))
     for _ in range(turns):
-        said = log.deal("sealed_ops.says") if log.rng.random() < 0.5 else None
+        thought = log.deal("sealed_ops.says") if log.rng.random() < 0.5 else None
         run(
             log,
             log.deal("sealed_ops.commands", **names(log)),
             lines(log, log.number(4, 12)),
-            thought=said,
+            thought=thought,
         )
 
 

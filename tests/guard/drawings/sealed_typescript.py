@@ -77,8 +77,8 @@ class App:
         new = self.log.deal("sealed_ts.changes", **self.names(area))
         self.files[path] = self.files[path].replace(old, f"{new}\n{old}", 1)
         args = {"file_path": f"/app/{path}", "old_string": old, "new_string": f"{new}\n{old}"}
-        said = f"Successfully modified file: /app/{path} (1 replacements)."
-        self.log.call("replace", args, said, thought=thought or self.said())
+        result = f"Successfully modified file: /app/{path} (1 replacements)."
+        self.log.call("replace", args, result, thought=thought or self.said())
 
     def compile(self) -> None:
         """Run the compiler."""
@@ -211,8 +211,8 @@ def snapshot_four(log: Log) -> str:
 def announces(log: Log) -> str:
     app = _begun(log, 20)
     log.stuck_from_here()
-    for said in _ANNOUNCED:
-        log.say(fill(said, **app.names("calendar")))
+    for text in _ANNOUNCED:
+        log.say(fill(text, **app.names("calendar")))
     return "It announces the same change ten times and makes none."
 
 

@@ -34,8 +34,8 @@ def user_not_found(log: Log) -> str:
     for n in range(8):
         spelling = ("Anna", "anna", "Anna ", "ANNA")[n % 4]
         args = {"first_name": spelling, "last_name": desk.last, "zip": desk.zip}
-        said = log.deal("service.retry")
-        desk.use("find_user_id_by_name_zip", args, "Error: user not found", thought=said)
+        thought = log.deal("service.retry")
+        desk.use("find_user_id_by_name_zip", args, "Error: user not found", thought=thought)
     return "The same person is looked up eight times, spelt this way and that, and never found."
 
 

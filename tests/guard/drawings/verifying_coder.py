@@ -46,8 +46,8 @@ def verifies_on(log: Log, harness: str = "openhands", rounds: int = 14) -> str:
     coder, names = _finished(log, harness, 28)
     log.stuck_from_here()
     for n in range(rounds):
-        said = log.deal("verify.claims")
-        coder.do(coder.hand.shell(_snippet(log, names, n)), log.deal("verify.ok"), thought=said)
+        claim = log.deal("verify.claims")
+        coder.do(coder.hand.shell(_snippet(log, names, n)), log.deal("verify.ok"), thought=claim)
     return "The work is done; the one fact is verified over and over by new little scripts."
 
 

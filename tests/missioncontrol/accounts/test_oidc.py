@@ -348,7 +348,7 @@ def test_what_is_right_is_taken_from_the_one_that_lies_too(liar, client, project
 
 
 @pytest.mark.parametrize(
-    "said",
+    "claims",
     [
         {"nonce": "of another sign-in"},
         {"nonce": None},
@@ -363,9 +363,9 @@ def test_what_is_right_is_taken_from_the_one_that_lies_too(liar, client, project
         {"sub": None},
     ],
 )
-def test_an_id_token_that_says_what_it_may_not_is_refused(said, liar, client, project, owner):
+def test_an_id_token_that_says_what_it_may_not_is_refused(claims, liar, client, project, owner):
     rule(project, owner, "group", "staff")
-    liar.said = {"groups": ["staff"], "name": "Mal", **said}
+    liar.said = {"groups": ["staff"], "name": "Mal", **claims}
 
     response = lie(client, liar)
 

@@ -47,7 +47,7 @@ def a_credential():
     key = ES256.from_cryptography_key(ec.generate_private_key(ec.SECP256R1()).public_key())
     made = AttestedCredentialData.create(Aaguid.NONE, os.urandom(16), key)
     flags = AuthenticatorData.FLAG.UP | AuthenticatorData.FLAG.UV | AuthenticatorData.FLAG.AT
-    told = AuthenticatorData.create(sha256(b"testserver").digest(), flags, 1, made)
+    data = AuthenticatorData.create(sha256(b"testserver").digest(), flags, 1, made)
     client = CollectedClientData.create("webauthn.create", os.urandom(32), "https://testserver")
     return {
         "id": websafe_encode(made.credential_id),
@@ -55,7 +55,7 @@ def a_credential():
         "type": "public-key",
         "response": {
             "clientDataJSON": websafe_encode(client),
-            "attestationObject": websafe_encode(AttestationObject.create("none", told, {})),
+            "attestationObject": websafe_encode(AttestationObject.create("none", data, {})),
         },
         "clientExtensionResults": {"credProps": {"rk": True}},
     }

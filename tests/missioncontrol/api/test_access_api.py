@@ -30,7 +30,7 @@ def sending(secret):
     return client
 
 
-def deeds():
+def changes_noted():
     rows = JournalRow.objects.filter(type="access.changed").order_by("seq")
     return [json.loads(row.payload)["what"] for row in rows]
 
@@ -91,7 +91,7 @@ def test_who_made_and_revoked_a_key_stands_on_the_chain_without_the_key(as_perso
     client.delete(f"/api/v1/keys/{made['id']}/")
 
     named = f"“ci” ({made['prefix']}…)"
-    assert deeds() == [f"made the agent key {named}", f"revoked the agent key {named}"]
+    assert changes_noted() == [f"made the agent key {named}", f"revoked the agent key {named}"]
     assert made["secret"] not in str(list(JournalRow.objects.values()))
 
 
@@ -179,7 +179,7 @@ def test_a_revoked_token_opens_nothing(as_person, owner):
     assert client.delete(f"/api/v1/tokens/{made['id']}/").status_code == 204
 
     assert sending(made["secret"]).get("/api/v1/me/").status_code == 401
-    assert deeds()[-1].startswith("revoked the personal token “bot”")
+    assert changes_noted()[-1].startswith("revoked the personal token “bot”")
 
 
 def test_another_persons_tokens_do_not_exist(as_person, owner, operator):
@@ -213,7 +213,7 @@ def test_signing_out_elsewhere_leaves_this_browser_and_other_people(owner, opera
 
     assert [c.get("/api/v1/me/").status_code for c in (here, there, other)] == [200, 401, 200]
     assert len(listed(here, "devices/")) == 1
-    assert deeds()[-1] == "signed out everywhere else"
+    assert changes_noted()[-1] == "signed out everywhere else"
 
 
 def test_signing_one_browser_out_is_on_the_record(owner):
@@ -223,7 +223,7 @@ def test_signing_one_browser_out_is_on_the_record(owner):
     assert here.delete(f"/api/v1/devices/{gone}/").status_code == 204
 
     assert there.get("/api/v1/me/").status_code == 401
-    assert deeds()[-1] == "signed out “Linux”"
+    assert changes_noted()[-1] == "signed out “Linux”"
 
 
 # --- the instance ---------------------------------------------------------------
@@ -232,17 +232,17 @@ def test_signing_one_browser_out_is_on_the_record(owner):
 def test_an_owner_sees_the_parts_and_where_the_data_is(as_person, owner, project, settings):
     a_run(project)
 
-    told = as_person(owner).get("/api/v1/instance/").json()
+    body = as_person(owner).get("/api/v1/instance/").json()
 
-    parts = {part["name"]: part for part in told["parts"]}
+    parts = {part["name"]: part for part in body["parts"]}
     assert parts["database"]["ok"] is True
     assert parts["broker"]["ok"] is True
     assert parts["worker"]["ok"] is as_person(owner).get("/readyz").json()["worker"]
-    assert told["data_dir"] == str(settings.DATA_DIR)
-    assert (told["runs"], told["events"], told["unindexed"]) == (1, 1, 1)
-    assert 0 < told["disk_free_bytes"] <= told["disk_bytes"]
-    assert told["is_secure"] is False
-    assert told["keep_deliveries_days"] == 90
+    assert body["data_dir"] == str(settings.DATA_DIR)
+    assert (body["runs"], body["events"], body["unindexed"]) == (1, 1, 1)
+    assert 0 < body["disk_free_bytes"] <= body["disk_bytes"]
+    assert body["is_secure"] is False
+    assert body["keep_deliveries_days"] == 90
 
 
 def test_an_installation_that_forgets_no_delivery_says_so(as_person, owner, settings):
@@ -257,12 +257,12 @@ def test_others_do_not_see_the_instance(as_person, operator, viewer):
 
 
 @pytest.mark.parametrize(
-    ("told", "shown"),
+    ("address", "shown"),
     [
         ("redis://user:secret@host:6379/0", "redis://host:6379/0"),
         ("unix:///run/valkey.sock", "unix:///run/valkey.sock"),
         ("redis://:p@ss@host/1", "redis://host/1"),
     ],
 )
-def test_an_address_is_shown_without_its_password(told, shown):
-    assert without_password(told) == shown
+def test_an_address_is_shown_without_its_password(address, shown):
+    assert without_password(address) == shown

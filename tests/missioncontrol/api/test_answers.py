@@ -30,11 +30,11 @@ def test_every_answer_forbids_sniffing_framing_and_referrers(ask, path):
     ["/assets/", "/assets/../../settings.py", "/.git/config", "/settings.py", "/logs/web.log"],
 )
 def test_no_directory_and_no_source_is_served(ask, path):
-    told = b"".join(ask.get(path))
+    body = b"".join(ask.get(path))
 
-    assert b"[core]" not in told
-    assert b"SECRET_KEY" not in told
-    assert b"Index of" not in told
+    assert b"[core]" not in body
+    assert b"SECRET_KEY" not in body
+    assert b"Index of" not in body
 
 
 @pytest.mark.parametrize("path", PAGES[4:6])
@@ -44,10 +44,10 @@ def test_trace_is_not_offered(ask, path):
 
 @pytest.mark.parametrize("path", ["runs/export/", "audit/export/", "costs/export/"])
 def test_what_is_downloaded_is_an_attachment_of_a_fixed_name(ask, path):
-    said = ask.get(f"/api/v1/{path}")["Content-Disposition"]
+    header = ask.get(f"/api/v1/{path}")["Content-Disposition"]
 
-    assert said.startswith('attachment; filename="')
-    assert said.count('"') == 2
+    assert header.startswith('attachment; filename="')
+    assert header.count('"') == 2
 
 
 def test_an_unexpected_error_tells_nothing_of_the_inside():

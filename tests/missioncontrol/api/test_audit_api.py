@@ -80,8 +80,8 @@ def test_the_verdict_tells_when_the_chains_were_last_tied(ended, as_person, owne
 
     anchor_heads(at=NOON)
 
-    told = client.get("/api/v1/audit/verify/").json()
-    assert (told["ok"], told["anchored_at"]) == (True, "2026-11-21T12:00:00Z")
+    body = client.get("/api/v1/audit/verify/").json()
+    assert (body["ok"], body["anchored_at"]) == (True, "2026-11-21T12:00:00Z")
 
 
 def test_a_time_that_is_none_is_refused(as_person, owner):

@@ -35,7 +35,7 @@ def end_session(client):
 
 def subscribe(client, endpoint=""):
     made = PushService("https://push.example").subscribe(vapid.public_key())
-    said = {
+    fields = {
         "endpoint": endpoint or made.endpoint,
         "keys": made.keys,
         "language": "de",
@@ -44,12 +44,12 @@ def subscribe(client, endpoint=""):
     }
     response = client.post(
         "/api/v1/devices/this/push/",
-        said,
+        fields,
         content_type="application/json",
         headers={"X-CSRFToken": client.cookies["mc_csrf"].value},
     )
     assert response.status_code == 201
-    return said["endpoint"]
+    return fields["endpoint"]
 
 
 @pytest.fixture

@@ -32,9 +32,9 @@ def call(client, method: str, url: str, **body):
     return getattr(client, method)(url, json.dumps(body), content_type="application/json")
 
 
-def add(client, **said):
-    said = {"kind": "slack", "name": "ops", "address": SLACK, **said}
-    return call(client, "post", "/api/v1/channels/", **said)
+def add(client, **fields):
+    fields = {"kind": "slack", "name": "ops", "address": SLACK, **fields}
+    return call(client, "post", "/api/v1/channels/", **fields)
 
 
 @pytest.fixture

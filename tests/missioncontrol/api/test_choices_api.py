@@ -22,13 +22,13 @@ def run(project):
     return a_stuck_run(project)
 
 
-def a_choice(action="continue", **said):
-    return {"key": "choice-1", "action": action, "by": "terminal", **said}
+def a_choice(action="continue", **fields):
+    return {"key": "choice-1", "action": action, "by": "terminal", **fields}
 
 
-def of_its_call(run, action="continue", **said):
+def of_its_call(run, action="continue", **fields):
     """A choice about the call that opened the run's card."""
-    return a_choice(action, turn=Turn.objects.get(run=run, phase="proposed").key, **said)
+    return a_choice(action, turn=Turn.objects.get(run=run, phase="proposed").key, **fields)
 
 
 def tell(client, run, choice):
@@ -167,8 +167,8 @@ def test_a_call_with_a_masked_number_and_tool_is_known_again(as_agent, project):
         run = report(run, storable_turn(call, project.redaction))
     (shown,) = Decision.objects.get(pk=run.open_decision).evidence["calls"]
 
-    said = 'crm K-1234 {"customer":4711,"times":3}'
-    tell(as_agent, run, a_choice("allowlist", turn="c", calls=[said]))
+    pattern = 'crm K-1234 {"customer":4711,"times":3}'
+    tell(as_agent, run, a_choice("allowlist", turn="c", calls=[pattern]))
 
     assert AllowlistEntry.objects.get().pattern == shown
     assert not [word for word in ("4711", "1234") if word in shown]
@@ -322,14 +322,14 @@ def test_the_rules_of_a_run_are_what_it_follows(as_agent, project):
     )
     run = a_run(project, policy={"repeat": {"calls": 7}}, budget={"usd": "3"}, mode="auto")
 
-    told = as_agent.get(f"/api/v1/runs/{run.id}/rules/").json()
+    rules = as_agent.get(f"/api/v1/runs/{run.id}/rules/").json()
 
-    assert told["policy"]["repeat"]["calls"] == 7
-    assert told["policy"]["budget"]["usd"] == "3"
-    assert told["project_policy"]["repeat"]["calls"] == 4
-    assert (told["mode"], told["project_mode"]) == ("auto", project.mode)
-    assert (told["unanswered"], told["hold_limit"]) == ("proceed", project.hold_limit)
-    assert told["allowlist"] == [
+    assert rules["policy"]["repeat"]["calls"] == 7
+    assert rules["policy"]["budget"]["usd"] == "3"
+    assert rules["project_policy"]["repeat"]["calls"] == 4
+    assert (rules["mode"], rules["project_mode"]) == ("auto", project.mode)
+    assert (rules["unanswered"], rules["hold_limit"]) == ("proceed", project.hold_limit)
+    assert rules["allowlist"] == [
         {"scope": "project", "agent": None, "pattern": "x", "match": "exact"}
     ]
 
@@ -337,6 +337,6 @@ def test_the_rules_of_a_run_are_what_it_follows(as_agent, project):
 def test_rules_name_their_version(as_agent, project):
     run = a_run(project)
 
-    told = as_agent.get(f"/api/v1/runs/{run.id}/rules/").json()
+    rules = as_agent.get(f"/api/v1/runs/{run.id}/rules/").json()
 
-    assert told["policy_version"] == run.policy_version
+    assert rules["policy_version"] == run.policy_version

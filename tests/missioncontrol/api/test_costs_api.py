@@ -95,12 +95,12 @@ def reported(spent):
 def test_reports_are_listed_and_read(reported, viewer, as_person):
     client = as_person(viewer)
     (row,) = client.get("/api/v1/reports/").json()["results"]
-    told = client.get(f"/api/v1/reports/{reported}/").json()
+    report = client.get(f"/api/v1/reports/{reported}/").json()
 
     assert (row["id"], row["day"], row["version"]) == (reported, "2026-11-21", 1)
-    assert told["row"] == row
-    assert [one["name"] for one in told["account"]["groups"]] == ["coder", "=1+1"]
-    assert (told["newest"], told["sent"]) == (reported, 0)
+    assert report["row"] == row
+    assert [one["name"] for one in report["account"]["groups"]] == ["coder", "=1+1"]
+    assert (report["newest"], report["sent"]) == (reported, 0)
 
 
 def test_another_projects_report_does_not_exist(reported, stranger, as_person):
@@ -179,8 +179,8 @@ def test_what_no_database_takes_is_refused_by_name(as_person, owner, project, qu
 
 def test_calls_of_no_known_price_are_unpriced_and_not_for_nothing(project, viewer, as_person):
     run = a_run(project)
-    told = {"usage": Usage(input=1000, output=100), "call_id": "c1"}
-    report(run, a_call("ls", model="mystery-1", **told))
+    fields = {"usage": Usage(input=1000, output=100), "call_id": "c1"}
+    report(run, a_call("ls", model="mystery-1", **fields))
     report(run, a_call("id", model="known-1", cost_usd=Decimal("0.20")))
 
     rows = as_person(viewer).get("/api/v1/costs/?group_by=model").json()["results"]

@@ -21,11 +21,11 @@ class Heard(list[str]):
     """The bodies of the requests that were read, in order."""
 
     def from_connection(self):
-        heard = self
+        recorder = self
 
         class Noted(Request):
             def process(self):
-                heard.append(self.content.read().decode())
+                recorder.append(self.content.read().decode())
                 self.finish()
 
         channel = QueuedChannel()
@@ -48,62 +48,62 @@ async def turns(number):
 
 
 async def test_a_person_is_read_before_the_agents_that_wait(queue):
-    heard = Heard()
+    recorder = Heard()
     for number in range(3):
-        heard.from_connection().dataReceived(request(f"agent {number}", key="mc_1"))
+        recorder.from_connection().dataReceived(request(f"agent {number}", key="mc_1"))
 
-    heard.from_connection().dataReceived(request("person", key="mcu_ana"))
+    recorder.from_connection().dataReceived(request("person", key="mcu_ana"))
     await turns(5)
 
-    assert heard == ["person", "agent 0", "agent 1", "agent 2"]
+    assert recorder == ["person", "agent 0", "agent 1", "agent 2"]
 
 
 async def test_agents_are_read_a_few_in_each_turn_of_the_loop(queue):
-    heard = Heard()
+    recorder = Heard()
     for number in range(3):
-        heard.from_connection().dataReceived(request(f"agent {number}", key="mc_1"))
+        recorder.from_connection().dataReceived(request(f"agent {number}", key="mc_1"))
 
     await turns(1)
-    heard.from_connection().dataReceived(request("person"))
+    recorder.from_connection().dataReceived(request("person"))
     await turns(5)
 
-    assert heard == ["agent 0", "person", "agent 1", "agent 2"]
+    assert recorder == ["agent 0", "person", "agent 1", "agent 2"]
 
 
 async def test_a_body_that_comes_meanwhile_waits_too_and_no_more_is_taken(queue):
-    heard = Heard()
-    channel = heard.from_connection()
+    recorder = Heard()
+    channel = recorder.from_connection()
 
     channel.dataReceived(request("first, ", key="mc_1", length=13))
     channel.dataReceived(b"second")
     assert channel.transport.producerState == "paused"
     await turns(2)
 
-    assert heard == ["first, second"]
+    assert recorder == ["first, second"]
     assert channel.transport.producerState == "producing"
 
 
 async def test_the_next_request_of_a_connection_queues_again(queue):
-    heard = Heard()
-    channel = heard.from_connection()
+    recorder = Heard()
+    channel = recorder.from_connection()
 
     for number in range(2):
         channel.dataReceived(request(f"{number}", key="mc_1"))
-        assert len(heard) == number
+        assert len(recorder) == number
         await turns(2)
 
-    assert heard == ["0", "1"]
+    assert recorder == ["0", "1"]
 
 
 async def test_who_left_is_not_read(queue):
-    heard = Heard()
-    channel = heard.from_connection()
+    recorder = Heard()
+    channel = recorder.from_connection()
     channel.dataReceived(request("gone", key="mc_1"))
 
     channel.connectionLost(None)
     await turns(2)
 
-    assert heard == []
+    assert recorder == []
 
 
 async def test_who_takes_no_answer_is_given_no_other(queue):
@@ -132,12 +132,12 @@ async def test_who_leaves_without_its_answer_is_let_go(queue):
 
 
 async def test_a_head_that_cannot_be_read_ends_its_connection_alone(queue):
-    heard = Heard()
-    broken = heard.from_connection()
+    recorder = Heard()
+    broken = recorder.from_connection()
     broken.dataReceived(request("never", key="mc_1", length="9" * 5_000))
-    heard.from_connection().dataReceived(request("another", key="mc_1"))
+    recorder.from_connection().dataReceived(request("another", key="mc_1"))
 
     await turns(5)
 
-    assert heard == ["another"]
+    assert recorder == ["another"]
     assert broken.transport.disconnected

@@ -30,7 +30,7 @@ def _keyed(settings):
     settings.PHONE_URL = "https://mission.example"
 
 
-def a_push(**said):
+def a_push(**fields):
     made = PushService("https://push.example").subscribe(vapid.public_key())
     return {
         "endpoint": made.endpoint,
@@ -38,7 +38,7 @@ def a_push(**said):
         "vapid_key": vapid.public_key(),
         "time_zone": "Europe/Berlin",
         "language": "de",
-        **said,
+        **fields,
     }
 
 
@@ -46,12 +46,12 @@ def devices_of(client):
     return client.get("/api/v1/devices/").json()["results"]
 
 
-def subscribe(client, **said):
-    return client.post("/api/v1/devices/this/push/", a_push(**said), format="json")
+def subscribe(client, **fields):
+    return client.post("/api/v1/devices/this/push/", a_push(**fields), format="json")
 
 
-def patch(client, device, **said):
-    return client.patch(f"/api/v1/devices/{device}/", said, format="json")
+def patch(client, device, **fields):
+    return client.patch(f"/api/v1/devices/{device}/", fields, format="json")
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_subscription_that_the_browser_renews_by_itself_keeps_its_language(me)
     (device,) = devices_of(me)
     patch(me, device["id"], language="de-AT")
 
-    renewed = {name: said for name, said in a_push().items() if name != "language"}
+    renewed = {name: value for name, value in a_push().items() if name != "language"}
     response = me.post("/api/v1/devices/this/push/", renewed, format="json")
 
     assert (response.status_code, response.json()["push"]["language"]) == (201, "de")
@@ -105,23 +105,23 @@ def test_what_did_not_arrive_is_said_until_something_does(me, owner, project):
 def test_the_daily_report_is_pushed_to_who_asked_for_it_only(me, project):
     subscribe(me)
     (device,) = devices_of(me)
-    told = content.Announcement(title="Saturday cost $4.75", body="")
+    announcement = content.Announcement(title="Saturday cost $4.75", body="")
 
-    services.tell(project.id, "report", subject="a day", message=told, at=NOON)
+    services.tell(project.id, "report", subject="a day", message=announcement, at=NOON)
     assert not Delivery.objects.exists()
     patch(me, device["id"], hears_reports=True)
-    services.tell(project.id, "report", subject="another", message=told, at=NOON)
+    services.tell(project.id, "report", subject="another", message=announcement, at=NOON)
 
     assert [one.what for one in Delivery.objects.all()] == ["report"]
     assert devices_of(me)[0]["push"]["hears_reports"]
 
 
 def test_its_address_and_keys_are_nowhere_in_the_clear(me):
-    said = a_push()
-    me.post("/api/v1/devices/this/push/", said, format="json")
+    body = a_push()
+    me.post("/api/v1/devices/this/push/", body, format="json")
 
     kept = json.dumps(list(Device.objects.values()), default=str)
-    for secret in (said["endpoint"], said["keys"]["p256dh"], said["keys"]["auth"]):
+    for secret in (body["endpoint"], body["keys"]["p256dh"], body["keys"]["auth"]):
         assert secret not in kept
         assert secret not in me.get("/api/v1/devices/").content.decode()
 
@@ -253,9 +253,9 @@ def test_signing_out_forgets_the_browser(owner):
     ],
 )
 def test_a_browser_is_called_what_it_tells_of_itself(agent, name, program):
-    told = describe(agent)
+    found = describe(agent)
 
-    assert (told.name, told.program) == (name, program)
+    assert (found.name, found.program) == (name, program)
 
 
 def by_link(browser, user):
@@ -300,7 +300,7 @@ def test_signing_out_elsewhere_ends_pushes_to_a_browser_whose_session_is_over(me
 # --- on the record ---------------------------------------------------------------------
 
 
-def deeds(project):
+def changes_noted(project):
     rows = JournalRow.objects.filter(type="access.changed", project=project).order_by("seq")
     return [json.loads(row.payload)["what"] for row in rows]
 
@@ -312,7 +312,7 @@ def test_who_came_in_took_pushes_and_left_is_on_record(owner, project, as_person
     browser.delete("/api/v1/devices/this/push/")
     browser.post("/logout/")
 
-    assert deeds(project) == [
+    assert changes_noted(project) == [
         "signed in “Pixel 9” by a link",
         "had pushes sent to “Pixel 9”",
         "ended the pushes to “Pixel 9”",
@@ -323,8 +323,8 @@ def test_who_came_in_took_pushes_and_left_is_on_record(owner, project, as_person
 
 def choices(project):
     rows = JournalRow.objects.filter(type="policy.changed", project=project).order_by("seq")
-    told = [json.loads(row.payload) for row in rows]
-    return [(one["what"], one["before"], one["after"]) for one in told]
+    payloads = [json.loads(row.payload) for row in rows]
+    return [(one["what"], one["before"], one["after"]) for one in payloads]
 
 
 def test_what_is_chosen_for_a_device_is_on_record_with_what_was_before(me, project):

@@ -41,9 +41,9 @@ class Views:
         raise LookupError("the view's own")
 
     def speak(self, request):
-        said = translation.get_language()
+        language = translation.get_language()
         translation.activate("de")
-        return HttpResponse(said)
+        return HttpResponse(language)
 
 
 @pytest.fixture

@@ -124,11 +124,11 @@ def test_the_escalation_travels_in_the_directive(as_agent):
     from missioncontrol.decisions import directives
 
     run = say(Run.objects.get(pk=open_run(as_agent, policy=BROKER).json()["id"]), 4)
-    said = directives.directive(
+    made = directives.directive(
         directives.control_state_of(run), asked_seq=None, messages=directives.queued(run.id)
     )
 
-    (message,) = json.loads(TypeAdapter(Directive).dump_json(said))["messages"]
+    (message,) = json.loads(TypeAdapter(Directive).dump_json(made))["messages"]
     assert message["escalation"]["detector"] == "broker"
     assert set(message) >= {"id", "text", "agent"}
 

@@ -232,14 +232,14 @@ def of_notices(project, run, owner):
     )
     a_device(owner, f"https://push.example.com/{owner.username}", browser=browser)
     channel = a_channel(project, name="the-secret-channel")
-    told = content.Announcement(title="t", body="the-secret-words")
+    announcement = content.Announcement(title="t", body="the-secret-words")
     notice = Notice.objects.create(
         project=project,
         run=run,
         what="card",
         subject="s",
         at=NOON,
-        content=content.kept(content.in_every_language(lambda _: told)),
+        content=content.kept(content.in_every_language(lambda _: announcement)),
     )
     delivery = Delivery.objects.create(
         notice=notice,
@@ -288,7 +288,7 @@ def ask(house):
         return client.generic(
             verb.upper(),
             f"/api/v1/{filled(path, house)}{query}",
-            json.dumps(told(path, house.ids)),
+            json.dumps(probe(path, house.ids)),
             content_type="application/json",
         )
 
@@ -304,7 +304,7 @@ def filled(path, house):
     return path.replace("<int:number>", "1").replace("<int:seq>", "0")
 
 
-def told(path, ids):
+def probe(path, ids):
     """Return a body that would be taken, were it not for who sends it."""
     marks = {f"{{{name}}}": value for name, value in ids.items()}
     return {name: marks.get(str(value), value) for name, value in BODIES.get(path, {}).items()}
@@ -354,10 +354,10 @@ def test_who_has_not_signed_in_is_told_nothing(verb, path, ask):
 def test_a_strangers_lists_hold_nothing_of_ours(path, named, ask, house, as_person, stranger):
     query = f"?project={house.ids['project_id']}" if named else ""
 
-    said = text_of(ask(as_person(stranger), "get", path, query))
+    text = text_of(ask(as_person(stranger), "get", path, query))
 
-    assert "the-secret" not in said
-    assert not [name for name, value in house.ids.items() if value in said]
+    assert "the-secret" not in text
+    assert not [name for name, value in house.ids.items() if value in text]
 
 
 @pytest.mark.parametrize(("verb", "path"), [one for one in WRITES if one[1] not in ONES_OWN])

@@ -6,8 +6,8 @@ from django.test import Client
 pytestmark = pytest.mark.django_db
 
 
-def policy(path="/", **said):
-    answer = Client().get(path, **said)
+def policy(path="/", **fields):
+    answer = Client().get(path, **fields)
     parts = [part.split() for part in answer["Content-Security-Policy"].split(";")]
     return {name: sources for name, *sources in parts}
 
@@ -37,15 +37,15 @@ def test_a_name_that_is_not_ours_or_cannot_be_written_is_in_no_policy(host):
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/me/", "/no/such/page", "/healthz"])
 def test_nothing_inline_and_no_other_host_is_allowed_anywhere(path):
-    told = policy(path)
+    directives = policy(path)
 
-    assert told["default-src"] == ["'self'"]
-    assert told["img-src"] == ["'self'", "data:"]
-    assert (told["object-src"], told["base-uri"], told["frame-ancestors"]) == (
+    assert directives["default-src"] == ["'self'"]
+    assert directives["img-src"] == ["'self'", "data:"]
+    assert (directives["object-src"], directives["base-uri"], directives["frame-ancestors"]) == (
         ["'none'"],
         ["'none'"],
         ["'none'"],
     )
-    assert not {"script-src", "style-src", "style-src-attr"} & set(told)
-    sources = [source for listed in told.values() for source in listed]
+    assert not {"script-src", "style-src", "style-src-attr"} & set(directives)
+    sources = [source for listed in directives.values() for source in listed]
     assert not {"'unsafe-inline'", "'unsafe-eval'", "*", "ws:", "wss:", "https:"} & set(sources)

@@ -52,10 +52,10 @@ def test_the_page_asks_for_a_link_and_shows_nothing(client, invited):
 
 
 def test_who_brings_a_link_reads_who_invites_to_what(client, invited):
-    said = look(client, invited()).content.decode()
+    page = look(client, invited()).content.decode()
 
-    assert "ana invites you to payments" in said
-    assert "Operator" in said
+    assert "ana invites you to payments" in page
+    assert "Operator" in page
     assert not User.objects.filter(username="Bea").exists()
 
 

@@ -121,7 +121,7 @@ def test_a_minute_later_nothing_is_taken():
 
 
 def test_an_owner_sees_the_limits(as_person, owner, settings):
-    told = as_person(owner).get("/api/v1/instance/").json()["limits"]
+    limits = as_person(owner).get("/api/v1/instance/").json()["limits"]
 
-    assert told["body_bytes"] == settings.BODY_LIMIT
-    assert {row["kind"]: row["a_key"] for row in told["requests"]} == settings.KEY_LIMITS
+    assert limits["body_bytes"] == settings.BODY_LIMIT
+    assert {row["kind"]: row["a_key"] for row in limits["requests"]} == settings.KEY_LIMITS

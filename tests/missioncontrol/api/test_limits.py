@@ -133,9 +133,9 @@ def test_other_addresses_are_not_counted():
 
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory):
-    told = ",".join(f"{kind}={most}" for kind, most in FEW.items())
+    limits = ",".join(f"{kind}={most}" for kind, most in FEW.items())
     with an_installation(
-        tmp_path_factory.mktemp("strict"), MISSIONCONTROL_KEY_LIMITS=told
+        tmp_path_factory.mktemp("strict"), MISSIONCONTROL_KEY_LIMITS=limits
     ) as running:
         yield running
 

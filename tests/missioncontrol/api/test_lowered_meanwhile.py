@@ -58,15 +58,15 @@ def test_a_mode_is_not_set(project, operator):
         interventions.set_mode(run.id, "warn", projects=may, by="olu", at=NOON)
 
 
-@pytest.mark.parametrize("deed", [access.revoke_agent_key, access.rotate_agent_key])
-def test_a_key_is_neither_revoked_nor_rotated(project, owner, deed):
+@pytest.mark.parametrize("change", [access.revoke_agent_key, access.rotate_agent_key])
+def test_a_key_is_neither_revoked_nor_rotated(project, owner, change):
     key = access.make_agent_key(project.id, name="k", by="ana", at=NOON).row
     may = auth.owned_with_keys(asks(owner))
     lower(project, owner, "operator")
-    more = {"overlap": access.OVERLAP} if deed is access.rotate_agent_key else {}
+    more = {"overlap": access.OVERLAP} if change is access.rotate_agent_key else {}
 
     with pytest.raises(Forbidden):
-        deed(key.id, projects=may, by="ana", at=NOON, **more)
+        change(key.id, projects=may, by="ana", at=NOON, **more)
 
     assert AgentKey.objects.get().revoked_at is None
 
@@ -89,9 +89,9 @@ def test_no_key_is_made(project, owner, as_person, lowered_at_the_lock):
 
 
 def test_no_rule_is_changed(project, owner, as_person, lowered_at_the_lock):
-    said = as_person(owner).patch(
+    response = as_person(owner).patch(
         f"/api/v1/projects/{project.id}/", {"mode": "warn"}, format="json"
     )
 
     project.refresh_from_db()
-    assert (said.status_code, project.mode) == (403, "pause")
+    assert (response.status_code, project.mode) == (403, "pause")

@@ -34,12 +34,12 @@ def remove(client, project, user):
     return client.delete(path_of(project, one=user.pk))
 
 
-def invite(client, project, **said):
-    said.setdefault("role", "viewer")
-    return client.post(path_of(project, "invitations"), said, format="json")
+def invite(client, project, **fields):
+    fields.setdefault("role", "viewer")
+    return client.post(path_of(project, "invitations"), fields, format="json")
 
 
-def deeds():
+def changes_noted():
     rows = JournalRow.objects.filter(type="access.changed").order_by("id")
     return [(row.by, json.loads(row.payload)["what"]) for row in rows]
 
@@ -74,13 +74,13 @@ def test_a_new_role_holds_at_the_next_request(as_person, owner, viewer, project)
     assert change(as_person(owner), project, viewer, "operator").json()["role"] == "operator"
 
     assert them.post(f"/api/v1/runs/{run.id}/interventions/", tap, "json").status_code == 201
-    assert deeds() == [("ana", "changed “vic” from viewer to operator")]
+    assert changes_noted() == [("ana", "changed “vic” from viewer to operator")]
 
 
 def test_the_same_role_again_is_no_deed(as_person, owner, viewer, project):
     change(as_person(owner), project, viewer, "viewer")
 
-    assert deeds() == []
+    assert changes_noted() == []
 
 
 def test_who_is_removed_finds_nothing_any_more(as_person, owner, operator, project):
@@ -93,7 +93,7 @@ def test_who_is_removed_finds_nothing_any_more(as_person, owner, operator, proje
         assert client.get("/api/v1/me/").json()["projects"] == []
         assert client.get(f"/api/v1/projects/{project.id}/").status_code == 404
         assert client.get(path_of(project)).status_code == 404
-    assert deeds() == [("ana", "removed “olu”, operator")]
+    assert changes_noted() == [("ana", "removed “olu”, operator")]
 
 
 @pytest.mark.parametrize("who", ["operator", "viewer"])
@@ -103,7 +103,7 @@ def test_anybody_leaves_by_oneself(who, as_person, project, owner, request):
     assert remove(as_person(user), project, user).status_code == 204
 
     assert not Membership.objects.filter(user=user).exists()
-    assert deeds() == [(user.username, f"left as {who}")]
+    assert changes_noted() == [(user.username, f"left as {who}")]
 
 
 def test_the_last_owner_stays(as_person, owner, operator, project):
@@ -186,7 +186,7 @@ def test_who_was_lowered_a_moment_ago_changes_and_removes_nobody(project, operat
         members.remove(project.id, owner.pk, by=operator, at=NOON)
 
     members.remove(project.id, operator.pk, by=operator, at=NOON)
-    assert deeds() == [("olu", "left as operator")]
+    assert changes_noted() == [("olu", "left as operator")]
 
 
 # --- names ----------------------------------------------------------------------
@@ -195,10 +195,12 @@ def test_who_was_lowered_a_moment_ago_changes_and_removes_nobody(project, operat
 def test_a_person_says_what_they_are_called(as_person, owner, project):
     client = as_person(owner)
 
-    said = client.patch("/api/v1/me/", {"name": " Ana  María "}, format="json")
+    response = client.patch("/api/v1/me/", {"name": " Ana  María "}, format="json")
 
-    assert said.json()["name"] == client.get("/api/v1/me/").json()["user"]["name"] == "Ana María"
-    assert deeds() == [("ana", "is called “Ana María” from now on")]
+    assert (
+        response.json()["name"] == client.get("/api/v1/me/").json()["user"]["name"] == "Ana María"
+    )
+    assert changes_noted() == [("ana", "is called “Ana María” from now on")]
 
 
 @pytest.mark.parametrize("name", ["vic", "VIC", "guard", "you", "", "x" * 61, "a\u202eb", "\u2009"])
@@ -230,7 +232,7 @@ def test_an_invitation_is_shown_once_and_kept_as_a_hash(as_person, owner, projec
         "ana",
     )
     assert "url" not in row
-    assert deeds() == [("ana", "invited “Bea” as operator")]
+    assert changes_noted() == [("ana", "invited “Bea” as operator")]
 
 
 def test_it_leads_to_where_others_reach_us(as_person, owner, project, settings):
@@ -260,7 +262,7 @@ def test_it_is_revoked_once_on_the_record(as_person, owner, project):
         assert client.delete(path_of(project, "invitations", made)).status_code == 204
 
     assert listed(client, project, "invitations")[0]["status"] == "revoked"
-    assert deeds()[1:] == [("ana", "revoked the invitation somebody as viewer")]
+    assert changes_noted()[1:] == [("ana", "revoked the invitation somebody as viewer")]
 
 
 @pytest.mark.parametrize("who", ["operator", "viewer"])

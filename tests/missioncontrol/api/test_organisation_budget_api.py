@@ -16,11 +16,11 @@ def allow(client, dollars):
 
 def test_an_owner_sets_it_and_sees_the_sum_of_all_projects(as_person, owner, project):
     client = as_person(owner)
-    told = allow(client, "100.50").json()
-    assert (told["day_usd"], told["extra_usd"], told["spent_usd"]) == ("100.50", "0", "0")
+    body = allow(client, "100.50").json()
+    assert (body["day_usd"], body["extra_usd"], body["spent_usd"]) == ("100.50", "0", "0")
 
-    told = client.get("/api/v1/instance/").json()["budget"]
-    assert told["day_usd"] == "100.50"
+    body = client.get("/api/v1/instance/").json()["budget"]
+    assert body["day_usd"] == "100.50"
 
 
 def test_an_owner_removes_it(as_person, owner, project):
@@ -78,9 +78,9 @@ def held(as_person, owner, project):
     return report(a_run(project), a_call("ls", cost_usd="10"))
 
 
-def tap(client, run, action, **said):
+def tap(client, run, action, **fields):
     run.refresh_from_db()
-    body = {"key": str(new_id()), "action": action, "version": run.version, **said}
+    body = {"key": str(new_id()), "action": action, "version": run.version, **fields}
     return client.post(f"/api/v1/runs/{run.id}/interventions/", body, format="json")
 
 

@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 
 from missioncontrol.accounts.models import LoginLink
 from missioncontrol.clock import now
-from tests.missioncontrol.api.test_devices_api import PIXEL, by_link, deeds, devices_of
+from tests.missioncontrol.api.test_devices_api import PIXEL, by_link, changes_noted, devices_of
 
 pytestmark = pytest.mark.django_db
 
@@ -38,8 +38,8 @@ def test_a_phone_comes_in_by_the_link_and_the_page_knows(me):
     response = phone.post(path)
 
     assert (response.status_code, response["Location"]) == (302, "/settings/devices")
-    told = me.get(f"/api/v1/pairings/{made['id']}/").json()
-    assert (told["status"], told["device"]["name"], told["url"]) == ("paired", "Pixel 9", None)
+    body = me.get(f"/api/v1/pairings/{made['id']}/").json()
+    assert (body["status"], body["device"]["name"], body["url"]) == ("paired", "Pixel 9", None)
     assert phone.get("/api/v1/me/").status_code == 200
 
 
@@ -171,7 +171,7 @@ def test_the_link_is_shown_once_as_a_picture_nobody_keeps(me):
 def test_a_phone_that_was_paired_is_on_record(me, project):
     Client(headers={"User-Agent": PIXEL}).post("/pair/", {"code": offer(me)["code"]})
 
-    assert deeds(project) == ["paired “Pixel 9”"]
+    assert changes_noted(project) == ["paired “Pixel 9”"]
 
 
 @pytest.mark.parametrize("which", ["sessions/", "devices/{}/"])

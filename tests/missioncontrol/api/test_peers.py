@@ -36,8 +36,8 @@ def test_a_proxy_that_tells_nothing_is_who_asks(settings):
 
 def test_what_a_proxy_tells_may_stand_in_a_line_of_its_own(settings):
     settings.TRUSTED_PROXIES = [ip_network("127.0.0.1")]
-    told = [(b"x-forwarded-for", b"198.51.100.1"), (b"x-forwarded-for", b"203.0.113.9")]
+    headers = [(b"x-forwarded-for", b"198.51.100.1"), (b"x-forwarded-for", b"203.0.113.9")]
 
-    asks = endpoint.address_of({"client": ("127.0.0.1", 1), "headers": told})
+    asks = endpoint.address_of({"client": ("127.0.0.1", 1), "headers": headers})
 
     assert asks == "203.0.113.9"

@@ -11,13 +11,13 @@ from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, report
 pytestmark = pytest.mark.django_db
 
 
-def tapped(client, run, action="continue", **said):
+def tapped(client, run, action="continue", **fields):
     body = {
         "key": uuid4().hex,
         "action": action,
         "decision": str(run.open_decision),
         "version": run.version,
-        **said,
+        **fields,
     }
     return client.post(f"/api/v1/runs/{run.id}/interventions/", body, format="json")
 
@@ -250,10 +250,10 @@ def test_an_allowlist_entry_is_added_and_removed_by_hand(project, as_person, own
 
 
 def test_me_tells_the_projects_and_roles(project, as_person, viewer):
-    told = as_person(viewer).get("/api/v1/me/").json()
+    me = as_person(viewer).get("/api/v1/me/").json()
 
-    assert told["user"]["name"] == "vic"
-    assert [(row["name"], row["role"]) for row in told["projects"]] == [("payments", "viewer")]
+    assert me["user"]["name"] == "vic"
+    assert [(row["name"], row["role"]) for row in me["projects"]] == [("payments", "viewer")]
 
 
 def test_an_agent_may_not_choose_its_mode_where_the_project_forbids_it(project, as_agent):
@@ -280,10 +280,10 @@ def _patch(client, path, body):
 @pytest.mark.parametrize("named", ["run", "agent", None])
 def test_an_entry_by_hand_is_for_what_it_names(project, as_person, owner, named):
     names = {"run": str(a_run(project).id), "agent": "coder"}
-    told = {named: names[named]} if named else {}
+    fields = {named: names[named]} if named else {}
 
     entry = as_person(owner).post(
-        "/api/v1/allowlist/", {"pattern": "Bash ls"} | told, format="json"
+        "/api/v1/allowlist/", {"pattern": "Bash ls"} | fields, format="json"
     )
 
     assert entry.json()["scope"] == (named or "project")

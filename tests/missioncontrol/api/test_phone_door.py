@@ -35,9 +35,9 @@ def reach(client, **more):
 
 
 def test_it_is_closed_until_an_owner_opens_it_and_says_its_port(ana):
-    told = reach(ana)
+    body = reach(ana)
 
-    assert (told["url"], told["door"], told["door_port"]) == ("", "closed", 8766)
+    assert (body["url"], body["door"], body["door_port"]) == ("", "closed", 8766)
 
 
 def test_an_owner_asks_for_it_and_it_is_opening_until_it_answers(ana, tmp_path):
@@ -46,8 +46,8 @@ def test_an_owner_asks_for_it_and_it_is_opening_until_it_answers(ana, tmp_path):
 
     extras.note_phone(tmp_path, PhoneStatus(url="https://10.0.0.7:8766"))
 
-    told = reach(ana)
-    assert (told["door"], told["url"], told["is_secure"]) == ("open", "https://10.0.0.7:8766", True)
+    body = reach(ana)
+    assert (body["door"], body["url"], body["is_secure"]) == ("open", "https://10.0.0.7:8766", True)
     assert ana.post("/api/v1/pairings/").json()["url"].startswith("https://10.0.0.7:8766/login/")
 
 
@@ -55,11 +55,11 @@ def test_it_is_closed_again_and_both_are_on_record(ana, tmp_path):
     turn(ana, on=True)
     extras.note_phone(tmp_path, PhoneStatus(url="https://10.0.0.7:8766"))
 
-    told = turn(ana, on=False).json()
+    body = turn(ana, on=False).json()
 
-    assert (told["door"], extras.phone_asked(tmp_path)) == ("closed", False)
-    said = [json.loads(row.payload)["what"] for row in JournalRow.objects.order_by("id")]
-    assert said == [
+    assert (body["door"], extras.phone_asked(tmp_path)) == ("closed", False)
+    entries = [json.loads(row.payload)["what"] for row in JournalRow.objects.order_by("id")]
+    assert entries == [
         "opened HTTPS to the local network",
         "closed HTTPS to the local network",
     ]
@@ -68,9 +68,9 @@ def test_it_is_closed_again_and_both_are_on_record(ana, tmp_path):
 def test_what_stood_in_its_way_is_said(ana, tmp_path):
     extras.note_phone(tmp_path, PhoneStatus(problem="Port 8766 on 0.0.0.0 is taken."))
 
-    told = reach(ana)
+    body = reach(ana)
 
-    assert (told["door"], told["door_problem"]) == ("failed", "Port 8766 on 0.0.0.0 is taken.")
+    assert (body["door"], body["door_problem"]) == ("failed", "Port 8766 on 0.0.0.0 is taken.")
 
 
 def test_only_an_owner_opens_it_and_sees_that_it_could_be(as_person, operator, tmp_path):

@@ -19,15 +19,15 @@ from tests.build import NOON, a_person, a_project, a_run
 pytestmark = pytest.mark.django_db
 
 
-def patch(client, project, **said):
-    return client.patch(f"/api/v1/projects/{project.id}/", said, format="json")
+def patch(client, project, **fields):
+    return client.patch(f"/api/v1/projects/{project.id}/", fields, format="json")
 
 
-def make(client, **said):
-    return client.post("/api/v1/projects/", said, format="json")
+def make(client, **fields):
+    return client.post("/api/v1/projects/", fields, format="json")
 
 
-def deeds(project):
+def changes_noted(project):
     rows = JournalRow.objects.filter(project=project, run=None).order_by("seq")
     return [(row.by, json.loads(row.payload).get("what")) for row in rows]
 
@@ -38,7 +38,7 @@ def test_who_owns_a_project_makes_another_and_owns_it(as_person, owner):
     assert made.status_code == 201
     assert (made.json()["name"], made.json()["role"]) == ("second project", "owner")
     project = Project.objects.get(pk=made.json()["id"])
-    assert deeds(project) == [("ana", "made the project “second project”")]
+    assert changes_noted(project) == [("ana", "made the project “second project”")]
     assert anchors.verify(projects=[project.id]).ok
 
 
@@ -60,8 +60,8 @@ def test_it_is_renamed_on_the_record(as_person, owner, project):
     assert patch(as_person(owner), project, name="billing").json()["name"] == "billing"
 
     row = JournalRow.objects.get(project=project)
-    told = json.loads(row.payload)
-    assert (row.by, told["what"], told["before"], told["after"]) == (
+    payload = json.loads(row.payload)
+    assert (row.by, payload["what"], payload["before"], payload["after"]) == (
         "ana",
         "name",
         "payments",
@@ -79,7 +79,7 @@ def test_it_is_archived_and_brought_back_by_an_owner(as_person, owner, project):
     back = patch(client, project, archived=False, mode="warn")
 
     assert (back.json()["archived_at"], back.json()["mode"]) == (None, "warn")
-    assert deeds(project)[:2] == [
+    assert changes_noted(project)[:2] == [
         ("ana", "archived the project"),
         ("ana", "brought the project back"),
     ]
@@ -89,7 +89,7 @@ def test_archiving_twice_is_one_deed(as_person, owner, project):
     patch(as_person(owner), project, archived=True)
     patch(as_person(owner), project, archived=True)
 
-    assert deeds(project) == [("ana", "archived the project")]
+    assert changes_noted(project) == [("ana", "archived the project")]
 
 
 def test_a_key_of_an_archived_project_is_refused_in_a_sentence(as_agent, as_person, owner, project):

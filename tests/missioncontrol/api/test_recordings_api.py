@@ -31,8 +31,8 @@ ERROR = "ModuleNotFoundError: no module 'app.tokens'"
 SECRET = "ghp_" + "a1B2" * 9
 
 
-def turn(command="pytest -q", **said):
-    return {"role": "assistant", "tool": "Bash", "args": {"command": command}, **said}
+def turn(command="pytest -q", **fields):
+    return {"role": "assistant", "tool": "Bash", "args": {"command": command}, **fields}
 
 
 def a_file(*turns):
@@ -106,9 +106,9 @@ def test_nobody_is_asked_told_or_charged(imported, project):
 
 
 def test_the_audit_log_says_who_imported_it_and_holds(imported, as_person, viewer, project):
-    told = as_person(viewer).get("/api/v1/audit/?type=run.imported").json()["results"]
+    rows = as_person(viewer).get("/api/v1/audit/?type=run.imported").json()["results"]
 
-    assert [(row["by"], row["payload"]["file"]) for row in told] == [("olu", "night.jsonl")]
+    assert [(row["by"], row["payload"]["file"]) for row in rows] == [("olu", "night.jsonl")]
     assert verify(projects=[project.id]).ok
 
 
@@ -186,7 +186,7 @@ def test_a_viewer_may_not_and_to_a_stranger_there_is_no_such_project(
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "words"),
     [
         (b"", "got an empty file"),
         (b"\na,b,c\n1,2,3\n", "expected a transcript of Claude Code, Codex or Gemini"),
@@ -198,20 +198,20 @@ def test_a_viewer_may_not_and_to_a_stranger_there_is_no_such_project(
     ],
 )
 def test_what_is_no_recording_is_refused_in_words_and_nothing_is_kept(
-    body, said, as_person, operator
+    body, words, as_person, operator
 ):
     response = send(as_person(operator), body)
 
     assert response.status_code == 400, response.content
-    assert said in response.json()["detail"]
+    assert words in response.json()["detail"]
     assert not Run.objects.exists()
 
 
 def test_lines_that_cannot_be_read_are_counted_and_named(as_person, operator):
-    told = send(as_person(operator), a_stuck_file() + b'\nbroken\n{"weather": "fine"}').json()
+    answer = send(as_person(operator), a_stuck_file() + b'\nbroken\n{"weather": "fine"}').json()
 
-    assert (told["turns"], told["unreadable"]) == (4, 2)
-    assert told["unread"] == [
+    assert (answer["turns"], answer["unreadable"]) == (4, 2)
+    assert answer["unread"] == [
         {"entry": 6, "why": "not_json"},
         {"entry": 7, "why": "no_turn"},
     ]
@@ -255,10 +255,10 @@ def test_a_claude_code_transcript_is_named_by_what_was_asked(as_person, operator
         },
     ]
 
-    told = send(as_person(operator), a_file(*rows)).json()
-    run = Run.objects.get(pk=told["run"])
+    answer = send(as_person(operator), a_file(*rows)).json()
+    run = Run.objects.get(pk=answer["run"])
 
-    assert (told["form"], run.name, run.agent) == (
+    assert (answer["form"], run.name, run.agent) == (
         "claude-code",
         "Fix the login test",
         "claude-code",
@@ -276,10 +276,10 @@ def test_a_claude_code_transcript_is_named_by_what_was_asked(as_person, operator
     ],
 )
 def test_what_an_agent_keeps_is_imported_and_its_loop_found(as_person, operator, form, rows):
-    told = send(as_person(operator), a_file(*rows)).json()
+    answer = send(as_person(operator), a_file(*rows)).json()
 
-    assert (told["form"], told["unreadable"]) == (form, 0)
-    assert [alarm["kind"] for alarm in told["alarms"]] == ["exact_repeat"]
+    assert (answer["form"], answer["unreadable"]) == (form, 0)
+    assert [alarm["kind"] for alarm in answer["alarms"]] == ["exact_repeat"]
 
 
 def test_an_export_of_telemetry_is_one_run(as_person, operator):
@@ -330,9 +330,9 @@ def test_a_turn_of_the_future_is_told_as_of_the_import(as_person, operator, proj
 def test_a_turn_that_no_column_holds_is_counted_as_unreadable(as_person, operator):
     body = a_file(turn(), turn(key="k" * 201), turn(usage={"input": 10**11, "output": 1}))
 
-    told = send(as_person(operator), body).json()
+    answer = send(as_person(operator), body).json()
 
-    assert (told["turns"], told["unreadable"]) == (1, 2)
+    assert (answer["turns"], answer["unreadable"]) == (1, 2)
 
 
 def test_who_lost_their_role_while_it_was_judged_imports_nothing(
@@ -379,8 +379,8 @@ def test_a_run_without_a_price_is_counted_among_those_whose_cost_is_summed(
 A_CALL = {"model": "claude-sonnet-4-5", "input_tokens": 100, "output_tokens": 10}
 
 
-def of_session(event, **said):
-    return a_log(event, **{"session.id": "s1"}, **said)
+def of_session(event, **fields):
+    return a_log(event, **{"session.id": "s1"}, **fields)
 
 
 def imported_export(client, *bodies):
@@ -391,8 +391,8 @@ def imported_export(client, *bodies):
 
 
 def entered(run):
-    told = JournalRow.objects.filter(run=run, type="cost.attributed").order_by("seq")
-    return [json.loads(row.payload) for row in told]
+    rows = JournalRow.objects.filter(run=run, type="cost.attributed").order_by("seq")
+    return [json.loads(row.payload) for row in rows]
 
 
 def test_every_model_call_of_an_export_counts_also_the_last_and_at_no_persons_turn(
@@ -414,12 +414,12 @@ def test_every_model_call_of_an_export_counts_also_the_last_and_at_no_persons_tu
 
 
 def test_what_spans_and_logs_both_tell_is_counted_once(as_person, operator):
-    told = {"session.id": "s1", "cost_usd": 0.5, **A_CALL}
+    attributes = {"session.id": "s1", "cost_usd": 0.5, **A_CALL}
     body = logs(
         of_session("claude_code.user_prompt", prompt="Fix it"),
         of_session("claude_code.api_request", cost_usd=0.5, request_id="r1", **A_CALL),
     )
-    traces = spans(a_span("claude_code.llm_request", told), service="claude-code")
+    traces = spans(a_span("claude_code.llm_request", attributes), service="claude-code")
 
     run = imported_export(as_person(operator), body, traces)
 

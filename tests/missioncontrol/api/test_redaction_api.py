@@ -27,8 +27,8 @@ def ruled(project, *rules):
 
 
 def change(client, project, rules):
-    said = {"redact_rules": rules}
-    return client.patch(f"/api/v1/projects/{project.id}/", said, format="json")
+    body = {"redact_rules": rules}
+    return client.patch(f"/api/v1/projects/{project.id}/", body, format="json")
 
 
 def look(client, project, *rules):
@@ -40,8 +40,8 @@ def test_an_owner_sets_rules_and_the_audit_log_says_so(project, as_person, owner
     answer = change(as_person(owner), project, ["K-######", "K-######", " "])
 
     assert answer.json()["redact_rules"] == ["K-######"]
-    said = JournalRow.objects.get(project=project, type="policy.changed").payload
-    assert '"what":"redact_rules"' in said
+    payload = JournalRow.objects.get(project=project, type="policy.changed").payload
+    assert '"what":"redact_rules"' in payload
 
 
 def test_a_rule_that_cannot_be_meant_changes_nothing(project, as_person, owner):
@@ -63,14 +63,14 @@ def test_a_preview_shows_the_places_of_recorded_turns(project, as_person, owner,
     put(run, a_call(f"grep {CUSTOMER} log"), a_call("ls"))
     put(a_run(a_project("other")), a_call(f"grep {CUSTOMER} log"))
 
-    told = look(as_person(owner), project, "K-######", "Muster*").json()
+    body = look(as_person(owner), project, "K-######", "Muster*").json()
 
-    assert (told["looked_at"], told["turns"], told["runs"], told["is_whole"]) == (2, 1, 1, True)
-    assert [(one["rule"], one["times"]) for one in told["rules"]] == [
+    assert (body["looked_at"], body["turns"], body["runs"], body["is_whole"]) == (2, 1, 1, True)
+    assert [(one["rule"], one["times"]) for one in body["rules"]] == [
         ("K-######", 1),
         ("Muster*", 0),
     ]
-    [place] = told["places"]
+    [place] = body["places"]
     assert (place["before"], place["masked"], place["after"]) == ("grep ", CUSTOMER, " log")
     assert CUSTOMER in Turn.objects.get(run=run, seq=0).args["command"]
 

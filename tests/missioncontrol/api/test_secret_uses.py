@@ -13,7 +13,7 @@ from missioncontrol.api import uses
 from missioncontrol.clock import now
 from missioncontrol.projects import access
 from tests.build import NOON, a_person, a_project
-from tests.missioncontrol.api.test_access_api import deeds, listed, post
+from tests.missioncontrol.api.test_access_api import changes_noted, listed, post
 
 pytestmark = pytest.mark.django_db
 
@@ -109,8 +109,8 @@ def test_a_rotated_key_is_what_it_was(as_person, owner, project):
 
     new = post(as_person(owner), f"keys/{old.id}/rotate/").json()
 
-    told = {name: new[name] for name in ("name", "reach", "agent", "reports_only")}
-    assert told == {"name": "night", "reach": "agent", "agent": "coder", "reports_only": True}
+    shown = {name: new[name] for name in ("name", "reach", "agent", "reports_only")}
+    assert shown == {"name": "night", "reach": "agent", "agent": "coder", "reports_only": True}
     again = AgentKey.objects.get(pk=new["id"])
     assert again.expires_at - again.created_at == until - old.created_at
 
@@ -141,8 +141,10 @@ def test_an_overlap_is_a_month_at_most(hours, as_person, owner, key):
 def test_who_rotated_a_key_stands_on_the_chain_without_either(as_person, owner, key):
     new = post(as_person(owner), f"keys/{key['id']}/rotate/").json()
 
-    assert deeds()[-1].startswith(f"rotated the agent key “ci” ({key['prefix']}…) to “ci” (")
-    assert new["secret"] not in str(deeds())
+    assert changes_noted()[-1].startswith(
+        f"rotated the agent key “ci” ({key['prefix']}…) to “ci” ("
+    )
+    assert new["secret"] not in str(changes_noted())
 
 
 def test_a_token_makes_no_key_and_no_set_up_code(as_person, owner, key):

@@ -63,11 +63,11 @@ def test_the_board_is_told_when_and_where_its_code_was_used(as_person, owner):
     offered = offer(client).json()
     exchange(offered["code"].lower().replace("-", " "))
 
-    told = client.get(f"/api/v1/setup-codes/{offered['id']}/").json()
+    body = client.get(f"/api/v1/setup-codes/{offered['id']}/").json()
 
-    assert told["used_at"] is not None
-    assert told["used_on"] == "desk"
-    assert "code" not in told
+    assert body["used_at"] is not None
+    assert body["used_on"] == "desk"
+    assert "code" not in body
 
 
 def test_the_line_names_this_installations_guard_by_its_absolute_path(as_person, owner):

@@ -274,9 +274,9 @@ def test_links_of_who_is_lowered_or_removed_are_revoked_for_good(
         Membership.objects.create(project=project, user=operator, role="operator")
 
     assert look(made).status_code == 404
-    told = client.get("/api/v1/audit/?type=access.changed").json()["results"]
-    said = [(row["by"], row["payload"]["what"]) for row in told]
-    assert ("ana", f"revoked the link to the run {run.id}") in said
+    rows = client.get("/api/v1/audit/?type=access.changed").json()["results"]
+    entries = [(row["by"], row["payload"]["what"]) for row in rows]
+    assert ("ana", f"revoked the link to the run {run.id}") in entries
 
 
 def test_only_links_that_show_something_are_listed(share, run, as_person, viewer, operator):

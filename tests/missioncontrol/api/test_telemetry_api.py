@@ -6,17 +6,17 @@ from tests.otlp.build import a_span, spans, take
 
 
 @pytest.fixture
-def told(project):
+def address(project):
     span = a_span("execute_tool", {"gen_ai.operation.name": "execute_tool", "acme.tenant": "north"})
     (run,) = take(project, spans(span))
     return f"/api/v1/runs/{run.id}/telemetry/"
 
 
-def test_a_viewer_reads_it(told, viewer, as_person):
-    (row,) = as_person(viewer).get(told).json()["results"]
+def test_a_viewer_reads_it(address, viewer, as_person):
+    (row,) = as_person(viewer).get(address).json()["results"]
 
     assert row["attributes"]["acme.tenant"] == "north"
 
 
-def test_a_stranger_does_not_find_it(told, stranger, as_person):
-    assert as_person(stranger).get(told).status_code == 404
+def test_a_stranger_does_not_find_it(address, stranger, as_person):
+    assert as_person(stranger).get(address).status_code == 404

@@ -14,7 +14,7 @@ from tests.long_run import NEEDLE, fill
 PARTS = ("turns/", "turns/0/", "turns/found/?q=x", "facets/", "series/", "hand-offs/", "moments/")
 
 
-def said(text, agent, **more):
+def a_message(text, agent, **more):
     return Turn(role=Role.ASSISTANT, content=text, agent=agent, **more)
 
 
@@ -108,7 +108,7 @@ def mixed(project):
         run,
         a_call("ls", result="Straße.txt"),
         a_call("cat 100%_sure", agent="tester", result="nothing"),
-        said("I found the answer: 42", "tester"),
+        a_message("I found the answer: 42", "tester"),
         a_call("ls", result='a "quoted" name'),
         a_call("pytest", error="KeyError: 'Fixture'"),
         a_proposal('echo "hi"\n'),
@@ -256,11 +256,11 @@ def test_each_hand_off_tells_what_was_asked_and_what_was_new_since(read, project
     run = a_run(project)
     put(
         run,
-        said("Is the figure sourced?", "reviewer"),
-        said("I look.", "researcher"),
-        said("It needs its source.", "researcher"),
+        a_message("Is the figure sourced?", "reviewer"),
+        a_message("I look.", "researcher"),
+        a_message("It needs its source.", "researcher"),
         Turn(role=Role.USER, content="Go on.", agent="reviewer"),
-        said("Please confirm.", "analyst"),
+        a_message("Please confirm.", "analyst"),
     )
     Row.objects.filter(run=run, seq=1).update(changed=True)
 
@@ -274,7 +274,7 @@ def test_each_hand_off_tells_what_was_asked_and_what_was_new_since(read, project
 
 def test_of_very_many_hand_offs_the_newest_are_shown(read, project):
     run = a_run(project)
-    put(run, *[said(f"{n}?", "ab"[n % 2]) for n in range(7)])
+    put(run, *[a_message(f"{n}?", "ab"[n % 2]) for n in range(7)])
     fill(run.id, 15_000)
 
     shown = read(run, "hand-offs/")

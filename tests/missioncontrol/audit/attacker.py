@@ -84,7 +84,7 @@ def append(owner: Run | Project, kind: str, payload: dict[str, Any], *, at: Any)
 def forge_anchor(project: Project, *, at: Any, number: int, predecessor: str) -> JournalRow:
     """Write a checkpoint signed with a key of one's own."""
     project.refresh_from_db()
-    said: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "heads": {},
         "key": OWN_PUBLIC,
         "head": project.head,
@@ -92,13 +92,13 @@ def forge_anchor(project: Project, *, at: Any, number: int, predecessor: str) ->
         "number": number,
         "predecessor": predecessor,
     }
-    signature = own_signature(anchor_statement(str(project.pk), at.isoformat(), said))
-    return append(project, "chain.anchored", {**said, "signature": signature}, at=at)
+    signature = own_signature(anchor_statement(str(project.pk), at.isoformat(), payload))
+    return append(project, "chain.anchored", {**payload, "signature": signature}, at=at)
 
 
 def forge_erasure(run: Run, *, at: Any, key: str) -> JournalRow:
     """Write that erasing a run was allowed, signed with a key of one's own."""
-    said: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "change": "erased",
         "reason": "asked for",
         "of_run": str(run.pk),
@@ -106,6 +106,6 @@ def forge_erasure(run: Run, *, at: Any, key: str) -> JournalRow:
         "through_seq": run.meters.event_seq,
         "turns_through": run.meters.last_seq,
     }
-    statement = amendment_statement(str(run.project_id), at.isoformat(), "policy", said)
-    said["signature"] = own_signature(statement)
-    return append(run.project, "audit.amended", said, at=at)
+    statement = amendment_statement(str(run.project_id), at.isoformat(), "policy", payload)
+    payload["signature"] = own_signature(statement)
+    return append(run.project, "audit.amended", payload, at=at)

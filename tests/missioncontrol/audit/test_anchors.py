@@ -34,8 +34,8 @@ def anchor_as_before(project, run, *, at):
         signature=Signer(salt="audit.anchor").signature(statement),
     )
     row = JournalRow.objects.filter(type="chain.anchored").latest("seq")
-    said = json.loads(row.payload)
-    kept = {name: said[name] for name in ("heads", "signature")}
+    payload = json.loads(row.payload)
+    kept = {name: payload[name] for name in ("heads", "signature")}
     row.payload = canonical(kept)
     row.save()
     edit_payload(row)
@@ -264,10 +264,10 @@ def test_the_command_names_a_project_that_is_gone(project, settings, tmp_path, c
     with pytest.raises(SystemExit):
         call_command("verify_audit")
 
-    said = (
+    sentence = (
         f"project {heads.filed_projects()[-1]}: the file of heads knows it, the database does not"
     )
-    assert said in capsys.readouterr().out
+    assert sentence in capsys.readouterr().out
 
 
 def test_the_command_prints_the_key_to_trust(capsys):
@@ -280,16 +280,16 @@ def test_the_screen_is_told_what_does_not_hold(project, as_person, owner):
     run = a_run(project)
     Run.objects.filter(pk=run.pk).update(status="completed")
 
-    told = as_person(owner).get("/api/v1/audit/verify/").json()
+    body = as_person(owner).get("/api/v1/audit/verify/").json()
 
-    (fault,) = told["faults"]
-    assert (told["ok"], fault["kind"], fault["run"], fault["what"]) == (
+    (fault,) = body["faults"]
+    assert (body["ok"], fault["kind"], fault["run"], fault["what"]) == (
         False,
         "run_row",
         str(run.id),
         "status",
     )
-    assert told["broken_at"] == fault["row"]
+    assert body["broken_at"] == fault["row"]
 
 
 def test_the_files_of_heads_name_their_projects(project, settings, tmp_path):

@@ -66,9 +66,9 @@ def test_nothing_is_left_of_what_stood_beside_the_run(project):
     card = run.decisions.get(pk=run.open_decision)
     permissions.ask(run.id, a_proposal(f"cat {SECRET}"), for_s=60, at=NOON)
     Message.objects.create(run=run, text="", escalation={"first_error": SECRET}, queued_at=NOON)
-    said = {"project": project, "pattern": SECRET}
-    LetGo.objects.create(decision=card, digest="1", by="ana", at=NOON, **said)
-    AllowlistEntry.objects.create(run=run, scope="run", created_by="ana", created_at=NOON, **said)
+    fields = {"project": project, "pattern": SECRET}
+    LetGo.objects.create(decision=card, digest="1", by="ana", at=NOON, **fields)
+    AllowlistEntry.objects.create(run=run, scope="run", created_by="ana", created_at=NOON, **fields)
     flag = {"turn": 2, "summary": SECRET}
     tried = Backtest.objects.create(
         project=project, policy={}, today={}, policy_version=1, runs=[], at=NOON, beat_at=NOON
@@ -94,9 +94,9 @@ def test_an_allowed_erasure_verifies_before_and_after_the_next_checkpoint(projec
 def test_it_says_who_erased_what_and_why(project, erased):
     row = JournalRow.objects.get(project=project, type="audit.amended")
 
-    said = json.loads(row.payload)
-    assert (row.by, said["change"], said["reason"]) == ("ana", "erased", "the customer asked")
-    assert said["of_run"] == str(erased.id)
+    payload = json.loads(row.payload)
+    assert (row.by, payload["change"], payload["reason"]) == ("ana", "erased", "the customer asked")
+    assert payload["of_run"] == str(erased.id)
 
 
 def test_what_it_cost_and_how_it_ended_can_still_be_checked(project, erased):
@@ -167,9 +167,9 @@ def test_a_copy_put_back_on_purpose_is_accepted_and_said(project):
 
     assert kinds(project) == []
     row = JournalRow.objects.get(project=project, type="audit.amended")
-    said = json.loads(row.payload)
-    assert (row.by, said["change"], said["heads_file"]) == ("ana", "restored", aside)
-    assert said["known"].startswith("9 of")
+    payload = json.loads(row.payload)
+    assert (row.by, payload["change"], payload["heads_file"]) == ("ana", "restored", aside)
+    assert payload["known"].startswith("9 of")
     assert heads.path_of(project.id).with_name(aside).is_file()
 
 

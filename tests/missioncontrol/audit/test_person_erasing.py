@@ -65,9 +65,9 @@ def test_the_log_verifies_and_says_who_allowed_it_and_why(bea, project):
 
     assert kinds(project) == []
     (row,) = JournalRow.objects.filter(type="audit.amended")
-    said = json.loads(row.payload)
-    assert (row.by, said["change"], said["reason"]) == ("ana", "person_erased", "she asked")
-    assert len(said["rows"]) == 2
+    payload = json.loads(row.payload)
+    assert (row.by, payload["change"], payload["reason"]) == ("ana", "person_erased", "she asked")
+    assert len(payload["rows"]) == 2
 
 
 def test_what_others_did_stays(bea, project, owner):
@@ -91,8 +91,8 @@ def test_a_row_that_no_signed_erasure_lists_is_named(bea, project, owner):
 def test_a_forged_erasure_allows_nothing(bea, project):
     erase(bea)
     row = JournalRow.objects.get(type="audit.amended")
-    said = json.loads(row.payload) | {"signature": "00" * 64}
-    JournalRow.objects.filter(pk=row.pk).update(payload=json.dumps(said))
+    payload = json.loads(row.payload) | {"signature": "00" * 64}
+    JournalRow.objects.filter(pk=row.pk).update(payload=json.dumps(payload))
 
     assert {"blanked", "erasure"} <= set(kinds(project))
 

@@ -186,7 +186,7 @@ def test_a_key_that_nobody_trusts_is_refused_by_name(elsewhere, export):
 
 
 @pytest.mark.parametrize(
-    ("broken", "said"),
+    ("broken", "words"),
     [
         (lambda lines: lines[:-1], "last line is missing"),
         (lambda lines: [*lines[:5], *lines[6:]], "tells of|does not"),
@@ -200,11 +200,11 @@ def test_a_key_that_nobody_trusts_is_refused_by_name(elsewhere, export):
         (lambda lines: [one.replace("pytest -q", "pytest -x") for one in lines], "does not hold"),
     ],
 )
-def test_what_is_not_whole_or_was_changed_leaves_nothing(elsewhere, export, broken, said):
+def test_what_is_not_whole_or_was_changed_leaves_nothing(elsewhere, export, broken, words):
     lines = export.read_text().split("\n")[:-1]
     export.write_text("\n".join(broken(lines)))
 
-    with pytest.raises(InvalidRequest, match=said):
+    with pytest.raises(InvalidRequest, match=words):
         import_project(export, owner=a_person("eve"), trust=elsewhere, at=after(100))
 
     assert not Project.objects.exists()
@@ -248,9 +248,9 @@ def test_a_row_that_leads_nowhere_leaves_no_file_of_heads(elsewhere, export):
 def test_newer_code_s_export_is_refused(elsewhere, export):
     lines = export.read_text().split("\n")[:-1]
     project = next(n for n, line in enumerate(lines) if '"kind":"project"' in line)
-    told = json.loads(lines[project])
-    told["row"]["later"] = 1
-    lines[project] = json.dumps(told)
+    document = json.loads(lines[project])
+    document["row"]["later"] = 1
+    lines[project] = json.dumps(document)
     export.write_text("\n".join(lines))
 
     with pytest.raises(InvalidRequest, match="made by newer code: project has 'later'"):

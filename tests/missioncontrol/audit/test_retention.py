@@ -20,8 +20,8 @@ def project():
     return a_project(keep_words_days=30)
 
 
-def ended(project, *, at=NOON, turns=3, **said):
-    run = a_run(project, **said)
+def ended(project, *, at=NOON, turns=3, **fields):
+    run = a_run(project, **fields)
     put(run, *(a_call(f"echo {SECRET} {n}", result=SECRET, files=(SECRET,)) for n in range(turns)))
     return end(run, at=at)
 
@@ -108,10 +108,10 @@ def test_a_run_that_cannot_be_erased_keeps_no_others_words(project, monkeypatch,
     first, second = ended(project), ended(project, at=after(60))
     erase = retention._erase_slice
 
-    def refuse_first(project_id, run_id, **said):
+    def refuse_first(project_id, run_id, **fields):
         if run_id == first.id:
             raise OSError("the key cannot be read")
-        return erase(project_id, run_id, **said)
+        return erase(project_id, run_id, **fields)
 
     monkeypatch.setattr(retention, "_erase_slice", refuse_first)
 
@@ -193,8 +193,8 @@ def test_an_owner_sets_it_and_the_audit_log_says_so(project, as_person, owner):
     answer = as_person(owner).patch(address, {"keep_words_days": 7}, format="json")
 
     assert answer.json()["keep_words_days"] == 7
-    said = JournalRow.objects.get(project=project, type="policy.changed").payload
-    assert '"what":"keep_words_days"' in said
+    payload = JournalRow.objects.get(project=project, type="policy.changed").payload
+    assert '"what":"keep_words_days"' in payload
     assert (
         as_person(owner).patch(address, {"keep_words_days": -1}, format="json").status_code == 400
     )

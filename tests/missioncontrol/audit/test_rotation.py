@@ -66,10 +66,10 @@ def test_the_audit_log_holds_and_says_who_changed_it(kept):
     anchor_heads(at=after(120))
 
     assert faults_of(kept) == []
-    said = json.loads(JournalRow.objects.get(type="audit.amended").payload)
-    assert said["change"] == "rotated"
-    assert said["key"] == signing.public_key_of(FORMER)
-    assert said["successor"] == signing.public_key()
+    payload = json.loads(JournalRow.objects.get(type="audit.amended").payload)
+    assert payload["change"] == "rotated"
+    assert payload["key"] == signing.public_key_of(FORMER)
+    assert payload["successor"] == signing.public_key()
 
 
 def test_what_was_sealed_is_read_without_the_former_secret(kept, settings):
@@ -189,14 +189,14 @@ def test_an_export_follows_the_signature_from_key_to_key(kept, tmp_path, as_pers
 
 
 def test_somebody_without_a_key_cannot_retire_ours(kept):
-    said = {
+    payload = {
         "change": "rotated",
         "reason": "mine",
         "key": signing.public_key(),
         "successor": "00" * 32,
         "signature": "00" * 64,
     }
-    append(kept, "audit.amended", said, at=after(90))
+    append(kept, "audit.amended", payload, at=after(90))
     anchor_heads(at=after(120))
 
     assert faults_of(kept) == ["erasure"]

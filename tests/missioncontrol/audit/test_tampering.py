@@ -241,8 +241,8 @@ def puts_in_a_row_of_an_hour_ago(past):
     anchor_heads(at=after(HOUR))
     put(past.other, a_call("id"), at=after(HOUR))
     anchor_heads(at=after(2 * HOUR))
-    told = {"reason": "x", "mode": past.other.mode, "ended_at": None}
-    append(past.other, "run.moved", told, at=after(110))
+    payload = {"reason": "x", "mode": past.other.mode, "ended_at": None}
+    append(past.other, "run.moved", payload, at=after(110))
 
 
 def edits_the_file_of_heads(past):

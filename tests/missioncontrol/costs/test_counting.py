@@ -18,27 +18,27 @@ USAGE = Usage(input=1200, cache_write_5m=300, cache_read=9000, output=42)
 """At 3.00, 3.75, 0.30 and 15.00 dollars a million: 0.008055."""
 
 
-def told(run):
+def attributed(run):
     rows = JournalRow.objects.filter(run=run, type="cost.attributed").order_by("seq")
     return [json.loads(row.payload) for row in rows]
 
 
-def costs_of(project, group_by, **said):
-    found = selectors.costs(projects=[project.id], group_by=group_by, **said)
+def costs_of(project, group_by, **fields):
+    found = selectors.costs(projects=[project.id], group_by=group_by, **fields)
     return {row.name: (row.calls, str(row.cost_usd)) for row in found}
 
 
 def test_a_model_call_is_attributed_with_its_cache_tiers_and_its_price():
     run = report(a_run(), a_call("ls", call_id="m1", usage=USAGE, **SONNET))
 
-    (said,) = told(run)
-    assert (said["cost_usd"], said["priced_by"], said["source"]) == (
+    (row,) = attributed(run)
+    assert (row["cost_usd"], row["priced_by"], row["source"]) == (
         "0.008055",
         "price list",
         "turns",
     )
-    assert (said["call_id"], said["agent"], said["model"]) == ("m1", "coder", "claude-sonnet-4-5")
-    assert (said["usage"]["cache_read"], said["usage"]["cache_write_5m"]) == (9000, 300)
+    assert (row["call_id"], row["agent"], row["model"]) == ("m1", "coder", "claude-sonnet-4-5")
+    assert (row["usage"]["cache_read"], row["usage"]["cache_write_5m"]) == (9000, 300)
 
 
 def test_it_is_attributed_once_though_a_proposal_a_completion_and_another_turn_carry_it():
@@ -47,21 +47,21 @@ def test_it_is_attributed_once_though_a_proposal_a_completion_and_another_turn_c
     run = report(a_run(), a_proposal(key="a", **same))
     run = report(run, a_call(key="a", result="x", **same), a_call("pwd", **same))
 
-    assert len(told(run)) == 1
+    assert len(attributed(run)) == 1
     assert run.meters.cost_usd == Decimal("0.008055")
 
 
 def test_a_call_without_a_price_is_attributed_as_unpriced():
     run = report(a_run(), a_call(usage=Usage(input=10), model="house-model-1"))
 
-    (said,) = told(run)
-    assert (said["cost_usd"], said["priced_by"]) == (None, None)
+    (row,) = attributed(run)
+    assert (row["cost_usd"], row["priced_by"]) == (None, None)
 
 
 def test_the_agents_own_figure_wins_and_is_labelled_even_without_tokens():
     run = report(a_run(), a_call("ls", cost_usd=Decimal("0.5")))
 
-    assert (told(run)[0]["priced_by"], run.meters.cost_usd) == ("agent", Decimal("0.5"))
+    assert (attributed(run)[0]["priced_by"], run.meters.cost_usd) == ("agent", Decimal("0.5"))
 
 
 def test_a_turn_that_names_neither_call_nor_key_is_counted_each_time():
@@ -69,7 +69,7 @@ def test_a_turn_that_names_neither_call_nor_key_is_counted_each_time():
 
     run = report(run, a_call("ls", key=None, cost_usd=Decimal(1)))
 
-    assert (len(told(run)), run.meters.cost_usd) == (2, 2)
+    assert (len(attributed(run)), run.meters.cost_usd) == (2, 2)
 
 
 @pytest.fixture

@@ -16,8 +16,10 @@ from tests.build import NOON, a_project, a_run, after
 pytestmark = pytest.mark.django_db
 
 
-def link(child, parent, **said):
-    linking.link_run(child.id, parent.id, projects=[child.project_id], by="agent", at=NOON, **said)
+def link(child, parent, **fields):
+    linking.link_run(
+        child.id, parent.id, projects=[child.project_id], by="agent", at=NOON, **fields
+    )
     return fresh(child)
 
 
@@ -47,8 +49,8 @@ def test_the_journal_of_a_child_names_parent_relation_and_tree(project):
     parent = a_run(project)
     child = a_run(project, parent=parent.id, relation="forked")
 
-    said = json.loads(JournalRow.objects.get(run=child, type="run.linked").payload)
-    assert said == {"parent": str(parent.id), "relation": "forked", "root": str(parent.id)}
+    payload = json.loads(JournalRow.objects.get(run=child, type="run.linked").payload)
+    assert payload == {"parent": str(parent.id), "relation": "forked", "root": str(parent.id)}
 
 
 def test_a_run_is_linked_later_with_all_that_is_below_it(project):

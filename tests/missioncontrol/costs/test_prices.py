@@ -53,8 +53,8 @@ def test_a_call_of_a_priced_model_is_counted_with_the_projects_price(project):
 def test_it_goes_before_the_public_list_and_after_the_agents_own_figure(project):
     price(project, model="claude-sonnet-4-5")
 
-    said = {"usage": USED, "model": "claude-sonnet-4-5"}
-    run = report(a_run(project), a_call("x", **said), a_call("y", **said, cost_usd=Decimal(7)))
+    fields = {"usage": USED, "model": "claude-sonnet-4-5"}
+    run = report(a_run(project), a_call("x", **fields), a_call("y", **fields, cost_usd=Decimal(7)))
 
     assert [one["priced_by"] for one in events_of(run)] == ["project", "agent"]
     assert run.meters.cost_usd == Decimal("7.4")
@@ -149,14 +149,14 @@ def test_calls_priced_apart_cost_as_much_as_together(one, other):
         cache_write_5m=one.cache_write_5m + other.cache_write_5m,
         output=one.output + other.output,
     )
-    told = {"house": {**HOUSE, "cache_read": "0.2", "cache_write": "2.5"}}
-    apart = [own_price(told, "house", used) or 0 for used in (one, other)]
+    prices = {"house": {**HOUSE, "cache_read": "0.2", "cache_write": "2.5"}}
+    apart = [own_price(prices, "house", used) or 0 for used in (one, other)]
 
-    assert (own_price(told, "house", both) or 0) == sum(apart)
+    assert (own_price(prices, "house", both) or 0) == sum(apart)
 
 
 @pytest.mark.parametrize(
-    ("model", "told", "field"),
+    ("model", "price", "field"),
     [
         ("", HOUSE, "model"),
         ("m" * 101, HOUSE, "model"),
@@ -167,9 +167,9 @@ def test_calls_priced_apart_cost_as_much_as_together(one, other):
         ("house", {**HOUSE, "input": "1e9"}, "input"),
     ],
 )
-def test_what_is_no_price_is_refused_by_name(model, told, field):
+def test_what_is_no_price_is_refused_by_name(model, price, field):
     with pytest.raises(InvalidRequest) as refused:
-        read_price(model, told)
+        read_price(model, price)
 
     assert refused.value.fields == {"field": field}
 

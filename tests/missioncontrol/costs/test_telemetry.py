@@ -22,9 +22,9 @@ USAGE = Usage(input=1200, cache_write_5m=300, cache_read=9000, output=42)
 SONNET = {"model": "claude-sonnet-4-5", "provider": "anthropic", "usage": USAGE}
 
 
-def told(call_id="c1", source="logs", **said):
-    said = {**SONNET, "agent": "coder", **said}
-    return Call(call_id=call_id, source=source, **said)
+def a_model_call(call_id="c1", source="logs", **fields):
+    fields = {**SONNET, "agent": "coder", **fields}
+    return Call(call_id=call_id, source=source, **fields)
 
 
 def tell(run, *calls, at=NOON):
@@ -46,22 +46,22 @@ def spent(project, scope):
 
 
 def test_the_agents_own_telemetry_is_priced_as_by_hand():
-    run = tell(a_run(), told())
+    run = tell(a_run(), a_model_call())
 
     assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
 
 
 def test_the_agents_own_figure_wins_over_the_price_list():
-    run = tell(a_run(), told(cost_usd=Decimal("0.5")))
+    run = tell(a_run(), a_model_call(cost_usd=Decimal("0.5")))
 
     assert run.meters.cost_usd == Decimal("0.5")
     assert ModelCall.objects.get(run=run).cost_usd == Decimal("0.5")
 
 
 def test_the_same_call_told_twice_counts_once():
-    run = tell(a_run(), told(), told())
+    run = tell(a_run(), a_model_call(), a_model_call())
 
-    assert figures(tell(run, told())) == (Decimal("0.008055"), 1200, 42, "logs")
+    assert figures(tell(run, a_model_call())) == (Decimal("0.008055"), 1200, 42, "logs")
 
 
 def test_a_better_source_replaces_what_a_worse_one_told():
@@ -70,40 +70,45 @@ def test_a_better_source_replaces_what_a_worse_one_told():
     )
     assert figures(run) == (Decimal("0.016110"), 2400, 84, "turns")
 
-    run = tell(run, told())
+    run = tell(run, a_model_call())
 
     assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
     assert [call.call_id for call in ModelCall.objects.filter(run=run).order_by("pk")] == ["c1"]
 
 
 def test_what_a_worse_source_tells_later_is_left_out():
-    run = tell(a_run(), told())
+    run = tell(a_run(), a_model_call())
 
     run = report(run, a_call("ls", call_id="m1", **SONNET))
-    run = tell(run, told("s1", source="spans"), told("t1", source="transcript"))
+    run = tell(run, a_model_call("s1", source="spans"), a_model_call("t1", source="transcript"))
 
     assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
     assert run.meters.tool_calls == 1
 
 
 def test_of_two_sources_in_one_batch_the_better_is_counted():
-    run = tell(a_run(), told("s1", source="spans"), told("c1"), told("s2", source="spans"))
+    run = tell(
+        a_run(),
+        a_model_call("s1", source="spans"),
+        a_model_call("c1"),
+        a_model_call("s2", source="spans"),
+    )
 
     assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
 
 
 @pytest.mark.parametrize("worse", ["turns", "transcript", "spans"])
 def test_each_worse_source_gives_way(worse):
-    run = tell(a_run(), told("w", source=worse, cost_usd=Decimal(9)))
+    run = tell(a_run(), a_model_call("w", source=worse, cost_usd=Decimal(9)))
 
-    assert figures(tell(run, told())) == (Decimal("0.008055"), 1200, 42, "logs")
+    assert figures(tell(run, a_model_call())) == (Decimal("0.008055"), 1200, 42, "logs")
 
 
 def in_a_resumed_session(run, *, minutes, **moments):
     """Telemetry is switched on long after a transcript told of twelve dollars."""
-    old = told("t1", source="transcript", cost_usd=Decimal(12))
-    run = tell(tell(run, old), told("t2", source="transcript"), at=after(minutes * 60))
-    return tell(run, told("c1", **moments), at=after(minutes * 60 + 5))
+    old = a_model_call("t1", source="transcript", cost_usd=Decimal(12))
+    run = tell(tell(run, old), a_model_call("t2", source="transcript"), at=after(minutes * 60))
+    return tell(run, a_model_call("c1", **moments), at=after(minutes * 60 + 5))
 
 
 def test_what_was_used_before_a_better_source_began_stays_counted():
@@ -130,11 +135,11 @@ def test_an_agents_clock_that_is_ahead_lets_nothing_count_twice():
 
 
 def test_a_better_source_that_tells_its_first_call_last_lets_nothing_count_twice():
-    run = tell(a_run(), told("t1", source="transcript"), at=NOON)
-    run = tell(run, told("t2", source="transcript"), at=after(600))
+    run = tell(a_run(), a_model_call("t1", source="transcript"), at=NOON)
+    run = tell(run, a_model_call("t2", source="transcript"), at=after(600))
 
-    run = tell(run, told("c2", made_at=after(600)), at=after(605))
-    run = tell(run, told("c1", made_at=NOON), at=after(606))
+    run = tell(run, a_model_call("c2", made_at=after(600)), at=after(605))
+    run = tell(run, a_model_call("c1", made_at=NOON), at=after(606))
 
     assert figures(run) == (Decimal("0.016110"), 2400, 84, "logs")
     assert [call.call_id for call in ModelCall.objects.filter(run=run).order_by("pk")] == [
@@ -144,24 +149,24 @@ def test_a_better_source_that_tells_its_first_call_last_lets_nothing_count_twice
 
 
 def test_a_call_that_a_better_source_tells_by_the_same_name_counts_once_from_it():
-    run = tell(a_run(), told("msg_1", source="spans", cost_usd=Decimal(9)))
+    run = tell(a_run(), a_model_call("msg_1", source="spans", cost_usd=Decimal(9)))
 
-    assert figures(tell(run, told("msg_1"))) == (Decimal("0.008055"), 1200, 42, "logs")
+    assert figures(tell(run, a_model_call("msg_1"))) == (Decimal("0.008055"), 1200, 42, "logs")
     assert ModelCall.objects.get(run=run).source == "logs"
 
 
 def test_calls_of_no_known_price_are_unpriced_and_taken_back_as_such():
-    run = tell(a_run(), told(source="spans", model="house-1"))
+    run = tell(a_run(), a_model_call(source="spans", model="house-1"))
     assert (run.meters.unpriced_calls, run.meters.cost_usd) == (1, 0)
 
-    assert tell(run, told("c2")).meters.unpriced_calls == 0
+    assert tell(run, a_model_call("c2")).meters.unpriced_calls == 0
 
 
 def test_the_judges_calls_stay_when_a_source_is_replaced():
     run = report(a_run(), a_call("ls", call_id="m1", **SONNET))
     judged(run, None, usage=USAGE)
 
-    run = tell(run, told())
+    run = tell(run, a_model_call())
 
     assert run.meters.unpriced_calls == 1
     assert ModelCall.objects.filter(run=run, source="judge").exists()
@@ -171,7 +176,7 @@ def test_what_runs_share_is_corrected_too_on_the_day_it_was_counted():
     project = a_project(budgets={"day": {"usd": "50"}})
     run = report(a_run(project), a_call("ls", call_id="m1", **SONNET))
 
-    tell(run, told(), at=NOON + timedelta(days=1))
+    tell(run, a_model_call(), at=NOON + timedelta(days=1))
 
     assert spent(project, "agent") == {"coder": (Decimal("0.008055"), 10542)}
     assert spent(project, "day") == {
@@ -184,7 +189,7 @@ def test_an_agents_ceiling_in_a_run_sees_the_corrected_figure():
     run = a_run(budget={"agents": {"coder": {"usd": "5"}}})
     run = report(run, a_call("ls", call_id="m1", **SONNET))
 
-    run = tell(run, told(cost_usd=Decimal("0.02")))
+    run = tell(run, a_model_call(cost_usd=Decimal("0.02")))
 
     assert Decimal(run.meters.agents_spent["coder"][0]) == Decimal("0.02")
 
@@ -192,7 +197,7 @@ def test_an_agents_ceiling_in_a_run_sees_the_corrected_figure():
 def test_the_next_call_is_held_when_telemetry_told_of_the_last_of_the_money():
     run = a_run(budget={"usd": "0.01"})
     report(run, a_call("ls"))
-    tell(run, told("c1"), told("c2"))
+    tell(run, a_model_call("c1"), a_model_call("c2"))
 
     put(run, a_proposal("pwd"))
     pipeline.detect([run.id], at=after(1))
@@ -205,25 +210,25 @@ def test_the_events_told_add_up_to_what_the_run_says():
     run = report(
         a_run(), a_call("ls", call_id="m1", **SONNET), a_call("id", call_id="m2", **SONNET)
     )
-    run = tell(run, told())
+    run = tell(run, a_model_call())
 
     events = JournalRow.objects.filter(run=run, type="cost.attributed").order_by("seq")
-    said = [json.loads(event.payload) for event in events]
-    assert sum(Decimal(one["cost_usd"]) for one in said) == run.meters.cost_usd
-    assert sum(one["usage"]["cache_read"] for one in said) == run.meters.cache_read_tokens
-    assert [one["taken_back"] for one in said] == [0, 0, 2, 0]
+    payloads = [json.loads(event.payload) for event in events]
+    assert sum(Decimal(one["cost_usd"]) for one in payloads) == run.meters.cost_usd
+    assert sum(one["usage"]["cache_read"] for one in payloads) == run.meters.cache_read_tokens
+    assert [one["taken_back"] for one in payloads] == [0, 0, 2, 0]
 
 
 def test_it_brings_no_ended_run_back():
     run = a_run()
     Run.objects.filter(pk=run.pk).update(status="completed", ended_at=NOON)
 
-    assert tell(run, told()).status == "completed"
+    assert tell(run, a_model_call()).status == "completed"
 
 
 def test_costs_by_model_are_those_of_the_counted_source():
     run = report(a_run(), a_call("ls", call_id="m1", **{**SONNET, "model": "gpt-5.1"}))
-    tell(run, told())
+    tell(run, a_model_call())
 
     found = selectors.costs(projects=[run.project_id], group_by="model")
 
@@ -252,7 +257,7 @@ def test_a_call_led_to_no_tool_of_another_agent():
 
 def test_a_turn_shows_the_tokens_and_the_cost_of_the_call_it_came_from():
     run = report(a_run(), a_call("ls", key="toolu_1"))
-    tell(run, told(turn_key="toolu_1"), told("c2"))
+    tell(run, a_model_call(turn_key="toolu_1"), a_model_call("c2"))
 
     place_calls([run.id], at=NOON)
 
@@ -262,7 +267,7 @@ def test_a_turn_shows_the_tokens_and_the_cost_of_the_call_it_came_from():
 
 
 def test_a_call_told_before_its_turn_is_placed_once_the_turn_is_there():
-    run = tell(a_run(), told(turn_key="toolu_1"))
+    run = tell(a_run(), a_model_call(turn_key="toolu_1"))
     place_calls([run.id], at=NOON)
 
     run = report(run, a_call("ls", key="toolu_1"))
@@ -273,7 +278,7 @@ def test_a_call_told_before_its_turn_is_placed_once_the_turn_is_there():
 
 
 def test_a_cost_that_is_placed_after_the_look_ahead_stays(monkeypatch):
-    run = tell(a_run(), told(turn_key="toolu_1"))
+    run = tell(a_run(), a_model_call(turn_key="toolu_1"))
     put(run, a_call("ls", key="toolu_1"))
     look_ahead = engine_cache.look_ahead
 

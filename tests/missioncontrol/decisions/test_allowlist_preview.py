@@ -105,10 +105,10 @@ def test_a_long_record_is_cut_off_and_says_so(project, monkeypatch, name, value,
 
 def test_asking_makes_no_entry_and_an_empty_pattern_is_refused(project, operator, as_person):
     put(a_run(project), a_call("pytest -q"))
-    client, said = as_person(operator), {"pattern": "", "match": "exact"}
+    client, body = as_person(operator), {"pattern": "", "match": "exact"}
 
-    shown = client.post("/api/v1/allowlist/preview/", said, format="json")
-    refused = client.post("/api/v1/allowlist/", said, format="json")
+    shown = client.post("/api/v1/allowlist/preview/", body, format="json")
+    refused = client.post("/api/v1/allowlist/", body, format="json")
 
     assert [one["call"] for one in shown.json()["examples"]] == [CALL]
     assert (refused.status_code, refused.json()["field"]) == (400, "pattern")

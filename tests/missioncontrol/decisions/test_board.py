@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 @contextmanager
-def after_the_first_statement(deed):
+def after_the_first_statement(action):
     """Do something as another process would, once the reading has begun."""
     begun = []
 
@@ -22,7 +22,7 @@ def after_the_first_statement(deed):
         result = run(*args)
         if not begun:
             begun.append(True)
-            deed()
+            action()
         return result
 
     with connection.execute_wrapper(execute):

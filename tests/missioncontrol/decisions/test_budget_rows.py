@@ -43,9 +43,9 @@ def test_a_projects_budget_is_one_row_though_many_runs_follow_it(project):
 
     rules.change_project(project.id, {"budget": {"usd": "8"}}, by="ana", at=after(9))
 
-    ((kind, said),) = rows_by("ana", after(9))
-    assert (kind, said["before"], said["after"]) == ("policy.changed", {}, {"usd": "8"})
-    assert [said["budget"] for _, said in rows_by("policy", after(9))] == [{"usd": "8"}] * 3
+    ((kind, payload),) = rows_by("ana", after(9))
+    assert (kind, payload["before"], payload["after"]) == ("policy.changed", {}, {"usd": "8"})
+    assert [payload["budget"] for _, payload in rows_by("policy", after(9))] == [{"usd": "8"}] * 3
 
 
 def test_a_runs_raised_budget_is_one_row_with_figures(project):
@@ -53,9 +53,11 @@ def test_a_runs_raised_budget_is_one_row_with_figures(project):
 
     raise_budget(run, project, usd=Decimal(3))
 
-    told = [said for kind, said in rows_by("ana", after(9)) if said.get("budget")]
-    assert told == []
-    (raised,) = [said["raised"] for kind, said in rows_by("ana", after(9)) if "raised" in said]
+    with_budget = [payload for kind, payload in rows_by("ana", after(9)) if payload.get("budget")]
+    assert with_budget == []
+    (raised,) = [
+        payload["raised"] for kind, payload in rows_by("ana", after(9)) if "raised" in payload
+    ]
     assert raised == {"usd": ["5", "8"]}
 
 
@@ -67,9 +69,9 @@ def test_a_shared_budget_that_a_card_raises_is_one_row_with_figures(project):
     raise_budget(run, project, usd=Decimal(3))
 
     rows = rows_by("ana", after(9))
-    (rule,) = [said for kind, said in rows if kind == "policy.changed"]
+    (rule,) = [payload for kind, payload in rows if kind == "policy.changed"]
     assert (rule["before"]["project"], rule["after"]["project"]) == ({"usd": "5"}, {"usd": "8"})
-    (tap,) = [said for kind, said in rows if kind == "intervention.made"]
+    (tap,) = [payload for kind, payload in rows if kind == "intervention.made"]
     assert tap["raised"] is None  # said once, where it changed: on the project's chain
 
 
@@ -79,5 +81,7 @@ def test_another_answer_raises_nothing(project):
 
     interventions.intervene(run.id, tap, projects=[project.id], by="ana", at=after(9))
 
-    (said,) = [said for kind, said in rows_by("ana", after(9)) if kind == "intervention.made"]
-    assert said["raised"] is None
+    (payload,) = [
+        payload for kind, payload in rows_by("ana", after(9)) if kind == "intervention.made"
+    ]
+    assert payload["raised"] is None

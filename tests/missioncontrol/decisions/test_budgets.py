@@ -14,7 +14,7 @@ from missioncontrol.errors import ActionUnavailable
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from tests.build import NOON, a_call, a_proposal, a_run, after, judged, report
-from tests.missioncontrol.taps import asked, card, paid, tap, told
+from tests.missioncontrol.taps import asked, card, paid, payloads_of, tap
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +23,7 @@ def test_four_fifths_of_a_budget_are_warned_of_once_and_hold_nobody():
     run = report(a_run(budget={"usd": 10}), paid(8), paid("0.5", "pwd"))
 
     assert run.status == "running"
-    assert [(one["level"], one["spent"], one["share"]) for one in told(run)] == [
+    assert [(one["level"], one["spent"], one["share"]) for one in payloads_of(run)] == [
         ("warning", "8.00", 0.8)
     ]
 
@@ -41,9 +41,9 @@ def test_the_warning_stands_in_the_runs_row_until_the_budget_moves():
 def test_a_reached_budget_holds_with_a_card_that_names_the_ceiling():
     run = report(a_run(budget={"usd": 10}), paid(10))
 
-    said = card(run).evidence
+    evidence = card(run).evidence
     assert run.status == "holding"
-    assert (said["scope"], said["unit"], said["spent"], said["ceiling"]) == (
+    assert (evidence["scope"], evidence["unit"], evidence["spent"], evidence["ceiling"]) == (
         "run",
         "usd",
         "10.00",
@@ -55,7 +55,7 @@ def test_a_reached_budget_holds_with_a_card_that_names_the_ceiling():
 def test_a_budget_that_is_spent_to_its_end_is_told_as_reached(cost):
     run = report(a_run(budget={"usd": 10}), paid(cost))
 
-    assert [(one["level"], one["share"]) for one in told(run)] == [("reached", 1.0)]
+    assert [(one["level"], one["share"]) for one in payloads_of(run)] == [("reached", 1.0)]
 
 
 def test_only_a_runs_own_budget_counts_its_time():
@@ -145,8 +145,8 @@ def test_an_agent_of_a_run_is_held_at_its_own_ceiling():
 
     run = report(run, a_call("ls", agent="critic"), a_call("pwd", agent="critic"))
 
-    said = card(run).evidence
-    assert (said["scope"], said["whose"], said["ceiling"]) == ("run", "critic", "2")
+    evidence = card(run).evidence
+    assert (evidence["scope"], evidence["whose"], evidence["ceiling"]) == ("run", "critic", "2")
 
 
 def test_more_for_an_agent_of_a_run_raises_its_ceiling_only():
@@ -165,7 +165,7 @@ def test_a_flagged_card_that_a_person_turns_into_a_hold_says_when_it_expires():
     tap(run, "pause", at=after(10))
 
     assert card(run).expires_at == run.hold.expires_at == after(10 + 3600)
-    assert told(run, "intervention.made")[0]["expires_at"] == "2026-11-21T13:00:10Z"
+    assert payloads_of(run, "intervention.made")[0]["expires_at"] == "2026-11-21T13:00:10Z"
 
 
 def test_a_hold_at_a_budget_that_nobody_answers_stops_the_run():
@@ -185,9 +185,9 @@ def test_finish_answers_the_held_call_with_a_text_and_lets_two_turns_through():
 
     tap(run, "finish")
 
-    said = asked(run)
-    assert (said.action, said.call) == ("proceed", "skip")
-    assert "one last message" in said.messages[0].text
+    answer = asked(run)
+    assert (answer.action, answer.call) == ("proceed", "skip")
+    assert "one last message" in answer.messages[0].text
     assert Decision.objects.get().resolution == "finish"
 
 

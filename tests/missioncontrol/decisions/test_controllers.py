@@ -35,8 +35,8 @@ def a_controlled_run(boss: Run) -> Run:
 
 def heard_by(run: Run) -> list[str]:
     run.refresh_from_db()
-    said = directive(control_state_of(run), asked_seq=None, messages=queued(run.id))
-    return [message.text for message in said.messages]
+    answer = directive(control_state_of(run), asked_seq=None, messages=queued(run.id))
+    return [message.text for message in answer.messages]
 
 
 def test_the_controlling_run_is_told_of_a_warning(boss):
@@ -44,10 +44,10 @@ def test_the_controlling_run_is_told_of_a_warning(boss):
 
     controllers.tell_runs(at=NOON)
 
-    (told,) = heard_by(boss)
-    assert "fix-parser" in told
-    assert str(run.id) in told
-    assert "has been warned" in told
+    (message,) = heard_by(boss)
+    assert "fix-parser" in message
+    assert str(run.id) in message
+    assert "has been warned" in message
 
 
 def test_and_of_the_end(boss):
@@ -100,8 +100,8 @@ def test_a_person_who_ends_the_run_is_told_of_by_the_sweeper(boss):
 
     tasks.sweep()
 
-    (told,) = heard_by(boss)
-    assert "Terminated by ana." in told
+    (message,) = heard_by(boss)
+    assert "Terminated by ana." in message
 
 
 def test_a_run_without_a_controller_leaves_no_note():
@@ -133,10 +133,10 @@ def test_a_webhook_hears_what_happened(server, hooked):
     call_due()
 
     ((path, headers, body),) = server.heard
-    said = json.loads(body)
+    message = json.loads(body)
     assert (path, headers["X-MissionControl-Event"]) == ("/told", "escalation.asked")
-    assert (said["run"], said["name"]) == (str(hooked.id), "fix-parser")
-    assert said["decision"] == str(hooked.open_decision)
+    assert (message["run"], message["name"]) == (str(hooked.id), "fix-parser")
+    assert message["decision"] == str(hooked.open_decision)
     assert JournalRow.objects.filter(run=hooked, type="notice.sent").count() == 1
 
 

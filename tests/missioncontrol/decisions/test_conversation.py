@@ -16,11 +16,11 @@ pytestmark = pytest.mark.django_db
 TEXT = "Round per invoice, see docs/billing.md."
 
 
-def words(text, **said):
-    return Turn(role=Role.ASSISTANT, content=text, agent="coder", **said)
+def words(text, **fields):
+    return Turn(role=Role.ASSISTANT, content=text, agent="coder", **fields)
 
 
-def told(run):
+def first_message(run):
     return show_conversation(run).messages[-1]
 
 
@@ -55,19 +55,25 @@ def test_a_viewer_reads_it(viewer, as_person, running):
 
 
 def test_a_message_is_queued_until_an_answer_carries_it(running):
-    assert (told(running).state, told(running).by) == ("queued", "ana")
-    assert (told(running).key, told(running).undoable) == ("first", True)
+    assert (first_message(running).state, first_message(running).by) == ("queued", "ana")
+    assert (first_message(running).key, first_message(running).undoable) == ("first", True)
 
 
 def test_a_queued_message_can_be_taken_back(running):
-    tap(running, "undo", key="back", undoes=told(running).key)
+    tap(running, "undo", key="back", undoes=first_message(running).key)
 
-    assert (told(running).state, told(running).undoable) == ("withdrawn", False)
+    assert (first_message(running).state, first_message(running).undoable) == ("withdrawn", False)
 
 
 def test_delivered_is_not_read(delivered):
-    assert (told(delivered).state, told(delivered).undoable) == ("delivered", False)
-    assert (told(delivered).delivered_at, told(delivered).read_at) == (after(3), None)
+    assert (first_message(delivered).state, first_message(delivered).undoable) == (
+        "delivered",
+        False,
+    )
+    assert (first_message(delivered).delivered_at, first_message(delivered).read_at) == (
+        after(3),
+        None,
+    )
 
 
 def test_the_end_of_a_call_that_was_under_way_does_not_read_it(project):
@@ -77,33 +83,33 @@ def test_the_end_of_a_call_that_was_under_way_does_not_read_it(project):
     sessions.claim_messages(run.id, at=after(3))
     put(run, a_call("ls", key="slow"), at=after(4))
 
-    assert told(run).state == "delivered"
+    assert first_message(run).state == "delivered"
 
 
 def test_the_agents_next_turn_has_read_it(delivered):
     put(delivered, a_call("git status"), at=after(4))
 
-    assert (told(delivered).state, told(delivered).read_seq) == ("read", 1)
-    assert told(delivered).read_at == after(4)
+    assert (first_message(delivered).state, first_message(delivered).read_seq) == ("read", 1)
+    assert first_message(delivered).read_at == after(4)
 
 
 def test_a_call_beside_the_one_that_carried_it_has_not_read_it(delivered):
     counted(delivered, 1)
     put(delivered, a_call("git status"), at=after(4))
-    assert told(delivered).state == "delivered"
+    assert first_message(delivered).state == "delivered"
 
     counted(delivered, 5, source="judge")
-    assert told(delivered).state == "delivered"
+    assert first_message(delivered).state == "delivered"
 
     counted(delivered, 6)
-    assert told(delivered).state == "read"
+    assert first_message(delivered).state == "read"
 
 
 def test_what_the_agent_says_has_read_it(delivered):
     counted(delivered, 1)
     put(delivered, words("All right."), at=after(4))
 
-    assert told(delivered).state == "read"
+    assert first_message(delivered).state == "read"
 
 
 def test_another_agents_turn_does_not_read_what_is_for_one(project):
@@ -112,16 +118,16 @@ def test_another_agents_turn_does_not_read_what_is_for_one(project):
         say(tx, tx.run(run.id), TEXT, by="guard", agent="tester")
     sessions.claim_messages(run.id, at=after(1))
     put(run, a_call(agent="coder"), at=after(2))
-    assert (told(run).state, told(run).by) == ("delivered", "guard")
+    assert (first_message(run).state, first_message(run).by) == ("delivered", "guard")
 
     put(run, a_call("ls", agent="tester"), at=after(3))
-    assert told(run).state == "read"
+    assert first_message(run).state == "read"
 
 
 def test_a_turn_that_names_its_file_acts_on_it(delivered):
     put(delivered, a_call("git status"), a_call("cat docs/billing.md"), at=after(4))
 
-    assert (told(delivered).state, told(delivered).acted_seq) == ("acted_on", 2)
+    assert (first_message(delivered).state, first_message(delivered).acted_seq) == ("acted_on", 2)
 
 
 def test_a_file_that_was_at_hand_before_proves_nothing(project):
@@ -131,14 +137,14 @@ def test_a_file_that_was_at_hand_before_proves_nothing(project):
     sessions.claim_messages(run.id, at=after(3))
     put(run, a_call("cat docs/billing.md"), at=after(4))
 
-    assert told(run).state == "read"
+    assert first_message(run).state == "read"
 
 
 def test_of_an_erased_journal_no_more_is_known_than_the_delivery(delivered):
     put(delivered, a_call("cat docs/billing.md"), at=after(4))
     JournalRow.objects.filter(run=delivered).update(payload=None, salt=None)
 
-    assert told(delivered).state == "delivered"
+    assert first_message(delivered).state == "delivered"
 
 
 def test_the_agents_words_are_told_and_no_others(project):
@@ -155,7 +161,10 @@ def test_a_correction_of_a_card_stands_among_the_messages():
     run = a_stuck_run()
     tap(run, "inject", message="Look into app/token.py.")
 
-    assert (told(run).text, told(run).state) == ("Look into app/token.py.", "queued")
+    assert (first_message(run).text, first_message(run).state) == (
+        "Look into app/token.py.",
+        "queued",
+    )
 
 
 def test_only_the_newest_are_shown_and_the_others_counted(project):

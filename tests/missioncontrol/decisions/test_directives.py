@@ -6,8 +6,8 @@ from guard.wire import CallAction, DirectiveAction
 from missioncontrol.decisions.directives import ControlState, directive
 
 
-def control_state(**said):
-    told = {
+def control_state(**fields):
+    defaults = {
         "version": 3,
         "status": "running",
         "reason": "",
@@ -20,7 +20,7 @@ def control_state(**said):
         "unconfirmed": None,
         "on_hold": False,
     }
-    return ControlState(**{**told, **said})
+    return ControlState(**{**defaults, **fields})
 
 
 @pytest.mark.parametrize(
@@ -35,17 +35,17 @@ def control_state(**said):
     ],
 )
 def test_the_calls_that_a_correction_answered_are_skipped_from_first_to_last(seq, call):
-    told = directive(control_state(skip_from_seq=5, skip_through_seq=7), asked_seq=seq)
+    answer = directive(control_state(skip_from_seq=5, skip_through_seq=7), asked_seq=seq)
 
-    assert told.call is call
+    assert answer.call is call
 
 
 @pytest.mark.parametrize("status", ["stopping", "terminated"])
 @pytest.mark.parametrize("on_hold", [True, False])
 def test_a_stop_wins_over_a_hold_and_no_call_runs(status, on_hold):
-    told = directive(control_state(status=status, on_hold=on_hold), asked_seq=4)
+    answer = directive(control_state(status=status, on_hold=on_hold), asked_seq=4)
 
-    assert (told.action, told.call) == (DirectiveAction.STOP, CallAction.SKIP)
+    assert (answer.action, answer.call) == (DirectiveAction.STOP, CallAction.SKIP)
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_a_stop_wins_over_a_hold_and_no_call_runs(status, on_hold):
     ],
 )
 def test_a_hold_outlives_the_session_that_it_held(status, on_hold, action):
-    told = directive(control_state(status=status, on_hold=on_hold), asked_seq=None)
+    answer = directive(control_state(status=status, on_hold=on_hold), asked_seq=None)
 
-    assert told.action is action
+    assert answer.action is action
 
 
 def test_a_reason_is_told_where_there_is_one():

@@ -27,14 +27,14 @@ pytestmark = pytest.mark.django_db
 CALL = 'Bash {"command":"pytest -q"}'
 
 
-def held(**said):
-    run = a_stuck_run(**said)
+def held(**fields):
+    run = a_stuck_run(**fields)
     sessions.note_waiting([run.id], at=after(1))
     run.refresh_from_db()
     return run
 
 
-def tap(run, action, **said):
+def tap(run, action, **fields):
     run.refresh_from_db()
     return interventions.intervene(
         run.id,
@@ -43,7 +43,7 @@ def tap(run, action, **said):
             action=action,
             version=run.version,
             decision=run.open_decision,
-            **said,
+            **fields,
         ),
         projects=[run.project_id],
         by="ana",
@@ -270,9 +270,9 @@ def test_a_running_session_cannot_be_parked():
 # --- permission ----------------------------------------------------------------------
 
 
-def an_entry(run, pattern=CALL, **said):
-    told = {"scope": "project", "match": "exact", "by": "ana", "at": NOON, "pattern": pattern}
-    return allowlist.add_entry(run.project_id, **(told | said))
+def an_entry(run, pattern=CALL, **fields):
+    defaults = {"scope": "project", "match": "exact", "by": "ana", "at": NOON, "pattern": pattern}
+    return allowlist.add_entry(run.project_id, **(defaults | fields))
 
 
 def test_only_exactly_the_allowlisted_call_is_permitted():

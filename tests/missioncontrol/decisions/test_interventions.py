@@ -24,13 +24,13 @@ from tests.missioncontrol.taps import asked
 pytestmark = pytest.mark.django_db
 
 
-def tap(run, action, **said):
-    said.setdefault("key", f"tap-{action}")
-    said.setdefault("version", run.version)
+def tap(run, action, **fields):
+    fields.setdefault("key", f"tap-{action}")
+    fields.setdefault("version", run.version)
     if run.open_decision:
-        said.setdefault("decision", run.open_decision)
+        fields.setdefault("decision", run.open_decision)
     made, is_new = interventions.intervene(
-        run.id, Tap(action=action, **said), projects=[run.project_id], by="ana", at=NOON
+        run.id, Tap(action=action, **fields), projects=[run.project_id], by="ana", at=NOON
     )
     run.refresh_from_db()
     return made, is_new
@@ -59,9 +59,9 @@ def test_inject_skips_the_held_call_and_queues_the_text():
 
     tap(run, "inject", message="The file is token.py.")
 
-    said = asked(run)
-    assert (said.action, said.call) == ("proceed", "skip")
-    assert [message.text for message in said.messages] == ["The file is token.py."]
+    answer = asked(run)
+    assert (answer.action, answer.call) == ("proceed", "skip")
+    assert [message.text for message in answer.messages] == ["The file is token.py."]
     assert TurnRow.objects.get(phase="proposed").skipped
 
 
@@ -359,12 +359,12 @@ def test_allow_budget_starts_a_ceiling_that_was_not_set_from_what_is_spent():
 
 @pytest.mark.parametrize("unit", ["tokens", "calls", "turns"])
 def test_the_least_that_can_be_allowed_more_is_one(unit):
-    def said(count):
+    def a_tap(count):
         return {"key": "k", "action": "allow_budget", "amount": {unit: count}}
 
-    assert getattr(taps.validate_python(said(1)).amount, unit) == 1
+    assert getattr(taps.validate_python(a_tap(1)).amount, unit) == 1
     with pytest.raises(ValidationError):
-        taps.validate_python(said(0))
+        taps.validate_python(a_tap(0))
 
 
 def test_allow_budget_raises_a_ceiling_that_was_taken_away():

@@ -33,26 +33,26 @@ def _with_row_locks():
         pytest.skip("SQLite locks the whole database: set DATABASE_URL to a PostgreSQL server")
 
 
-def together(*deeds):
+def together(*actions):
     """Run deeds in threads that begin at once; raise what one of them raised."""
-    start = threading.Barrier(len(deeds))
+    start = threading.Barrier(len(actions))
 
-    def begin(deed):
+    def begin(action):
         try:
             start.wait(60)
-            deed()
+            action()
         finally:
             connections.close_all()
 
-    with ThreadPoolExecutor(len(deeds)) as pool:
-        for done in [pool.submit(begin, deed) for deed in deeds]:
+    with ThreadPoolExecutor(len(actions)) as pool:
+        for done in [pool.submit(begin, action) for action in actions]:
             done.result(timeout=120)
 
 
-def apart(deed, *what, **said):
+def apart(action, *what, **more):
     """Do something in a thread of its own."""
     try:
-        return deed(*what, **said)
+        return action(*what, **more)
     finally:
         connections.close_all()
 
@@ -118,9 +118,9 @@ def test_ceilings_may_be_changed_while_many_runs_are_judged_and_every_cent_is_co
 def raise_by_ten(run, *, version):
     """Tap on more without naming a card; True: it was done."""
     key, more = f"more-{version}", Amount(calls=10)
-    said = Tap(key=key, action="allow_budget", version=version, amount=more)
+    tap = Tap(key=key, action="allow_budget", version=version, amount=more)
     try:
-        interventions.intervene(run.id, said, projects=[run.project_id], by="ana", at=NOON)
+        interventions.intervene(run.id, tap, projects=[run.project_id], by="ana", at=NOON)
     except StaleRun:
         return False
     return True
@@ -231,7 +231,7 @@ def test_taps_in_two_projects_raise_the_ceiling_of_all_one_after_the_other():
         done = []
 
         def tap(run, done=done):
-            said = Tap(
+            asked = Tap(
                 key=f"more-{run.id}",
                 action="allow_budget",
                 version=run.version,
@@ -241,7 +241,7 @@ def test_taps_in_two_projects_raise_the_ceiling_of_all_one_after_the_other():
             try:
                 interventions.intervene(
                     run.id,
-                    said,
+                    asked,
                     projects=[run.project_id],
                     owns_one=lambda: True,
                     by="ana",

@@ -14,7 +14,7 @@ from missioncontrol.decisions.taps import Amount
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.models import JournalRow
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, report
-from tests.missioncontrol.taps import card, paid, tap, told
+from tests.missioncontrol.taps import card, paid, payloads_of, tap
 
 pytestmark = pytest.mark.django_db
 TOMORROW = NOON + timedelta(days=1)
@@ -34,8 +34,8 @@ def runs():
 
 def changes(project, what):
     rows = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
-    told = [json.loads(row.payload) for row in rows.order_by("seq")]
-    return [(one["before"], one["after"]) for one in told if one["what"] == what]
+    payloads = [json.loads(row.payload) for row in rows.order_by("seq")]
+    return [(one["before"], one["after"]) for one in payloads if one["what"] == what]
 
 
 def test_two_projects_reach_it_together_and_each_is_held_at_its_next_turn(runs):
@@ -48,11 +48,15 @@ def test_two_projects_reach_it_together_and_each_is_held_at_its_next_turn(runs):
 
 
 def test_a_card_tells_the_ceiling_and_nothing_of_what_others_used(runs):
-    said = card(runs[1]).evidence
+    evidence = card(runs[1]).evidence
 
-    assert said["summary"] == "The organisation's budget of $10.00 for today is reached."
-    assert (said["ceiling"], said["spent"], said["whose"]) == ("10.00", None, "2026-11-21")
-    (crossed,) = told(runs[1])
+    assert evidence["summary"] == "The organisation's budget of $10.00 for today is reached."
+    assert (evidence["ceiling"], evidence["spent"], evidence["whose"]) == (
+        "10.00",
+        None,
+        "2026-11-21",
+    )
+    (crossed,) = payloads_of(runs[1])
     assert (crossed["spent"], crossed["share"], crossed["level"]) == ("", 1.0, "reached")
 
 
@@ -62,8 +66,8 @@ def test_that_it_nears_its_end_is_told_without_how_near():
 
     run = report(a_run(a_project("two")), paid("4.5"))
 
-    (said,) = told(run)
-    assert (said["level"], said["spent"], said["share"]) == ("warning", "", 0.8)
+    (row,) = payloads_of(run)
+    assert (row["level"], row["spent"], row["share"]) == ("warning", "", 0.8)
 
 
 def test_what_was_used_before_it_was_set_counts():

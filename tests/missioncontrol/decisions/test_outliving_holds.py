@@ -174,13 +174,13 @@ def test_a_person_may_let_it_go_before_it_comes_back(project):
     assert report(run, a_proposal("make"), at=LATER).status == "running"
 
 
-@pytest.mark.parametrize("said", [{"action": "pause"}, {"action": "inject", "message": "Stop."}])
-def test_what_needs_a_session_is_refused_after_its_end_though_its_hold_stands(project, said):
+@pytest.mark.parametrize("answer", [{"action": "pause"}, {"action": "inject", "message": "Stop."}])
+def test_what_needs_a_session_is_refused_after_its_end_though_its_hold_stands(project, answer):
     run = held_by_a_person(project)
     says_goodbye(run)
 
     with pytest.raises(NoSuchMove):
-        tap(run, **said)
+        tap(run, **answer)
 
 
 def test_a_run_that_was_let_go_before_it_ended_comes_back_free(project):

@@ -32,10 +32,10 @@ from tests.missioncontrol.taps import paid
 pytestmark = pytest.mark.django_db
 
 
-def asking(run=None, command="rm -r build", *, key="c1", at=NOON, **said):
+def asking(run=None, command="rm -r build", *, key="c1", at=NOON, **fields):
     """Return a run whose agent asks whether it may run a command, and the card."""
     run = run or a_run(agent="claude-code")
-    agent = said.setdefault("agent", "claude-code")
+    agent = fields.setdefault("agent", "claude-code")
     put(run, a_proposal(command, key=key, agent=agent), at=at)
     card = permissions.ask(run.id, a_proposal(command, key=None, agent=agent), for_s=60, at=at)
     RunMeters.objects.filter(pk=run.id).update(presence="waiting")
@@ -43,11 +43,11 @@ def asking(run=None, command="rm -r build", *, key="c1", at=NOON, **said):
     return run, Decision.objects.get(pk=card)
 
 
-def tap(run, action, card=None, *, key="k", at=NOON, **said):
+def tap(run, action, card=None, *, key="k", at=NOON, **fields):
     run.refresh_from_db()
-    said = {"version": run.version, "decision": card.id if card else None} | said
+    fields = {"version": run.version, "decision": card.id if card else None} | fields
     made, _ = interventions.intervene(
-        run.id, Tap(key=key, action=action, **said), projects=[run.project_id], by="ana", at=at
+        run.id, Tap(key=key, action=action, **fields), projects=[run.project_id], by="ana", at=at
     )
     run.refresh_from_db()
     return made
@@ -234,8 +234,8 @@ def test_a_tap_closes_it_and_is_journalled(action):
     assert how(card) == ("resolved", action, "ana")
     assert (made.action, made.status, run.meters.presence) == (action, "asked", "working")
     assert (run.version, run.meters.open_permissions) == (version + 1, 0)
-    told = [row.type for row in JournalRow.objects.filter(run=run).order_by("seq")]
-    assert told[-2:] == ["decision.resolved", "intervention.made"]
+    types = [row.type for row in JournalRow.objects.filter(run=run).order_by("seq")]
+    assert types[-2:] == ["decision.resolved", "intervention.made"]
 
 
 def test_a_refusal_takes_its_reason_along():

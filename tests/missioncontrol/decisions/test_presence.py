@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 LONG_AGO = after(-3600)
 
 
-def heard(run, *turns, at=NOON, presence=None):
+def reported(run, *turns, at=NOON, presence=None):
     store([Arrival(run=run.id, project=run.project_id, turns=turns, presence=presence)], at=at)
     run.refresh_from_db()
     return run
@@ -43,23 +43,23 @@ def terminated(run, *, at=NOON):
 
 
 def test_a_run_works_until_its_client_says_otherwise():
-    run = heard(a_run(), a_proposal())
+    run = reported(a_run(), a_proposal())
 
     assert run.meters.presence == "working"
 
 
-@pytest.mark.parametrize("said", ["idle", "waiting"])
-def test_what_its_client_says_stands_until_its_next_turn(said):
-    run = heard(a_run(), presence=said)
-    assert run.meters.presence == said
+@pytest.mark.parametrize("presence", ["idle", "waiting"])
+def test_what_its_client_says_stands_until_its_next_turn(presence):
+    run = reported(a_run(), presence=presence)
+    assert run.meters.presence == presence
 
-    assert heard(run, a_proposal()).meters.presence == "working"
+    assert reported(run, a_proposal()).meters.presence == "working"
 
 
 def test_the_turn_that_ends_its_work_leaves_it_idle():
     last = Turn(role=Role.ASSISTANT, content="Done.")
 
-    assert heard(a_run(), last, presence="idle").meters.presence == "idle"
+    assert reported(a_run(), last, presence="idle").meters.presence == "idle"
 
 
 # --- whether it is there -----------------------------------------------------------
@@ -81,7 +81,7 @@ def test_a_client_that_is_heard_of_in_time_is_not_lost():
 
 
 def test_a_client_that_promised_nothing_has_thirty_minutes():
-    run = heard(a_run(), a_proposal())
+    run = reported(a_run(), a_proposal())
 
     run = sweep(run, at=after(29 * 60))
     assert (run.status, run.meters.presence) == ("running", "working")
@@ -92,7 +92,7 @@ def test_a_client_that_promised_nothing_has_thirty_minutes():
 
 
 def test_a_client_that_vouches_for_itself_may_rest_for_hours():
-    run = vouched(heard(a_run(), a_proposal(), presence="idle"), at=after(3600))
+    run = vouched(reported(a_run(), a_proposal(), presence="idle"), at=after(3600))
 
     deadlines.lose_silent(at=after(3610))
     run.refresh_from_db()
@@ -156,7 +156,7 @@ def test_a_held_call_of_a_client_that_is_gone_keeps_its_card():
 def test_a_stopped_session_whose_turn_has_ended_is_terminated():
     run = terminated(put(a_run(), a_proposal()).run)
     assert run.status == "stopping"
-    heard(run, presence="idle", at=after(3))
+    reported(run, presence="idle", at=after(3))
 
     assert sweep(run, at=after(4)).status == "stopping"
     assert sweep(run, at=after(10)).status == "terminated"

@@ -16,7 +16,7 @@ from missioncontrol.decisions.taps import Amount
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.projects.rules import change_project
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, put, report
-from tests.missioncontrol.taps import card, paid, tap, told
+from tests.missioncontrol.taps import card, paid, payloads_of, tap
 
 pytestmark = pytest.mark.django_db
 
@@ -30,9 +30,9 @@ def test_every_running_run_is_held_at_its_next_turn_when_the_projects_budget_is_
 
     one = report(one, a_proposal("pwd"))
 
-    said = card(one).evidence
-    assert (one.status, said["scope"], said["spent"]) == ("holding", "project", "10.00")
-    assert said["summary"] == "The project has spent $10.00 of $10.00."
+    evidence = card(one).evidence
+    assert (one.status, evidence["scope"], evidence["spent"]) == ("holding", "project", "10.00")
+    assert evidence["summary"] == "The project has spent $10.00 of $10.00."
 
 
 def test_runs_of_other_projects_go_on():
@@ -49,8 +49,8 @@ def test_a_shared_budget_is_warned_of_in_each_run():
 
     run = report(a_run(project), a_call("ls"))
 
-    (said,) = told(run)
-    assert (said["level"], said["scope"], said["share"]) == ("warning", "project", 0.8)
+    (row,) = payloads_of(run)
+    assert (row["level"], row["scope"], row["share"]) == ("warning", "project", 0.8)
 
 
 def test_runs_judged_in_one_transaction_count_each_other():
@@ -74,8 +74,8 @@ def test_an_agents_budget_follows_it_from_run_to_run():
 
     run = report(a_run(project), paid(1))
 
-    said = card(run).evidence
-    assert (said["scope"], said["whose"], said["ceiling"]) == ("agent", "coder", "3.00")
+    evidence = card(run).evidence
+    assert (evidence["scope"], evidence["whose"], evidence["ceiling"]) == ("agent", "coder", "3.00")
 
 
 def test_a_day_begins_at_midnight_of_the_projects_time_zone():
@@ -88,8 +88,12 @@ def test_a_day_begins_at_midnight_of_the_projects_time_zone():
     assert run.status == "running"
 
     run = report(run, paid(1, "pwd"), at=late + timedelta(minutes=3))
-    said = card(run).evidence
-    assert (said["scope"], said["whose"], said["spent"]) == ("day", "2026-11-22", "3.00")
+    evidence = card(run).evidence
+    assert (evidence["scope"], evidence["whose"], evidence["spent"]) == (
+        "day",
+        "2026-11-22",
+        "3.00",
+    )
 
 
 def test_a_summer_day_of_twenty_three_hours_ends_at_its_own_midnight():
@@ -282,7 +286,7 @@ def test_a_projects_ceiling_for_each_run_moves_its_live_runs_and_no_others():
     live.refresh_from_db()
     ended.refresh_from_db()
     assert (live.version, ended.version) == (1, before)
-    assert told(live, "run.moved")[-1]["budget"] == {"usd": "9"}
+    assert payloads_of(live, "run.moved")[-1]["budget"] == {"usd": "9"}
 
 
 def test_a_change_that_moves_no_ceiling_moves_no_version():

@@ -15,9 +15,9 @@ pytestmark = pytest.mark.django_db
 CALL = 'Bash {"command":"pytest -q"}'
 
 
-def let_go(project, times, action="continue", **said):
+def let_go(project, times, action="continue", **fields):
     for _ in range(times):
-        tap(a_stuck_run(project), action, **said)
+        tap(a_stuck_run(project), action, **fields)
 
 
 def offered(project, at=NOON):

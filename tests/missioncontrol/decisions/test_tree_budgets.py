@@ -14,7 +14,7 @@ from missioncontrol.decisions.taps import Amount
 from missioncontrol.detection import judging, pipeline
 from missioncontrol.runs.models import Run
 from tests.build import NOON, a_proposal, a_run, after, judged, put, report
-from tests.missioncontrol.taps import card, paid, tap, told
+from tests.missioncontrol.taps import card, paid, payloads_of, tap
 
 pytestmark = pytest.mark.django_db
 
@@ -65,10 +65,14 @@ def test_a_child_is_held_at_the_ceiling_of_the_run_above(project):
     report(other, paid(9))
     child = report(child, a_proposal(cost_usd=Decimal(1)))
 
-    said = card(child).evidence
+    evidence = card(child).evidence
     assert child.status == "holding"
-    assert (said["scope"], said["whose"], said["spent"]) == ("tree", str(parent.id), "10.00")
-    assert said["summary"] == "The tree of lead has spent $10.00 of $10.00."
+    assert (evidence["scope"], evidence["whose"], evidence["spent"]) == (
+        "tree",
+        str(parent.id),
+        "10.00",
+    )
+    assert evidence["summary"] == "The tree of lead has spent $10.00 of $10.00."
 
 
 def test_a_ceiling_above_holds_though_another_was_taken_away(project):
@@ -92,7 +96,7 @@ def test_eighty_percent_of_a_tree_is_warned_of_once_in_each_run(project):
     report(other, paid(8))
     child = report(child, paid("0.1"), paid("0.1", "pwd"))
 
-    assert [(one["level"], one["scope"]) for one in told(child)] == [("warning", "tree")]
+    assert [(one["level"], one["scope"]) for one in payloads_of(child)] == [("warning", "tree")]
     assert child.status == "running"
 
 

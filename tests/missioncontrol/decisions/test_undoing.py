@@ -11,7 +11,7 @@ from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.rows import run_row
 from tests.build import a_call, a_project, a_proposal, a_run, a_stuck_run, after, report
-from tests.missioncontrol.taps import asked, card, paid, tap, told
+from tests.missioncontrol.taps import asked, card, paid, payloads_of, tap
 
 pytestmark = pytest.mark.django_db
 
@@ -58,7 +58,7 @@ def test_a_raised_budget_is_what_it_was_and_holds_again():
 
     assert run.budget == {"usd": 10}
     assert (run.status, card(run).kind) == ("holding", "budget")
-    assert told(run, "intervention.made")[-1]["raised"] == {"usd": ["15", "10"]}
+    assert payloads_of(run, "intervention.made")[-1]["raised"] == {"usd": ["15", "10"]}
 
 
 def test_what_one_agent_was_allowed_more_goes_back_and_moves_no_ceiling_of_the_run():
@@ -70,7 +70,7 @@ def test_what_one_agent_was_allowed_more_goes_back_and_moves_no_ceiling_of_the_r
     undo(run, made)
 
     assert run.budget == {"calls": 50, "agents": {"critic": {"calls": 1}}}
-    assert told(run, "intervention.made")[-1]["raised"] == {}
+    assert payloads_of(run, "intervention.made")[-1]["raised"] == {}
 
 
 @pytest.mark.parametrize("scope", ["project", "day"])
@@ -135,7 +135,7 @@ def test_who_took_it_back_stands_on_the_record():
     undo(run, tap(run, "allowlist"))
 
     assert Intervention.objects.filter(run=run, action="undo", by="ana").count() == 1
-    assert [one["change"] for one in told(run, "allowlist.changed")] == ["added", "removed"]
+    assert [one["change"] for one in payloads_of(run, "allowlist.changed")] == ["added", "removed"]
     assert JournalRow.objects.filter(run=run, type="decision.opened").count() == 2
 
 
@@ -388,5 +388,5 @@ def test_the_board_hears_of_a_hold_that_stands_and_of_its_end():
     made = tap(run, "continue", at=after(2))
     undo(run, made)
 
-    moves = [move["hold_stands"] for move in told(run, "run.moved")[-4:]]
+    moves = [move["hold_stands"] for move in payloads_of(run, "run.moved")[-4:]]
     assert moves == [True, False, True, True]  # the end, the lift, the undo and its answer

@@ -15,10 +15,10 @@ pytestmark = pytest.mark.django_db
 LATER = NOON + timedelta(minutes=5)
 
 
-def ask(project, policy=None, **said):
-    said.setdefault("since", NOON - timedelta(days=1))
-    said.setdefault("runs", None)
-    return backtests.ask(project, policy or {}, by="ana", at=NOON, **said)
+def ask(project, policy=None, **fields):
+    fields.setdefault("since", NOON - timedelta(days=1))
+    fields.setdefault("runs", None)
+    return backtests.ask(project, policy or {}, by="ana", at=NOON, **fields)
 
 
 def result(backtest):

@@ -41,8 +41,8 @@ def next_reply(replies):
 def test_a_detector_judges_what_waits_in_its_queue_and_tells_who_asked(broker, replies, project):
     run = a_run(project)
     put(run, a_call("ls"))
-    told = {"runs": [str(run.id)], "reply_to": REPLIES, "number": 7}
-    broker.lpush(QUEUE, tasks.detect_message(told))
+    body = {"runs": [str(run.id)], "reply_to": REPLIES, "number": 7}
+    broker.lpush(QUEUE, tasks.detect_message(body))
 
     with a_worker(app, queues=[QUEUE]):
         reply = next_reply(replies)

@@ -53,8 +53,8 @@ async def taken(broker, queue):
     _, message = await broker.brpop([queue], timeout=60)
     envelope = json.loads(message)
     is_encoded = envelope["properties"].get("body_encoding") == "base64"
-    _, told, _ = json.loads(base64.b64decode(envelope["body"]) if is_encoded else envelope["body"])
-    return {UUID(run) for run in told["runs"]}, told["reply_to"], told["number"]
+    _, task, _ = json.loads(base64.b64decode(envelope["body"]) if is_encoded else envelope["body"])
+    return {UUID(run) for run in task["runs"]}, task["reply_to"], task["number"]
 
 
 def a_run_id(number):
@@ -95,14 +95,14 @@ async def rested(broker, dispatcher):
     """A dispatcher that has been answered: nothing is under way."""
     dispatcher.dispatch(a_run_id(2))
     _, reply_to, number = await taken(broker, EVEN)
-    heard = asyncio.Event()
+    woken = asyncio.Event()
 
     def note(_):
-        heard.set()
+        woken.set()
 
     await subscriber.add(reply_to, note)
     broadcast.to_channel(reply_to, {"type": "judged", "ring": number, "runs": {}})
-    await heard.wait()
+    await woken.wait()
     await subscriber.remove(reply_to, note)
     return dispatcher
 

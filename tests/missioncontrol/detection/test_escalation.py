@@ -75,9 +75,9 @@ def test_the_agent_is_asked_for_another_strategy_with_the_first_error():
 def test_the_journal_holds_what_was_asked():
     run = attempt(a_run(policy={"preset": "fingerprint"}), 3)
 
-    said = event(run, "escalation.asked")
-    assert (said["detector"], said["repeats"], said["turn_seq"]) == ("fingerprint", 3, 2)
-    assert said["message"] == str(Message.objects.get().id)
+    payload = event(run, "escalation.asked")
+    assert (payload["detector"], payload["repeats"], payload["turn_seq"]) == ("fingerprint", 3, 2)
+    assert payload["message"] == str(Message.objects.get().id)
     assert event(run, "detection.raised")["outcome"] == "escalated"
 
 
@@ -108,10 +108,10 @@ def test_no_judge_dismisses_the_card_of_a_policy_without_one():
 def test_a_policy_ends_the_run_at_once():
     run = say(a_run(policy=BROKER), 6)
 
-    said = asked(run)
-    assert (said.action, said.call, run.status) == ("stop", "skip", "stopping")
-    assert said.reason == event(run, "session.terminated")["reason"]
-    assert "5 times" in said.reason
+    answer = asked(run)
+    assert (answer.action, answer.call, run.status) == ("stop", "skip", "stopping")
+    assert answer.reason == event(run, "session.terminated")["reason"]
+    assert "5 times" in answer.reason
 
 
 def test_people_hear_of_a_run_that_its_policy_ended():
@@ -121,10 +121,10 @@ def test_people_hear_of_a_run_that_its_policy_ended():
     run = say(a_run(project, policy=BROKER), 6)
 
     ended = Notice.objects.get(what="warning")
-    told = content.read(ended.content)
-    assert told.title == "fix-auth-tests was ended"
-    assert told.body.startswith("Its policy ended it. ")
-    assert told.path == f"/runs/{run.id}"
+    notice = content.read(ended.content)
+    assert notice.title == "fix-auth-tests was ended"
+    assert notice.body.startswith("Its policy ended it. ")
+    assert notice.path == f"/runs/{run.id}"
     assert [delivery.status for delivery in ended.deliveries.all()] == ["waiting"]
 
 

@@ -265,10 +265,10 @@ def test_in_auto_the_fix_for_a_suspicion_is_told_to_the_agent(asking):
     assert Message.objects.get().text == "Planner: write the export."
 
 
-@pytest.mark.parametrize("said", [{"loop": False}, {"confidence": 0.6}])
-def test_a_suspicion_that_is_not_confirmed_opens_no_card(asking, said):
+@pytest.mark.parametrize("ruling", [{"loop": False}, {"confidence": 0.6}])
+def test_a_suspicion_that_is_not_confirmed_opens_no_card(asking, ruling):
     run = a_run(mode="pause")
-    with asking(a_completion(a_verdict(**said))):
+    with asking(a_completion(a_verdict(**ruling))):
         (question_id,) = suspected(run)
         judging.answer(question_id, at=NOON)
 

@@ -195,9 +195,9 @@ def test_a_users_turn_starts_the_count_afresh():
 def test_it_counts_a_model_call_once_though_two_turns_carry_it():
     run = a_run()
     usage = Usage(input=1200, cache_write_5m=300, cache_read=9000, output=42)
-    told = {"usage": usage, "call_id": "msg_1", "model": "claude-sonnet-4-5"}
+    fields = {"usage": usage, "call_id": "msg_1", "model": "claude-sonnet-4-5"}
 
-    run = report(run, a_call("ls", **told), a_call("pwd", **told))
+    run = report(run, a_call("ls", **fields), a_call("pwd", **fields))
 
     assert run.meters.cost_usd == Decimal("0.008055")
     assert run.meters.cache_read_tokens == 9000

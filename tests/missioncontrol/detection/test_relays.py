@@ -41,9 +41,9 @@ def relays(turns, engine=None):
     """Give each loop that is found, as a tree's engine looks for it."""
     engine, found = engine or Engine(), []
     for turn in turns:
-        told = engine.observe(turn)
+        seen = engine.observe(turn)
         relay = find_relay(engine.history, DEFAULT_POLICY)
-        if relay is not None and relay.trips and told.seq in relay.turns:
+        if relay is not None and relay.trips and seen.seq in relay.turns:
             found.append(relay)
     return found
 

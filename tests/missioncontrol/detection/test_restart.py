@@ -17,10 +17,10 @@ pytestmark = pytest.mark.django_db
 CORRECTION = "The parser lives in src/grammar.py; begin there."
 
 
-def restart(run: Run, **said):
-    said = {"key": "again", "message": CORRECTION, **said}
+def restart(run: Run, **fields):
+    fields = {"key": "again", "message": CORRECTION, **fields}
     made, is_new = interventions.intervene(
-        run.id, Tap(action="restart", **said), projects=[run.project_id], by="ana", at=NOON
+        run.id, Tap(action="restart", **fields), projects=[run.project_id], by="ana", at=NOON
     )
     run.refresh_from_db()
     return made, is_new

@@ -15,11 +15,11 @@ from tests.build import NOON, a_call, a_project, a_proposal, a_run, a_stuck_run,
 pytestmark = pytest.mark.django_db
 
 
-def tap(run, action, **said):
+def tap(run, action, **fields):
     run.refresh_from_db()
     interventions.intervene(
         run.id,
-        Tap(key=f"{action}-{run.version}", action=action, version=run.version, **said),
+        Tap(key=f"{action}-{run.version}", action=action, version=run.version, **fields),
         projects=[run.project_id],
         by="ana",
         at=NOON,
@@ -40,16 +40,16 @@ def test_a_run_tells_its_highest_score_its_turn_and_the_rule_that_asked(project)
 
 
 @pytest.mark.parametrize(
-    ("action", "said", "outcome"),
+    ("action", "fields", "outcome"),
     [
         ("terminate", {}, "corrected"),
         ("inject", {"message": "Read token.py."}, "corrected"),
         ("continue", {}, "continued"),
     ],
 )
-def test_what_people_answered_is_told(project, action, said, outcome):
+def test_what_people_answered_is_told(project, action, fields, outcome):
     run = a_stuck_run(project)
-    tap(run, action, decision=run.open_decision, **said)
+    tap(run, action, decision=run.open_decision, **fields)
 
     assert [row.outcome for row in scores(project)] == [outcome]
 
@@ -85,29 +85,31 @@ def test_older_runs_and_those_of_other_projects_are_left_out(project):
 
 
 def test_presets_say_from_which_score_they_ask(project):
-    told = scores_of(project, days=30, at=NOON).presets
+    presets = scores_of(project, days=30, at=NOON).presets
 
-    assert [one.asks_from for one in told] == sorted((one.asks_from for one in told), reverse=True)
-    assert next(one.asks_from for one in told if one.name == "balanced") == 0.8
+    assert [one.asks_from for one in presets] == sorted(
+        (one.asks_from for one in presets), reverse=True
+    )
+    assert next(one.asks_from for one in presets if one.name == "balanced") == 0.8
 
 
 def test_a_check_says_where_the_line_comes_to_lie(project):
-    told = policies.check_policy({"sensitivity": 0.7}, project=project)
+    checked = policies.check_policy({"sensitivity": 0.7}, project=project)
 
-    assert (told.line.sensitivity, told.line.asks_from, told.line.today) == (0.7, 0.7, 0.8)
-    assert [change.field for change in told.from_preset] == ["sensitivity"]
+    assert (checked.line.sensitivity, checked.line.asks_from, checked.line.today) == (0.7, 0.7, 0.8)
+    assert [change.field for change in checked.from_preset] == ["sensitivity"]
 
 
 def test_a_policy_without_the_score_has_no_line(project):
-    told = policies.check_policy({"detectors": ["budget"]}, project=project)
+    checked = policies.check_policy({"detectors": ["budget"]}, project=project)
 
-    assert told.line.asks_from is None
+    assert checked.line.asks_from is None
 
 
 def test_a_budget_of_a_run_is_a_rule_of_the_form(project):
-    told = policies.check_policy({"budget": {"usd": "8.00"}}, project=project)
+    checked = policies.check_policy({"budget": {"usd": "8.00"}}, project=project)
 
-    rule = next(one for one in told.rules if one.section == "budget")
+    rule = next(one for one in checked.rules if one.section == "budget")
     assert (rule.field, rule.value, rule.today) == ("usd", "8.00", None)
 
 

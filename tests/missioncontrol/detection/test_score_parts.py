@@ -54,32 +54,32 @@ def test_a_turn_that_is_not_there_is_not_found(looping):
 
 
 def test_a_repeat_names_the_turns_it_repeats(looping, read):
-    told = read(looping, 2).json()
+    body = read(looping, 2).json()
 
-    (part,) = told["parts"]
+    (part,) = body["parts"]
     assert (part["kind"], part["turns"]) == ("same", [1])
     assert part["amount"] > 0
-    assert told["changed_seq"] == 1  # the first failure told something
+    assert body["changed_seq"] == 1  # the first failure told something
 
 
 def test_the_parts_add_up_and_the_engine_says_what_it_said(looping, read):
     for seq in range(3):
-        told = read(looping, seq).json()
+        body = read(looping, seq).json()
 
-        assert told["is_as_recorded"]
-        moved = sum(part["amount"] for part in told["parts"])
-        assert told["before"] + moved == pytest.approx(told["score"], abs=0.002)
+        assert body["is_as_recorded"]
+        moved = sum(part["amount"] for part in body["parts"])
+        assert body["before"] + moved == pytest.approx(body["score"], abs=0.002)
 
 
 def test_a_budget_that_lifts_the_line_is_named(project, read):
     run = a_run(project, budget={"turns": 1})
     report(run, a_call("ls", result="a.py"))
 
-    told = read(run, 0).json()
+    body = read(run, 0).json()
 
-    (part,) = told["parts"]
+    (part,) = body["parts"]
     assert part["rule"] == "budget"
-    assert told["before"] + part["amount"] == pytest.approx(told["score"], abs=0.002)
+    assert body["before"] + part["amount"] == pytest.approx(body["score"], abs=0.002)
 
 
 def test_something_new_takes_from_the_score(looping):
@@ -109,10 +109,10 @@ def test_after_an_answer_it_begins_afresh(project):
     tap(run, "continue")
     report(run, failing("make"))
 
-    told = explain_move(run, 3)
+    move = explain_move(run, 3)
 
-    assert [part.kind for part in told.parts] == ["reset"]
-    assert (told.score, told.parts[0].amount) == (0.0, -told.before)
+    assert [part.kind for part in move.parts] == ["reset"]
+    assert (move.score, move.parts[0].amount) == (0.0, -move.before)
 
 
 def test_a_persons_word_resets_it(looping):
@@ -129,6 +129,6 @@ def test_a_policy_that_changed_since_is_said_to_differ(looping):
 
 
 def test_the_series_tells_from_where_the_policy_asks(looping, owner, as_person):
-    told = as_person(owner).get(f"/api/v1/runs/{looping.id}/series/").json()
+    series = as_person(owner).get(f"/api/v1/runs/{looping.id}/series/").json()
 
-    assert told["asks_from"] == 0.8
+    assert series["asks_from"] == 0.8

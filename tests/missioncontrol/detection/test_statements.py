@@ -29,12 +29,12 @@ def runs():
     return runs
 
 
-def statements(deed):
+def statements(action):
     """What a deed asks of the database, in its order, less the bounds of its transaction."""
     with CaptureQueriesContext(connection) as asked:
-        deed()
-    told = [query["sql"] for query in asked.captured_queries]
-    return [sql for sql in told if "SAVEPOINT" not in sql]
+        action()
+    queries = [query["sql"] for query in asked.captured_queries]
+    return [sql for sql in queries if "SAVEPOINT" not in sql]
 
 
 def storing(runs, *turns):
@@ -69,9 +69,9 @@ def test_what_models_were_paid_for_takes_two_more(runs, number):
     assert len(judging(runs, *[a_paid_call(one) for one in range(1, 1 + number)])) <= 8
 
 
-@pytest.mark.parametrize("deed", [storing, judging])
-def test_a_turn_that_changes_no_state_writes_no_run(runs, deed):
-    asked = "\n".join(deed(runs, a_paid_call(1)))
+@pytest.mark.parametrize("action", [storing, judging])
+def test_a_turn_that_changes_no_state_writes_no_run(runs, action):
+    asked = "\n".join(action(runs, a_paid_call(1)))
 
     assert 'UPDATE "runs_runmeters"' in asked
     assert 'UPDATE "runs_run"' not in asked

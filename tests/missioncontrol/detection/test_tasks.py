@@ -97,7 +97,7 @@ def test_anchoring_and_journalling_do_not_wait_for_each_other_in_a_circle(projec
 
 def test_a_process_that_only_imports_the_tasks_dispatches_through_our_broker():
     """A web process must not depend on somebody having asked it for /readyz first."""
-    said = subprocess.run(
+    printed = subprocess.run(
         [
             sys.executable,
             "-c",
@@ -111,4 +111,4 @@ def test_a_process_that_only_imports_the_tasks_dispatches_through_our_broker():
         timeout=60,
     ).stdout.split()
 
-    assert said == ["missioncontrol", settings.CELERY_BROKER_URL]
+    assert printed == ["missioncontrol", settings.CELERY_BROKER_URL]

@@ -113,10 +113,10 @@ def test_the_card_shows_the_turns_of_every_run_and_whose_they_are(project):
     lead = a_run(project, name="lead")
     runs = [a_worker(project, lead, n, fails()) for n in range(3)]
 
-    said = card(runs[-1]).evidence
-    assert [item["run"] for item in said["items"]] == [str(run.id) for run in runs]
-    assert said["turns"] == [0]
-    assert said["summary"] == "3 agents, one after another, ended on the same failure."
+    evidence = card(runs[-1]).evidence
+    assert [item["run"] for item in evidence["items"]] == [str(run.id) for run in runs]
+    assert evidence["turns"] == [0]
+    assert evidence["summary"] == "3 agents, one after another, ended on the same failure."
 
 
 def test_the_judge_reads_the_turns_of_every_run(project):
@@ -239,11 +239,11 @@ def test_in_mode_warn_it_is_said_and_the_count_begins_again(project):
         report(child, fails())
         interventions.report_end(child.id, "failed", projects=[project.id], by="agent", at=NOON)
 
-    said = [
+    levels = [
         json.loads(row.payload)["outcome"]
         for row in JournalRow.objects.filter(type="detection.raised")
     ]
-    assert said == ["warned"]
+    assert levels == ["warned"]
 
 
 def test_a_run_that_said_it_is_done_is_not_moved_again_by_a_loop_it_closed(project):

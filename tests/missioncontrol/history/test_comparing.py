@@ -66,17 +66,17 @@ def test_two_runs_are_the_same_until_they_part_and_meet_again(project, compared)
     put(first, a_call("ls"), a_call("cat a.py"), a_call("pytest -q", error="1 failed"))
     put(second, a_call("ls"), a_call("grep -rn token ."), a_call("pytest -q", result="1 passed"))
 
-    told = compared(first, second)
+    comparison = compared(first, second)
 
-    assert shown(told["stretches"]) == [
+    assert shown(comparison["stretches"]) == [
         (True, ["Bash ls"], ["Bash ls"]),
         (False, ["Bash cat a.py"], ["Bash grep -rn token ."]),
         (True, ["Bash pytest -q"], ["Bash pytest -q"]),
     ]
-    assert (told["same"], told["same_from_start"], told["more"]) == (2, 1, False)
-    (last,) = told["stretches"][-1]["a"]
+    assert (comparison["same"], comparison["same_from_start"], comparison["more"]) == (2, 1, False)
+    (last,) = comparison["stretches"][-1]["a"]
     assert (last["seq"], last["failed"]) == (2, True)
-    assert told["stretches"][-1]["b"][0]["failed"] is False
+    assert comparison["stretches"][-1]["b"][0]["failed"] is False
 
 
 @pytest.mark.django_db
@@ -93,10 +93,10 @@ def test_a_run_without_turns_is_compared_too(project, compared):
     busy = a_run(project)
     put(busy, a_call("ls"))
 
-    told = compared(a_run(project), busy)
+    comparison = compared(a_run(project), busy)
 
-    assert shown(told["stretches"]) == [(False, [], ["Bash ls"])]
-    assert (told["read_a"], told["read_b"]) == (0, 1)
+    assert shown(comparison["stretches"]) == [(False, [], ["Bash ls"])]
+    assert (comparison["read_a"], comparison["read_b"]) == (0, 1)
 
 
 @pytest.mark.django_db
@@ -107,9 +107,9 @@ def test_turns_whose_words_were_erased_are_like_no_other(project, compared):
         TurnRow.objects.filter(run=run, seq=0).update(**WORDLESS)
         RunMeters.objects.filter(pk=run.pk).update(erased_seq=0)
 
-    told = compared(first, second)
+    comparison = compared(first, second)
 
-    assert [one["same"] for one in told["stretches"]] == [False, True]
+    assert [one["same"] for one in comparison["stretches"]] == [False, True]
 
 
 @pytest.mark.django_db
@@ -128,10 +128,13 @@ def test_long_runs_are_compared_in_their_beginning_and_say_so(project, compared)
     for run in (first, second):
         fill(run.id, comparing.MOST_TURNS + 5)
 
-    told = compared(first, second)
+    comparison = compared(first, second)
 
-    assert (told["read_a"], told["read_b"]) == (comparing.MOST_TURNS, comparing.MOST_TURNS)
-    assert told["more"] is True
+    assert (comparison["read_a"], comparison["read_b"]) == (
+        comparing.MOST_TURNS,
+        comparing.MOST_TURNS,
+    )
+    assert comparison["more"] is True
 
 
 @pytest.mark.django_db

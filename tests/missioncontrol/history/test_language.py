@@ -59,7 +59,7 @@ def test_a_token_without_a_value_is_still_being_typed():
 
 
 @pytest.mark.parametrize(
-    ("told", "bounds"),
+    ("written", "bounds"),
     [
         ("cost:>1", Bounds(least=Decimal(1), with_least=False)),
         ("cost:>=$0.50", Bounds(least=Decimal("0.50"))),
@@ -68,8 +68,8 @@ def test_a_token_without_a_value_is_still_being_typed():
         ("cost:0", Bounds(least=Decimal(0), most=Decimal(0))),
     ],
 )
-def test_a_sum_has_bounds(told, bounds):
-    assert read(told) == {("cost", bounds)}
+def test_a_sum_has_bounds(written, bounds):
+    assert read(written) == {("cost", bounds)}
 
 
 def test_a_day_begins_in_the_readers_zone():

@@ -102,10 +102,10 @@ def test_an_agent_has_no_views(as_agent, client):
 # --- on the record -----------------------------------------------------------------------
 
 
-def deeds(project):
+def changes_noted(project):
     rows = JournalRow.objects.filter(type="policy.changed", project=project).order_by("seq")
-    told = [json.loads(row.payload) for row in rows]
-    return [(one["what"], one["before"], one["after"]) for one in told]
+    payloads = [json.loads(row.payload) for row in rows]
+    return [(one["what"], one["before"], one["after"]) for one in payloads]
 
 
 def test_a_view_kept_changed_and_forgotten_is_on_record(as_person, owner, project):
@@ -116,7 +116,7 @@ def test_a_view_kept_changed_and_forgotten_is_on_record(as_person, owner, projec
     client.delete(f"{PATH}{view}/")
 
     what = "the saved view “Over $5”"
-    assert deeds(project) == [
+    assert changes_noted(project) == [
         (what, None, {"q": "cost:>5"}),
         (what, {"q": "cost:>5"}, {"q": "cost:>6"}),
         (what, {"q": "cost:>6"}, None),
@@ -130,4 +130,4 @@ def test_what_was_refused_is_not_on_record(as_person, owner, operator, project):
     as_person(operator).delete(f"{PATH}{view}/")
     keep(as_person(owner), name="")
 
-    assert len(deeds(project)) == 1
+    assert len(changes_noted(project)) == 1

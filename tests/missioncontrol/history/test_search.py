@@ -48,7 +48,7 @@ def index_all():
         pass
 
 
-def said(text, **more):
+def a_message(text, **more):
     return Turn(role=Role.ASSISTANT, content=text, agent="writer", **more)
 
 
@@ -56,7 +56,7 @@ def test_words_are_found_in_calls_arguments_results_errors_and_texts(project, na
     put(a_run(project, name="call"), a_call("alembic upgrade head"))
     put(a_run(project, name="result"), a_call(result="12 passed in 0.3s, coverage 88%"))
     put(a_run(project, name="error"), a_call(error="ModuleNotFoundError: app.tokens"))
-    put(a_run(project, name="text"), said("I will look at the migrations"))
+    put(a_run(project, name="text"), a_message("I will look at the migrations"))
 
     assert names("alembic") == {"call"}
     assert names("coverage") == {"result"}
@@ -89,8 +89,8 @@ def test_what_a_person_wrote_to_the_agent_is_found(project, names, owner):
 
 
 def test_exact_words_stand_in_a_row(project, names):
-    put(a_run(project, name="row"), said("the token has expired"))
-    put(a_run(project, name="apart"), said("expired was the token that has it"))
+    put(a_run(project, name="row"), a_message("the token has expired"))
+    put(a_run(project, name="apart"), a_message("expired was the token that has it"))
 
     assert names('"token has expired"') == {"row"}
     assert names("token expired") == {"row", "apart"}
@@ -98,7 +98,7 @@ def test_exact_words_stand_in_a_row(project, names):
 
 def test_several_words_may_stand_in_several_turns(project, names):
     run = a_run(project, name="both")
-    put(run, said("first comes alpha"), said("then comes omega"))
+    put(run, a_message("first comes alpha"), a_message("then comes omega"))
 
     assert names("alpha omega") == {"both"}
     assert names("alpha -omega") == set()
@@ -135,7 +135,7 @@ def test_tokens_narrow_what_is_found(project, names):
     run = a_run(project, name="dear", agent="coder")
     put(run, a_call("ls", cost_usd="2.50"), a_call("pwd", agent="helper"))
     report(run)
-    put(a_run(project, name="cheap", agent="writer"), said("hello"))
+    put(a_run(project, name="cheap", agent="writer"), a_message("hello"))
     held = a_stuck_run(project, name="held")
 
     assert names("agent:coder -is:flagged") == {"dear"}
@@ -211,7 +211,7 @@ def test_totals_follow_the_search(project, ask):
 
 
 def test_a_strangers_words_are_not_found(project, as_person, stranger):
-    put(a_run(project), said("confidential"))
+    put(a_run(project), a_message("confidential"))
     index_all()
 
     found = as_person(stranger).get("/api/v1/runs/", {"q": "confidential"}).json()
@@ -224,7 +224,7 @@ def test_a_strangers_words_are_not_found(project, as_person, stranger):
 
 def test_words_go_with_their_run(project):
     run = a_run(project)
-    put(run, said("unforgettable"))
+    put(run, a_message("unforgettable"))
     index_all()
     number = IndexedRun.objects.get(run=run).id
 
@@ -235,11 +235,11 @@ def test_words_go_with_their_run(project):
 
 def test_what_is_indexed_is_not_indexed_again(project):
     run = a_run(project)
-    put(run, said("once"))
+    put(run, a_message("once"))
     index_all()
 
     assert catching_up.lag() == 0
-    put(run, said("twice"))
+    put(run, a_message("twice"))
     assert catching_up.lag() == 1
 
 
@@ -258,7 +258,7 @@ def test_of_two_who_index_one_run_the_later_is_void(project, names):
 
 def test_a_long_run_is_indexed_in_slices_and_no_turn_is_left_out(project, names):
     run = a_run(project, name="long")
-    put(run, *[said(f"word{n}") for n in range(catching_up.OBSERVATIONS_AT_ONCE * 2 + 5)])
+    put(run, *[a_message(f"word{n}") for n in range(catching_up.OBSERVATIONS_AT_ONCE * 2 + 5)])
 
     index_all()
 
@@ -268,9 +268,9 @@ def test_a_long_run_is_indexed_in_slices_and_no_turn_is_left_out(project, names)
 
 def test_a_busy_run_does_not_keep_another_from_being_indexed(project):
     busy = a_run(project, name="busy")
-    put(busy, *[said(f"word{n}") for n in range(catching_up.OBSERVATIONS_AT_ONCE * 3)])
+    put(busy, *[a_message(f"word{n}") for n in range(catching_up.OBSERVATIONS_AT_ONCE * 3)])
     quiet = a_run(project, name="quiet")
-    put(quiet, said("hush"))
+    put(quiet, a_message("hush"))
 
     catching_up.index_slice(at=NOON)
     catching_up.index_slice(at=NOON + timedelta(seconds=1))
@@ -307,7 +307,7 @@ def test_a_busy_run_does_not_keep_another_from_being_indexed(project):
     ],
 )
 def test_no_sign_is_an_operator(q, project, ask):
-    put(a_run(project), said("a b"))
+    put(a_run(project), a_message("a b"))
     index_all()
 
     assert ask(q=q).status_code == 200
@@ -336,7 +336,7 @@ def test_a_zone_that_is_none_is_refused(ask):
 @example(text="0\U0002f899")
 def test_whatever_is_said_is_found_by_each_of_its_words_and_by_all_in_a_row(text, project, ask):
     run = a_run(project, name="r", key=None)
-    put(run, said(f"x {text}"))
+    put(run, a_message(f"x {text}"))
     index_all()
 
     every = words_of(text)

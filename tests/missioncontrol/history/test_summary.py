@@ -25,7 +25,7 @@ def read(owner, as_person):
     return get
 
 
-def said(text, **more):
+def a_message(text, **more):
     return Turn(role=Role.USER, content=text, **more)
 
 
@@ -47,29 +47,29 @@ def test_an_agents_key_does_not_read_it(project, as_agent):
 
 
 def test_a_run_without_turns_has_its_goal_alone(project, read):
-    told = read(a_run(project, goal="Fix the login"))
+    summary = read(a_run(project, goal="Fix the login"))
 
-    assert told["asked"] == {"text": "Fix the login", "seq": None}
-    assert (told["whole"], told["last_hour"], told["last_asked"]) == (None, None, None)
+    assert summary["asked"] == {"text": "Fix the login", "seq": None}
+    assert (summary["whole"], summary["last_hour"], summary["last_asked"]) == (None, None, None)
 
 
 def test_the_goal_is_linked_to_the_turn_that_says_it(project, read):
     run = a_run(project, goal="Fix the  login")
-    put(run, said("Fix the login"), a_call(), said("And the tests"))
+    put(run, a_message("Fix the login"), a_call(), a_message("And the tests"))
 
-    told = read(run)
-    assert told["asked"] == {"text": "Fix the login", "seq": 0}
-    assert told["last_asked"] == {"text": "And the tests", "seq": 2}
+    summary = read(run)
+    assert summary["asked"] == {"text": "Fix the login", "seq": 0}
+    assert summary["last_asked"] == {"text": "And the tests", "seq": 2}
 
 
 def test_without_a_goal_the_first_words_of_a_person_say_what_was_asked(project, read):
     run = a_run(project)
-    put(run, a_call(), said("Fix the login " + "x" * 900))
+    put(run, a_call(), a_message("Fix the login " + "x" * 900))
 
-    told = read(run)
-    assert told["asked"]["seq"] == 1
-    assert len(told["asked"]["text"]) == summary.LONGEST_SAID + 1
-    assert told["last_asked"] is None
+    found = read(run)
+    assert found["asked"]["seq"] == 1
+    assert len(found["asked"]["text"]) == summary.LONGEST_SAID + 1
+    assert found["last_asked"] is None
 
 
 def test_calls_files_tests_and_commits_are_told_with_their_turns(project, read):
@@ -110,10 +110,10 @@ def test_the_last_hour_is_told_apart(project, read):
     put(run, edit("old.py", cost_usd=Decimal(2)), at=NOON)
     put(run, edit("new.py", cost_usd=Decimal(1)), at=NOON + timedelta(hours=2))
 
-    told = read(run)
-    assert [file["path"] for file in told["whole"]["files"]] == ["new.py", "old.py"]
-    assert [file["path"] for file in told["last_hour"]["files"]] == ["new.py"]
-    assert (told["last_hour"]["from_seq"], told["last_hour"]["cost_usd"]) == (1, "1")
+    summary = read(run)
+    assert [file["path"] for file in summary["whole"]["files"]] == ["new.py", "old.py"]
+    assert [file["path"] for file in summary["last_hour"]["files"]] == ["new.py"]
+    assert (summary["last_hour"]["from_seq"], summary["last_hour"]["cost_usd"]) == (1, "1")
 
 
 def test_a_run_of_minutes_has_no_last_hour_of_its_own(project, read):

@@ -16,13 +16,13 @@ class Clockwork:
         self.audience, self.told, self.pauses = Audience(), [[] for _ in range(sockets)], []
         self.audience.pause = self.pause
         self._may_go_on = asyncio.Event()
-        for heard in self.told:
-            self.audience.sockets[self._socket(heard)] = None
+        for texts in self.told:
+            self.audience.sockets[self._socket(texts)] = None
 
     @staticmethod
-    def _socket(heard):
+    def _socket(texts):
         async def hear(text):
-            heard.append(text)
+            texts.append(text)
 
         return hear
 
@@ -81,7 +81,7 @@ async def test_all_hear_the_same_text():
 
     await it.take(events=['{"seq":1}'], meters=of_turn(1))
 
-    assert len({id(heard[1]) for heard in it.told}) == 1
+    assert len({id(texts[1]) for texts in it.told}) == 1
     assert it.told[0] == it.told[1] == it.told[2]
 
 
@@ -96,21 +96,21 @@ async def test_many_who_listen_are_told_less_often():
 
 
 async def test_what_a_person_may_have_to_answer_does_not_wait():
-    audience, heard = Audience(), []
+    audience, received = Audience(), []
 
     async def hear(text):
-        heard.append(text)
+        received.append(text)
 
     audience.sockets[hear] = None
     audience.take({**new_frame(), "events": ["1"]})
     await settled()
     audience.take({**new_frame(), "events": ["2"]})
     await settled()
-    assert heard == ["1"]
+    assert received == ["1"]
 
     audience.take({**new_frame(), "events": ["3"], "at_once": True})
     await settled()
-    assert heard == ["1", '{"type":"batch","events":[2,3]}']
+    assert received == ["1", '{"type":"batch","events":[2,3]}']
     audience.close()
 
 
@@ -120,8 +120,8 @@ async def test_a_socket_that_cannot_be_told_keeps_nobody_else_from_hearing(caplo
     async def broken(text):
         raise ConnectionError("gone")
 
-    heard = it.audience.sockets
-    it.audience.sockets = {broken: None, **heard}
+    sockets = it.audience.sockets
+    it.audience.sockets = {broken: None, **sockets}
     await it.take(events=["1"])
     await it.take(events=["2"])
     await it.go_on()

@@ -40,9 +40,9 @@ async def test_a_socket_speaks_to_members_alone(word, caller, project, people):
     run = await sync_to_async(a_run)(project)
     place = {"project": project, "run": run}[SOCKETS[word]].id
 
-    said = await first_of(place, f"/ws/{word}/{place}/", people[caller])
+    answer = await first_of(place, f"/ws/{word}/{place}/", people[caller])
 
-    assert said == WANTED[caller]
+    assert answer == WANTED[caller]
 
 
 @pytest.fixture

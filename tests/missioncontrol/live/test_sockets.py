@@ -66,10 +66,10 @@ async def test_events_follow_with_dense_seq(project, token):
     await socket.receive_from(timeout=20)
 
     await sync_to_async(report)(run, a_call("ls"), a_call("pwd"))
-    heard = await events_of(socket, 2)
+    events = await events_of(socket, 2)
 
-    assert [event["seq"] for event in heard] == [1, 2]
-    assert heard[0]["turn"]["args"] == {"command": "ls"}
+    assert [event["seq"] for event in events] == [1, 2]
+    assert events[0]["turn"]["args"] == {"command": "ls"}
     await socket.disconnect()
 
 
@@ -203,11 +203,11 @@ async def test_a_socket_closes_at_once_when_what_opened_it_is_gone(
 
 
 def _take_away(how, owner):
-    told = {"user": owner, "by": "ana", "at": NOON}
+    fields = {"user": owner, "by": "ana", "at": NOON}
     if how == "revoked":
-        access.revoke_token(PersonalToken.objects.get(user=owner).id, **told)
+        access.revoke_token(PersonalToken.objects.get(user=owner).id, **fields)
     else:
-        access.end_other_sessions(kept=None, **told)
+        access.end_other_sessions(kept=None, **fields)
 
 
 @pytest.mark.parametrize("word", ["projects", "runs"])
@@ -266,8 +266,8 @@ async def test_a_socket_that_missed_messages_has_its_browser_read_anew(word, pro
     snapshot = json.loads(await again.receive_from(timeout=20))
     assert snapshot["type"] == "snapshot"
     await sync_to_async(put)(run, a_call("ls"))
-    (told,) = await events_of(again, 1, after=snapshot["seq"][str(run.id)])
-    assert told["type"] == "turn.recorded"
+    (event,) = await events_of(again, 1, after=snapshot["seq"][str(run.id)])
+    assert event["type"] == "turn.recorded"
     await again.disconnect(timeout=20)
 
 
@@ -278,9 +278,9 @@ async def test_who_may_still_look_goes_on_listening(project, owner, token):
     await socket.receive_from(timeout=20)
 
     await sync_to_async(members.change_role)(project.id, owner.pk, Role.VIEWER, by=bea, at=NOON)
-    (told,) = await events_of(socket, 1, after=-1)
+    (event,) = await events_of(socket, 1, after=-1)
 
-    assert (told["type"], told["what"]) == (
+    assert (event["type"], event["what"]) == (
         "access.changed",
         "changed “ana” from owner to viewer",
     )
@@ -301,12 +301,12 @@ async def test_an_address_that_is_not_there_is_closed_with_4403(db):
 
 async def events_of(socket, count, *, after=0):
     """Return the next events above the snapshot's `seq`, as a client takes them: dense."""
-    heard = []
-    while len(heard) < count:
+    events = []
+    while len(events) < count:
         frame = json.loads(await asyncio.wait_for(socket.receive_from(timeout=20), 20))
         if frame["type"] == "batch":
-            heard += [event for event in frame["events"] if event["seq"] > after]
+            events += [event for event in frame["events"] if event["seq"] > after]
         elif frame["type"] != "meters" and frame["seq"] > after:
-            heard.append(frame)
-    assert [event["seq"] for event in heard] == [after + 1 + n for n in range(len(heard))]
-    return heard
+            events.append(frame)
+    assert [event["seq"] for event in events] == [after + 1 + n for n in range(len(events))]
+    return events

@@ -15,21 +15,21 @@ from tests.build import NOON
 
 
 def a_channel(
-    project: Project, url: str = "https://hooks.example.com/told", **said: Any
+    project: Project, url: str = "https://hooks.example.com/told", **fields: Any
 ) -> Channel:
-    said.setdefault("name", "ops")
-    said.setdefault("kind", "webhook")
+    fields.setdefault("name", "ops")
+    fields.setdefault("kind", "webhook")
     return Channel.objects.create(
         project=project,
         address=seal(url),
         created_by="ana",
         created_at=NOON,
-        **said,
+        **fields,
     )
 
 
-def a_device(user: User, endpoint: str = "https://push.example.com/ana", **said: Any) -> Device:
-    said.setdefault("name", "Ana's Pixel")
+def a_device(user: User, endpoint: str = "https://push.example.com/ana", **fields: Any) -> Device:
+    fields.setdefault("name", "Ana's Pixel")
     return Device.objects.create(
         user=user,
         endpoint=seal(endpoint),
@@ -39,7 +39,7 @@ def a_device(user: User, endpoint: str = "https://push.example.com/ana", **said:
         vapid_key="key-1",
         created_at=NOON,
         seen_at=NOON,
-        **said,
+        **fields,
     )
 
 

@@ -53,12 +53,12 @@ def test_discord_hears_of_a_card(internet, project):
 
     deliver_due()
 
-    (said,) = internet.heard
+    (request,) = internet.heard
     assert statuses() == ["sent"]
-    assert said.host == "discord.com"
-    assert said.path == "/api/webhooks/123456789012345678/a-Very_Secret-token"
-    assert said.body["content"].startswith("fix\\-auth\\-tests is paused\r\n")
-    assert f"https://mc.example.com/decisions/{run.open_decision}" in said.body["content"]
+    assert request.host == "discord.com"
+    assert request.path == "/api/webhooks/123456789012345678/a-Very_Secret-token"
+    assert request.body["content"].startswith("fix\\-auth\\-tests is paused\r\n")
+    assert f"https://mc.example.com/decisions/{run.open_decision}" in request.body["content"]
 
 
 def test_slack_hears_of_a_card(internet, project):
@@ -67,9 +67,9 @@ def test_slack_hears_of_a_card(internet, project):
 
     deliver_due()
 
-    (said,) = internet.heard
-    text = json.dumps(said.body)
-    assert said.path == "/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
+    (request,) = internet.heard
+    text = json.dumps(request.body)
+    assert request.path == "/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
     assert "fix-auth-tests is paused" in text
     assert f"https://mc.example.com/decisions/{run.open_decision}" in text
 
@@ -80,10 +80,10 @@ def test_telegram_hears_of_a_card(internet, project):
 
     deliver_due()
 
-    (said,) = internet.heard
-    assert said.path.endswith("/sendMessage")
-    assert said.body["chat_id"] == -10012345
-    assert "<b>fix-auth-tests is paused</b>" in said.body["text"]
+    (request,) = internet.heard
+    assert request.path.endswith("/sendMessage")
+    assert request.body["chat_id"] == -10012345
+    assert "<b>fix-auth-tests is paused</b>" in request.body["text"]
 
 
 def test_ntfy_hears_of_a_card_and_a_tap_on_it_opens_it(server, settings, project):
@@ -95,8 +95,8 @@ def test_ntfy_hears_of_a_card_and_a_tap_on_it_opens_it(server, settings, project
     deliver_due()
 
     ((_, headers, body),) = server.heard
-    said = json.loads(body)
-    assert (said["topic"], said["title"]) == ("my-topic", "fix-auth-tests is paused")
+    message = json.loads(body)
+    assert (message["topic"], message["title"]) == ("my-topic", "fix-auth-tests is paused")
     assert headers["X-Click"] == f"https://mc.example.com/decisions/{run.open_decision}"
 
 
@@ -138,14 +138,14 @@ def test_what_an_agent_wrote_calls_nobody_and_hides_no_link(internet, project, k
 
     deliver_due()
 
-    (said,) = internet.heard
-    text = json.dumps(said.body, ensure_ascii=False)
+    (request,) = internet.heard
+    text = json.dumps(request.body, ensure_ascii=False)
     assert "@everyone" not in text
     assert "<!channel>" not in text
     assert "<https://evil.example|" not in text
     if kind == "discord":
         assert "[free](" not in text
-        assert said.body["flags"] == 4
+        assert request.body["flags"] == 4
 
 
 @pytest.mark.parametrize(
@@ -203,10 +203,10 @@ def test_no_secret_of_an_address_gets_into_a_log_or_a_row(internet, project, cap
     deliver_due()
 
     kept = str(list(Delivery.objects.values())) + str(list(Notice.objects.values()))
-    said = caplog.text + kept + str(list(Channel.objects.values()))
+    logged = caplog.text + kept + str(list(Channel.objects.values()))
     assert statuses() == ["failed"] * 3
     for secret in ("a-Very_Secret-token", "TIiajkdnlazkcOXrIdevi7FQ", "AABBCCDDEEFF"):
-        assert secret not in said
+        assert secret not in logged
 
 
 def test_a_secret_in_an_agents_words_is_masked(internet, project):
@@ -269,7 +269,7 @@ def test_a_name_that_only_the_proxy_knows_is_the_proxys_to_judge(internet, proje
 
     deliver_due()
 
-    assert [said.host for said in internet.heard] == ["ntfy.beyond.test"]
+    assert [request.host for request in internet.heard] == ["ntfy.beyond.test"]
     assert statuses() == ["sent"]
 
 

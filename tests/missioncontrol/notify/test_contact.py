@@ -53,6 +53,6 @@ def test_an_address_in_this_house_is_not_named_by_itself():
 
 
 def test_what_an_operator_set_is_said_even_if_apple_will_refuse_it():
-    told = contact_of("mailto:ops@mc.local", "")
+    contact = contact_of("mailto:ops@mc.local", "")
 
-    assert (told.subject, told.problem) == ("mailto:ops@mc.local", "local")
+    assert (contact.subject, contact.problem) == ("mailto:ops@mc.local", "local")

@@ -16,7 +16,7 @@ from tests.missioncontrol.notify.build import a_channel
 pytestmark = pytest.mark.django_db
 
 
-def told() -> list[content.Card | content.Announcement]:
+def contents() -> list[content.Card | content.Announcement]:
     return [content.read(notice.content) for notice in Notice.objects.order_by("id")]
 
 
@@ -32,13 +32,13 @@ def test_a_run_that_only_warns_tells_people_once_an_hour():
     run = a_run(project)
 
     repeat(run, 8)
-    (said,) = told()
+    (warning,) = contents()
     repeat(run, 4, at=after(3600))
 
-    assert isinstance(said, content.Announcement)
-    assert said.title == "fix-auth-tests is repeating"
-    assert said.body.startswith("It keeps running: this run only warns. ")
-    assert said.path == f"/runs/{run.id}"
+    assert isinstance(warning, content.Announcement)
+    assert warning.title == "fix-auth-tests is repeating"
+    assert warning.body.startswith("It keeps running: this run only warns. ")
+    assert warning.path == f"/runs/{run.id}"
     assert [notice.what for notice in Notice.objects.all()] == ["warning", "warning"]
 
 
@@ -51,10 +51,10 @@ def test_a_ceiling_that_nears_its_end_is_told_to_who_hears_of_budgets():
     report(run, a_call("ls", cost_usd="0.85"))
     report(run, a_call("pwd", cost_usd="0.01"))
 
-    (said,) = told()
-    assert isinstance(said, content.Announcement)
-    assert said.title == "fix-auth-tests is at 85%"
-    assert said.body.startswith("$0.85 of $1.00")
+    (notice,) = contents()
+    assert isinstance(notice, content.Announcement)
+    assert notice.title == "fix-auth-tests is at 85%"
+    assert notice.body.startswith("$0.85 of $1.00")
     assert [delivery.target for delivery in Delivery.objects.all()] == ["finance"]
 
 
@@ -65,9 +65,9 @@ def test_a_shared_ceiling_is_told_once_whoever_comes_near():
     report(a_run(project, name="one"), a_call("ls", cost_usd="0.85"))
     report(a_run(project, name="two"), a_call("ls", cost_usd="0.02"))
 
-    (said,) = told()
-    assert isinstance(said, content.Announcement)
-    assert (said.title, said.path) == ("Day is at 85%", "/costs")
+    (notice,) = contents()
+    assert isinstance(notice, content.Announcement)
+    assert (notice.title, notice.path) == ("Day is at 85%", "/costs")
 
 
 def test_that_the_organisations_nears_its_end_is_told_without_the_sum():
@@ -77,10 +77,10 @@ def test_that_the_organisations_nears_its_end_is_told_without_the_sum():
 
     report(a_run(project), a_call("ls", cost_usd="8.70"))
 
-    (said,) = told()
-    assert isinstance(said, content.Announcement)
-    assert said.title == "The organisation is at 80%"
-    assert said.body == "$10.00 a day for all projects."
+    (notice,) = contents()
+    assert isinstance(notice, content.Announcement)
+    assert notice.title == "The organisation is at 80%"
+    assert notice.body == "$10.00 a day for all projects."
 
 
 @pytest.mark.parametrize("language", CATALOGUES)
@@ -90,7 +90,7 @@ def test_titles_and_bodies_fit_a_lock_screen(language):
     run = a_run(project, name="a name that goes on and on and never comes to its end")
     repeat(run, 3)
 
-    (card,) = told()
+    (card,) = contents()
     for step in (0, 15):
         words = wording.words_of(card, texts_in(language), step_minutes=step, at=after(900))
         assert len(words.title) <= wording.LONGEST_TITLE

@@ -52,10 +52,10 @@ def test_a_card_is_told_once(server, hooked, project):
         deliver_due(at=after(seconds))
 
     ((_, headers, body),) = server.heard
-    said = json.loads(body)
-    assert (said["run"], said["decision"]) == (str(run.id), str(run.open_decision))
-    assert said["title"] == "fix-auth-tests is paused"
-    assert said["url"] == f"https://mc.example.com/decisions/{run.open_decision}"
+    message = json.loads(body)
+    assert (message["run"], message["decision"]) == (str(run.id), str(run.open_decision))
+    assert message["title"] == "fix-auth-tests is paused"
+    assert message["url"] == f"https://mc.example.com/decisions/{run.open_decision}"
     assert headers["X-MissionControl-Delivery"] == str(Delivery.objects.get().id)
     assert journalled(run, "notice.sent") == [
         {"channel": "webhook", "decision": str(run.open_decision)}
@@ -159,9 +159,9 @@ def test_a_later_step_hears_only_if_nobody_answered(server, hooked, project):
     deliver_due(at=after(300))
 
     (_, _, _), (path, _, body) = server.heard
-    said = json.loads(body)
-    assert (path, said["title"]) == ("/boss", "Still paused: fix-auth-tests")
-    assert said["text"].startswith("Nobody answered for 5 min. In 55 min it will be stopped.")
+    message = json.loads(body)
+    assert (path, message["title"]) == ("/boss", "Still paused: fix-auth-tests")
+    assert message["text"].startswith("Nobody answered for 5 min. In 55 min it will be stopped.")
     assert run.open_decision is not None
 
 
@@ -329,12 +329,12 @@ def test_an_address_sealed_with_another_key_fails_and_says_what_to_do(hooked, pr
 def test_a_report_is_told_once_a_subject(server, hooked, project):
     hooked.hears_reports = True
     hooked.save(update_fields=["hears_reports"])
-    said = services.content.Announcement(
+    announcement = services.content.Announcement(
         title="Saturday cost $2.31", body="46% of the daily budget."
     )
 
     for _ in range(2):
-        services.tell(project.id, "report", subject="2026-11-21", message=said, at=NOON)
+        services.tell(project.id, "report", subject="2026-11-21", message=announcement, at=NOON)
     deliver_due()
 
     ((_, _, body),) = server.heard

@@ -12,16 +12,16 @@ from tests.build import NOON, a_run, after
 pytestmark = pytest.mark.django_db
 
 
-def told(tool="Bash", **args):
+def asked_card(tool="Bash", **args):
     call = Turn(role=Role.ASSISTANT, tool=tool, args=args, phase="proposed", agent="coder")
     run = a_run()
     card = permissions.ask(run.id, call, for_s=3600, at=NOON)
     return content.read(Notice.objects.get(decision=card).content)
 
 
-def pushed_in(card, language="en", **said):
+def pushed_in(card, language="en", **fields):
     return pushed.of_card(
-        card, texts_in(language), step_minutes=0, open_cards=1, details=True, at=NOON, **said
+        card, texts_in(language), step_minutes=0, open_cards=1, details=True, at=NOON, **fields
     ).payload
 
 
@@ -30,7 +30,7 @@ def buttons(card, language="en"):
 
 
 def test_a_short_command_stands_in_full_and_can_be_answered_there():
-    card = told(command="rm -r build", description="Clean up")
+    card = asked_card(command="rm -r build", description="Clean up")
 
     assert pushed_in(card)["title"] == "fix-auth-tests asks you"
     assert pushed_in(card)["body"] == "May it use Bash? rm -r build"
@@ -51,17 +51,19 @@ def test_a_short_command_stands_in_full_and_can_be_answered_there():
     ids=["long", "two lines", "unseen signs", "an edit", "more than a command", "nothing"],
 )
 def test_what_does_not_stand_in_full_is_read_first(args):
-    assert buttons(told(**args)) == [("open", "Read"), ("deny", "Deny")]
+    assert buttons(asked_card(**args)) == [("open", "Read"), ("deny", "Deny")]
 
 
 def test_a_secret_in_a_command_is_not_told():
-    card = told(command="deploy --token=ghp_0123456789abcdefghijABCDEFGHIJ012345")
+    card = asked_card(command="deploy --token=ghp_0123456789abcdefghijABCDEFGHIJ012345")
 
     assert "0123456789abcdef" not in str(content.kept(card))
 
 
 def test_a_later_step_repeats_the_question_and_where_else_it_is_asked():
-    words = wording.words_of(told(command="ls"), texts_in("en"), step_minutes=5, at=after(300))
+    words = wording.words_of(
+        asked_card(command="ls"), texts_in("en"), step_minutes=5, at=after(300)
+    )
 
     assert words.body == "Nobody answered for 5 min. May it use Bash? ls"
     assert words.detail.endswith("Its terminal asks the same.")

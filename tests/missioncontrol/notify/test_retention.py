@@ -91,12 +91,15 @@ def test_what_a_device_shows_of_an_open_card_stays_until_it_is_answered(owner, p
 
 
 def test_a_warning_of_a_budget_is_not_given_again(project, channel):
-    told = content.Announcement(title="Today is at 80 %", body="")
-    services.tell(project.id, "budget", subject="the day", message=told, at=NOON)
+    announcement = content.Announcement(title="Today is at 80 %", body="")
+    services.tell(project.id, "budget", subject="the day", message=announcement, at=NOON)
     Delivery.objects.update(status="sent")
 
     assert forget() == 1
-    assert services.tell(project.id, "budget", subject="the day", message=told, at=LATER) is None
+    assert (
+        services.tell(project.id, "budget", subject="the day", message=announcement, at=LATER)
+        is None
+    )
 
 
 def test_the_audit_log_is_not_touched(project, channel):
@@ -125,18 +128,18 @@ def test_beat_schedules_it_and_nothing_is_forgotten_that_is_kept_for_ever(channe
     assert CELERY_BEAT_SCHEDULE["forget"]["task"] == tasks.prune.name
 
 
-@pytest.mark.parametrize(("said", "read"), [(None, 90), ("1", 1), ("36500", 36500)])
-def test_days_are_read_from_the_environment(monkeypatch, said, read):
+@pytest.mark.parametrize(("days", "read"), [(None, 90), ("1", 1), ("36500", 36500)])
+def test_days_are_read_from_the_environment(monkeypatch, days, read):
     monkeypatch.delenv("KEPT", raising=False)
-    if said is not None:
-        monkeypatch.setenv("KEPT", said)
+    if days is not None:
+        monkeypatch.setenv("KEPT", days)
 
     assert env.days("KEPT", 90) == timedelta(days=read)
 
 
-@pytest.mark.parametrize("said", ["-1", "36501", "a week", "1.5"])
-def test_what_is_no_number_of_days_is_refused_by_name(monkeypatch, said):
-    monkeypatch.setenv("KEPT", said)
+@pytest.mark.parametrize("days", ["-1", "36501", "a week", "1.5"])
+def test_what_is_no_number_of_days_is_refused_by_name(monkeypatch, days):
+    monkeypatch.setenv("KEPT", days)
 
     with pytest.raises(SettingInvalid, match="KEPT"):
         env.days("KEPT", 90)

@@ -26,8 +26,8 @@ def phone(subscribed, owner):
     return mine, browser
 
 
-def sign_out(browser, *, seconds=2, **said):
-    access.sign_out(browser, by="ana", at=after(seconds), **said)
+def sign_out(browser, *, seconds=2, **fields):
+    access.sign_out(browser, by="ana", at=after(seconds), **fields)
 
 
 def kinds(service, mine):
@@ -135,8 +135,8 @@ def test_one_that_cannot_be_told_is_forgotten_all_the_same(service, phone, proje
     deliver_due(at=after(2))
 
     assert not Device.objects.exists()
-    told = Delivery.objects.get(what="sign_out")
-    assert (told.status, told.last_error[:15]) == ("failed", "it answered 403")
+    delivery = Delivery.objects.get(what="sign_out")
+    assert (delivery.status, delivery.last_error[:15]) == ("failed", "it answered 403")
 
 
 def test_tries_to_tell_it_end(service, phone, project):
@@ -158,8 +158,8 @@ def test_who_comes_back_meanwhile_stays_signed_in(service, phone, project, as_pe
     deliver_due()
     sign_out(browser)
 
-    said = {"endpoint": mine.endpoint, "keys": mine.keys, "vapid_key": vapid.public_key()}
-    as_person(owner).post("/api/v1/devices/this/push/", said, format="json")
+    body = {"endpoint": mine.endpoint, "keys": mine.keys, "vapid_key": vapid.public_key()}
+    as_person(owner).post("/api/v1/devices/this/push/", body, format="json")
     deliver_due(at=after(2))
     services.try_device(Device.objects.get(), project=project.id, by="ana", at=after(3))
     deliver_due(at=after(3))

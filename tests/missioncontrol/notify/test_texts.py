@@ -43,17 +43,17 @@ SAME_EVERYWHERE = {
 }
 
 
-def flat(said, name="") -> dict[str, str]:
+def flat(texts, name="") -> dict[str, str]:
     """Return every text by its name, whatever it stands in."""
-    if isinstance(said, str):
-        return {name: said}
+    if isinstance(texts, str):
+        return {name: texts}
     parts: dict[str, object] = {}
-    if is_dataclass(said):
-        parts = {part.name: getattr(said, part.name) for part in fields(said)}
-    elif isinstance(said, Mapping):
-        parts = dict(said)
-    elif isinstance(said, tuple):
-        parts = {str(at): part for at, part in enumerate(said)}
+    if is_dataclass(texts):
+        parts = {part.name: getattr(texts, part.name) for part in fields(texts)}
+    elif isinstance(texts, Mapping):
+        parts = dict(texts)
+    elif isinstance(texts, tuple):
+        parts = {str(at): part for at, part in enumerate(texts)}
     found: dict[str, str] = {}
     for key, part in parts.items():
         found |= flat(part, f"{name}.{key}" if name else key)
@@ -156,9 +156,9 @@ def mailbox(settings):
         yield box
 
 
-def a_letter_box(project, mailbox, **said):
+def a_letter_box(project, mailbox, **fields):
     address = f"mailto://{mailbox.host}?to=ana@example.com&from=mc@example.com"
-    return a_channel(project, address, kind="email", **said)
+    return a_channel(project, address, kind="email", **fields)
 
 
 @pytest.mark.django_db
@@ -223,8 +223,8 @@ def test_a_program_reads_its_channels_language_and_no_other(server, settings, pr
     deliver_due()
 
     ((_, _, body),) = server.heard
-    told = content.read(Notice.objects.get().content, language="de")
-    assert told.title.encode() in body
+    notice = content.read(Notice.objects.get().content, language="de")
+    assert notice.title.encode() in body
     assert b"A test from" not in body
     assert Delivery.objects.get().language == "de"
 
@@ -240,7 +240,7 @@ def test_a_cost_that_is_not_known_is_never_nothing(texts):
     assert unpriced == texts.calls_unpriced
     assert silent == texts.no_cost
     for cost in (unpriced, silent):
-        said = wording.ended(texts, "It ended.", name="a", path="/", cost=cost).body
-        assert "0.00" not in said
-        assert "0,00" not in said
-        assert said == said.strip()
+        text = wording.ended(texts, "It ended.", name="a", path="/", cost=cost).body
+        assert "0.00" not in text
+        assert "0,00" not in text
+        assert text == text.strip()

@@ -35,9 +35,9 @@ def service(settings):
 def subscribed(service, owner):
     """Return a maker of the owner's devices, with their subscriptions."""
 
-    def one(**said):
+    def one(**fields):
         made = service.subscribe(vapid.public_key())
-        device = a_device(owner, made.endpoint, **said)
+        device = a_device(owner, made.endpoint, **fields)
         device.p256dh, device.auth = seal(made.keys["p256dh"]), seal(made.keys["auth"])
         device.save(update_fields=["p256dh", "auth"])
         return made, device
@@ -45,10 +45,10 @@ def subscribed(service, owner):
     return one
 
 
-def the_card(**said) -> content.Card:
+def the_card(**fields) -> content.Card:
     read = content.read(Notice.objects.exclude(decision=None).get().content)
     assert isinstance(read, content.Card)
-    return replace(read, **said)
+    return replace(read, **fields)
 
 
 def test_a_push_names_the_run_says_why_and_what_it_costs(service, subscribed, project):
@@ -57,14 +57,14 @@ def test_a_push_names_the_run_says_why_and_what_it_costs(service, subscribed, pr
 
     deliver_due()
 
-    (said,) = service.pushes_to(mine)
+    (push,) = service.pushes_to(mine)
     assert service.refused == []
-    assert said["title"] == "fix-auth-tests is paused"
-    assert said["body"].endswith("No cost reported.")
-    assert (said["run"], said["decision"]) == (str(run.id), str(run.open_decision))
-    assert (said["tag"], said["path"]) == (said["decision"], f"/decisions/{said['decision']}")
-    assert said["version"] == run.version
-    assert said["open"] == 1
+    assert push["title"] == "fix-auth-tests is paused"
+    assert push["body"].endswith("No cost reported.")
+    assert (push["run"], push["decision"]) == (str(run.id), str(run.open_decision))
+    assert (push["tag"], push["path"]) == (push["decision"], f"/decisions/{push['decision']}")
+    assert push["version"] == run.version
+    assert push["open"] == 1
 
 
 def test_a_push_is_urgent_and_replaces_an_older_one_of_the_same_card(service, subscribed, project):
@@ -79,7 +79,7 @@ def test_a_push_is_urgent_and_replaces_an_older_one_of_the_same_card(service, su
     assert (card.headers["urgency"], withdrawal.headers["urgency"]) == ("high", "normal")
     assert card.headers["topic"] == withdrawal.headers["topic"] == run.open_decision.hex
     assert 0 < int(card.headers["ttl"]) <= 3600
-    assert [said["type"] for said in service.pushes_to(mine)] == ["card", "withdrawn"]
+    assert [push["type"] for push in service.pushes_to(mine)] == ["card", "withdrawn"]
 
 
 def test_a_withdrawal_says_who_answered_and_counts_what_is_left(service, subscribed, project):
@@ -90,8 +90,8 @@ def test_a_withdrawal_says_who_answered_and_counts_what_is_left(service, subscri
     answer(run)
     deliver_due(at=after(2))
 
-    said = service.pushes_to(mine)[-1]
-    assert (said["body"], said["open"], said["tag"]) == (
+    push = service.pushes_to(mine)[-1]
+    assert (push["body"], push["open"], push["tag"]) == (
         "ana continued it.",
         0,
         str(run.open_decision),
@@ -118,7 +118,7 @@ def test_a_service_that_is_busy_is_asked_again(service, subscribed, project):
     deliver_due()
     deliver_due(at=after(3600 - 60))
 
-    assert [said["type"] for said in service.pushes_to(mine)] == ["card"]
+    assert [push["type"] for push in service.pushes_to(mine)] == ["card"]
 
 
 def test_an_endpoint_inside_the_house_is_never_called(service, subscribed, project, settings):
@@ -139,8 +139,8 @@ def test_a_device_without_details_reads_the_title_only(service, subscribed, proj
 
     deliver_due()
 
-    (said,) = service.pushes_to(mine)
-    assert (said["title"], said["body"], said["actions"]) == ("fix-auth-tests is paused", "", [])
+    (push,) = service.pushes_to(mine)
+    assert (push["title"], push["body"], push["actions"]) == ("fix-auth-tests is paused", "", [])
 
 
 def test_a_test_is_pushed_at_once(service, subscribed, project):
@@ -149,8 +149,8 @@ def test_a_test_is_pushed_at_once(service, subscribed, project):
     services.try_device(device, project=project.id, by="ana", at=NOON)
     deliver_due()
 
-    (said,) = service.pushes_to(mine)
-    assert (said["type"], said["title"]) == ("told", "A test from Mission Control")
+    (push,) = service.pushes_to(mine)
+    assert (push["type"], push["title"]) == ("told", "A test from Mission Control")
 
 
 def test_without_a_key_a_push_fails_in_words(service, subscribed, project, settings):
@@ -170,10 +170,10 @@ def test_a_name_of_any_kind_stays_text_and_fits(service, subscribed, project):
 
     deliver_due()
 
-    (said,) = service.pushes_to(mine)
-    assert said["title"].startswith("<img src=x")
-    assert len(said["title"]) <= 32
-    assert len(said["body"]) <= 200
+    (push,) = service.pushes_to(mine)
+    assert push["title"].startswith("<img src=x")
+    assert len(push["title"]) <= 32
+    assert len(push["body"]) <= 200
 
 
 def test_a_name_cannot_turn_the_reading_direction_round(service, subscribed, project):
@@ -182,8 +182,8 @@ def test_a_name_cannot_turn_the_reading_direction_round(service, subscribed, pro
 
     deliver_due()
 
-    (said,) = service.pushes_to(mine)
-    assert said["title"].startswith("safegnp.exe 👩‍🚀")
+    (push,) = service.pushes_to(mine)
+    assert push["title"].startswith("safegnp.exe 👩‍🚀")
 
 
 def test_a_push_names_the_operator_who_was_configured(service, subscribed, project, settings):
@@ -256,9 +256,9 @@ def test_an_end_is_asked_on_the_card_itself(card):
     ]
 
 
-def a_budget_card(card, **said):
+def a_budget_card(card, **fields):
     actions = ("allow_budget", "finish", "terminate")
-    given = {"ceiling": "5.00", "spent": "5.10", "unit": "usd", "scope": "run", **said}
+    given = {"ceiling": "5.00", "spent": "5.10", "unit": "usd", "scope": "run", **fields}
     return replace(card, kind="budget", fix=None, actions=given.pop("actions", actions), **given)
 
 
@@ -303,8 +303,8 @@ def test_who_owns_a_project_alone_raises_everybodys_budget(
 
     deliver_due()
 
-    (said,) = service.pushes_to(mine)
-    assert [one["action"] for one in said["actions"]] == answers
+    (push,) = service.pushes_to(mine)
+    assert [one["action"] for one in push["actions"]] == answers
 
 
 def test_a_run_that_goes_on_can_be_held(card):

@@ -27,8 +27,8 @@ def account(project, *, at=NOON, **asked):
     return accounting.account([project.id], Asked(**asked), at=at)
 
 
-def spend(run, usd, *, at=NOON, **said):
-    return report(run, a_call(f"ls {usd}", cost_usd=Decimal(usd), **said), at=at)
+def spend(run, usd, *, at=NOON, **fields):
+    return report(run, a_call(f"ls {usd}", cost_usd=Decimal(usd), **fields), at=at)
 
 
 @pytest.fixture
@@ -47,23 +47,23 @@ def busy():
 
 
 def test_a_day_is_told_to_the_cent(busy):
-    told = account(busy, at=NOON + timedelta(hours=1))
+    costs = account(busy, at=NOON + timedelta(hours=1))
 
-    assert (told.spent.total_usd, told.spent.agents_usd, told.spent.judge_usd) == (
+    assert (costs.spent.total_usd, costs.spent.agents_usd, costs.spent.judge_usd) == (
         Decimal("4.80"),
         Decimal("4.75"),
         Decimal("0.05"),
     )
-    assert (told.spent.calls, told.spent.judge_calls, told.spent.unpriced_calls) == (4, 1, 1)
-    assert told.spent.runs == 2
-    assert told.budget.left_usd == Decimal("15.20")
+    assert (costs.spent.calls, costs.spent.judge_calls, costs.spent.unpriced_calls) == (4, 1, 1)
+    assert costs.spent.runs == 2
+    assert costs.budget.left_usd == Decimal("15.20")
 
 
 def test_it_is_compared_with_the_same_day_a_week_before_by_the_same_time(busy):
-    told = account(busy, at=NOON + timedelta(hours=1))
+    costs = account(busy, at=NOON + timedelta(hours=1))
 
-    assert (told.before_by_then_usd, told.before.total_usd) == (2, 3)
-    assert told.before_day == "2026-11-14"
+    assert (costs.before_by_then_usd, costs.before.total_usd) == (2, 3)
+    assert costs.before_day == "2026-11-14"
 
 
 def test_each_agent_has_its_cost_its_judges_and_what_it_cost_before(busy):
@@ -96,9 +96,9 @@ def test_what_was_allowed_on_a_day_that_is_over_is_read_from_the_journal(busy):
     with journal.holding_project(busy.id) as project:
         budgets.raise_shared(project, "day", "2026-11-22", {"usd": "1"}, by="ana", at=tomorrow)
 
-    told = account(busy, at=tomorrow, day=DAY)
+    costs = account(busy, at=tomorrow, day=DAY)
 
-    assert told.budget.extra_usd == 5
+    assert costs.budget.extra_usd == 5
 
 
 def set_ceiling(project, usd, *, at):
@@ -153,9 +153,9 @@ def test_a_day_of_25_hours_has_them_all():
     project = a_project(time_zone="Europe/Berlin")
     spend(a_run(project), "1", at=datetime(2026, 10, 25, 22, 30, tzinfo=UTC))  # 23:30 there
 
-    told = account(project, day=date(2026, 10, 25))
+    costs = account(project, day=date(2026, 10, 25))
 
-    assert (told.minutes, told.points[-1].minute, told.points[-1].spent_usd) == (1500, 1500, 1)
+    assert (costs.minutes, costs.points[-1].minute, costs.points[-1].spent_usd) == (1500, 1500, 1)
 
 
 def test_agents_days_stand_in_order_with_the_empty_ones(busy):
@@ -167,14 +167,14 @@ def test_agents_days_stand_in_order_with_the_empty_ones(busy):
 
 
 def test_one_agents_account_is_split_by_its_models(busy):
-    told = account(busy, agent="coder", group_by="model", at=NOON + timedelta(hours=1))
+    costs = account(busy, agent="coder", group_by="model", at=NOON + timedelta(hours=1))
 
-    assert [(one.name, one.cost_usd) for one in told.groups] == [
+    assert [(one.name, one.cost_usd) for one in costs.groups] == [
         ("m-big", Decimal("3.25")),
         ("judge-1", 0),
         ("house", 0),
     ]
-    assert told.budget is None
+    assert costs.budget is None
 
 
 def test_several_projects_are_added_up_each_in_its_own_day(busy):
@@ -182,10 +182,10 @@ def test_several_projects_are_added_up_each_in_its_own_day(busy):
     spend(a_run(other), "7")
 
     at = NOON + timedelta(hours=1)
-    told = accounting.account([busy.id, other.id], Asked(group_by="project"), at=at)
+    costs = accounting.account([busy.id, other.id], Asked(group_by="project"), at=at)
 
-    assert (told.spent.total_usd, told.time_zone, told.budget) == (Decimal("11.80"), "", None)
-    assert {one.name: one.cost_usd for one in told.groups} == {
+    assert (costs.spent.total_usd, costs.time_zone, costs.budget) == (Decimal("11.80"), "", None)
+    assert {one.name: one.cost_usd for one in costs.groups} == {
         "elsewhere": 7,
         "payments": Decimal("4.75"),
     }
@@ -198,10 +198,10 @@ def test_a_linked_runs_cost_is_counted_once_its_parents_too():
     spend(parent, "1")
     spend(child, "2")
 
-    told = account(project, group_by="run", at=NOON + timedelta(hours=1))
+    costs = account(project, group_by="run", at=NOON + timedelta(hours=1))
 
-    assert told.spent.total_usd == 3
-    assert {one.name: one.cost_usd for one in told.groups} == {"parent": 1, "child": 2}
+    assert costs.spent.total_usd == 3
+    assert {one.name: one.cost_usd for one in costs.groups} == {"parent": 1, "child": 2}
 
 
 def test_loops_are_counted_by_agent_with_their_days_and_those_that_were_none_are_not():
@@ -210,16 +210,16 @@ def test_loops_are_counted_by_agent_with_their_days_and_those_that_were_none_are
     dismissed = a_stuck_run(project)
     dismissed.decisions.update(resolution="dismissed", status="resolved")
 
-    told = account(project, at=NOON + timedelta(hours=1))
+    costs = account(project, at=NOON + timedelta(hours=1))
 
     assert run.decisions.get().kind != "budget"
-    assert (told.spent.loops, told.groups[0].loops, told.groups[0].trend[-1]) == (1, 1, 1)
+    assert (costs.spent.loops, costs.groups[0].loops, costs.groups[0].trend[-1]) == (1, 1, 1)
 
 
 def test_a_project_in_which_nothing_happened_has_an_account_all_the_same():
-    told = account(a_project(), kind="month")
+    costs = account(a_project(), kind="month")
 
-    assert (told.spent.total_usd, told.groups, told.before.calls) == (0, (), 0)
+    assert (costs.spent.total_usd, costs.groups, costs.before.calls) == (0, (), 0)
 
 
 CALLS = st.lists(
@@ -269,11 +269,16 @@ class TestMoneyAddsUp(TestCase):
             assert sum(known(one.cost_usd, one.judge_cost_usd) for one in rows) == whole
             assert sum(one.calls + one.judge_calls for one in rows) == len(calls)
         for kind in ("day", "week", "month"):
-            told = [account(project, kind=kind, group_by=group) for group in GROUPS]
+            accounts = [account(project, kind=kind, group_by=group) for group in GROUPS]
             sums = {
-                sum(known(one.cost_usd, one.judge_cost_usd) for one in by.groups) for by in told
+                sum(known(one.cost_usd, one.judge_cost_usd) for one in by.groups) for by in accounts
             }
-            assert sums == {told[0].spent.total_usd}
-            assert sum(one.unpriced_calls for one in told[1].groups) == told[0].spent.unpriced_calls
-            last = [point.spent_usd for point in told[0].points if point.spent_usd is not None][-1]
-            assert last == told[0].spent.total_usd
+            assert sums == {accounts[0].spent.total_usd}
+            assert (
+                sum(one.unpriced_calls for one in accounts[1].groups)
+                == accounts[0].spent.unpriced_calls
+            )
+            last = [point.spent_usd for point in accounts[0].points if point.spent_usd is not None][
+                -1
+            ]
+            assert last == accounts[0].spent.total_usd

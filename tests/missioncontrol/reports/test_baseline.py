@@ -15,10 +15,10 @@ LATER = NOON + timedelta(days=1)
 
 def an_ended_run(project, cost, *, minutes=60, agent="coder", days=0):
     run = a_run(project, agent=agent)
-    heard = NOON + timedelta(minutes=minutes)
+    last_at = NOON + timedelta(minutes=minutes)
     ended = NOON - timedelta(days=days)
     Run.objects.filter(pk=run.id).update(status="completed", ended_at=ended)
-    RunMeters.objects.filter(pk=run.id).update(cost_usd=Decimal(cost), last_turn_at=heard)
+    RunMeters.objects.filter(pk=run.id).update(cost_usd=Decimal(cost), last_turn_at=last_at)
 
 
 def baseline_of(project):

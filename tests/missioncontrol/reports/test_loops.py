@@ -18,9 +18,9 @@ pytestmark = pytest.mark.django_db
 HOUR = {"since": NOON - timedelta(hours=1), "until": NOON + timedelta(hours=1)}
 
 
-def a_loop(project, *, usd=None, agent="coder", **said):
+def a_loop(project, *, usd=None, agent="coder", **fields):
     """A run that does something of its own, then the same three times."""
-    run = a_run(project, **said)
+    run = a_run(project, **fields)
     cost = None if usd is None else Decimal(usd)
     report(run, a_call("ls", result="app tests", agent=agent, cost_usd=cost))
     for _ in range(2):

@@ -21,9 +21,9 @@ def some(*turns, kind="exact_repeat"):
     return [Lasted(kind=kind, turns=one) for one in turns]
 
 
-def a_stop(**said):
-    told = {"kind": "exact_repeat", "turns": 4, "usd_per_turn": Decimal("0.10")}
-    return Stop(**{**told, **said})
+def a_stop(**fields):
+    defaults = {"kind": "exact_repeat", "turns": 4, "usd_per_turn": Decimal("0.10")}
+    return Stop(**{**defaults, **fields})
 
 
 def test_a_stop_saves_the_turns_that_such_loops_take_less_those_it_took():

@@ -31,8 +31,8 @@ def test_it_is_what_the_account_of_the_day_says():
 
     (row,) = today(project)
 
-    told = accounting.account([project.id], Asked(), at=NOON)
-    assert (row.spent_usd, row.budget) == (told.spent.total_usd, told.budget)
+    account = accounting.account([project.id], Asked(), at=NOON)
+    assert (row.spent_usd, row.budget) == (account.spent.total_usd, account.budget)
     assert (row.spent_usd, row.budget.ceiling_usd) == (Decimal("3.05"), 60)
 
 

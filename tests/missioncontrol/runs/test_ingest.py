@@ -56,9 +56,9 @@ def test_it_completes_a_proposed_turn_in_place():
 
 
 def test_a_completion_keeps_what_only_the_proposal_said_and_else_wins():
-    run, said = a_run(), {"model": "opus", "provider": "anthropic", "call_id": "m1"}
+    run, fields = a_run(), {"model": "opus", "provider": "anthropic", "call_id": "m1"}
 
-    put(run, a_proposal(key="a", **said), a_proposal(key="b", **said))
+    put(run, a_proposal(key="a", **fields), a_proposal(key="b", **fields))
     put(run, a_call(key="a"), a_call(key="b", model="haiku", call_id="m2"))
 
     kept, other = TurnRow.objects.order_by("seq")
@@ -67,9 +67,9 @@ def test_a_completion_keeps_what_only_the_proposal_said_and_else_wins():
 
 
 def test_a_completion_keeps_the_files_and_the_state_that_only_the_proposal_named():
-    run, said = a_run(), {"files": ("a.py",), "state": "half done"}
+    run, fields = a_run(), {"files": ("a.py",), "state": "half done"}
 
-    put(run, a_proposal(key="a", **said), a_proposal(key="b", **said))
+    put(run, a_proposal(key="a", **fields), a_proposal(key="b", **fields))
     put(run, a_call(key="a"), a_call(key="b", files=("b.py",), state="done"))
 
     kept, other = TurnRow.objects.order_by("seq")

@@ -66,8 +66,8 @@ def test_a_ceiling_that_moves_after_the_end_is_none_that_the_run_had(project, to
 def test_a_version_that_moved_wakes_who_waits_for_that_run_alone(
     project, told_run, monkeypatch, django_capture_on_commit_callbacks
 ):
-    heard, other = [], a_run(project)
-    monkeypatch.setattr(broadcast, "_wakers", [heard.append])
+    woken, other = [], a_run(project)
+    monkeypatch.setattr(broadcast, "_wakers", [woken.append])
 
     with (
         django_capture_on_commit_callbacks(execute=True),
@@ -76,7 +76,7 @@ def test_a_version_that_moved_wakes_who_waits_for_that_run_alone(
         tx.move(tx.run(told_run.id), Move.COMPLETE, by="agent")
         tx.move(tx.run(other.id), Move.HOLD, by="ana")
 
-    assert heard == [[told_run.id]]
+    assert woken == [[told_run.id]]
 
 
 @pytest.mark.parametrize(
@@ -113,14 +113,14 @@ def test_what_shows_is_told_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    ("reason", "said"), [("the agent said so", "the agent said so"), ("", "end")]
+    ("reason", "expected"), [("the agent expected so", "the agent expected so"), ("", "end")]
 )
-def test_a_move_says_why_or_else_what_it_was(told_run, reason, said):
+def test_a_move_says_why_or_else_what_it_was(told_run, reason, expected):
     with writing([told_run.id], at=NOON) as tx:
         tx.move(tx.run(told_run.id), Move.END, by="agent", reason=reason)
 
     newest = JournalRow.objects.filter(run=told_run).latest("seq")
-    assert json.loads(newest.payload)["reason"] == said
+    assert json.loads(newest.payload)["reason"] == expected
 
 
 def test_seq_is_dense_from_zero(told_run):
@@ -179,9 +179,9 @@ def test_a_missing_run_is_found_by_the_anchor_in_its_projects_chain(project, tol
 def test_an_anchor_rewritten_without_the_key_is_found(project, told_run):
     anchor_heads(at=NOON)
     anchor = JournalRow.objects.get(type="chain.anchored")
-    said = json.loads(anchor.payload)
-    said["heads"] = {}
-    anchor.payload = proof.canonical(said)
+    payload = json.loads(anchor.payload)
+    payload["heads"] = {}
+    anchor.payload = proof.canonical(payload)
     anchor.digest = proof.payload_digest(anchor.payload, anchor.salt)
     anchor.hash = proof.row_hash(
         rows.header(anchor), previous=anchor.previous, digest=anchor.digest

@@ -74,15 +74,17 @@ def test_one_key_names_one_run_in_each_project(project):
 
 def test_nothing_an_agent_says_of_itself_is_kept_with_a_secret():
     secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
-    said = {name: f"{name} {secret}" for name in ("name", "agent", "goal", "task_type")}
+    fields = {name: f"{name} {secret}" for name in ("name", "agent", "goal", "task_type")}
 
     run = a_run(
-        **said, metadata={secret: [secret]}, capabilities={"why": secret}, workspace=(secret,)
+        **fields, metadata={secret: [secret]}, capabilities={"why": secret}, workspace=(secret,)
     )
     set_workspace(run.id, ["README.md", f"{secret}.txt"])
 
     run.refresh_from_db()
-    assert {name: getattr(run, name) for name in said} == {name: f"{name} {MASK}" for name in said}
+    assert {name: getattr(run, name) for name in fields} == {
+        name: f"{name} {MASK}" for name in fields
+    }
     assert (run.metadata, run.capabilities) == ({MASK: [MASK]}, {"why": MASK})
     assert run.workspace == ["README.md", f"{MASK}.txt"]
     assert secret not in JournalRow.objects.get(type="run.opened").payload

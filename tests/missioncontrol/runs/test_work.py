@@ -35,9 +35,9 @@ def ran(command, seq=0, result="", **more):
 
 
 def test_of_no_turn_nothing_is_told():
-    told = tell_details([])
+    work = tell_details([])
 
-    assert (told.files, told.tests, told.commits) == ((), None, ())
+    assert (work.files, work.tests, work.commits) == ((), None, ())
 
 
 @pytest.mark.parametrize(
@@ -60,16 +60,16 @@ def test_of_no_turn_nothing_is_told():
     ],
 )
 def test_files_are_those_that_calls_changed(turns, files):
-    told = tell_details(turns)
+    work = tell_details(turns)
 
-    assert [(file.path, file.times, file.last_seq) for file in told.files] == files
-    assert told.file_count == len(files)
+    assert [(file.path, file.times, file.last_seq) for file in work.files] == files
+    assert work.file_count == len(files)
 
 
 def test_of_many_files_the_latest_are_named_and_all_are_counted():
-    told = tell_details([edited(f"{n}.py", n) for n in range(40)])
+    work = tell_details([edited(f"{n}.py", n) for n in range(40)])
 
-    assert (told.files[0].path, len(told.files), told.file_count) == ("39.py", MOST_FILES, 40)
+    assert (work.files[0].path, len(work.files), work.file_count) == ("39.py", MOST_FILES, 40)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_tests_that_end_with_an_error_failed():
     ],
 )
 def test_commits_are_those_git_made(command, result, commit):
-    told = tell_details([ran(command, 7, result)])
+    work = tell_details([ran(command, 7, result)])
 
-    assert [(one.text, one.hash) for one in told.commits] == ([commit] if commit else [])
-    assert told.commit_count == len(told.commits)
-    assert {one.seq for one in told.commits} <= {7}
+    assert [(one.text, one.hash) for one in work.commits] == ([commit] if commit else [])
+    assert work.commit_count == len(work.commits)
+    assert {one.seq for one in work.commits} <= {7}

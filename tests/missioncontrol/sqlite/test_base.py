@@ -49,13 +49,13 @@ def note_in_a_transaction(database, text):
 
 
 def test_a_transaction_has_the_turn_until_it_is_committed(database, place):
-    told = []
+    taken = []
     with transaction.atomic():
         note(database, "one")
-        told.append(is_taken(place))
-        transaction.on_commit(lambda: told.append(is_taken(place)))
+        taken.append(is_taken(place))
+        transaction.on_commit(lambda: taken.append(is_taken(place)))
 
-    assert told == [True, False]
+    assert taken == [True, False]
 
 
 def test_a_transaction_that_fails_gives_the_turn_back(database, place):

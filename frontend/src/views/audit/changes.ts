@@ -30,8 +30,8 @@ function linesOf(value: unknown, path = ""): string[] {
     );
   }
   if (value === null || value === undefined) return [];
-  const said = JSON.stringify(value);
-  return [path ? `${path} = ${said}` : said];
+  const json = JSON.stringify(value);
+  return [path ? `${path} = ${json}` : json];
 }
 
 function marked(lines: readonly string[], others: ReadonlySet<string>): ChangeLine[] {

@@ -18,6 +18,6 @@ export function builtinWords(name: Builtin): string {
 
 /** The page with this line, in this order; the address is what a person shares. */
 export function historyPath(q: string, sort = ""): string {
-  const said = Object.entries({ q, sort }).filter(([, value]) => value !== "");
-  return said.length === 0 ? "/history" : `/history?${new URLSearchParams(said).toString()}`;
+  const set = Object.entries({ q, sort }).filter(([, value]) => value !== "");
+  return set.length === 0 ? "/history" : `/history?${new URLSearchParams(set).toString()}`;
 }

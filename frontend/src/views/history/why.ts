@@ -33,8 +33,8 @@ function decided(run: Standing, who: string): string {
   if (why.resolution === null) return summary;
   if (why.resolution === "autofix") return why.recovered === false ? t.why.notFixed : t.why.autofix;
   if (why.resolution === "terminate") return t.why.by(who, summary || t.why.ended);
-  const said = t.why.resolved[why.resolution];
-  return typeof said === "function" ? said(who) : said;
+  const resolved = t.why.resolved[why.resolution];
+  return typeof resolved === "function" ? resolved(who) : resolved;
 }
 
 function plain(text: string): Why {

@@ -69,8 +69,8 @@ export class RunViewModel {
   /** There is somebody to talk to, or something was said. */
   get talks(): boolean {
     const { run } = this;
-    const said = [...this.feed.state.interventions.values()].some(({ message }) => message);
-    return run !== null && (said || !hasEnded(run));
+    const hasMessages = [...this.feed.state.interventions.values()].some(({ message }) => message);
+    return run !== null && (hasMessages || !hasEnded(run));
   }
   get turns(): readonly TurnRow[] {
     return this.#turns;

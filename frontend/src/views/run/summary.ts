@@ -17,12 +17,12 @@ const MOST_FILES = 3;
 /** @param status how the run stands, in words, and the turn it rests on */
 export function summaryRows(summary: RunSummary, status: Claim): Row[] {
   const { asked, last_asked: last, whole: all, last_hour: hour } = summary;
-  const said = [
+  const parts = [
     ...(asked ? [{ text: asked.text, seq: asked.seq }] : []),
     ...(last ? [{ text: t.then(last.text), seq: last.seq }] : []),
   ];
   const rows: Row[] = [[t.rows.status, [status]]];
-  if (said.length > 0) rows.push([t.rows.asked, said]);
+  if (parts.length > 0) rows.push([t.rows.asked, parts]);
   if (all) rows.push([t.rows.whole, workClaims(all)]);
   if (hour) rows.push([t.rows.hour, workClaims(hour)]);
   return rows;

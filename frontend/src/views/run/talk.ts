@@ -15,19 +15,19 @@ export type Said =
  * @param taps a person's own messages, of which the server may not have told yet
  */
 export function saidOf(
-  told: Conversation,
+  conversation: Conversation,
   asks: readonly DecisionRow[],
   taps: readonly Tap[],
 ): Said[] {
-  const known = new Set(told.messages.map(({ key }) => key));
-  const said: Said[] = [
-    ...told.messages.map((row): Said => {
+  const known = new Set(conversation.messages.map(({ key }) => key));
+  const lines: Said[] = [
+    ...conversation.messages.map((row): Said => {
       return { kind: "message", key: row.id, at: row.queued_at, row };
     }),
-    ...told.words.map((row): Said => {
+    ...conversation.words.map((row): Said => {
       return { kind: "words", key: `words-${String(row.seq)}`, at: row.at, row };
     }),
-    ...told.permissions
+    ...conversation.permissions
       .filter(({ decision }) => !asks.some(({ id }) => id === decision))
       .map((row): Said => ({ kind: "settled", key: row.decision, at: row.at, row })),
     ...asks.map((row): Said => ({ kind: "asks", key: row.id, at: row.opened_at, row })),
@@ -37,5 +37,5 @@ export function saidOf(
     .map((row): Said => {
       return { kind: "sending", key: row.key, at: new Date(row.madeAt).toISOString(), row };
     });
-  return [...said.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)), ...sending];
+  return [...lines.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)), ...sending];
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ChannelRow } from "../../wire/types";
 import { draftOf, emptyDraft, newOf, patchOf, stepsOf, withHeard } from "./channels";
 
-function aChannel(said: Partial<ChannelRow> = {}): ChannelRow {
+function aChannel(fields: Partial<ChannelRow> = {}): ChannelRow {
   return {
     id: "c1",
     project: "p1",
@@ -18,7 +18,7 @@ function aChannel(said: Partial<ChannelRow> = {}): ChannelRow {
     created_by: "ana",
     created_at: "2026-11-21T12:00:00Z",
     last: null,
-    ...said,
+    ...fields,
   };
 }
 

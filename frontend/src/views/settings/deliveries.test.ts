@@ -4,7 +4,7 @@ import { isLater, readAgainIn } from "./deliveries";
 
 const NOON = Date.parse("2026-11-21T12:00:00Z");
 
-function aDelivery(said: Partial<DeliveryRow> = {}): DeliveryRow {
+function aDelivery(fields: Partial<DeliveryRow> = {}): DeliveryRow {
   return {
     id: "d1",
     project: "p1",
@@ -25,7 +25,7 @@ function aDelivery(said: Partial<DeliveryRow> = {}): DeliveryRow {
     sent_at: null,
     error: null,
     can_retry: false,
-    ...said,
+    ...fields,
   };
 }
 

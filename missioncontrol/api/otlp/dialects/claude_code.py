@@ -50,8 +50,8 @@ def read(record: Record) -> RecordFacts | None:
         text, turns = record.text("response"), list[Turn]()
         if text not in {"", REDACTED}:
             key = f"said:{record.text('message.uuid') or record.key}"
-            said = Turn(role=Role.ASSISTANT, key=key, content=text, ts=record.began_at)
-            turns.append(replace(said, agent=agent or None))
+            turn = Turn(role=Role.ASSISTANT, key=key, content=text, ts=record.began_at)
+            turns.append(replace(turn, agent=agent or None))
         return replace(own, turns=tuple(turns))
     return common
 

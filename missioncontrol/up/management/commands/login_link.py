@@ -31,8 +31,8 @@ class Command(BaseCommand):
         if not base:
             # The running `up` says in its lock file where it serves.
             try:
-                said = json.loads((settings.DATA_DIR / "up.lock").read_text())
+                running = json.loads((settings.DATA_DIR / "up.lock").read_text())
             except (OSError, ValueError):
-                said = {}
-            base = said.get("url") or f"http://127.0.0.1:{PORT}"
+                running = {}
+            base = running.get("url") or f"http://127.0.0.1:{PORT}"
         self.stdout.write(f"{base.rstrip('/')}/login/{link.secret}/")

@@ -52,8 +52,8 @@ class Command(BaseCommand):
             roles = [f"{one.project.name}: {one.role}" for one in memberships_of(user)]
             seen = f"{user.seen:%Y-%m-%d %H:%M} UTC" if user.seen else "never here"
             inactive = "" if user.is_active else ", deactivated"
-            told = ", ".join(roles) or "no project"
-            self.stdout.write(f"{people.name_of(user)} ({told}; {seen}{inactive})")
+            listed = ", ".join(roles) or "no project"
+            self.stdout.write(f"{people.name_of(user)} ({listed}; {seen}{inactive})")
 
     def _deactivate(self, options: dict[str, Any]) -> None:
         access.set_active(_person(options["person"]), False, by=TERMINAL, at=now())
