@@ -48,9 +48,9 @@ it("keeps the head and the end of a long text", () => {
 it("finds the lines that say what went wrong", () => {
   const linesOf = (result: string) => tellingLines(anItem({ result }));
 
-  expect(linesOf("ImportError while importing\nE   ModuleNotFoundError: x\n1 error in 0.4s")).toEqual([
-    "E   ModuleNotFoundError: x",
-  ]);
+  expect(
+    linesOf("ImportError while importing\nE   ModuleNotFoundError: x\n1 error in 0.4s"),
+  ).toEqual(["E   ModuleNotFoundError: x"]);
   expect(linesOf("cat: x: No such file\nexit 1")).toEqual(["cat: x: No such file"]);
   expect(linesOf("one\ntwo\nthree")).toEqual(["two", "three"]);
 });
