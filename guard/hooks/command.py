@@ -37,8 +37,9 @@ from guard.sdk.timing import FORWARDER_EARLY_S, REPORT_S
 # Names sent of a workspace: enough for any judge, small enough for any hook.
 MOST_FILES = 2000
 
-# A longer body is told in part: the server takes 8 MB.
-MOST_BYTES = 4_000_000
+# What is longer is told in part: the server takes 8 MB, and a letter beyond ASCII is sent as six
+# bytes for two. Of each field for itself: a call and its result are joined by what was asked.
+MOST_BYTES = 1_000_000
 
 # The event's name in a body that cannot be read.
 NAMED = re.compile(rb'"hook_event_name"\s*:\s*"(\w+)"')
@@ -101,7 +102,16 @@ def body_of_hook(raw: bytes) -> dict[str, Any]:
     # Only here: few calls are so long, and a hook starts often.
     from guard.sdk.capture import MOST_RESULT_CHARS, plain_data
 
-    return dict(plain_data(body, MOST_RESULT_CHARS))
+    def in_bounds(value: Any) -> Any:
+        try:
+            written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        except RecursionError:
+            written = None  # read, and too deep to be written
+        if written is not None and len(written.encode("utf-8", "replace")) <= MOST_BYTES:
+            return value
+        return plain_data(value, MOST_RESULT_CHARS)
+
+    return {name: in_bounds(value) for name, value in body.items()}
 
 
 def pass_on(
@@ -122,7 +132,8 @@ def pass_on(
         answered = end_when_unread()
     try:
         answer = forward(connection, sent, timeout_s=patience_s, headers=wiring.headers())
-    except (ServerAway, ServerRefused, ValueError) as error:
+    # Read, it may still be too deep for Python to write.
+    except (ServerAway, ServerRefused, ValueError, RecursionError) as error:
         _complain(f"{connection.url} did not take the hook: {error}")
         return BLOCKS if acts and connection.fail == "closed" else 0
     # From here on there is work that nobody reads, and the watch must not end it.

@@ -29,6 +29,10 @@ ASKS_EVERY_S = 1.0
 # What a proxy says in the place of a server that is not back yet, or that it will not wait for.
 RESTARTING = frozenset({502, 503, 504, 524})
 
+# What a proxy says of a server that hung up; of one it cannot reach it says another, or says it
+# within `WAITED_S`.
+BAD_GATEWAY = 502
+
 # Whose question stood so long was waited with, and cut off by what lies between: a line that went
 # dead, a proxy that waits no longer. More than it takes to connect.
 WAITED_S = 10.0
@@ -73,7 +77,11 @@ def forward(
                     sleep(pause_s)  # it is there, and says when
                     continue
                 waited = answer.status in RESTARTING and clock() - asked_at >= WAITED_S
-                is_cut = waited and _is_there(carrier, path, within_s=ends_at - clock())
+                # A server that hung up after so long had begun to wait with us: it restarts.
+                is_cut = waited and (
+                    answer.status == BAD_GATEWAY
+                    or _is_there(carrier, path, within_s=ends_at - clock())
+                )
                 if answer.status not in RESTARTING or (away_since is None and not is_cut):
                     return answer.body if answer.status in SUCCESSES else body_of(answer)
                 error = ServerAway(f"it answers {answer.status}")

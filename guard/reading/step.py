@@ -67,19 +67,19 @@ class Action:
         "words",
     )
 
-    def __init__(self, turn: Turn, call: str, args: Mapping[str, Any]) -> None:
+    def __init__(self, turn: Turn, text: str, args: Mapping[str, Any]) -> None:
         """Read a turn that says this, or makes this call with these meant arguments."""
         tool, command, kept = turn.tool, command_in(args), lasting_args(args)
         traits = traits_of(tool)
         self.is_call = tool is not None  # a tool call; else a message
         if tool is not None:
-            self.call = call  # canonical text for people and allowlists
+            self.call = text  # canonical text for people and allowlists
             # What is compared: equal requests ask for the same.
-            self.request = mask_scratch(call if kept == args else write_call(tool, kept))
+            self.request = mask_scratch(text if kept == args else write_call(tool, kept))
             self.meaning = self.request  # the text whose likeness counts
         else:
-            self.call, meant = call_text(turn), unstamped(call)
-            is_whole = meant is call
+            self.call, meant = call_text(turn), unstamped(text)
+            is_whole = meant is text
             self.request = self.call if is_whole else call_text(replace(turn, content=meant))
             self.meaning = bounded(meant)
         self.words = words_in(self.meaning)
@@ -94,14 +94,14 @@ class Action:
         self.thinks = "thinks" in traits  # aloud, and nothing else
         self.hands_over = "hands_over" in traits  # the matter, to another agent
         # A message that holds an action or what came of one, not talk alone.
-        self.shows = not self.is_call and SHOWN_WORK.stands_in(call)
+        self.shows = not self.is_call and SHOWN_WORK.stands_in(text)
         # A message that says what its agent is about to do.
         self.announces = not self.is_call and ANNOUNCES.stands_in(self.meaning)
         tells = not self.is_call or self.thinks or self.hands_over
         # What a message tells (`terms_of`); a call's only where it hands over, or thinks.
         self.terms = terms_of(self.meaning) if tells else frozenset[str]()
         # What a message says over and over within itself.
-        self.chant = None if self.is_call else find_chant(call)
+        self.chant = None if self.is_call else find_chant(text)
 
 
 _actions = Memo[tuple[bool, str, str | None], Action](256)
@@ -110,13 +110,13 @@ _actions = Memo[tuple[bool, str, str | None], Action](256)
 def read_action(turn: Turn) -> Action:
     """Read what a turn asks for or says."""
     args = meant_args(turn.args) if turn.tool is not None else {}
-    request = turn.content or "" if turn.tool is None else write_call(turn.tool, args)
-    key = turn.tool is None, request, turn.action_class
+    text = turn.content or "" if turn.tool is None else write_call(turn.tool, args)
+    key = turn.tool is None, text, turn.action_class
     if (known := _actions.find(key)) is not None:
         return known
-    action = Action(turn, request, args)
+    action = Action(turn, text, args)
     # A message that is long, or is not all meant, is not held for the next time.
-    return _actions.keep(key, action) if action.is_call or action.meaning is request else action
+    return _actions.keep(key, action) if action.is_call or action.meaning is text else action
 
 
 class Step(Action):

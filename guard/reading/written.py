@@ -80,10 +80,10 @@ def as_call(turn: Turn) -> Turn:
         return turn
     if call := _told(turn, (_tagged, _listed, _as_json)):
         return call
-    request, seen, result = turn.content.partition("Observation:")
-    if not request.strip() or not (seen or "Action" in request):
+    before, seen, result = turn.content.partition("Observation:")
+    if not before.strip() or not (seen or "Action" in before):
         return turn  # an observation alone is the answer to a call before
-    end = request.rstrip()[-_HEAD:]
+    end = before.rstrip()[-_HEAD:]
     action = _ACTION.search(end)
     named, *arguments = _INPUT.split(end[action.end() :] if action else end, maxsplit=1)
     tool, argument = ACT, named.strip()

@@ -95,7 +95,7 @@ class Keeper:
             run_id, as_agent=lambda: paused, until=self._over.is_set
         )
         for directive in directives:
-            paused = False
+            was_paused, paused = paused, False
             if directive.action is DirectiveAction.STOP:
                 if self.ended_for is None:
                     self.ended_for = directive.reason or "Ended by Mission Control."
@@ -103,9 +103,10 @@ class Keeper:
                     self._kept.end()
             # Its own hooks hold a session: a process that stands still would not even ask.
             elif not is_session and directive.action is DirectiveAction.HOLD:
-                # An agent that reports its turns waits before its next call: no need to.
-                run = self._insist(lambda: self._client.run(run_id))
-                paused = run is not None and not run["turns"]
+                # An agent that reports its turns waits before its next call: no need to. One that
+                # stands still stands on: asking could fail, and leave it so for good.
+                run = None if was_paused else self._insist(lambda: self._client.run(run_id))
+                paused = was_paused or (run is not None and not run["turns"])
                 if paused:
                     self._kept.pause()
             elif not is_session:

@@ -94,7 +94,7 @@ def plain_data(value: Any, most: int, depth: int = 0) -> Any:
     if isinstance(value, enum.Enum):
         return plain_data(value.value, most, depth + 1) if depth < DEEPEST else _type_of(value)
     if isinstance(value, _WORDS):
-        return str(value)
+        return _text(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return f"<{len(value)} bytes>"
     return _plain_group(value, most, depth)
@@ -134,6 +134,14 @@ def _rest(group: Any, kind: Any) -> Any:
 def _word(text: str, most: int) -> str:
     # Not str(): that of a subclass may run the host's code.
     return str(cut(str.__str__(text), most))
+
+
+def _text(value: object) -> str:
+    try:
+        return str(value)
+    except Exception:  # a path may be of the host's own kind
+        logger.debug("a value that cannot be told as text", exc_info=True)
+        return _type_of(value)
 
 
 def _type_of(value: object) -> str:

@@ -374,6 +374,38 @@ def test_a_call_that_is_too_long_for_the_server_is_told_in_part(here, monkeypatc
     assert "characters cut" in told.body["tool_input"]["content"]
 
 
+def test_what_is_sent_of_a_long_call_is_taken_by_the_server_in_any_script(here, monkeypatch):
+    asked = before_a_tool(content="я" * 1_900_000)
+
+    assert forwarded(monkeypatch, json.dumps(asked, ensure_ascii=False).encode()) == 0
+
+    (told,) = here.of("POST", "claude-code/")
+    assert len(json.dumps(told.body)) < 8_000_000
+
+
+def test_a_call_is_told_alike_before_and_after_however_long_its_result(here, monkeypatch):
+    asked = before_a_tool(content="x" * 600_000, edits=[*range(200)])
+
+    assert forwarded(monkeypatch, asked) == 0
+    assert forwarded(monkeypatch, asked | {"tool_response": "y" * 9_000_000}) == 0
+
+    before, after = here.of("POST", "claude-code/")
+    assert before.body["tool_input"] == after.body["tool_input"]
+
+
+@pytest.mark.parametrize("length", [1, 1_100_000])
+def test_a_call_of_any_depth_is_told_or_blocked_where_it_fails_closed(here, monkeypatch, length):
+    body = json.dumps(before_a_tool(text="x" * length, a=1)).encode()
+
+    # What can be read may still be too deep to be written.
+    for deep in range(700, 1000, 3):
+        before = len(here.of("POST", "claude-code/"))
+        status = forwarded(
+            monkeypatch, body.replace(b"1}", b'{"a":' * deep + b"1" + b"}" * (deep + 1))
+        )
+        assert status == (0 if len(here.of("POST", "claude-code/")) > before else 2)
+
+
 def test_a_call_too_deep_to_be_read_is_blocked_where_it_fails_closed(here, monkeypatch, capsys):
     body = json.dumps(before_a_tool(a=1)).encode()
 

@@ -30,8 +30,8 @@ def a_body(event, **fields):
 
 
 def a_call(event="preToolUse", **fields):
-    call = {"tool_name": "Shell", "tool_input": {"command": "ls"}, "tool_use_id": "t-1"}
-    return a_body(event, **(call | fields))
+    tool = {"tool_name": "Shell", "tool_input": {"command": "ls"}, "tool_use_id": "t-1"}
+    return a_body(event, **(tool | fields))
 
 
 def only_turn(body):

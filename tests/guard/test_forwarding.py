@@ -130,6 +130,13 @@ def test_a_proxy_whose_server_is_gone_is_not_waited_for():
         world.forward()
 
 
+def test_a_server_that_restarts_behind_its_proxy_is_waited_for():
+    world = World(After(60, Answer(status=502)), *[Answer(status=502)] * 20, YES)
+    world.probed = Answer(status=502)
+
+    assert world.forward() == {"it": "ran"}
+
+
 def test_a_line_that_went_dead_under_a_hold_is_no_answer():
     dead = After(90, TimeoutError("connection timed out"))
 

@@ -202,8 +202,11 @@ class KeptRun(OneRun):
         super().__init__()
         left = iter(directives)
         self.answer_poll = lambda _: next(((200, one) for one in left), (204, None))
+        self.refuses_run = False
 
     def answer(self, asked):
+        if self.refuses_run and asked.method == "GET" and asked.path.endswith("/runs/run-1/"):
+            return 401, {"code": "not_signed_in"}
         return (200, {"missioncontrol": "1"}) if "/hooks/" in asked.path else super().answer(asked)
 
 
@@ -224,6 +227,21 @@ def test_a_paused_command_whose_key_is_revoked_does_not_stand_for_ever(keep, fai
     server.answer_poll = lambda _: (401, {"code": "not_signed_in"})
 
     assert command.does() == then
+
+
+@pytest.mark.parametrize(("fail", "then"), [("open", "go on"), ("closed", "end")])
+def test_a_command_that_is_held_anew_when_its_key_is_revoked_does_not_stand_for_ever(
+    keep, fail, then
+):
+    server, command = keep(directive("hold", version=1), fail=fail)
+    assert command.does() == "pause"
+
+    # A second card, and then the key alone is gone.
+    polled = iter([(200, directive("hold", version=2))])
+    server.answer_poll = lambda _: next(polled, (401, {"code": "not_signed_in"}))
+    server.refuses_run = True
+
+    assert (command.does(), command.does()) == ("pause", then)
 
 
 @pytest.mark.parametrize(("fail", "then"), [("open", "go on"), ("closed", "pause")])

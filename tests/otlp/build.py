@@ -137,8 +137,8 @@ def take(project: Any, *bodies: Mapping[str, Any]) -> list[Run]:
     sessions = Sessions()
     for body in bodies:
         batch = read(body)
-        readings = understood(batch, project=project.id, sessions=sessions)
-        found = storing.visits(batch, readings, project=project.id, at=NOON)
+        of_batch = understood(batch, project=project.id, sessions=sessions)
+        found = storing.visits(batch, of_batch, project=project.id, at=NOON)
         if arrivals := [one.arrival for one in found if one.arrival]:
             store(arrivals, at=NOON)
         storing.settle(found, at=NOON)

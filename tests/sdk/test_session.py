@@ -1,4 +1,5 @@
 import logging
+import os
 import threading
 
 import pytest
@@ -338,6 +339,13 @@ class NoWords:
         raise RuntimeError("no words")
 
 
+class NoPath(NoWords, os.PathLike[str]):
+    """Likewise, and it says that it is a path."""
+
+    def __fspath__(self):
+        raise RuntimeError("no path")
+
+
 def a_circle():
     ring = []
     ring.append(ring)
@@ -353,10 +361,17 @@ def a_chimney():
     return top
 
 
-ODD = [{("a", 1): 2}, {"n": NoWords()}, {"ring": a_circle()}, a_chimney(), {"s": "x" * 20_000_000}]
+ODD = {
+    "keys": {("a", 1): 2},
+    "no words": {"n": NoWords()},
+    "no path": {"p": NoPath()},
+    "circle": {"ring": a_circle()},
+    "deep": a_chimney(),
+    "huge": {"s": "x" * 20_000_000},
+}
 
 
-@pytest.mark.parametrize("args", ODD, ids=["keys", "no words", "circle", "deep", "huge"])
+@pytest.mark.parametrize("args", ODD.values(), ids=ODD)
 def test_arguments_that_json_cannot_say_are_told_in_part_and_raise_nothing(server, session, args):
     go = session.before("Bash", args)
     session.after(go, result=NoWords())

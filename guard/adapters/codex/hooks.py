@@ -167,14 +167,14 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     if directive.action is DirectiveAction.STOP:
         # Nothing more may happen. No hook of Codex's ends a session: our forwarder reads "guard",
         # and signals the process it knows.
-        reason, denial = directive.reason or STOPPED, Answer()
+        reason, reply = directive.reason or STOPPED, Answer()
         if event.holds:
-            denial = _deny(event, f"{reason} {NO_MORE}")
+            reply = _deny(event, f"{reason} {NO_MORE}")
         elif event.name == "UserPromptSubmit":
-            denial = {"decision": "block", "reason": reason}
+            reply = {"decision": "block", "reason": reason}
         elif event.name == "PostToolUse":
-            denial = _specific(event, additionalContext=f"{reason} {NO_MORE}")
-        return denial | ({"guard": {"end": reason}} if event.agent_pid else {})
+            reply = _specific(event, additionalContext=f"{reason} {NO_MORE}")
+        return reply | ({"guard": {"end": reason}} if event.agent_pid else {})
     if event.holds and directive.action is DirectiveAction.HOLD:
         return _deny(event, STILL_HELD)
     if event.holds and directive.call is CallAction.SKIP:

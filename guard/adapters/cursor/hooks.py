@@ -124,14 +124,14 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         return {}
     if directive.action is DirectiveAction.STOP:
         # Nothing more may happen; the session itself only its person can end.
-        reason, denial = directive.reason or STOPPED, Answer()
+        reason, reply = directive.reason or STOPPED, Answer()
         if event.holds:
-            denial = _deny(f"{reason} {NO_MORE}")
+            reply = _deny(f"{reason} {NO_MORE}")
         elif event.name == "beforeSubmitPrompt":
-            denial = {"continue": False, "user_message": reason}
+            reply = {"continue": False, "user_message": reason}
         elif event.name == "postToolUse":
-            denial = {"additional_context": f"{reason} {NO_MORE}"}
-        return denial
+            reply = {"additional_context": f"{reason} {NO_MORE}"}
+        return reply
     if event.holds and directive.action is DirectiveAction.HOLD:
         return _deny(STILL_HELD)
     if event.holds and directive.call is CallAction.SKIP:

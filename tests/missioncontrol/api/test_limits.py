@@ -133,9 +133,9 @@ def test_other_addresses_are_not_counted():
 
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory):
-    limits = ",".join(f"{kind}={most}" for kind, most in FEW.items())
+    key_limits = ",".join(f"{kind}={most}" for kind, most in FEW.items())
     with an_installation(
-        tmp_path_factory.mktemp("strict"), MISSIONCONTROL_KEY_LIMITS=limits
+        tmp_path_factory.mktemp("strict"), MISSIONCONTROL_KEY_LIMITS=key_limits
     ) as running:
         yield running
 

@@ -47,19 +47,19 @@ def test_an_agents_key_does_not_read_it(project, as_agent):
 
 
 def test_a_run_without_turns_has_its_goal_alone(project, read):
-    summary = read(a_run(project, goal="Fix the login"))
+    answer = read(a_run(project, goal="Fix the login"))
 
-    assert summary["asked"] == {"text": "Fix the login", "seq": None}
-    assert (summary["whole"], summary["last_hour"], summary["last_asked"]) == (None, None, None)
+    assert answer["asked"] == {"text": "Fix the login", "seq": None}
+    assert (answer["whole"], answer["last_hour"], answer["last_asked"]) == (None, None, None)
 
 
 def test_the_goal_is_linked_to_the_turn_that_says_it(project, read):
     run = a_run(project, goal="Fix the  login")
     put(run, a_message("Fix the login"), a_call(), a_message("And the tests"))
 
-    summary = read(run)
-    assert summary["asked"] == {"text": "Fix the login", "seq": 0}
-    assert summary["last_asked"] == {"text": "And the tests", "seq": 2}
+    answer = read(run)
+    assert answer["asked"] == {"text": "Fix the login", "seq": 0}
+    assert answer["last_asked"] == {"text": "And the tests", "seq": 2}
 
 
 def test_without_a_goal_the_first_words_of_a_person_say_what_was_asked(project, read):
@@ -110,10 +110,10 @@ def test_the_last_hour_is_told_apart(project, read):
     put(run, edit("old.py", cost_usd=Decimal(2)), at=NOON)
     put(run, edit("new.py", cost_usd=Decimal(1)), at=NOON + timedelta(hours=2))
 
-    summary = read(run)
-    assert [file["path"] for file in summary["whole"]["files"]] == ["new.py", "old.py"]
-    assert [file["path"] for file in summary["last_hour"]["files"]] == ["new.py"]
-    assert (summary["last_hour"]["from_seq"], summary["last_hour"]["cost_usd"]) == (1, "1")
+    answer = read(run)
+    assert [file["path"] for file in answer["whole"]["files"]] == ["new.py", "old.py"]
+    assert [file["path"] for file in answer["last_hour"]["files"]] == ["new.py"]
+    assert (answer["last_hour"]["from_seq"], answer["last_hour"]["cost_usd"]) == (1, "1")
 
 
 def test_a_run_of_minutes_has_no_last_hour_of_its_own(project, read):

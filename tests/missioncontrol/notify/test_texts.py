@@ -156,9 +156,9 @@ def mailbox(settings):
         yield box
 
 
-def a_letter_box(project, mailbox, **fields):
+def a_letter_box(project, mailbox, **more):
     address = f"mailto://{mailbox.host}?to=ana@example.com&from=mc@example.com"
-    return a_channel(project, address, kind="email", **fields)
+    return a_channel(project, address, kind="email", **more)
 
 
 @pytest.mark.django_db

@@ -63,28 +63,32 @@ def test_a_day_is_told_once_it_and_a_little_more_have_passed(spent):
 def test_its_figures_are_right_to_the_cent(spent):
     daily.make_due(at=DUE)
 
-    report = the_report()
-    assert (report.row.spent.total_usd, report.row.before_usd) == (Decimal("4.75"), 2)
-    assert report.row.budget.left_usd == Decimal("15.25")
-    assert {one.name: one.cost_usd for one in report.account.groups} == {
+    daily_report = the_report()
+    assert (daily_report.row.spent.total_usd, daily_report.row.before_usd) == (Decimal("4.75"), 2)
+    assert daily_report.row.budget.left_usd == Decimal("15.25")
+    assert {one.name: one.cost_usd for one in daily_report.account.groups} == {
         "coder": Decimal("3.25"),
         "critic": Decimal("1.50"),
     }
-    assert {one.name: one.cost_usd for one in report.models} == {
+    assert {one.name: one.cost_usd for one in daily_report.models} == {
         "m-big": Decimal("3.25"),
         "m-small": Decimal("1.50"),
         "house": 0,
     }
-    assert [(one.name, one.cost_usd) for one in report.projects] == [("payments", Decimal("4.75"))]
+    assert [(one.name, one.cost_usd) for one in daily_report.projects] == [
+        ("payments", Decimal("4.75"))
+    ]
 
 
 def test_it_says_all_of_it_in_words(spent):
     daily.make_due(at=DUE)
 
-    report = the_report()
-    assert title_of(report, EN) == "Saturday cost $4.75"
-    assert body_of(report, EN) == "payments: 24% of the daily budget. +138% on the week before."
-    text = text_of(report, EN)
+    daily_report = the_report()
+    assert title_of(daily_report, EN) == "Saturday cost $4.75"
+    assert (
+        body_of(daily_report, EN) == "payments: 24% of the daily budget. +138% on the week before."
+    )
+    text = text_of(daily_report, EN)
     assert "Saturday 21 November 2026 (UTC)" in text
     assert "Budget: 24% of $20.00; $15.25 left" in text
     assert "1 call unpriced (house)" in text
@@ -118,9 +122,9 @@ def test_what_was_spent_in_every_hour_of_a_moved_day_is_in_it_once(day, hours):
     for hour in range(30):
         spend(run, "1", at=began + timedelta(hours=hour, minutes=30), key=f"h{hour}")
 
-    report = rows.report_of(daily.drawn(project, day, at=began + timedelta(days=3)))
+    daily_report = rows.report_of(daily.drawn(project, day, at=began + timedelta(days=3)))
 
-    assert report.row.spent.total_usd == hours
+    assert daily_report.row.spent.total_usd == hours
 
 
 def test_days_missed_by_a_server_that_was_away_are_made_when_it_is_back(spent):
@@ -308,10 +312,10 @@ def test_hostile_names_are_text_in_the_page_and_no_formula_in_the_file(project):
     spend(run, "1", agent='<img src=x onerror="alert(1)">', model="=HYPERLINK(1)")
     daily.make_due(at=DUE)
 
-    report = the_report()
-    assert "<img" not in html_of(report, EN, path="/reports/1")
-    assert "&lt;img src=x" in html_of(report, EN, path="/reports/1")
-    assert "'=HYPERLINK(1)" in csv_of(report)
+    daily_report = the_report()
+    assert "<img" not in html_of(daily_report, EN, path="/reports/1")
+    assert "&lt;img src=x" in html_of(daily_report, EN, path="/reports/1")
+    assert "'=HYPERLINK(1)" in csv_of(daily_report)
 
 
 def test_what_has_no_price_is_a_word(project):
