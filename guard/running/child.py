@@ -32,6 +32,8 @@ class Child:
             if not streams and os.isatty(descriptor) and os.tcgetpgrp(descriptor) == os.getpgrp():
                 self._terminal = descriptor
         self._paused = False
+        # Pausing and going on come from several threads.
+        self._changing = threading.Lock()
         self.pid = 0
         self._early: list[int] = []
         for number in FORWARDED:
@@ -67,17 +69,16 @@ class Child:
 
     def pause(self) -> None:
         """Stop it where it stands, with everything below it."""
-        self._paused = True
-        signal_tree(self.pid, signal.SIGSTOP)
-        # Else Ctrl-C would go to the stopped command alone, which cannot hear it.
-        self._take_terminal_back()
+        with self._changing:
+            self._pause()
 
     def go_on(self) -> None:
         """Let it go on, if we stopped it: what the person stopped stays so."""
-        if self._paused:
-            signal_tree(self.pid, signal.SIGCONT)
-            self._lend_terminal()
-            self._paused = False
+        with self._changing:
+            if self._paused:
+                signal_tree(self.pid, signal.SIGCONT)
+                self._lend_terminal()
+                self._paused = False
 
     def end(self, *, grace_s: float = GRACE_S) -> None:
         """End it, with everything below it."""
@@ -98,8 +99,15 @@ class Child:
             again.start()
 
     def _pause_again(self) -> None:
-        if self._paused:
-            self.pause()
+        with self._changing:
+            if self._paused:
+                self._pause()
+
+    def _pause(self) -> None:
+        self._paused = True
+        signal_tree(self.pid, signal.SIGSTOP)
+        # Else Ctrl-C would go to the stopped command alone, which cannot hear it.
+        self._take_terminal_back()
 
     def _lend_terminal(self) -> None:
         if self._terminal is None:
