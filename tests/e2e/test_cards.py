@@ -211,13 +211,13 @@ def test_enter_held_down_on_terminate_presses_it_once(on_board):
     button = card.get_by_role("button", name="Terminate")
     button.focus()
     page.keyboard.down("Enter")
-    expect(button).to_contain_text("ends in")
+    expect(button).to_contain_text("Ends in")
 
     page.wait_for_timeout(600)  # later, a second press would end it at once
     page.keyboard.down("Enter")  # the same, repeated
 
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
-    expect(button).to_contain_text("ends in")
+    expect(button).to_contain_text("Ends in")
     assert run.person.card_of(run.id)["version"] == run.card["version"]
 
 
