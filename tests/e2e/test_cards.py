@@ -206,6 +206,21 @@ def test_t_twice_ends_the_run_at_once(on_board):
     assert run.next_directive()["action"] == "stop"
 
 
+def test_enter_held_down_on_terminate_presses_it_once(on_board):
+    run, page, card = on_board()
+    button = card.get_by_role("button", name="Terminate")
+    button.focus()
+    page.keyboard.down("Enter")
+    expect(button).to_contain_text("Ends in")
+
+    page.wait_for_timeout(600)  # later, a second press would end it at once
+    page.keyboard.down("Enter")  # the same, repeated
+
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    expect(button).to_contain_text("Ends in")
+    assert run.person.card_of(run.id)["version"] == run.card["version"]
+
+
 @pytest.mark.screens
 def test_a_key_in_a_field_is_a_letter(on_run):
     run, _, card = on_run()

@@ -80,6 +80,21 @@ def test_a_link_beyond_the_end_says_so_and_shows_the_last_turn(open_page, short_
     expect(notice).to_have_count(0)
 
 
+@pytest.mark.parametrize(("phone", "part"), [(False, "RunTurns"), (True, "RunBelow")])
+def test_turns_whose_code_did_not_come_are_asked_for_again(
+    open_page, installation, short_run, phone, part
+):
+    page = open_page("/healthz", phone=phone)
+    page.route(f"**/{part}-*.js", lambda route: route.abort())
+    page.goto(f"{installation.url}/runs/{short_run}/turns/2")
+    expect(page.get_by_role("alert")).to_contain_text("The turns could not be loaded.")
+
+    page.unroute_all()
+    page.get_by_role("button", name="Try again").click()
+
+    in_sight(page, 2)
+
+
 # --- reading ---------------------------------------------------------------------------
 
 

@@ -36,6 +36,9 @@ export class Keyboard {
   }
 
   press(event: KeyboardEvent): void {
+    // Held down, Enter presses a button again and again: the second time, Terminate ends the run at once.
+    if (event.repeat && event.key === "Enter" && event.target instanceof HTMLButtonElement)
+      return event.preventDefault();
     if (document.querySelector("dialog[open]")) return;
     const where = this.#where(event.target);
     const command = commandOf(event, where);

@@ -51,7 +51,8 @@ const texts: typeof en = {
   noMatch: "Kein Schritt passt. Mit weniger Filtern versuchen.",
   clearFilters: "Alle Schritte zeigen",
   reading: "Schritte werden geladen …",
-  notFetched: "Die Schritte konnten nicht geladen werden. Neue erscheinen weiterhin.",
+  notFetched: "Die Schritte konnten nicht geladen werden.",
+  liveShown: "Neue erscheinen weiterhin.",
   tryAgain: "Erneut versuchen",
   result: {
     changed: "etwas änderte sich",

@@ -51,7 +51,8 @@ const texts = {
   noMatch: "No turn matches. Try fewer filters.",
   clearFilters: "Show all turns",
   reading: "Loading turns…",
-  notFetched: "The turns could not be loaded. Live turns are shown.",
+  notFetched: "The turns could not be loaded.",
+  liveShown: "Live turns are shown.",
   tryAgain: "Try again",
   result: {
     changed: "something changed",

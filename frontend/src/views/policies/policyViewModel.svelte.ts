@@ -44,6 +44,7 @@ export class PolicyViewModel {
   #loaded = $state.raw(false);
   #timer: ReturnType<typeof setTimeout> | undefined;
   #asked = 0;
+  #replays = 0;
   #open = true;
 
   constructor(
@@ -214,22 +215,29 @@ export class PolicyViewModel {
   /** Replay the recorded runs of the last days under the draft, and under today's policy. */
   async try(days: number): Promise<void> {
     const draft = this.#draft;
+    const asked = ++this.#replays;
     const since = new Date(Date.now() - days * 86_400_000).toISOString();
     this.#failure = null;
     try {
       const body = { policy: draft, since, project: this.#project };
-      this.#backtest = await write<BacktestRow>("POST", "backtest/", body);
+      const begun = await write<BacktestRow>("POST", "backtest/", body);
+      if (asked !== this.#replays) return;
+      this.#backtest = begun;
       this.#tried = draft;
-      await this.#follow(this.#backtest.id);
+      await this.#follow(asked, begun.id);
     } catch (error) {
-      this.#failure = wordsOf(error, t.notTried);
+      if (asked === this.#replays) this.#failure = wordsOf(error, t.notTried);
     }
   }
 
-  async #follow(id: string): Promise<void> {
-    while (this.#open && this.running && this.#backtest?.id === id) {
+  /** A newer replay makes an older answer void. */
+  async #follow(asked: number, id: string): Promise<void> {
+    while (this.#open && this.running) {
       await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
-      this.#backtest = await read<BacktestRow>(`backtest/${id}/`);
+      if (asked !== this.#replays) return;
+      const row = await read<BacktestRow>(`backtest/${id}/`);
+      if (asked !== this.#replays) return;
+      this.#backtest = row;
     }
   }
 
