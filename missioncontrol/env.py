@@ -150,6 +150,10 @@ def directory(name: str, default: Path) -> Path:
 
 # Seconds after which PostgreSQL ends the transaction of a process that says nothing in it.
 FROZEN_S = 15
+# So long a request waits for a connection, and the pool tries to make one. It tries at growing
+# distances: left to its own 300 s, it would find a database that was away for two minutes only
+# two minutes after its return. Who asks after it gave up has it begin anew.
+CONNECTING_S = 10
 
 
 def database(
@@ -175,7 +179,8 @@ def database(
         # that are stored with theirs, for as long as PostgreSQL takes its connection for alive.
         options.setdefault("options", f"-c idle_in_transaction_session_timeout={FROZEN_S}s")
     if pooled:
-        options["pool"] = {"min_size": 2, "max_size": 24}
+        patience = {"timeout": CONNECTING_S, "reconnect_timeout": CONNECTING_S}
+        options["pool"] = {"min_size": 2, "max_size": 24, **patience}
     return {
         "ENGINE": "django.db.backends.postgresql",
         # Quoted in the address, where `/`, `@` and `:` mean something else.

@@ -1,5 +1,6 @@
 """The database is restarted, or full, under agents that wait: nobody is let go, nothing is lost."""
 
+import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -67,8 +68,8 @@ def away_at_postgresql(url):
             server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
 
 
-def has_noticed(installation):
-    return "the database does not answer" in (installation.data / "logs/web.log").read_text()
+def has_logged(installation, text):
+    return text in (installation.data / "logs/web.log").read_text()
 
 
 def test_a_held_agent_waits_on_while_the_database_is_away(running, agent, person):
@@ -79,7 +80,7 @@ def test_a_held_agent_waits_on_while_the_database_is_away(running, agent, person
         wait_for(lambda: agent.ask("GET", f"/api/v1/runs/{run}/").json["status"] == "held")
 
         with database_away(running):
-            wait_for(lambda: has_noticed(running))
+            wait_for(lambda: has_logged(running, "the database does not answer"))
         card = wait_for(lambda: person.card_of(run))
         told = {"decision": card["id"], "version": card["version"]}
 
@@ -96,3 +97,17 @@ def test_a_turn_told_while_the_database_is_away_is_asked_for_again(running, agen
     assert (refused.status, refused.json["code"]) == (503, "unavailable")
     assert refused.headers["Retry-After"] == "1"
     assert wait_for(lambda: agent.post_turns(run, turn).json.get("accepted")) == 1
+
+
+@pytest.mark.skipif(
+    not os.environ.get("DATABASE_URL", "").startswith("postgres"), reason="SQLite has no pool"
+)
+def test_a_pool_tries_no_longer_to_connect_than_somebody_waits(running, agent):
+    run = agent.open_run()
+
+    with database_away(running):
+        assert agent.post_turns(run, a_turn()).status == 503
+        # What still tries, at ever greater distances, would keep others from trying at once.
+        wait_for(lambda: has_logged(running, "reconnection attempt in pool"))
+
+    assert wait_for(lambda: agent.post_turns(run, a_turn()).json.get("accepted")) == 1
