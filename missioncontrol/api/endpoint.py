@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs
 from uuid import UUID
 
-from django.db import OperationalError
+from django.db import InternalError, OperationalError
 from pydantic_core import to_json
 
 from missioncontrol import origin
@@ -121,7 +121,8 @@ async def serve(
         response = await _until_hang_up(handler(request), receive)
     except MissionControlError as error:
         response = refusal(scope, error)
-    except OperationalError as fault:
+    # The latter from PostgreSQL where this process was frozen within a transaction.
+    except (OperationalError, InternalError) as fault:
         logger.warning("%s %s: %s", scope["method"], scope["path"], fault)
         response = refusal(scope, Unavailable(DATABASE_AWAY))
     # The outermost place: without an answer the agent would wait for its time-out.

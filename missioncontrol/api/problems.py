@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
-from django.db import DataError, OperationalError
+from django.db import DataError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from pydantic_core import to_json
 from rest_framework import exceptions
@@ -20,6 +21,8 @@ from missioncontrol.errors import (
     NotSignedIn,
     Unavailable,
 )
+
+logger = logging.getLogger(__name__)
 
 
 def handle_error(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
@@ -66,10 +69,15 @@ def _of_framework(error: exceptions.APIException) -> MissionControlError:
     return known
 
 
+def _database_away(fault: Exception) -> MissionControlError:
+    logger.warning("the database does not answer: %s", fault)
+    return Unavailable(DATABASE_AWAY)
+
+
 # What a view may raise -> what the caller reads; the first match counts.
 MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
     (MissionControlError, lambda error: error),
-    (OperationalError, lambda _: Unavailable(DATABASE_AWAY)),
+    ((OperationalError, InternalError), _database_away),
     # PostgreSQL alone counts characters: SQLite keeps whatever comes.
     (DataError, lambda _: InvalidRequest("A value is too long or too large to be stored.")),
     # Every wrong field is told, each with what was expected.

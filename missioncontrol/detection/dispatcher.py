@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import OperationalError, close_old_connections
+from django.db import InternalError, OperationalError, close_old_connections
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -118,7 +118,7 @@ class Dispatcher:
         while True:
             try:
                 return await self._do(self._readers, work)
-            except OperationalError as fault:
+            except (OperationalError, InternalError) as fault:
                 if _now() >= away_until:
                     raise
                 logger.warning("dispatcher: the database does not answer: %s", fault)

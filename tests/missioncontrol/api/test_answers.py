@@ -1,6 +1,7 @@
 """What every answer to a browser says and does not say."""
 
 import pytest
+from django.db import InternalError, OperationalError, connection
 from rest_framework.test import APIRequestFactory
 
 from missioncontrol.api import problems
@@ -60,3 +61,19 @@ def test_an_unexpected_error_tells_nothing_of_the_inside():
     assert b"hunter2" not in answer.content
     assert b"Traceback" not in answer.content
     assert b"ValueError" not in answer.content
+
+
+# PostgreSQL says the second to a process that was frozen within a transaction.
+@pytest.mark.parametrize("kind", [OperationalError, InternalError])
+def test_while_the_database_is_away_one_is_told_to_come_again(ask, caplog, kind):
+    def lose_the_database(execute, sql, *rest):
+        if "runs_run" in sql:
+            raise kind("terminating connection")
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(lose_the_database):
+        answer = ask.get("/api/v1/runs/")
+
+    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+    assert int(answer["Retry-After"]) > 0
+    assert "terminating connection" in caplog.text
