@@ -52,13 +52,15 @@ export const groups: Rolldown.CodeSplittingGroup[] = [
     test: /views.run.(VirtualList|TurnPin|TurnResult|FixPin)/,
     priority: 1,
   },
-  { name: "card", test: /src.card.(PhoneCard|CardHead|CardJudge)\./, priority: 2 },
+  { name: "card", test: /src.card.Card(Head|Judge|Answers|Asked)/, priority: 2 },
   {
     name: "decisions",
-    test: /src.card.(Card|DecisionCard|SelectBar)/,
+    test: /src.card.(Card(?!Evidence)|SelectBar)/,
     minShareCount: 2,
     priority: 1,
   },
+  // What a desk shows of a card and a phone does not: after the parts that it has in common.
+  { name: "deskCard", test: /src.card.(DecisionCard|CardEvidence)/, priority: 0.5 },
   {
     name: "costs",
     test: /views.costs.(Costs|Cost(Bar|Days|Facts|Hero|Pace|Summary))\./,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { aDecision, aPermission, aRun, aTurn, NOON } from "../fixtures/rows";
 import type { BudgetState } from "../wire/types";
 import german from "../messages/de/words";
+import { headline } from "./sentence";
 import {
   actorName,
   agentLine,
@@ -20,7 +21,6 @@ import {
   decisionShape,
   errorName,
   hasEnded,
-  headline,
   isWoken,
   loopCost,
   openFrom,

@@ -9,7 +9,7 @@ import type {
   TurnRow,
   Usage,
 } from "../wire/types";
-import { record, words as t } from "../messages/texts";
+import { words as t } from "../messages/texts";
 import { money, roundMoney, share, whole } from "./numbers";
 import { clockTime, since, span, wait } from "./time";
 
@@ -152,18 +152,6 @@ export function splitDoing(doing: string): [tool: string, rest: string] {
   if (/^".*"$/.test(doing)) return [`“${doing.slice(1, -1)}”`, ""];
   const space = doing.indexOf(" ");
   return space < 0 ? [doing, ""] : [doing.slice(0, space), doing.slice(space + 1)];
-}
-
-/** What the evidence says, in a sentence. */
-export function sentenceOf(decision: DecisionRow): string {
-  return record.sentence(decision.evidence.summary);
-}
-
-/** The evidence's sentence with the run as its subject. */
-export function headline(decision: DecisionRow): { name: string; rest: string } {
-  const summary = sentenceOf(decision);
-  const rest = /^(?:It|Er)\b/.test(summary) ? summary.slice(2) : `: ${summary}`;
-  return { name: decision.run_name, rest };
 }
 
 /** The call that an agent asks its person's permission for; null: the card is about something else. */

@@ -5,7 +5,9 @@ const sources = import.meta.glob<string>(["../../**/*.{ts,svelte}", "!../../**/*
   query: "?raw",
   import: "default",
 });
-const EVERY_SCREEN = ["card", "record", "shell", "version", "words"];
+const EVERY_SCREEN = ["card", "shell", "version", "words"];
+/** Screens have their texts listed; the kit is there in development only, and loads its own. */
+const OTHERS = ["./screens.ts", "./Kit.svelte"];
 const screens = [
   ...(sources["./screens.ts"] ?? "").matchAll(
     /\bscreen\(\s*\[([^\]]*)\],\s*\(\) =>\s*import\("\.\.\/([^"]+)"\)/g,
@@ -39,12 +41,13 @@ function viewsSaidBy(start: string): string[] {
     const source = sources[path];
     if (seen.has(path) || source === undefined) continue;
     seen.add(path);
+    if (OTHERS.includes(path)) continue;
     for (const [, names = ""] of source.matchAll(
       /import \{([^}]*)\} from "[./]*messages\/texts"/g,
     )) {
       for (const name of names.split(",")) views.add(name.trim().split(" as ")[0] ?? "");
     }
-    if (path === "./screens.ts") continue;
+
     for (const [, target = ""] of source.matchAll(/(?:from |import\()\s*"(\.[^"]+)"/g)) {
       const base = resolved(target, path);
       pending.push(base, `${base}.ts`, `${base}.svelte.ts`);

@@ -17,21 +17,24 @@ function screen<Chunk extends object>(
 }
 
 export const SCREENS = {
-  now: screen(["now"], () => import("../now/Now.svelte")),
-  nowPhone: screen(["now"], () => import("../now/NowPhone.svelte")),
-  decisions: screen(["decisions", "now"], () => import("../decisions/Decisions.svelte")),
-  decisionsPhone: screen(["decisions", "now"], () => import("../decisions/DecisionsPhone.svelte")),
+  now: screen(["now", "record"], () => import("../now/Now.svelte")),
+  nowPhone: screen(["now", "record"], () => import("../now/NowPhone.svelte")),
+  decisions: screen(["decisions", "now", "record"], () => import("../decisions/Decisions.svelte")),
+  decisionsPhone: screen(
+    ["decisions", "now", "record"],
+    () => import("../decisions/DecisionsPhone.svelte"),
+  ),
   run: screen(["agent", "run"], () => import("../run/Run.svelte")),
   runPhone: screen(["agent", "run"], () => import("../run/RunOnPhone.svelte")),
-  history: screen(["history"], () => import("../history/History.svelte")),
+  history: screen(["history", "record"], () => import("../history/History.svelte")),
   compare: screen(["compare"], () => import("../compare/Compare.svelte")),
   costs: screen(["costs", "prices"], () => import("../costs/Costs.svelte")),
   reports: screen(["costs", "reports"], () => import("../costs/Reports.svelte")),
   report: screen(["costs", "reports"], () => import("../costs/Report.svelte")),
-  policies: screen(["policies"], () => import("../policies/Policies.svelte")),
+  policies: screen(["policies", "record"], () => import("../policies/Policies.svelte")),
   allowlist: screen(["allowlist"], () => import("../allowlist/Allowlist.svelte")),
   autofixes: screen(["autofixes", "run"], () => import("../autofixes/Autofixes.svelte")),
-  audit: screen(["audit"], () => import("../audit/Audit.svelte")),
+  audit: screen(["audit", "record"], () => import("../audit/Audit.svelte")),
   settings: screen(
     ["access", "account", "channels", "devices", "instance", "members", "settings", "sharing"],
     () => import("../settings/Settings.svelte"),
@@ -47,11 +50,11 @@ export const PARTS = {
   proveAgain: screen(["account"], () => import("../shell/ProveAgain.svelte")),
   palette: screen(["palette", "settings"], () => import("../shell/Palette.svelte")),
   importRecording: screen(["recordings"], () => import("../history/ImportRecording.svelte")),
-  runImported: screen(["recordings"], () => import("../run/RunImported.svelte")),
+  runImported: screen(["record", "recordings"], () => import("../run/RunImported.svelte")),
   share: screen(["sharing"], () => import("../shell/ShareDialog.svelte")),
-  runSummary: screen(["summary"], () => import("../run/RunSummary.svelte")),
-  phoneCard: screen([], () => import("../../card/PhoneCard.svelte")),
-  deskCard: screen([], () => import("../../card/DecisionCard.svelte")),
+  runSummary: screen(["record", "summary"], () => import("../run/RunSummary.svelte")),
+  phoneCard: screen(["record"], () => import("../../card/PhoneCard.svelte")),
+  deskCard: screen(["record"], () => import("../../card/DecisionCard.svelte")),
 } as const;
 
 /** Parts that stand at the top of their screen: the page asks for them with it. */
