@@ -20,8 +20,6 @@ from tests.installations import ROOT, an_installation
 pytestmark = pytest.mark.screens
 
 # Of the requests two are for the faces of the screens, two for the texts of one language.
-# German has the guard's sentences besides, as in frontend/budget.mjs.
-GERMAN_MORE = 2_500
 MOST = {"script": 90_000, "style": 16_000, "requests": 34, "third_parties": 0}
 OBSERVE = """
   window.seen = { tasks: 0, blocked: 0, largest: null };
@@ -92,8 +90,7 @@ def test_the_first_load_stays_within_its_budget(browser, board, phone, language)
     RESULTS.mkdir(exist_ok=True)
     name = f"first-load-{'phone' if phone else 'desktop'}-{language[:2]}.json"
     (RESULTS / name).write_text(json.dumps(weight, indent=1))
-    most = {**MOST, "script": MOST["script"] + (GERMAN_MORE if language == "de-DE" else 0)}
-    assert {what: weight[what] for what in most if weight[what] > most[what]} == {}
+    assert {what: weight[what] for what in MOST if weight[what] > MOST[what]} == {}
 
 
 ASKED = """() => performance.getEntriesByType("resource")
