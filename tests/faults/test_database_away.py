@@ -1,6 +1,5 @@
 """The database is restarted, or full, under agents that wait: nobody is let go, nothing is lost."""
 
-import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -97,17 +96,3 @@ def test_a_turn_told_while_the_database_is_away_is_asked_for_again(running, agen
     assert (refused.status, refused.json["code"]) == (503, "unavailable")
     assert refused.headers["Retry-After"] == "1"
     assert wait_for(lambda: agent.post_turns(run, turn).json.get("accepted")) == 1
-
-
-@pytest.mark.skipif(
-    not os.environ.get("DATABASE_URL", "").startswith("postgres"), reason="SQLite has no pool"
-)
-def test_a_pool_tries_no_longer_to_connect_than_somebody_waits(running, agent):
-    run = agent.open_run()
-
-    with database_away(running):
-        assert agent.post_turns(run, a_turn()).status == 503
-        # What still tries, at ever greater distances, would keep others from trying at once.
-        wait_for(lambda: has_logged(running, "reconnection attempt in pool"))
-
-    assert wait_for(lambda: agent.post_turns(run, a_turn()).json.get("accepted")) == 1

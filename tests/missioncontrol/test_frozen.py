@@ -1,10 +1,12 @@
-"""A process that freezes in a transaction keeps its locks for seconds, at PostgreSQL."""
+"""A process that freezes, or a PostgreSQL that is away, keeps nobody waiting for long."""
 
+import threading
 from pathlib import Path
 
 import psycopg
 import pytest
 from django.db import connection
+from psycopg_pool import ConnectionPool
 
 from missioncontrol import env
 
@@ -14,9 +16,9 @@ POSTGRES = pytest.mark.skipif(
 )
 
 
-def options(*, serving):
+def options(*, serving, pooled=False):
     found = env.database(
-        "DATABASE_URL", sqlite=Path("unused"), pooled=False, serving=serving, durable=False
+        "DATABASE_URL", sqlite=Path("unused"), pooled=pooled, serving=serving, durable=False
     )
     return found["OPTIONS"]
 
@@ -54,3 +56,15 @@ def test_a_row_that_a_frozen_process_locked_is_free_again(monkeypatch, project):
 
         with pytest.raises(psycopg.errors.IdleInTransactionSessionTimeout):
             frozen.execute("SELECT 1")
+
+
+# What still tries, at ever greater distances, would keep others from trying at once.
+def test_a_pool_gives_up_on_a_server_that_is_away_and_begins_anew(monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", URL)
+    monkeypatch.setattr(env, "CONNECTING_S", 1)
+    gave_up = threading.Event()
+    nobody = "host=127.0.0.1 port=9"  # discard: nothing listens
+
+    pool = options(serving=True, pooled=True)["pool"]
+    with ConnectionPool(nobody, reconnect_failed=lambda _: gave_up.set(), **pool):
+        assert gave_up.wait(30)
