@@ -63,7 +63,7 @@ def _one_moment() -> Iterator[None]:
     else:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            # It holds no lock, and whoever downloads it may be slow.
+            # It holds no lock, and between two reads it may write for longer.
             cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
             yield
 
