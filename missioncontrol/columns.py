@@ -44,11 +44,11 @@ def writer(field: Any, database: Any) -> Convert | None:
     kind = target.get_internal_type()
     if kind in PLAIN_TYPES:
         return None
+    # With an encoder of its own, Django knows how to write it.
+    if isinstance(target, JSONField) and target.encoder is None:
+        return _write_json
     if database.vendor == "sqlite":
-        # With an encoder of its own, Django knows how to write it.
-        is_plain_json = isinstance(target, JSONField) and target.encoder is None
-        known = _write_json if is_plain_json else _SQLITE_WRITERS.get(kind)
-        if known is not None:
+        if (known := _SQLITE_WRITERS.get(kind)) is not None:
             return known
         if kind == "DecimalField":
             return cast(Convert, target.to_python)

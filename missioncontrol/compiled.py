@@ -20,7 +20,8 @@ from missioncontrol.columns import reader
 
 M = TypeVar("M", bound=Model)
 
-# Values of a list up to which a statement is kept; longer ones are asked for as ever.
+Lists = Sequence[Collection[UUID] | Collection[str]]
+# Values of a list up to which SQLite's statement is kept; longer ones are asked for as ever.
 LONGEST = 1024
 
 
@@ -70,6 +71,9 @@ class CompiledQuery(Generic[M]):
         """Read the rows; none where a list is empty."""
         if not all(lists):
             return []
+        database: Any = connections[DEFAULT_DB_ALIAS]  # each look at `connection` asks for it
+        if database.vendor == "postgresql":
+            return read_together((self, lists))[0]
         # A statement of thousands of places would be kept for a list that comes once.
         if any(len(values) > LONGEST for values in lists):
             return list(self._build(*lists))
@@ -78,21 +82,31 @@ class CompiledQuery(Generic[M]):
         for values in lists:
             known = list(values)
             given.append(known + known[-1:] * ((1 << (len(known) - 1).bit_length()) - len(known)))
-        # By type too: ids and texts become different parameters.
-        shape = tuple((type(values[0]), len(values)) for values in given)
-        # Threads may compile the same one at once: either result will do.
-        if shape not in self._statements:
-            self._statements[shape] = self._compile(shape)
-        statement = self._statements[shape]
+        statement = self.statement(*((type(values[0]), len(values)) for values in given))
         params = list(statement.params)
-        database = connections[DEFAULT_DB_ALIAS]  # each look at `connection` asks for the thread's
-        native = database.features.has_native_uuid_field
         for place, which, number in statement.places:
-            params[place] = _parameter(given[which][number], native=native)
+            params[place] = _parameter(given[which][number])
         with database.cursor() as cursor:
             cursor.execute(statement.sql, params)
             found = cursor.fetchall()
         return [_row(statement, list(values), database) for values in found]
+
+    def bind(self, lists: Lists) -> tuple[_Statement, list[Any]]:
+        """Return PostgreSQL's statement, and its parameters: a list is one, however long it is."""
+        given = [list(values) for values in lists]
+        statement = self.statement(*((type(values[0]), 1) for values in given))
+        params = list(statement.params)
+        for place, which, _ in statement.places:
+            params[place] = given[which]
+        return statement, params
+
+    def statement(self, *shape: tuple[type, int]) -> _Statement:
+        """Return the statement for lists of such values, so many of each; 1 also for an array."""
+        # By type too: ids and texts become different parameters.
+        # Threads may compile the same one at once: either result will do.
+        if shape not in self._statements:
+            self._statements[shape] = self._compile(shape)
+        return self._statements[shape]
 
     def _compile(self, shape: tuple[tuple[type, int], ...]) -> _Statement:
         # Ids that nobody has: by them a value's place is known in the compiled statement.
@@ -103,12 +117,14 @@ class CompiledQuery(Generic[M]):
         # Django's own compiler, once: what the statement says is never written by hand.
         compiler = self._build(*markers).query.get_compiler(connection=connection)
         sql, params = compiler.as_sql()
-        native = connection.features.has_native_uuid_field
+        has_arrays = connection.vendor == "postgresql"
         places = {
-            _parameter(marker, native=native): (which, number)
+            marker if has_arrays else _parameter(marker): (which, number)
             for which, values in enumerate(markers)
             for number, marker in enumerate(values)
         }
+        if has_arrays:
+            sql = _with_arrays(sql, [place for place, one in enumerate(params) if one in places])
         selected = [column for column, _, _ in compiler.select]
         wanted = compiler.get_converters(selected)
         annotated = compiler.annotation_col_map
@@ -142,6 +158,23 @@ class CompiledQuery(Generic[M]):
         )
 
 
+def read_together(*asked: tuple[CompiledQuery[Any], Lists]) -> list[list[Any]]:
+    """Read the rows of several queries, one after the other; of PostgreSQL in one round trip.
+
+    Each sees what was committed when its turn came: after one that waited for a lock, that is what
+    those wrote for whom it waited.
+    """
+    database: Any = connections[DEFAULT_DB_ALIAS]
+    if database.vendor != "postgresql":
+        return [query.rows(*lists) for query, lists in asked]
+    bound = [query.bind(lists) if all(lists) else None for query, lists in asked]
+    answers = iter(database.read(*((one.sql, params) for one, params in filter(None, bound))))
+    return [
+        [_row(one[0], list(values), database) for values in next(answers)] if one else []
+        for one in bound
+    ]
+
+
 def _row(statement: _Statement, read: list[Any], database: Any) -> Any:
     """Make an instance as `from_db` does, without its calls by column."""
     for place, reads in statement.readers:
@@ -173,6 +206,15 @@ def _names(info: dict[str, Any], selected: Sequence[Any]) -> tuple[str, ...]:
     return tuple(selected[place].target.attname for place in info["select_fields"])
 
 
-def _parameter(value: Any, *, native: bool) -> Any:
-    """Return a value as a driver takes it that knows ids, or knows them as texts only."""
-    return value if native or not isinstance(value, UUID) else value.hex
+def _parameter(value: Any) -> Any:
+    """Return a value as SQLite's driver takes it, which knows ids as texts only."""
+    return value.hex if isinstance(value, UUID) else value
+
+
+def _with_arrays(sql: str, places: Collection[int]) -> str:
+    """Have the parameters at these places be lists of values, each the only one of an `IN`."""
+    parts = sql.split("%s")
+    for place in places:
+        assert parts[place].endswith(" IN ("), "only `__in` lookups take a list"
+        parts[place] = parts[place].removesuffix("IN (") + "= ANY("
+    return "%s".join(parts)

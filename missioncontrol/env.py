@@ -174,6 +174,8 @@ def database(
         raise SettingInvalid(name, url.scheme, "postgres://… or sqlite:///…")
     # What libpq knows, such as `sslmode`, is handed on to it.
     options: dict[str, Any] = dict(parse_qsl(url.query))
+    # Of what a process asks time and again; none but our own cursors prepare anything.
+    options["prepare_threshold"] = 0
     if serving:
         # One that froze, or whose machine went away, would keep the runs it locked, and all turns
         # that are stored with theirs, for as long as PostgreSQL takes its connection for alive.
@@ -182,7 +184,7 @@ def database(
         patience = {"timeout": CONNECTING_S, "reconnect_timeout": CONNECTING_S}
         options["pool"] = {"min_size": 2, "max_size": 24, **patience}
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "missioncontrol.postgresql",
         # Quoted in the address, where `/`, `@` and `:` mean something else.
         "NAME": unquote(url.path.lstrip("/")),
         "USER": unquote(url.username or ""),
@@ -191,7 +193,8 @@ def database(
         "PORT": str(url.port or ""),
         # The pool keeps the connections; Django's own keeping beside it is refused.
         "CONN_MAX_AGE": 0 if pooled else None,
-        "CONN_HEALTH_CHECKS": True,
+        # Of a pool by our backend: the pool asks `SELECT 1` whenever it lends one.
+        "CONN_HEALTH_CHECKS": not pooled,
         "OPTIONS": options,
     }
 

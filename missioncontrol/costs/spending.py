@@ -26,6 +26,7 @@ from missioncontrol.columns import Convert, writer
 from missioncontrol.costs.models import Spend
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
+from missioncontrol.runs.statements import execute_for_each
 from missioncontrol.zones import zone_of
 
 # The scope of what all projects used on a day in UTC: each adds to a row of its own, which are
@@ -155,8 +156,7 @@ class Spending:
             # The id is used where the counter is new; a known one keeps its own.
             row = (new_id(), project, scope, name[:100], *counts)
             values.append([w(one) if w else one for w, one in zip(writers, row, strict=True)])
-        with connection.cursor() as cursor:
-            cursor.executemany(statement, values)
+        execute_for_each(statement, values)
 
 
 def day_of(project: Project, at: datetime) -> str:

@@ -89,10 +89,12 @@ def store(arrivals: Sequence[Arrival], *, at: datetime) -> list[Stored | Mission
     A refused arrival (no such run in its project) does not spoil the others.
     """
     arrivals = [clean(arrival) for arrival in arrivals]
-    with journal.writing({arrival.run for arrival in arrivals}, at=at, with_projects=False) as tx:
-        keys = {turn.key for arrival in arrivals for turn in arrival.turns if turn.key}
-        # Under the locks: a repeat finds what another request has stored a moment ago.
-        known = _KNOWN.rows({arrival.run for arrival in arrivals}, keys)
+    runs = {arrival.run for arrival in arrivals}
+    keys = {turn.key for arrival in arrivals for turn in arrival.turns if turn.key}
+    # Under the locks: a repeat finds what another request has stored a moment ago.
+    beside = [(_KNOWN, (runs, keys))]
+    with journal.writing(runs, at=at, with_projects=False, beside=beside) as tx:
+        known = tx.beside[0]
         batch = _Batch(tx, {(turn.run_id, turn.key or ""): turn for turn in known})
         # The first one in any case: people who tap on and on must not keep every turn out.
         outcomes = [batch.take(arrivals[0])]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from datetime import datetime
@@ -24,7 +24,7 @@ from guard.wire import Mode
 from missioncontrol import broadcast
 from missioncontrol.accounts.models import Installation, Project
 from missioncontrol.columns import new_row
-from missioncontrol.compiled import CompiledQuery
+from missioncontrol.compiled import CompiledQuery, Lists, read_together
 from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical, payload_digest, row_hash
 from missioncontrol.runs import lifecycle, rows
@@ -103,9 +103,13 @@ LONG_COLUMNS = ("goal", "metadata", "workspace")
 class RunTransaction:
     """The locked runs of one transaction, and what is written about them."""
 
-    def __init__(self, runs: dict[UUID, Run], *, at: datetime) -> None:
+    def __init__(
+        self, runs: dict[UUID, Run], *, at: datetime, beside: Sequence[list[Any]] = ()
+    ) -> None:
         self.runs = runs
         self.at = at
+        self.beside = beside
+        """The rows of each query that `writing` was given."""
         self._before = {run.id: vars(run).copy() for run in runs.values()}
         self._meters = {run.id: _copied(run.meters) for run in runs.values()}
         self._holds = {run.id: vars(run.hold).copy() for run in runs.values() if run.hold}
@@ -279,26 +283,34 @@ class RunTransaction:
 
 @contextmanager
 def writing(
-    run_ids: Iterable[UUID], *, at: datetime, with_projects: bool = True, ahead: bool = False
+    run_ids: Iterable[UUID],
+    *,
+    at: datetime,
+    with_projects: bool = True,
+    ahead: bool = False,
+    beside: Sequence[tuple[CompiledQuery[Any], Lists]] = (),
 ) -> Iterator[RunTransaction]:
     """Lock runs in id order and lend them out; write and publish at the end.
 
     `with_projects`: their rules are needed too; storing turns goes without.
     `ahead`: a person waits for it; it goes before what the machine has to write.
+    `beside`: what else is read once they are locked, for `RunTransaction.beside`.
     """
+    ids = set(run_ids)
     with going_ahead(ahead), transaction.atomic():
-        locked = _LOCKED.rows(set(run_ids))
-        # Read under the lock: joined to it, rows could be those of before the wait for it.
+        # Read after the lock: joined to it, rows could be those of before the wait for it.
+        locked, known, *found = read_together(
+            (_LOCKED, [ids]), (_PROJECTS, [ids if with_projects else ()]), *beside
+        )
         may_be_held = {run.id for run in locked if run.status not in NEVER_HELD}
         holds = {hold.run_id: hold for hold in _HOLDS.rows(may_be_held)}
         for run in locked:
             run.hold = holds.get(run.id)
         if with_projects:
-            wanted = {run.project_id for run in locked}
-            projects = {project.id: project for project in _PROJECTS.rows(wanted)}
+            projects = {project.id: project for project in known}
             for run in locked:
                 run.project = projects[run.project_id]
-        tx = RunTransaction({run.id: run for run in locked}, at=at)
+        tx = RunTransaction({run.id: run for run in locked}, at=at, beside=found)
         yield tx
         tx.close()
 
@@ -317,7 +329,9 @@ _HOLDS = CompiledQuery(lambda ids: Hold.objects.filter(run_id__in=ids))
 _INSTALLATION = Installation.objects.filter(pk=Installation.ONLY)
 _PROJECTS = CompiledQuery(
     # Read with the project: a verdict asks nothing more, whether or not there is a ceiling.
-    lambda ids: Project.objects.filter(pk__in=ids).annotate(  # type: ignore[no-redef]
+    lambda ids: Project.objects.filter(  # type: ignore[no-redef]
+        pk__in=Run.objects.filter(pk__in=ids).values("project")
+    ).annotate(
         organisation_budget=Subquery(_INSTALLATION.values("day_budget")),
         organisation_extra=Subquery(_INSTALLATION.values("day_extra")),
     )

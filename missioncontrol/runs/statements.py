@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import AutoField
 
 from missioncontrol.columns import writer
@@ -36,9 +36,22 @@ def _execute(made: tuple[str, Any], rows_: Iterable[Any]) -> None:
         ]
         for row in rows_
     ]
-    if values:
-        with connection.cursor() as cursor:
-            cursor.executemany(statement, values)
+    execute_for_each(statement, values)
+
+
+def execute_for_each(statement: str, rows_: list[list[Any]]) -> None:
+    """Execute a prepared statement for each row of values, which a driver takes."""
+    database: Any = connections[DEFAULT_DB_ALIAS]
+    if not rows_:
+        return
+    if database.vendor == "postgresql":
+        # As texts, which each column reads: by their types, or where one is NULL, each mixture
+        # would be a statement of its own.
+        texts = [[one if one is None else str(one) for one in values] for values in rows_]
+        database.write(statement, texts)
+        return
+    with database.cursor() as cursor:
+        cursor.executemany(statement, rows_)
 
 
 @cache

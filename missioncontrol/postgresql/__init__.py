@@ -1,0 +1,1 @@
+"""A database backend for Django: its own PostgreSQL one, with fewer round trips."""

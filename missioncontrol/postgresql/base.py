@@ -1,0 +1,139 @@
+"""PostgreSQL, asked for much at once.
+
+A verdict is a dozen short statements. Sent one by one, each waits for the answer to the one
+before, and two processes take turns for it: that takes longer than the statements do. So BEGIN
+goes with the first statement, writes that answer nothing wait for the next one and go with
+it, the last of them with COMMIT, and what is read together is asked for together (libpq's
+pipeline mode). PostgreSQL executes them in this order, one after the other; a write
+that fails raises where it is sent: at the latest where its transaction, or savepoint, ends.
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import psycopg
+from django.db.backends.postgresql import base
+from django.db.backends.utils import debug_transaction
+
+# A statement, and its parameters.
+Asked = tuple[str, Sequence[Any]]
+
+
+class PreparedCursor(psycopg.Cursor[Any]):
+    """Sends values beside the statement, which a connection reads and plans once."""
+
+    def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
+        """Execute a statement by its plan; the first time it is made."""
+        return super().execute(query, params, prepare=True, **options)
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """One connection, and what waits to be sent by it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._forget()
+
+    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Execute a statement once for each row: before the next one, or with the commit."""
+        self._writes.append((sql, rows))
+        if not self.in_atomic_block:
+            self._connect()
+            self._send()
+
+    def read(self, *asked: Asked) -> list[list[tuple[Any, ...]]]:
+        """Return the rows of each statement; it sees what was committed when its turn came."""
+        self._connect()
+        return [cursor.fetchall() for cursor in self._send(*asked)]
+
+    def create_cursor(self, name: str | None = None) -> Any:
+        """Return a cursor of Django's; what was written before is there."""
+        self._send()
+        if name is None:
+            return super().create_cursor()
+        # Django asks psycopg, which does not know of our transaction, how long it has to live.
+        withhold = not self.in_atomic_block
+        return base.ServerSideCursor(  # type: ignore[attr-defined]  # the stubs lack it
+            self.connection, name=name, scrollable=False, withhold=withhold
+        )
+
+    def close_if_health_check_failed(self) -> None:
+        """Close a connection that PostgreSQL has ended; one that hears nothing is taken as alive."""
+        # Django asks `SELECT 1`: a round trip for each verdict. An idle one hears only of its end.
+        if self.connection is not None and not has_news(self.connection):
+            self.health_check_done = True
+        super().close_if_health_check_failed()
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        """Connect, or take a connection of the pool that PostgreSQL has not ended."""
+        connection = super().get_new_connection(conn_params)
+        while self.pool and has_news(connection):
+            connection.close()
+            self.pool.putconn(connection)  # it makes a new one instead
+            connection = self.pool.getconn()
+        return connection
+
+    # Where a backend has it, Django calls it and leaves the driver as it is, which would begin
+    # each transaction by a round trip.
+    def _start_transaction_under_autocommit(self) -> None:
+        self._is_beginning = True
+
+    def _commit(self) -> None:
+        if self._writes:
+            self._send(commits=True)
+        else:
+            super()._commit()  # type: ignore[misc]  # the stubs lack it
+        self._forget()
+
+    def _rollback(self) -> None:
+        self._forget()
+        super()._rollback()  # type: ignore[misc]  # the stubs lack it
+
+    def _close(self) -> None:
+        self._forget()
+        super()._close()  # type: ignore[misc]  # the stubs lack it
+
+    def _forget(self) -> None:
+        self._is_beginning = False
+        self._writes: list[tuple[str, Sequence[Sequence[Any]]]] = []
+
+    def _connect(self) -> None:
+        self.close_if_health_check_failed()
+        self.ensure_connection()
+
+    def _send(self, *asked: Asked, commits: bool = False) -> list[Any]:
+        """Send what waits, and what is asked; return a cursor for each of that."""
+        begins, writes, cursors = self._is_beginning, self._writes, []
+        if not (begins or writes or asked):
+            return []
+        self._forget()
+        alone = len(asked) == 1 and not (begins or writes)
+        with self.wrap_database_errors, nullcontext() if alone else self.connection.pipeline():
+            if begins:
+                with debug_transaction(self, "BEGIN"):
+                    self.connection.execute("BEGIN")
+            for sql, rows in writes:
+                self._prepared_cursor().executemany(sql, rows)
+            for sql, params in asked:
+                cursors.append(cursor := self._prepared_cursor())
+                cursor.execute(sql, params)
+            if commits:
+                with debug_transaction(self, "COMMIT"):
+                    self.connection.execute("COMMIT")
+        return cursors
+
+    def _prepared_cursor(self) -> Any:
+        return self._prepare_cursor(PreparedCursor(self.connection))  # type: ignore[attr-defined]
+
+
+def has_news(connection: Any) -> bool:
+    """Tell whether PostgreSQL has sent an idle connection anything: mostly that it ended it."""
+    if connection.closed:
+        return True
+    poll = select.poll()  # `select` knows no descriptor above 1,023
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
