@@ -174,8 +174,6 @@ def database(
         raise SettingInvalid(name, url.scheme, "postgres://… or sqlite:///…")
     # What libpq knows, such as `sslmode`, is handed on to it.
     options: dict[str, Any] = dict(parse_qsl(url.query))
-    # Of what a process asks time and again; none but our own cursors prepare anything.
-    options["prepare_threshold"] = 0
     if serving:
         # One that froze, or whose machine went away, would keep the runs it locked, and all turns
         # that are stored with theirs, for as long as PostgreSQL takes its connection for alive.

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, cast
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet, Value
+from django.db.models import OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, NullIf
 
 from guard.budget import Budget, Spent
@@ -41,12 +41,12 @@ NOTHING = Spent()
 
 
 def with_counted(turns: QuerySet[TurnModel]) -> QuerySet[TurnModel]:
-    """Have each turn say whether its model call is in the ledger: `is_counted`."""
+    """Have each turn name the model call in the ledger that is its own, if one is: `counted`."""
     # As `_name` does, in the database: one look for all turns of a batch.
     name = Coalesce(NullIf(OuterRef("call_id"), Value("")), OuterRef("key"))
-    return turns.annotate(
-        is_counted=Exists(ModelCall.objects.filter(run_id=OuterRef("run_id"), call_id=name))
-    )
+    own = ModelCall.objects.filter(run_id=OuterRef("run_id"), call_id=name)
+    # Not `Exists`, for which PostgreSQL may read the whole ledger once, into a hash table.
+    return turns.annotate(counted=Subquery(own.values("pk")[:1]))
 
 
 class CostTotals:
@@ -60,7 +60,7 @@ class CostTotals:
         seen = list(turns)
         self.spending = Spending(runs, agents={turn.agent for turn in seen}, at=at)
         self._counted = {
-            (turn.run_id, turn.call_id or turn.key) for turn in seen if cast(Any, turn).is_counted
+            (turn.run_id, turn.call_id or turn.key) for turn in seen if cast(Any, turn).counted
         }
         # Kept until the end, so that they are written with one statement.
         self._new: list[ModelCall] = []

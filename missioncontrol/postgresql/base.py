@@ -16,7 +16,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import psycopg
-from django.db.backends.postgresql import base
+from django.db.backends.postgresql import base, operations
 from django.db.backends.utils import debug_transaction
 
 # A statement, and its parameters.
@@ -31,12 +31,27 @@ class PreparedCursor(psycopg.Cursor[Any]):
         return super().execute(query, params, prepare=True, **options)
 
 
+class DatabaseOperations(operations.DatabaseOperations):
+    """Django's, which can name a prepared statement too, for a log of queries."""
+
+    def last_executed_query(self, cursor: Any, sql: str, params: Any) -> str:
+        """Return the statement as it was sent."""
+        # psycopg keeps no text of what was prepared.
+        return super().last_executed_query(cursor, sql, params) or sql
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """One connection, and what waits to be sent by it."""
+
+    ops_class = DatabaseOperations
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._forget()
+
+    def get_connection_params(self) -> dict[str, Any]:
+        """Allow prepared statements; Django's own cursors prepare none in any case."""
+        return {**super().get_connection_params(), "prepare_threshold": 0}
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Execute a statement once for each row: before the next one, or with the commit."""
@@ -57,12 +72,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return super().create_cursor()
         # Django asks psycopg, which does not know of our transaction, how long it has to live.
         withhold = not self.in_atomic_block
-        return base.ServerSideCursor(  # type: ignore[attr-defined]  # the stubs lack it
+        return base.ServerSideCursor(  # type: ignore[call-arg]  # the stubs lack psycopg's
             self.connection, name=name, scrollable=False, withhold=withhold
         )
 
     def close_if_health_check_failed(self) -> None:
-        """Close a connection that PostgreSQL has ended; one that hears nothing is taken as alive."""
+        """Close a connection that PostgreSQL has ended; one that hears nothing is alive."""
         # Django asks `SELECT 1`: a round trip for each verdict. An idle one hears only of its end.
         if self.connection is not None and not has_news(self.connection):
             self.health_check_done = True

@@ -1,6 +1,7 @@
 """Querysets compiled once read what Django reads, for any number of values."""
 
 import pytest
+from django.db import connection
 
 from missioncontrol.compiled import LONGEST, CompiledQuery
 from missioncontrol.ids import new_id
@@ -80,7 +81,8 @@ def test_it_is_compiled_once_for_lengths_up_to_a_power_of_two(runs):
     for number in (1, 1, 3, 4, 3, 5):
         assert len(query.rows([run.id for run in runs[:number]])) == number
 
-    assert built == [1, 4, 8]
+    # An array of PostgreSQL's is one value, however many it has.
+    assert built == ([1] if connection.vendor == "postgresql" else [1, 4, 8])
 
 
 def test_a_very_long_list_is_read_too_and_no_statement_kept_for_it(runs):
@@ -91,4 +93,4 @@ def test_a_very_long_list_is_read_too_and_no_statement_kept_for_it(runs):
     assert query.rows(many) == runs
     assert query.rows(many) == runs
 
-    assert built == [LONGEST + 5] * 2
+    assert built == ([1] if connection.vendor == "postgresql" else [LONGEST + 5] * 2)

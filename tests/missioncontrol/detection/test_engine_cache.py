@@ -147,7 +147,7 @@ def test_a_call_that_was_counted_after_the_look_ahead_is_not_counted_twice():
 
     (seen,) = engine_cache.unseen([run], ahead)[run.id]
 
-    assert seen.row.is_counted
+    assert seen.row.counted
 
 
 def test_a_ceiling_is_weighed_under_the_lock():

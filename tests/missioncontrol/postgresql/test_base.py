@@ -1,0 +1,253 @@
+"""PostgreSQL is asked for much at once, and nothing is lost or turned about by it."""
+
+import re
+import tempfile
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.db import IntegrityError, connection, transaction
+
+from guard.turn import Usage
+from missioncontrol import env
+from missioncontrol.detection import pipeline
+from missioncontrol.detection.engine_cache import _NEW
+from missioncontrol.postgresql.base import DatabaseWrapper
+from missioncontrol.runs.ingest import Arrival, store
+from missioncontrol.runs.models import JournalRow, Run, Turn
+from missioncontrol.runs.statements import insert_rows, update_columns
+from tests.build import NOON, a_call, a_project, a_run, report
+
+pytestmark = [
+    pytest.mark.skipif(
+        connection.vendor != "postgresql", reason="SQLite runs in the process that asks it"
+    ),
+    pytest.mark.django_db(transaction=True),
+]
+
+
+def a_paid_call(number):
+    usage = Usage(input=100 + number, output=5)
+    return a_call(f"cat {number}.py", usage=usage, model="claude-sonnet-4-5", provider="anthropic")
+
+
+def round_trips(action):
+    """Count what the driver waits for: each ends with a Sync, or is a query of the simple kind."""
+    with tempfile.TemporaryFile("w+") as traced:
+        connection.connection.pgconn.trace(traced.fileno())
+        action()
+        connection.connection.pgconn.untrace()
+        traced.seek(0)
+        return len(re.findall(r"\tF\t\d+\t(?:Sync|Query)\b", traced.read()))
+
+
+def storing(run, *turns):
+    arrival = Arrival(run=run.id, project=run.project_id, turns=turns)
+    return lambda: store([arrival], at=NOON)
+
+
+def judging(run):
+    return lambda: pipeline.detect([run.id], at=NOON)
+
+
+def rename(run):
+    run.name = "renamed"
+    update_columns(Run, ("name",), [run])
+
+
+@transaction.atomic
+def store_twice(turn, *, also=lambda: None):
+    also()
+    insert_rows(Turn, [turn])
+    also()
+
+
+@pytest.fixture
+def run():
+    """An agent at work: what is asked once a connection was asked."""
+    run = a_run(a_project(), name="tests")
+    for number in range(2):
+        storing(run, a_paid_call(number))()
+        judging(run)()
+    return run
+
+
+def test_turns_are_stored_in_two_round_trips(run):
+    assert round_trips(storing(run, a_paid_call(2))) == 2
+
+
+def test_turns_are_judged_in_three_round_trips(run):
+    storing(run, a_paid_call(2))()
+
+    assert round_trips(judging(run)) == 3
+
+
+def test_what_was_written_is_there_for_the_next_statement(run):
+    with transaction.atomic():
+        rename(run)
+
+        assert Run.objects.get().name == "renamed"
+
+
+def test_what_was_written_last_is_committed(run):
+    with transaction.atomic():
+        rename(run)
+
+    assert Run.objects.get().name == "renamed"
+
+
+def test_what_is_written_outside_of_any_transaction_is_committed_at_once(run):
+    rename(run)
+
+    with another_connection() as another:
+        assert another.execute("SELECT name FROM runs_run").fetchall() == [("renamed",)]
+
+
+def test_what_waited_is_forgotten_with_its_transaction(run):
+    with transaction.atomic():
+        rename(run)
+        transaction.set_rollback(True)
+
+    assert Run.objects.get().name == "tests"
+
+
+def test_what_waited_is_forgotten_with_its_savepoint(run):
+    with transaction.atomic():
+        with transaction.atomic():
+            rename(run)
+            transaction.set_rollback(True)
+        run.goal = "kept"
+        update_columns(Run, ("goal",), [run])
+
+    assert (Run.objects.get().name, Run.objects.get().goal) == ("tests", "kept")
+
+
+def test_a_write_that_fails_raises_where_its_transaction_ends_and_nothing_of_it_stays(run):
+    with pytest.raises(IntegrityError):
+        store_twice(Turn.objects.first(), also=lambda: rename(run))
+
+    assert Run.objects.get().name == "tests"
+
+
+def test_a_write_that_fails_raises_where_its_savepoint_ends(run):
+    with transaction.atomic():
+        rename(run)
+        with pytest.raises(IntegrityError):
+            store_twice(Turn.objects.first())
+
+    assert Run.objects.get().name == "renamed"
+
+
+def test_nothing_is_done_after_the_commit_where_it_failed(run):
+    done = []
+
+    with pytest.raises(IntegrityError):
+        store_twice(
+            Turn.objects.first(),
+            also=lambda: transaction.on_commit(lambda: done.append("published")),
+        )
+
+    assert not done
+    assert connection.get_autocommit()
+
+
+def test_a_cursor_at_the_server_ends_with_its_transaction(run):
+    with transaction.atomic():
+        rows = JournalRow.objects.iterator(chunk_size=1)
+        next(rows)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT is_holdable FROM pg_cursors WHERE name LIKE '_django%'")
+            assert cursor.fetchall() == [(False,)]
+        rows.close()
+
+
+def test_a_connection_that_the_server_ended_is_replaced_before_it_is_used(run):
+    with another_connection() as another:
+        end(another, connection)
+    connection.close_if_unusable_or_obsolete()
+
+    assert Run.objects.get().name == "tests"
+
+
+def test_a_pool_lends_no_connection_that_the_server_ended(run, monkeypatch):
+    pooled = a_pooled_connection(monkeypatch)
+    try:
+        with pooled.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        with another_connection() as another:
+            end(another, pooled)
+        pooled.close()  # gives it back
+
+        with pooled.cursor() as cursor:
+            cursor.execute("SELECT name FROM runs_run")
+            assert cursor.fetchall() == [("tests",)]
+    finally:
+        pooled.close()
+        pooled.close_pool()
+
+
+def test_a_connection_is_lent_without_asking_the_server(run, monkeypatch):
+    pooled = a_pooled_connection(monkeypatch)
+    pooled.ensure_connection()
+    lent = pooled.connection
+    with tempfile.TemporaryFile("w+") as traced:
+        lent.pgconn.trace(traced.fileno())
+        pooled.close()
+        pooled.ensure_connection()
+        lent.pgconn.untrace()
+        traced.seek(0)
+        pooled.close()
+        pooled.close_pool()
+
+        assert traced.read() == ""
+
+
+def test_what_is_new_of_long_runs_is_read_alone():
+    """Else each verdict would take longer than the one before."""
+    runs = [a_run(a_project(), name=str(number)) for number in range(6)]
+    for run in runs:
+        report(run, *[a_paid_call(number) for number in range(30)])
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE runs_turn, runs_run, runs_runmeters, runs_modelcall")
+    for run in runs:
+        storing(run, a_paid_call(30))()
+
+    with transaction.atomic():
+        # Tables as small as these it would read whole.
+        connection.cursor().execute("SET LOCAL enable_seqscan = off")
+        before = rows_read()
+        assert [turn.seq for turn in _NEW.rows([run.id for run in runs])] == [30] * 6
+
+        assert rows_read() - before <= 6
+
+
+def rows_read():
+    """Count the rows of the large tables that this transaction has read."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables "
+            "WHERE relname IN ('runs_turn', 'runs_modelcall')"
+        )
+        return cursor.fetchone()[0]
+
+
+def another_connection():
+    settings = connection.settings_dict
+    named = {"dbname": settings["NAME"], "user": settings["USER"], "host": settings["HOST"]}
+    return psycopg.connect(**named, port=settings["PORT"], password=settings["PASSWORD"])
+
+
+def end(another, wrapper):
+    """Have the server end a connection, and wait until it has."""
+    pid = wrapper.connection.info.backend_pid
+    another.execute("SELECT pg_terminate_backend(%s, 60000)", [pid])
+
+
+def a_pooled_connection(monkeypatch):
+    settings = connection.settings_dict
+    monkeypatch.setenv("DATABASE_URL", "postgres://of@one/web")
+    pooled = env.database(
+        "DATABASE_URL", sqlite=Path("unused"), pooled=True, serving=True, durable=False
+    )
+    own = {name: settings[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")}
+    return DatabaseWrapper({**settings, **pooled, **own}, alias="pooled")
