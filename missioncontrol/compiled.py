@@ -64,7 +64,7 @@ class CompiledQuery(Generic[M]):
     """
 
     def __init__(self, build: Callable[..., QuerySet[M]], *, postgresql_from: str = "") -> None:
-        """`postgresql_from`: what PostgreSQL reads instead, from FROM on, of the first list."""
+        """`postgresql_from`: how PostgreSQL reads the same of the lists, from FROM on."""
         self._build = build
         self._postgresql_from = postgresql_from
         self._statements: dict[tuple[Any, ...], _Statement] = {}
@@ -128,7 +128,7 @@ class CompiledQuery(Generic[M]):
         if has_arrays and self._postgresql_from:
             table = connection.ops.quote_name(compiler.klass_info["model"]._meta.db_table)
             sql = sql[: sql.index(f" FROM {table} ")]
-            params = (*params[: sql.count("%s")], markers[0][0])
+            params = (*params[: sql.count("%s")], *(values[0] for values in markers))
             sql = f"{sql} {self._postgresql_from}"
         elif has_arrays:
             sql = _with_arrays(sql, [place for place, one in enumerate(params) if one in places])

@@ -174,10 +174,16 @@ def database(
         raise SettingInvalid(name, url.scheme, "postgres://… or sqlite:///…")
     # What libpq knows, such as `sslmode`, is handed on to it.
     options: dict[str, Any] = dict(parse_qsl(url.query))
+    # Of ours, not libpq's: for a pooler that gives each transaction another connection.
+    if options.pop("prepared", "") == "no":
+        options["prepare_threshold"] = None
     if serving:
         # One that froze, or whose machine went away, would keep the runs it locked, and all turns
         # that are stored with theirs, for as long as PostgreSQL takes its connection for alive.
-        options.setdefault("options", f"-c idle_in_transaction_session_timeout={FROZEN_S}s")
+        frozen = f"-c idle_in_transaction_session_timeout={FROZEN_S}s"
+        # What a connection asks time and again is planned once: else PostgreSQL plans it each time
+        # where it takes the lists of it for shorter than they might be.
+        options.setdefault("options", f"{frozen} -c plan_cache_mode=force_generic_plan")
     if pooled:
         patience = {"timeout": CONNECTING_S, "reconnect_timeout": CONNECTING_S}
         options["pool"] = {"min_size": 2, "max_size": 24, **patience}

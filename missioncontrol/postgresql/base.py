@@ -50,8 +50,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._forget()
 
     def get_connection_params(self) -> dict[str, Any]:
-        """Allow prepared statements; Django's own cursors prepare none in any case."""
-        return {**super().get_connection_params(), "prepare_threshold": 0}
+        """Allow prepared statements, which our cursor asks for and Django's do not."""
+        allowed = {"prepare_threshold": 0, **self.settings_dict["OPTIONS"]}["prepare_threshold"]
+        return {**super().get_connection_params(), "prepare_threshold": allowed}
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Execute a statement once for each row: before the next one, or with the commit."""

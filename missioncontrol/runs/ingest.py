@@ -89,10 +89,10 @@ def store(arrivals: Sequence[Arrival], *, at: datetime) -> list[Stored | Mission
     A refused arrival (no such run in its project) does not spoil the others.
     """
     arrivals = [clean(arrival) for arrival in arrivals]
-    runs = {arrival.run for arrival in arrivals}
-    keys = {turn.key for arrival in arrivals for turn in arrival.turns if turn.key}
+    keys = [(arrival.run, turn.key) for arrival in arrivals for turn in arrival.turns if turn.key]
     # Under the locks: a repeat finds what another request has stored a moment ago.
-    beside = [(_KNOWN, (runs, keys))]
+    beside = [(_KNOWN, ([run for run, _ in keys], [key for _, key in keys]))]
+    runs = {arrival.run for arrival in arrivals}
     with journal.writing(runs, at=at, with_projects=False, beside=beside) as tx:
         known = tx.beside[0]
         batch = _Batch(tx, {(turn.run_id, turn.key or ""): turn for turn in known})
@@ -258,7 +258,15 @@ COMPLETION_COLUMNS = (
 )
 
 
-_KNOWN = CompiledQuery(lambda runs, keys: Turn.objects.filter(run_id__in=runs, key__in=keys))
+# Of each key's own run and of others: no other run has it, mostly. PostgreSQL would look for each
+# key in each run, one after the other.
+_KNOWN = CompiledQuery(
+    lambda runs, keys: Turn.objects.filter(run_id__in=runs, key__in=keys),
+    postgresql_from="""
+        FROM unnest(%s::uuid[], %s::text[]) AS asked (run, key) CROSS JOIN LATERAL (
+            SELECT * FROM runs_turn WHERE run_id = asked.run AND key = asked.key OFFSET 0
+        ) runs_turn""",
+)
 
 
 def _fill_outcome(row: Turn, turn: GuardTurn, *, at: datetime) -> None:

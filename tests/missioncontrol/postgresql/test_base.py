@@ -202,6 +202,17 @@ def test_a_connection_is_lent_without_asking_the_server(run, monkeypatch):
         assert traced.read() == ""
 
 
+def test_nothing_is_prepared_for_a_pooler_that_cannot_keep_it(run, monkeypatch):
+    unprepared = an_own_connection(monkeypatch, "?prepared=no", pooled=False)
+    try:
+        for _ in range(3):
+            assert unprepared.read(("SELECT name FROM runs_run", [])) == [[("tests",)]]
+
+        assert unprepared.read(("SELECT count(*) FROM pg_prepared_statements", [])) == [[(0,)]]
+    finally:
+        unprepared.close()
+
+
 def test_what_is_new_of_long_runs_is_read_alone():
     """Else each verdict would take longer than the one before."""
     runs = [a_run(a_project(), name=str(number)) for number in range(6)]
@@ -244,10 +255,14 @@ def end(another, wrapper):
 
 
 def a_pooled_connection(monkeypatch):
+    return an_own_connection(monkeypatch, "", pooled=True)
+
+
+def an_own_connection(monkeypatch, options, *, pooled):
     settings = connection.settings_dict
-    monkeypatch.setenv("DATABASE_URL", "postgres://of@one/web")
-    pooled = env.database(
-        "DATABASE_URL", sqlite=Path("unused"), pooled=True, serving=True, durable=False
+    monkeypatch.setenv("DATABASE_URL", f"postgres://of@one/web{options}")
+    described = env.database(
+        "DATABASE_URL", sqlite=Path("unused"), pooled=pooled, serving=True, durable=False
     )
     own = {name: settings[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")}
-    return DatabaseWrapper({**settings, **pooled, **own}, alias="pooled")
+    return DatabaseWrapper({**settings, **described, **own}, alias="own")
