@@ -12,47 +12,28 @@ from __future__ import annotations
 
 import select
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any
+from weakref import WeakKeyDictionary
 
-import psycopg
-from django.db.backends.postgresql import base, operations
+from django.db.backends.postgresql import base
 from django.db.backends.utils import debug_transaction
+
+from missioncontrol.postgresql.pipeline import Pipeline, Rows, Statement
 
 # A statement, and its parameters.
 Asked = tuple[str, Sequence[Any]]
 
 
-class PreparedCursor(psycopg.Cursor[Any]):
-    """Sends values beside the statement, which a connection reads and plans once."""
-
-    def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
-        """Execute a statement by its plan; the first time it is made."""
-        return super().execute(query, params, prepare=True, **options)
-
-
-class DatabaseOperations(operations.DatabaseOperations):
-    """Django's, which can name a prepared statement too, for a log of queries."""
-
-    def last_executed_query(self, cursor: Any, sql: str, params: Any) -> str:
-        """Return the statement as it was sent."""
-        # psycopg keeps no text of what was prepared.
-        return super().last_executed_query(cursor, sql, params) or sql
+# Each lives as long as its connection, which a pool lends to one thread after the other.
+_pipelines: WeakKeyDictionary[Any, Pipeline] = WeakKeyDictionary()
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """One connection, and what waits to be sent by it."""
 
-    ops_class = DatabaseOperations
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._forget()
-
-    def get_connection_params(self) -> dict[str, Any]:
-        """Allow prepared statements, which our cursor asks for and Django's do not."""
-        allowed = {"prepare_threshold": 0, **self.settings_dict["OPTIONS"]}["prepare_threshold"]
-        return {**super().get_connection_params(), "prepare_threshold": allowed}
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Execute a statement once for each row: before the next one, or with the commit."""
@@ -61,10 +42,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._connect()
             self._send()
 
-    def read(self, *asked: Asked) -> list[list[tuple[Any, ...]]]:
+    def read(self, *asked: Asked) -> list[Rows]:
         """Return the rows of each statement; it sees what was committed when its turn came."""
         self._connect()
-        return [cursor.fetchall() for cursor in self._send(*asked)]
+        return self._send(*asked)
 
     def create_cursor(self, name: str | None = None) -> Any:
         """Return a cursor of Django's; what was written before is there."""
@@ -115,35 +96,36 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _forget(self) -> None:
         self._is_beginning = False
-        self._writes: list[tuple[str, Sequence[Sequence[Any]]]] = []
+        self._writes: list[Statement] = []
 
     def _connect(self) -> None:
         self.close_if_health_check_failed()
         self.ensure_connection()
 
-    def _send(self, *asked: Asked, commits: bool = False) -> list[Any]:
-        """Send what waits, and what is asked; return a cursor for each of that."""
-        begins, writes, cursors = self._is_beginning, self._writes, []
-        if not (begins or writes or asked):
-            return []
+    def _send(self, *asked: Asked, commits: bool = False) -> list[Rows]:
+        """Send what waits, and what is asked; return the rows of that."""
+        statements: list[Statement] = [("BEGIN", [()])] if self._is_beginning else []
+        statements += self._writes
+        statements += [(sql, [params]) for sql, params in asked]
+        if commits:
+            statements.append(("COMMIT", [()]))
         self._forget()
-        alone = len(asked) == 1 and not (begins or writes)
-        with self.wrap_database_errors, nullcontext() if alone else self.connection.pipeline():
-            if begins:
-                with debug_transaction(self, "BEGIN"):
-                    self.connection.execute("BEGIN")
-            for sql, rows in writes:
-                self._prepared_cursor().executemany(sql, rows)
-            for sql, params in asked:
-                cursors.append(cursor := self._prepared_cursor())
-                cursor.execute(sql, params)
-            if commits:
-                with debug_transaction(self, "COMMIT"):
-                    self.connection.execute("COMMIT")
-        return cursors
+        if not statements:
+            return []
+        self.validate_thread_sharing()
+        self.validate_no_broken_transaction()
+        with self.wrap_database_errors:
+            found = self._pipeline().execute(statements)
+        for sql, _ in statements:
+            with debug_transaction(self, sql):  # for a log of queries
+                pass
+        return found
 
-    def _prepared_cursor(self) -> Any:
-        return self._prepare_cursor(PreparedCursor(self.connection))  # type: ignore[attr-defined]
+    def _pipeline(self) -> Pipeline:
+        if self.connection not in _pipelines:
+            prepares = self.settings_dict["OPTIONS"].get("prepare_threshold", 0) is not None
+            _pipelines[self.connection] = Pipeline(self.connection, prepares=prepares)
+        return _pipelines[self.connection]
 
 
 def has_news(connection: Any) -> bool:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import DataError, IntegrityError, OperationalError, connection, transaction
 
 from guard.turn import Usage
 from missioncontrol import env
 from missioncontrol.detection import pipeline
 from missioncontrol.detection.engine_cache import _NEW
+from missioncontrol.postgresql import pipeline as pipeline_
 from missioncontrol.postgresql.base import DatabaseWrapper
 from missioncontrol.runs.ingest import Arrival, store
 from missioncontrol.runs.models import JournalRow, Run, Turn
@@ -57,7 +58,6 @@ def rename(run):
 
 @transaction.atomic
 def store_twice(turn, *, also=lambda: None):
-    also()
     insert_rows(Turn, [turn])
     also()
 
@@ -200,6 +200,42 @@ def test_a_connection_is_lent_without_asking_the_server(run, monkeypatch):
         pooled.close_pool()
 
         assert traced.read() == ""
+
+
+def test_what_follows_a_statement_that_failed_is_prepared_when_it_comes_again(run):
+    """A name that PostgreSQL has never heard of would fail from then on."""
+    with pytest.raises(IntegrityError):
+        store_twice(Turn.objects.first(), also=lambda: rename(run))
+    rename(run)
+
+    assert Run.objects.get().name == "renamed"
+
+
+def test_a_connection_begins_anew_before_it_has_prepared_too_much(run, monkeypatch):
+    monkeypatch.setattr(pipeline_, "MOST_PREPARED", 3)
+    for number in range(6):
+        assert connection.read((f"SELECT {number} + %s", [1])) == [[(number + 1,)]]
+
+    (((kept,),),) = connection.read(("SELECT count(*) FROM pg_prepared_statements", []))
+    assert kept <= 4
+
+
+def test_a_text_with_a_nul_is_refused_and_not_cut_short(run):
+    run.name = "one\0two"
+    with pytest.raises(DataError, match="NUL"):
+        update_columns(Run, ("name",), [run])
+
+    assert Run.objects.get().name == "tests"
+
+
+def test_a_connection_that_ends_while_it_is_asked_is_made_again(run):
+    with pytest.raises(OperationalError):
+        connection.read(
+            ("SELECT pg_terminate_backend(pg_backend_pid(), %s)", [0]), ("SELECT 1", [])
+        )
+    connection.close_if_unusable_or_obsolete()
+
+    assert connection.read(("SELECT name FROM runs_run", [])) == [[("tests",)]]
 
 
 def test_nothing_is_prepared_for_a_pooler_that_cannot_keep_it(run, monkeypatch):
