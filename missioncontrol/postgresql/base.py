@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import psycopg
 from django.db.backends.postgresql import base
 from django.db.backends.utils import debug_transaction
 
@@ -22,14 +23,14 @@ from missioncontrol.postgresql.pipeline import Pipeline, Rows, Statement
 
 # A statement, and its parameters.
 Asked = tuple[str, Sequence[Any]]
-
-
 # Each lives as long as its connection, which a pool lends to one thread after the other.
 _pipelines: WeakKeyDictionary[Any, Pipeline] = WeakKeyDictionary()
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """One connection, and what waits to be sent by it."""
+
+    health_check_done: bool
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -61,7 +62,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def close_if_health_check_failed(self) -> None:
         """Close a connection that PostgreSQL has ended; one that hears nothing is alive."""
         # Django asks `SELECT 1`: a round trip for each verdict. An idle one hears only of its end.
-        if self.connection is not None and not has_news(self.connection):
+        if self.connection and not self.health_check_done and not has_news(self.connection):
             self.health_check_done = True
         super().close_if_health_check_failed()
 
@@ -69,9 +70,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Connect, or take a connection of the pool that PostgreSQL has not ended."""
         connection = super().get_new_connection(conn_params)
         while self.pool and has_news(connection):
-            connection.close()
-            self.pool.putconn(connection)  # it makes a new one instead
-            connection = self.pool.getconn()
+            try:
+                self.pool.check_connection(connection)
+            except psycopg.OperationalError:
+                self.pool.putconn(connection)  # it makes a new one instead
+                connection = self.pool.getconn()
+            else:
+                break
         return connection
 
     # Where a backend has it, Django calls it and leaves the driver as it is, which would begin
@@ -115,7 +120,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.validate_thread_sharing()
         self.validate_no_broken_transaction()
         with self.wrap_database_errors:
-            found = self._pipeline().execute(statements)
+            found = self._pipeline().execute(self.connection, statements)
         for sql, _ in statements:
             with debug_transaction(self, sql):  # for a log of queries
                 pass
@@ -124,7 +129,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _pipeline(self) -> Pipeline:
         if self.connection not in _pipelines:
             prepares = self.settings_dict["OPTIONS"].get("prepare_threshold", 0) is not None
-            _pipelines[self.connection] = Pipeline(self.connection, prepares=prepares)
+            _pipelines[self.connection] = Pipeline(prepares=prepares)
         return _pipelines[self.connection]
 
 

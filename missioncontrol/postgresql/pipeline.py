@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import count, islice
+from itertools import count
 from typing import Any
 
 from psycopg import Connection, abc, errors, generators
@@ -26,47 +26,50 @@ MOST_PREPARED = 300
 
 
 class Pipeline:
-    """One connection of psycopg's, and what it has prepared."""
+    """What one connection of psycopg's has prepared; it is not held: it may be let go of."""
 
-    def __init__(self, connection: Connection[Any], *, prepares: bool) -> None:
-        self._connection, self._pgconn = connection, connection.pgconn
+    def __init__(self, *, prepares: bool) -> None:
         self._prepares = prepares
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}
-        # A name is never used twice: one that was not prepared after all is merely missed.
+        # No name is used twice: whether PostgreSQL has prepared one that failed is not asked.
         self._numbers = count()
+        self._prepared = 0
 
-    def execute(self, statements: Sequence[Statement]) -> list[Rows]:
+    def execute(self, connection: Connection[Any], statements: Sequence[Statement]) -> list[Rows]:
         """Execute the statements in their order, and return the rows of those that have some.
 
         Raises:
             psycopg.Error: one failed; those after it were not executed.
         """
-        if len(self._names) > MOST_PREPARED:
+        pgconn = connection.pgconn
+        if self._prepared > MOST_PREPARED:
             self._names.clear()
+            self._prepared = 0
             statements = [("DEALLOCATE ALL", [()]), *statements]
         # Before anything is sent: a value that PostgreSQL has no form for leaves all as it is.
-        values = Transformer(self._connection)
+        values = Transformer(connection)
         bound = [_bound(sql, row, values) for sql, rows in statements for row in rows]
-        known = len(self._names)
-        self._pgconn.enter_pipeline_mode()
+        pgconn.enter_pipeline_mode()
         try:
-            sent = [self._send(*one) for one in bound]
-            self._pgconn.pipeline_sync()
-            results = self._connection.wait(_fetch(self._pgconn, sum(sent)))
-            self._pgconn.exit_pipeline_mode()
+            sent = [self._send(pgconn, *one) for one in bound]
+            pgconn.pipeline_sync()
+            results = connection.wait(_fetch(pgconn, sum(sent)))
+            pgconn.exit_pipeline_mode()
         except BaseException:
             # What still comes would be taken for the answer to what is sent next.
-            self._connection.close()
+            connection.close()
             raise
         for result in results:
             if result.status == ExecStatus.FATAL_ERROR:
-                # What was to be prepared after it was not.
-                self._names = dict(islice(self._names.items(), known))
+                # What was to be prepared after it was not, and what fails may be a plan that a
+                # change of tables left behind.
+                self._names.clear()
                 raise errors.error_from_result(result)
-        return [self._rows(one) for one in results if one.status == ExecStatus.TUPLES_OK]
+        return [_rows(one, connection) for one in results if one.status == ExecStatus.TUPLES_OK]
 
     def _send(
         self,
+        pgconn: Any,
         sql: str,
         parameters: Parameters,
         types: tuple[int, ...],
@@ -74,19 +77,14 @@ class Pipeline:
     ) -> int:
         """Send one statement, which waits for nothing; return how many results it has."""
         if not (parameters and self._prepares):
-            self._pgconn.send_query_params(_numbered(sql), parameters, types, formats)
+            pgconn.send_query_params(_numbered(sql), parameters, types, formats)
             return 1
-        is_new = (sql, types) not in self._names
-        if is_new:
+        if is_new := (sql, types) not in self._names:
             self._names[sql, types] = b"mc_%d" % next(self._numbers)
-            self._pgconn.send_prepare(self._names[sql, types], _numbered(sql), param_types=types)
-        self._pgconn.send_query_prepared(self._names[sql, types], parameters, param_formats=formats)
+            self._prepared += 1
+            pgconn.send_prepare(self._names[sql, types], _numbered(sql), param_types=types)
+        pgconn.send_query_prepared(self._names[sql, types], parameters, param_formats=formats)
         return 1 + is_new
-
-    def _rows(self, result: PGresult) -> Rows:
-        loading = Transformer(self._connection)
-        loading.set_pgresult(result)
-        return loading.load_rows(0, result.ntuples, tuple)
 
 
 def _bound(
@@ -95,6 +93,12 @@ def _bound(
     """Return a statement with its parameters as they are sent, their types and formats."""
     parameters = values.dump_sequence(row, [PyFormat.AUTO] * len(row))
     return sql, parameters, tuple(values.types or ()), values.formats
+
+
+def _rows(result: PGresult, connection: Connection[Any]) -> Rows:
+    loading = Transformer(connection)
+    loading.set_pgresult(result)
+    return loading.load_rows(0, result.ntuples, tuple)
 
 
 @cache

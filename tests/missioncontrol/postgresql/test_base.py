@@ -1,17 +1,26 @@
 """PostgreSQL is asked for much at once, and nothing is lost or turned about by it."""
 
+import gc
 import re
 import tempfile
 from pathlib import Path
 
 import psycopg
 import pytest
-from django.db import DataError, IntegrityError, OperationalError, connection, transaction
+from django.db import (
+    DatabaseError,
+    DataError,
+    IntegrityError,
+    OperationalError,
+    connection,
+    transaction,
+)
 
 from guard.turn import Usage
 from missioncontrol import env
 from missioncontrol.detection import pipeline
 from missioncontrol.detection.engine_cache import _NEW
+from missioncontrol.postgresql import base
 from missioncontrol.postgresql import pipeline as pipeline_
 from missioncontrol.postgresql.base import DatabaseWrapper
 from missioncontrol.runs.ingest import Arrival, store
@@ -218,6 +227,28 @@ def test_a_connection_begins_anew_before_it_has_prepared_too_much(run, monkeypat
 
     (((kept,),),) = connection.read(("SELECT count(*) FROM pg_prepared_statements", []))
     assert kept <= 4
+
+
+def test_a_plan_that_a_change_of_tables_left_behind_is_made_again(run):
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE changed AS SELECT 1 AS number")
+        asked = ("SELECT number FROM changed WHERE number = %s", [1])
+        assert connection.read(asked) == [[(1,)]]
+        cursor.execute("ALTER TABLE changed ALTER number TYPE bigint")
+
+        with pytest.raises(DatabaseError):
+            connection.read(asked)
+        assert connection.read(asked) == [[(1,)]]
+        cursor.execute("DROP TABLE changed")
+
+
+def test_a_connection_that_was_let_go_of_is_not_kept(run):
+    before = len(base._pipelines)
+    connection.read(("SELECT 1", []))
+    connection.close()
+    gc.collect()
+
+    assert len(base._pipelines) < before
 
 
 def test_a_text_with_a_nul_is_refused_and_not_cut_short(run):
