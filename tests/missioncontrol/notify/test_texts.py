@@ -19,6 +19,13 @@ from guard.formats import Recording
 from guard.judge.texts import read_texts
 from guard.policy import Policy
 from guard.replay import replay
+from missioncontrol.accounts.page_texts import (
+    GermanJoining,
+    GermanSignIn,
+    JoiningTexts,
+    SignInTexts,
+)
+from missioncontrol.history.shared_texts import GermanShared, SharedTexts
 from missioncontrol.notify import content, services, wording
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.notify.texts import CATALOGUES, texts_in
@@ -75,7 +82,16 @@ def blanks(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name}
 
 
-@pytest.mark.parametrize(("english", "other"), [(Texts, German), (ReportTexts, GermanReport)])
+@pytest.mark.parametrize(
+    ("english", "other"),
+    [
+        (Texts, German),
+        (ReportTexts, GermanReport),
+        (SignInTexts, GermanSignIn),
+        (JoiningTexts, GermanJoining),
+        (SharedTexts, GermanShared),
+    ],
+)
 def test_german_leaves_no_text_to_english(english, other):
     assert named_in(other) == named_in(english)
 
