@@ -13,7 +13,7 @@ from missioncontrol.decisions import (
     cards,
     endings,
     organisation,
-    permission_cards,
+    permissions,
     receipts,
     rows,
 )
@@ -225,7 +225,7 @@ def _perform(
     # Before the act, which may end the hold that tells so.
     is_heard = hold is None or hold.gave_up_at is None or run.parked
     if decision is not None and decision.kind == PERMISSION:
-        permission_cards.close_card(tx, run, decision, resolution=tap.action, by=by)
+        permissions.close_card(tx, run, decision, resolution=tap.action, by=by)
     # A pause keeps the card that it holds by; an undo opens one again.
     elif tap.action not in {"pause", "undo"}:
         cards.close_card(tx, run, resolution=tap.action, by=by)

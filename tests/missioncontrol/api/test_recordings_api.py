@@ -14,9 +14,8 @@ from missioncontrol.audit.anchors import verify
 from missioncontrol.audit.erasing import erase_run
 from missioncontrol.clock import now
 from missioncontrol.costs.models import Spend
-from missioncontrol.decisions import totals
 from missioncontrol.decisions.models import Decision
-from missioncontrol.decisions.selectors import board
+from missioncontrol.decisions.selectors import board, count_everything
 from missioncontrol.detection import recordings
 from missioncontrol.detection.models import Recording
 from missioncontrol.notify.models import Delivery, Notice
@@ -101,7 +100,7 @@ def test_nobody_is_asked_told_or_charged(imported, project):
     assert not Delivery.objects.exists()
     assert not Spend.objects.exists()
     assert not ModelCall.objects.exists()
-    assert totals.count_everything().cost_usd == 0
+    assert count_everything().cost_usd == 0
     assert board(project.id, at=now()).runs == ()
 
 
