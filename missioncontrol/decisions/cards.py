@@ -14,7 +14,6 @@ from guard.describe import headline
 from guard.signals import Kind, Signal
 from missioncontrol.decisions import holding, rows, suggestions
 from missioncontrol.decisions.models import SPOKE, Autofix, Decision
-from missioncontrol.ids import new_id
 from missioncontrol.notify import services as notices
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ON_HOLD
@@ -50,7 +49,6 @@ def open_card(
     shown = _evidence_of(run, signal, turns, at=tx.at)
     waits = judged and signal.kind != Kind.BUDGET  # a sum is no matter of opinion
     decision = Decision(
-        id=new_id(),
         run=run,
         status="judging" if waits else "open",
         kind=signal.kind,

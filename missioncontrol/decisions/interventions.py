@@ -29,7 +29,6 @@ from missioncontrol.errors import (
     NotFound,
     StaleRun,
 )
-from missioncontrol.ids import new_id
 from missioncontrol.proof import canonical
 from missioncontrol.runs import journal, lineage
 from missioncontrol.runs.journal import RunTransaction
@@ -207,7 +206,6 @@ def _perform(
     # Before the tap is entered and the card closed: both carry the new version.
     tx.bump(run)
     made = Intervention(
-        id=new_id(),
         run=run,
         decision=decision,
         key=tap.key,

@@ -23,7 +23,6 @@ from guard.turn import Turn as GuardTurn
 from missioncontrol.decisions import receipts, rows
 from missioncontrol.decisions.cards import resolve
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
-from missioncontrol.ids import new_id
 from missioncontrol.notify import services as notices
 from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import journal
@@ -199,7 +198,6 @@ def _open_card(
     tx.bump(run)
     shown = _evidence(run, call, turn, at=tx.at)
     decision = Decision(
-        id=new_id(),
         run=run,
         status="open",
         kind=PERMISSION,

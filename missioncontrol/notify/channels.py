@@ -10,7 +10,6 @@ from django.db import transaction
 
 from missioncontrol.accounts.naming import checked_name
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
-from missioncontrol.ids import new_id
 from missioncontrol.notify import addresses, outbox, quiet, rows, services
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.runs import journal
@@ -37,7 +36,6 @@ def add_channel(
         InvalidRequest: says which field is wrong and what was expected.
     """
     channel = Channel(
-        id=new_id(),
         project_id=project,
         kind=kind,
         name=checked_name(name),

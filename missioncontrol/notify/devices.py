@@ -15,7 +15,6 @@ from django.db.models import OuterRef, Q, Subquery
 from missioncontrol import outbound
 from missioncontrol.accounts.models import Browser
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.ids import new_id
 from missioncontrol.notify import quiet, vapid
 from missioncontrol.notify.models import Delivery, Device
 from missioncontrol.notify.texts import language_of
@@ -69,8 +68,9 @@ def subscribe(
         _write(known, {**kept, "endpoint_digest": mark})
         return known
     # By its address: two tabs of one browser may subscribe at once.
-    new = {**kept, "id": new_id(), "created_at": at}
-    return Device.objects.update_or_create(kept, new, endpoint_digest=mark)[0]
+    return Device.objects.update_or_create(kept, {**kept, "created_at": at}, endpoint_digest=mark)[
+        0
+    ]
 
 
 def change(device: Device, changes: dict[str, Any]) -> None:

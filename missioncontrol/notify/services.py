@@ -115,7 +115,6 @@ def take_away(shown: Iterable[Delivery], *, at: datetime) -> None:
     # A push only: what stands in a chat or a letter cannot be taken back.
     rows = [
         Delivery(
-            id=new_id(),
             notice=one.notice,
             project_id=one.project_id,
             what="withdrawal",
@@ -250,7 +249,6 @@ def _new_notice(
         what=what,
         subject=subject,
         defaults={
-            "id": new_id(),
             "run": run,
             "decision": decision,
             "content": content.kept(message),
@@ -303,7 +301,6 @@ def _write(
 
 def _to_device(notice: Notice, device: Device, *, at: datetime, due_at: datetime) -> Delivery:
     return Delivery(
-        id=new_id(),
         notice=notice,
         project=notice.project,
         what=notice.what,
@@ -317,7 +314,6 @@ def _to_device(notice: Notice, device: Device, *, at: datetime, due_at: datetime
 
 def _to_channel(notice: Notice, channel: Channel, *, at: datetime, due_at: datetime) -> Delivery:
     return Delivery(
-        id=new_id(),
         notice=notice,
         project=notice.project,
         what=notice.what,

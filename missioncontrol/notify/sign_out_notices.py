@@ -12,7 +12,6 @@ from datetime import datetime
 
 from django.db.models import Q
 
-from missioncontrol.ids import new_id
 from missioncontrol.notify import content, services
 from missioncontrol.notify.models import Delivery, Device, Notice
 
@@ -38,11 +37,10 @@ def send_to(devices: Iterable[Device], *, at: datetime) -> None:
         device.save(update_fields=["browser", "left_at"])
         about = {"project_id": project, "what": "sign_out"}
         notice = Notice.objects.create(
-            **about, id=new_id(), subject=str(device.id), content=content.kept(announcement), at=at
+            **about, subject=str(device.id), content=content.kept(announcement), at=at
         )
         delivery = Delivery.objects.create(
             **about,
-            id=new_id(),
             notice=notice,
             kind="push",
             target=device.name,

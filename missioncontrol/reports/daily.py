@@ -21,7 +21,6 @@ from django.db.models.functions import TruncDate
 from pydantic import TypeAdapter
 
 from missioncontrol.accounts.models import Project
-from missioncontrol.ids import new_id
 from missioncontrol.notify import services as notices
 from missioncontrol.reports import accounting
 from missioncontrol.reports.account_parts import Asked, Group
@@ -104,7 +103,6 @@ def drawn(
         accounting.account([project.id], Asked(day=day, group_by=group), at=at) for group in SPLITS
     )
     return CostReport(
-        id=new_id(),
         project=project,
         day=day,
         version=version,
