@@ -12,7 +12,7 @@ from django.conf import settings
 from missioncontrol import outbound
 from missioncontrol.notify import content, signing, wording
 from missioncontrol.notify.links import link
-from missioncontrol.notify.models import Channel, Delivery
+from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.texts import texts_in
 from missioncontrol.notify.tries import Outcome, of_status
 from missioncontrol.sealing import unseal
@@ -35,16 +35,11 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     )
     try:
         reply = outbound.post(
-            address_of(channel), body, headers, private_hosts=settings.NOTIFY_HOSTS
+            unseal(channel.address), body, headers, private_hosts=settings.NOTIFY_HOSTS
         )
     except outbound.Unsendable as refused:
         return Outcome(failure=str(refused))
     return of_status(reply.status)
-
-
-def address_of(channel: Channel) -> str:
-    """Return where a channel leads."""
-    return unseal(channel.address)
 
 
 def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from missioncontrol.accounts.naming import checked_name
 from missioncontrol.accounts.selectors import live_keys
 from missioncontrol.accounts.services import Minted
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived
-from missioncontrol.notify import devices, sign_out_notices
+from missioncontrol.notify import devices
 from missioncontrol.notify.models import Device
 from missioncontrol.runs import journal
 
@@ -286,7 +286,7 @@ def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) 
     pairing.withdraw(browser.user)
     if not is_here:
         # Before its browser is forgotten, by which its device is found.
-        sign_out_notices.send_to(Device.objects.filter(browser=browser), at=at)
+        devices.let_go(Device.objects.filter(browser=browser), at=at)
     browsers.sign_out(browser.id)
     _record(_projects_of(browser.user), f"signed out “{browser.name}”", by=by, at=at)
     _close_sockets(browser.user)
@@ -298,7 +298,7 @@ def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -
     # Else a link that was offered before would let that browser in again.
     pairing.withdraw(user)
     others = sessions.other_browsers(user, kept=kept)
-    sign_out_notices.send_to(Device.objects.filter(browser__in=others), at=at)
+    devices.let_go(Device.objects.filter(browser__in=others), at=at)
     ended = sessions.end_others(user, kept=kept, at=at)
     # Nobody was signed out: there is nothing to put on record.
     if ended:

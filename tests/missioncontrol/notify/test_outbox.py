@@ -346,7 +346,7 @@ def test_a_test_reaches_a_channel_that_is_off_and_asleep(server, hooked, project
     hooked.enabled, hooked.quiet_from, hooked.quiet_to = False, time(11), time(13)
     hooked.save(update_fields=["enabled", "quiet_from", "quiet_to"])
 
-    services.try_channel(hooked, by="ana", at=NOON)
+    services.send_test(hooked, project=hooked.project_id, by="ana", at=NOON)
     deliver_due()
 
     assert statuses(what="test") == ["sent"]

@@ -26,7 +26,10 @@ def forget(*, at=LATER, keep=KEEP):
 
 
 def trials_of(channel, count):
-    return [services.try_channel(channel, by="ana", at=NOON) for _ in range(count)]
+    return [
+        services.send_test(channel, project=channel.project_id, by="ana", at=NOON)
+        for _ in range(count)
+    ]
 
 
 @pytest.fixture

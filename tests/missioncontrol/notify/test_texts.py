@@ -227,7 +227,7 @@ def test_what_asks_nothing_is_told_to_each_channel_in_its_language(mailbox):
 def test_a_test_is_in_the_channels_language(mailbox, project):
     channel = a_letter_box(project, mailbox, language="de")
 
-    services.try_channel(channel, by="ana", at=NOON)
+    services.send_test(channel, project=channel.project_id, by="ana", at=NOON)
     deliver_due()
 
     assert mailbox.letters[0]["Subject"] == "Ein Test von Mission Control"
@@ -236,7 +236,7 @@ def test_a_test_is_in_the_channels_language(mailbox, project):
 @pytest.mark.django_db
 def test_a_notice_kept_before_there_were_languages_is_still_told(mailbox, project):
     channel = a_letter_box(project, mailbox, language="de")
-    services.try_channel(channel, by="ana", at=NOON)
+    services.send_test(channel, project=channel.project_id, by="ana", at=NOON)
     notice = Notice.objects.get()
     notice.content = {name: part for name, part in notice.content.items() if name != "others"}
     notice.save()
@@ -251,7 +251,7 @@ def test_a_program_reads_its_channels_language_and_no_other(server, settings, pr
     settings.NOTIFY_HOSTS = [server.host]
     channel = a_channel(project, f"{server.url}/hook", language="de")
 
-    services.try_channel(channel, by="ana", at=NOON)
+    services.send_test(channel, project=channel.project_id, by="ana", at=NOON)
     deliver_due()
 
     ((_, _, body),) = server.heard
