@@ -254,7 +254,7 @@ def test_a_program_reads_its_channels_language_and_no_other(server, settings, pr
     services.send_test(channel, project=channel.project_id, by="ana", at=NOON)
     deliver_due()
 
-    ((_, _, body),) = server.heard
+    ((_, _, body),) = server.received
     notice = content.read(Notice.objects.get().content, language="de")
     assert notice.title.encode() in body
     assert b"A test from" not in body
