@@ -10,7 +10,7 @@ from celery import shared_task
 from django.conf import settings
 from django.db import connection
 
-from missioncontrol.audit import heads, retention
+from missioncontrol.audit import erasing, heads
 from missioncontrol.audit.anchors import anchor_heads
 from missioncontrol.clock import now
 
@@ -43,7 +43,7 @@ def anchor() -> None:
 def forget_words() -> None:
     """Erase the words of turns that their projects keep no longer; every minute."""
     connection.close_if_unusable_or_obsolete()
-    retention.erase_old_words(at=now())
+    erasing.erase_old_words(at=now())
 
 
 def _send_heads() -> None:

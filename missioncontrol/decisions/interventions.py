@@ -113,7 +113,7 @@ def _locked(
         return
     if scope == ORGANISATION:
         with (
-            organisation.holding(ahead=True),
+            organisation.holding(),
             journal.writing({run_id, *budgets.live_runs()}, at=at) as tx,
         ):
             yield tx, scope

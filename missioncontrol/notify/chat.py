@@ -20,7 +20,6 @@ from django.conf import settings
 
 from missioncontrol import outbound
 from missioncontrol.notify import addresses, content, wording
-from missioncontrol.notify.links import link
 from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.texts import Texts, texts_in
 from missioncontrol.notify.tries import SENT, Outcome, of_status
@@ -45,7 +44,7 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     message = content.read(delivery.notice.content, language=channel.language)
     t = texts_in(channel.language)
     words = wording.words_of(message, t, step_minutes=delivery.step_minutes, at=at)
-    where = link(words.path)
+    where = wording.link(words.path)
     service = addresses.service_of(channel.kind, unseal(channel.address), link=where)
     if service is None:
         return Outcome(failure="its address cannot be read: enter it again", is_final=True)

@@ -17,8 +17,8 @@ from django.utils.formats import date_format
 from pydantic import TypeAdapter
 
 from missioncontrol.notify.content import Announcement, bounded, in_every_language
-from missioncontrol.notify.links import link
 from missioncontrol.notify.texts import Texts
+from missioncontrol.notify.wording import link
 from missioncontrol.reports.cost_csv import COLUMNS, group_lines, lines_of, sum_line, total_of
 from missioncontrol.wire.costs import CostGroup, CostSum, Report, Saving
 

@@ -207,7 +207,6 @@ def from_provider(request: HttpRequest) -> HttpResponse:
             came,
             redirect_uri=_back(request),
             is_again=purpose == "again",
-            at=clock.now(),
         )
     except oidc.IdentityRefused as error:
         return _provider_failed(request, str(error))

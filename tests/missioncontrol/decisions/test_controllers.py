@@ -15,7 +15,7 @@ from missioncontrol.decisions.models import ControllerNote
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import tasks
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.notify import signing
+from missioncontrol.notify import webhook
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_project, a_run, after, put
 from tests.installations import wait_for
@@ -145,14 +145,14 @@ def test_it_can_check_the_signature_over_moment_and_body(server, hooked):
 
     ((_, headers, body),) = server.received
     signed = headers["X-MissionControl-Timestamp"].encode() + b"." + body
-    secret = signing.secret_of(hooked.project_id)
+    secret = webhook.secret_of(hooked.project_id)
     expected = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
     assert headers["X-MissionControl-Signature"] == f"v1={expected}"
     assert headers["X-MissionControl-Timestamp"] == str(int(NOON.timestamp()))
 
 
 def test_each_project_has_a_secret_of_its_own():
-    assert signing.secret_of(a_project("a").id) != signing.secret_of(a_project("b").id)
+    assert webhook.secret_of(a_project("a").id) != webhook.secret_of(a_project("b").id)
 
 
 def test_what_was_sent_is_not_sent_again(server, hooked):

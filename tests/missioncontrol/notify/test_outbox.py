@@ -12,7 +12,7 @@ import pytest
 
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.taps import Tap
-from missioncontrol.notify import outbox, services, signing
+from missioncontrol.notify import outbox, services, webhook
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_person, a_project, a_stuck_run, after
@@ -68,7 +68,7 @@ def test_it_is_signed_with_its_moment(server, hooked, project):
 
     ((_, headers, body),) = server.received
     signed = headers["X-MissionControl-Timestamp"].encode() + b"." + body
-    secret = signing.secret_of(project.id)
+    secret = webhook.secret_of(project.id)
     expected = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
     assert headers["X-MissionControl-Signature"] == f"v1={expected}"
 
