@@ -114,10 +114,9 @@ def _ensure_key(data: DataDir, *, owner: User, at: datetime) -> tuple[AgentKey, 
     if kept and (known := selectors.find_agent_key(kept, at=at)):
         return known, kept
     # The first project may have been renamed: then any of theirs will do.
-    if found := selectors.find_project_owned_by(owner, name=FIRST_PROJECT):
-        project = found
-    elif mine := selectors.memberships_of(owner).first():
-        project = mine.project
+    mine = selectors.memberships_of(owner)
+    if member := mine.filter(project__name=FIRST_PROJECT).first() or mine.first():
+        project = member.project
     else:
         project = services.create_project(name=FIRST_PROJECT, owner=owner, at=at)
     if kept:

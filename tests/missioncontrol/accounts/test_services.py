@@ -36,10 +36,10 @@ def test_a_project_begins_with_its_owner_and_in_pause(project, you):
     assert project.mode == Mode.PAUSE
 
 
-def test_a_stranger_owns_nothing_of_that_name(project, django_user_model):
+def test_a_stranger_belongs_to_nothing(project, django_user_model):
     stranger = django_user_model.objects.create(username="stranger")
 
-    assert selectors.find_project_owned_by(stranger, name="api") is None
+    assert not selectors.memberships_of(stranger).exists()
 
 
 def test_memberships_come_oldest_project_first(project, you):

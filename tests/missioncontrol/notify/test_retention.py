@@ -121,12 +121,12 @@ def test_beat_schedules_it_and_nothing_is_forgotten_that_is_kept_for_ever(channe
     Delivery.objects.update(status="sent")
 
     settings.KEEP_DELIVERIES = None
-    tasks.prune_now()
+    tasks.prune()
     assert Delivery.objects.count() == 1
 
     settings.KEEP_DELIVERIES = KEEP
     Delivery.objects.update(created_at=NOON - 9 * KEEP)
-    tasks.prune_now()
+    tasks.prune()
     assert Delivery.objects.count() == 0
     assert CELERY_BEAT_SCHEDULE["forget"]["task"] == tasks.prune.name
 
