@@ -65,27 +65,27 @@ class Installation:
     def start(self):
         """Start it and wait for its line; returns itself."""
         # A file: nobody reads a pipe, and a full one would stop the parent.
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed when we go
-        weakref.finalize(self, self._said.close)
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed when we go
+        weakref.finalize(self, self._stderr.close)
         self.process = subprocess.Popen(
             [self._python, "manage.py", "up", "--json", "--data", self.data, *self.options],
             cwd=self.root,
             env=self.own_environment(),
             stdout=subprocess.PIPE,
-            stderr=self._said,
+            stderr=self._stderr,
             text=True,
         )
         first = self.process.stdout.readline()
         if not first:
-            raise DidNotStart(self.stop(), self.said())
+            raise DidNotStart(self.stop(), self.output())
         self.line = json.loads(first)
         self._opener = None
         return self
 
-    def said(self):
+    def output(self):
         """Return what its last start wrote to standard error so far."""
-        self._said.seek(0)
-        return self._said.read().decode()
+        self._stderr.seek(0)
+        return self._stderr.read().decode()
 
     def own_environment(self):
         """Return the environment in which `manage.py` works on this installation."""
@@ -212,11 +212,11 @@ def a_database():
             server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def wait_for(claim, *, seconds=PATIENCE_S, told=lambda: ""):
-    """Wait until a claim holds; returns what it answered. Else `told` says what there was."""
+def wait_for(claim, *, seconds=PATIENCE_S, shown=lambda: ""):
+    """Wait until a claim holds; returns what it answered. Else `shown` says what there was."""
     deadline = time.monotonic() + seconds
     while not (answer := claim()):
-        assert time.monotonic() < deadline, f"it did not come true in time {told()}"
+        assert time.monotonic() < deadline, f"it did not come true in time {shown()}"
         time.sleep(0.02)
     return answer
 

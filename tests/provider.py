@@ -102,7 +102,7 @@ class Liar(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Lying)
         self.issuer = f"http://127.0.0.1:{self.server_address[1]}"
         self.key = a_key()
-        self.said: dict[str, Any] = {}
+        self.overrides: dict[str, Any] = {}
         """Claims that differ from what is right; None leaves one out."""
         self.configured: dict[str, Any] = {}
         self.userinfo: dict[str, Any] = {}
@@ -124,7 +124,8 @@ class Liar(ThreadingHTTPServer):
             "exp": at + 300,
             "auth_time": at,
         }
-        return {name: value for name, value in (right | self.said).items() if value is not None}
+        claims = right | self.overrides
+        return {name: value for name, value in claims.items() if value is not None}
 
     def answer(self, path: str) -> dict[str, Any]:
         if path.startswith("/.well-known/"):

@@ -13,7 +13,7 @@ class Receiver(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answering)
-        self.heard: list[tuple[str, dict[str, str], bytes]] = []
+        self.received: list[tuple[str, dict[str, str], bytes]] = []
         self.status = 204
         self.host = f"127.0.0.1:{self.server_address[1]}"
         self.url = f"http://{self.host}"
@@ -24,7 +24,7 @@ class _Answering(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.heard.append((self.path, dict(self.headers), body))
+        self.server.received.append((self.path, dict(self.headers), body))
         self.send_response(self.server.status)
         self.send_header("Location", f"{self.server.url}/elsewhere")
         self.send_header("Content-Length", "0")

@@ -3,12 +3,13 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
 
 import pytest
 
 from guard.cli import COMMANDS
 from missioncontrol.notify.texts import CATALOGUES
+from missioncontrol.notify.texts.english import ReportTexts, Texts
+from missioncontrol.notify.texts.figures import Figures
 from tests.installations import ROOT
 
 GLOSSARY = json.loads((ROOT / "frontend/src/messages/glossary.json").read_text())
@@ -42,6 +43,7 @@ def texts_of(node: object) -> Iterator[str]:
     elif isinstance(node, tuple):
         for value in node:
             yield from texts_of(value)
-    elif is_dataclass(node):
-        for field in fields(node):
-            yield from texts_of(getattr(node, field.name))
+    elif isinstance(node, Texts | ReportTexts | Figures):
+        for name in dir(node):
+            if not name.startswith("_"):
+                yield from texts_of(getattr(node, name))

@@ -94,7 +94,6 @@ def finish(
     came: Mapping[str, str],
     *,
     redirect_uri: str,
-    at: datetime,
     is_again: bool = False,
 ) -> Known:
     """Exchange the code that came back for who it is; `is_again`: and signed in anew.

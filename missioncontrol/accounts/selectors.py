@@ -13,7 +13,6 @@ from missioncontrol.accounts.models import (
     AgentKey,
     Membership,
     PersonalToken,
-    Project,
     SecretUse,
 )
 from missioncontrol.accounts.tokens import digest
@@ -28,12 +27,6 @@ def memberships_of(user: User, *, token: object = None) -> QuerySet[Membership]:
     if isinstance(token, PersonalToken) and token.project_id is not None:
         found = found.filter(project=token.project_id)
     return found.order_by("project__created_at", "project__id")
-
-
-def find_project_owned_by(user: User, *, name: str) -> Project | None:
-    """Return the oldest project of that name this person belongs to."""
-    mine = Project.objects.filter(membership__user=user, name=name)
-    return mine.order_by("created_at", "id").first()
 
 
 def live_keys(*, at: datetime) -> QuerySet[AgentKey]:

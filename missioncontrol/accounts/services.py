@@ -118,10 +118,10 @@ def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -
     )
 
 
-def revoke_agent_key(*, key: AgentKey, at: datetime) -> bool:
-    """Switch a key off; False if it was off already."""
+def revoke(row: AgentKey | PersonalToken, *, at: datetime) -> bool:
+    """Switch a key or a token off; False if it was off already."""
     # Conditional: a second revocation must not move the moment of the first.
-    return bool(AgentKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=at))
+    return bool(type(row).objects.filter(pk=row.pk, revoked_at=None).update(revoked_at=at))
 
 
 def mint_personal_token(
@@ -146,11 +146,6 @@ def mint_personal_token(
         expires_at=expires_at,
     )
     return Minted(row=row, secret=token.text)
-
-
-def revoke_personal_token(*, token: PersonalToken, at: datetime) -> bool:
-    """Switch a token off; False if it was off already."""
-    return bool(PersonalToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=at))
 
 
 def note_use(row: AgentKey | PersonalToken, *, at: datetime) -> None:

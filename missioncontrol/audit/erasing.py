@@ -1,16 +1,24 @@
 """What the audit log allows: to erase what a run said, and to put an older copy back.
 
-Both leave an `audit.amended` event on the project's chain that says who, what and why,
+Words of old turns go by themselves where a project keeps them for so many days: a run's, when
+it ended that long ago, with the telemetry they came by; its events, figures and cards stay. Each
+slice is a transaction, after which the audit log verifies.
+
+All leave an `audit.amended` event on the project's chain that says who, what and why,
 signed with the key that is not in the database: without it, `verify` names the blanks.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db.models import F
+
+from missioncontrol.accounts.models import Project
 from missioncontrol.audit import heads
 from missioncontrol.audit.amendments import amend
 from missioncontrol.decisions.models import (
@@ -29,6 +37,8 @@ from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import JournalRow, Run, TelemetryRecord, Turn
 from missioncontrol.runs.selectors import find_run
 
+logger = logging.getLogger(__name__)
+
 # What a run is called afterwards.
 ERASED = "erased"
 # What an erased turn says.
@@ -41,6 +51,11 @@ WORDLESS: Mapping[str, Any] = {
     "state": None,
     "digest": "",
 }
+# In one transaction: nobody waits long for SQLite's lock.
+TURNS_AT_ONCE = 500
+# Of one project at one beat; the next goes on.
+RUNS_AT_ONCE = 20
+TELEMETRY_AT_ONCE = 5_000
 
 
 def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
@@ -75,19 +90,71 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
         )
         _blank(run)
         run.meters.erased_seq = run.meters.last_seq
-        begin_afresh(run)
         # Its name is told anew: the event that told it was erased with the rest.
         run.reason = ""
         run.name, run.goal = ERASED, ""
         Run.objects.filter(pk=run.pk).update(name=ERASED, goal="", metadata={}, workspace=[])
-        if indexed := getattr(run, "indexed", None):
-            indexed.delete()  # it is indexed anew, without the words
         tx.moved(run, by=by, reason=ERASED, name=ERASED, goal="")
 
 
-def begin_afresh(run: Run) -> None:
-    """Let no loop reach back over erased turns, should the run come back: they all look alike."""
+def erase_old_words(*, at: datetime) -> int:
+    """Erase a slice of each run whose time is over, the oldest first; count the runs."""
+    slices = 0
+    for project in Project.objects.exclude(keep_words_days=0).order_by("pk"):
+        days = project.keep_words_days
+        before = at - timedelta(days=days)
+        over = Run.objects.filter(project=project, ended_at__lt=before)
+        over = over.exclude(recording__at__gte=before)  # it ended long before it was imported
+        old = over.filter(meters__erased_seq__lt=F("meters__last_seq"))
+        for run_id in old.order_by("ended_at").values_list("pk", flat=True)[:RUNS_AT_ONCE]:
+            try:
+                slices += _erase_slice(project.id, run_id, days=days, at=at)
+            except Exception:  # one run that resists must not keep every other's words
+                logger.exception("the words of run %s could not be erased", run_id)
+        # What came without turns, or after they had gone: the audit log does not hold it.
+        done = over.filter(meters__erased_seq=F("meters__last_seq"))
+        late = TelemetryRecord.objects.filter(run__in=done).values_list("pk", flat=True)
+        TelemetryRecord.objects.filter(pk__in=list(late[:TELEMETRY_AT_ONCE])).delete()
+    return slices
+
+
+def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> bool:
+    """Erase the next turns of a run, unless it came back meanwhile."""
+    # The project's lock first, as everywhere; the run was read before it, and may have come back.
+    with journal.holding_project(project_id), journal.writing([run_id], at=at) as tx:
+        run = tx.run(run_id)
+        if run.ended_at is None or run.ended_at >= at - timedelta(days=days):
+            return False
+        first, last = (
+            run.meters.erased_seq + 1,
+            min(run.meters.erased_seq + TURNS_AT_ONCE, run.meters.last_seq),
+        )
+        amend(
+            project_id,
+            "erased",
+            by="policy",
+            reason=f"kept for {days} days",
+            at=at,
+            of_run=run.id,
+            # No row of the chain: its figures and decisions stay.
+            through_seq=-1,
+            turns_through=last,
+        )
+        Turn.objects.filter(run=run, seq__gte=first, seq__lte=last).update(**WORDLESS)
+        run.meters.erased_seq = last
+        if last == run.meters.last_seq:
+            _forget_beside(run)
+    return True
+
+
+def _forget_beside(run: Run) -> None:
+    """Forget what was kept of turns beside them, once all have lost their words."""
+    TelemetryRecord.objects.filter(run=run).delete()
+    forget_words(run)
+    # No loop reaches back over erased turns, should the run come back: they all look alike.
     run.meters.streak_obs, run.meters.corrected, run.meters.doing = run.meters.last_obs, [], ""
+    if indexed := getattr(run, "indexed", None):
+        indexed.delete()  # it is indexed anew, without the words
 
 
 def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
@@ -123,7 +190,6 @@ def _blank(run: Run) -> None:
     # Money is no word: the sums of run and project are checked against these rows.
     rows.exclude(type=MONEY).update(payload=None, salt=None)
     Turn.objects.filter(run=run).update(**WORDLESS)
-    TelemetryRecord.objects.filter(run=run).delete()
     # Rows whose being there says who did what stay; those that are words and nothing else go.
     ControllerNote.objects.filter(run=run).update(text="", payload={})
     Intervention.objects.filter(run=run).exclude(message=None).update(message="")
@@ -133,7 +199,7 @@ def _blank(run: Run) -> None:
     run.notices.all().delete()
     LetGo.objects.filter(decision__run=run).delete()
     AllowlistEntry.objects.filter(run=run).delete()
-    forget_words(run)
+    _forget_beside(run)
     for result in BacktestRun.objects.filter(run=run):
         result.proposed, result.today = _unsaid(result.proposed), _unsaid(result.today)
         result.save(update_fields=["proposed", "today"])

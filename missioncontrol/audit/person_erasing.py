@@ -20,7 +20,7 @@ from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.audit.amendments import amend
 from missioncontrol.audit.erasing import check_said
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.notify import sign_out_notices
+from missioncontrol.notify import devices
 from missioncontrol.notify.models import Device
 from missioncontrol.projects import members
 from missioncontrol.proof import ACCESS
@@ -61,7 +61,7 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
                 payload=None, salt=None
             )
     # While the account is there: afterwards nothing says which phones were theirs.
-    sign_out_notices.send_to(Device.objects.filter(user=user), at=at)
+    devices.let_go(Device.objects.filter(user=user), at=at)
     sessions.end_others(user, kept=None, at=at)
     # Deleting takes the key off the object, and the sockets are checked after the commit.
     person = user.pk

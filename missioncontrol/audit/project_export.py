@@ -1,8 +1,13 @@
-"""Write everything of one project as JSON Lines; `project_tables` says what that is."""
+"""Write everything of one project as JSON Lines, to be read by another installation.
+
+A signed `header`, the file of heads, a line for each row of each table, and an `end` with the
+number of rows. What belongs to an installation stays there: people, keys, channels, devices,
+what was delivered, saved views, shared links, the search index.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -10,14 +15,70 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import AutoField, Model
 from pydantic_core import to_json
 
+from missioncontrol.accounts.models import Project
 from missioncontrol.audit import heads, signing
 from missioncontrol.audit.checking import pages
-from missioncontrol.audit.project_tables import FORMAT, TABLES, columns_of
+from missioncontrol.costs.models import Spend
+from missioncontrol.decisions.models import (
+    AllowlistEntry,
+    Autofix,
+    ControllerNote,
+    Decision,
+    Intervention,
+    LetGo,
+    Message,
+)
+from missioncontrol.detection.models import (
+    Backtest,
+    BacktestRun,
+    PolicyVersion,
+    Question,
+    Recording,
+)
 from missioncontrol.proof import canonical
+from missioncontrol.reports.models import CostReport
+from missioncontrol.runs.models import (
+    Hold,
+    JournalRow,
+    ModelCall,
+    Run,
+    RunMeters,
+    TelemetryRecord,
+    Turn,
+)
 
 ROWS_AT_ONCE = 500
+FORMAT = 1
+# Each kind of line, its table, and how a row leads to its project.
+# What refers stands below what it refers to: an import inserts in this order, and foreign keys
+# hold at each step. People, keys and channels are left out: they are the installation's.
+TABLES: Mapping[str, tuple[type[Model], str]] = {
+    "project": (Project, "pk"),
+    "policy_version": (PolicyVersion, "project"),
+    "run": (Run, "project"),
+    "run_meters": (RunMeters, "run__project"),
+    "hold": (Hold, "run__project"),
+    "turn": (Turn, "run__project"),
+    "model_call": (ModelCall, "run__project"),
+    "telemetry": (TelemetryRecord, "run__project"),
+    "event": (JournalRow, "project"),
+    "decision": (Decision, "run__project"),
+    "question": (Question, "run__project"),
+    "intervention": (Intervention, "run__project"),
+    "message": (Message, "run__project"),
+    "controller_note": (ControllerNote, "run__project"),
+    "autofix": (Autofix, "run__project"),
+    "allowlist_entry": (AllowlistEntry, "project"),
+    "spend": (Spend, "project"),
+    "cost_report": (CostReport, "project"),
+    "let_go": (LetGo, "project"),
+    "backtest": (Backtest, "project"),
+    "recording": (Recording, "project"),
+    "backtest_run": (BacktestRun, "backtest__project"),
+}
 
 
 def export_lines(project_id: UUID, *, at: datetime) -> Iterator[bytes]:
@@ -70,3 +131,9 @@ def _one_moment() -> Iterator[None]:
 
 def _line(entry: dict[str, Any]) -> bytes:
     return to_json(entry) + b"\n"
+
+
+def columns_of(model: type[Model]) -> dict[str, Any]:
+    """Return a table's columns by name; a number that the database counts up is its own."""
+    fields = model._meta.concrete_fields
+    return {field.attname: field for field in fields if not isinstance(field, AutoField)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,15 +18,33 @@ from django.db import DatabaseError, connection, transaction
 
 from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Membership, Project, Role
-from missioncontrol.audit import anchors, earlier_exports, heads, signing
+from missioncontrol.audit import anchors, heads, signing
 from missioncontrol.audit.amendments import amend
-from missioncontrol.audit.project_tables import FORMAT, TABLES, columns_of
+from missioncontrol.audit.project_export import FORMAT, TABLES, columns_of
 from missioncontrol.costs.models import Spend
 from missioncontrol.costs.spending import ORGANISATION
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.proof import canonical, is_signed
+from missioncontrol.runs.lifecycle import NEVER_HELD, ON_HOLD
+from missioncontrol.runs.models import RunMeters
 
 ROWS_AT_ONCE = 500
+# The kind of a row, and its columns.
+ExportedRow = tuple[str, dict[str, Any]]
+
+# What the columns of a hold were called in its run.
+HOLD = {
+    "held_since": "since",
+    "hold_seq": "from_seq",
+    "hold_expires_at": "expires_at",
+    "waiting_at": "waiting_at",
+    "waiting_since": "waiting_since",
+    "gave_up_at": "gave_up_at",
+    "hold_stands": "stands",
+}
+METERS = {field.attname for field in RunMeters._meta.concrete_fields if not field.primary_key}
+# Rows cut out of their runs, before they follow them: neither all at once nor one by one.
+KEPT_BACK = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +150,7 @@ def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
     batch: list[Any] = []
     counts: Counter[str] = Counter()
     kind = ""
-    for now, row in earlier_exports.as_now(_read_rows(lines, project_id)):
+    for now, row in _as_now(_read_rows(lines, project_id)):
         # Lines of one kind come together, so that a batch is of one table.
         if now != kind or len(batch) == ROWS_AT_ONCE:
             _flush(batch, kind)
@@ -152,7 +170,7 @@ def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
     return counts
 
 
-def _read_rows(lines: Iterator[Any], project_id: UUID) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_rows(lines: Iterator[Any], project_id: UUID) -> Iterator[ExportedRow]:
     """Yield each row and its kind; raise unless they are all there."""
     count = 0
     for line in lines:
@@ -171,3 +189,34 @@ def _read_rows(lines: Iterator[Any], project_id: UUID) -> Iterator[tuple[str, di
 def _flush(batch: list[Any], kind: str) -> None:
     if batch:
         TABLES[kind][0]._meta.base_manager.bulk_create(batch)
+
+
+def _as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
+    """Yield what an earlier version told as this one's rows; its own come as they are.
+
+    A run's meters were columns of its row; before that its hold was too, and an answer told
+    only that it ended one.
+    """
+    began: dict[str, int] = {}
+    meters: list[ExportedRow] = []
+    holds: list[ExportedRow] = []
+    for kind, row in rows:
+        # Behind the rows of their runs, which they point at.
+        if kind != "run" or len(meters) == KEPT_BACK:
+            yield from (*meters, *holds)
+            meters, holds = [], []
+        if kind == "run" and "hold_seq" in row:
+            began[row["id"]] = row["hold_seq"]
+            hold = {name: row.pop(was) for was, name in HOLD.items()}
+            is_held = row["status"] in ON_HOLD or hold["stands"]
+            if is_held and row["status"] not in NEVER_HELD:
+                # The earliest exports do not say since when.
+                hold["since"] = hold["since"] or row["last_turn_at"] or row["started_at"]
+                holds.append(("hold", {**hold, "run_id": row["id"]}))
+        if kind == "run" and "last_seq" in row:
+            own = {name: row.pop(name) for name in METERS & row.keys()}
+            meters.append(("run_meters", {**own, "run_id": row["id"]}))
+        if kind == "intervention" and "lifted" in row:
+            row["held_from"] = began.get(row["run_id"]) if row.pop("lifted") else None
+        yield kind, row
+    yield from (*meters, *holds)

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Model
 
 from missioncontrol.accounts import factors
 from missioncontrol.accounts.models import Project
 from missioncontrol.audit import signing
 from missioncontrol.audit.amendments import amend
-from missioncontrol.notify import resealing
+from missioncontrol.notify.models import Channel, Device
+from missioncontrol.sealing import Unreadable, fingerprint, seal, unseal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,7 @@ def rotate(*, former: str, by: str, reason: str, at: datetime) -> Rotated:
     signed afterwards would not be trusted.
     """
     with transaction.atomic():
-        resealed = resealing.reseal()
+        resealed, unreadable = _reseal_addresses()
         factors_sealed, factors_unreadable = factors.reseal()
         projects = Project.objects.order_by("pk").values_list("pk", flat=True)
         for project_id in projects:
@@ -51,6 +53,32 @@ def rotate(*, former: str, by: str, reason: str, at: datetime) -> Rotated:
             )
     return Rotated(
         projects=len(projects),
-        resealed=resealed.rows + factors_sealed,
-        unreadable=resealed.unreadable + factors_unreadable,
+        resealed=resealed + factors_sealed,
+        unreadable=unreadable + factors_unreadable,
     )
+
+
+def _reseal_addresses() -> tuple[int, int]:
+    """Seal every address with today's secret; return how many were, and how many none reads."""
+    # Locked: what somebody enters meanwhile must not be overwritten by what was read before.
+    sealed: list[tuple[Model, tuple[str, ...]]] = [
+        *((row, ("address",)) for row in Channel.objects.select_for_update().order_by("pk")),
+        *(
+            (row, ("endpoint", "p256dh", "auth"))
+            for row in Device.objects.select_for_update().order_by("pk")
+        ),
+    ]
+    unreadable = 0
+    for row, columns in sealed:
+        try:
+            plain = {name: unseal(getattr(row, name)) for name in columns}
+        except Unreadable:  # its owner is asked for it again, as before
+            unreadable += 1
+            continue
+        for name, text in plain.items():
+            setattr(row, name, seal(text))
+        # The digest is made with the secret too: by the former one's a browser would not be found.
+        if isinstance(row, Device):
+            row.endpoint_digest = fingerprint(plain["endpoint"])
+        row.save()
+    return len(sealed) - unreadable, unreadable

@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from celery import shared_task
 from django.conf import settings
-from django.db import connection
 
-from missioncontrol.audit import heads, retention
+from missioncontrol.audit import erasing, heads
 from missioncontrol.audit.anchors import anchor_heads
 from missioncontrol.clock import now
 
@@ -28,7 +27,6 @@ _senders = ThreadPoolExecutor(4, thread_name_prefix="heads")
 def anchor() -> None:
     """Tie the heads of live runs into their projects' chains; every minute."""
     global _looked_at, _looked_at_all  # noqa: PLW0603 - of this process
-    connection.close_if_unusable_or_obsolete()
     at = now()
     among_all = at - _looked_at_all >= LOOKED_AT_ALL_EVERY
     anchor_heads(at=at, since=None if among_all else _looked_at - LATEST_COMMIT)
@@ -42,8 +40,7 @@ def anchor() -> None:
 @shared_task(ignore_result=True)
 def forget_words() -> None:
     """Erase the words of turns that their projects keep no longer; every minute."""
-    connection.close_if_unusable_or_obsolete()
-    retention.erase_old_words(at=now())
+    erasing.erase_old_words(at=now())
 
 
 def _send_heads() -> None:

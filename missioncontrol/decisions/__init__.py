@@ -7,5 +7,5 @@ happens under the run's lock, in a transaction of `runs.journal`. May import `co
 Begin with `cards` and `holding`: a card opens and its agent waits. Then `interventions`: a
 person answers (`undoing` takes it back). `directives` is what the agent is told, `sessions`
 what it tells, `deadlines` and `presence` what passed time does. `budgets` and
-`permission_cards` open cards of their own kind.
+`permissions` open cards of their own kind.
 """

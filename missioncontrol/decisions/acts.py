@@ -42,11 +42,17 @@ def scope_of(card: Decision | None) -> str:
     return (card.evidence.get("scope") if card else None) or "run"
 
 
+def _check_available(run: Run, action: str) -> None:
+    """Refuse what this agent cannot do: a button must not lie."""
+    # An ended run may be terminated all the same: it is then never let on again.
+    refusal = rows.unavailable(run).get(action)
+    if refusal and not (action == "terminate" and run.status in ENDED):
+        raise ActionUnavailable(refusal)
+
+
 def pause(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     """Ask the agent to wait from its next turn on."""
-    refusal = rows.unavailable(run).get("pause")
-    if refusal:
-        raise ActionUnavailable(refusal)
+    _check_available(run, "pause")
     holding.hold(
         tx, run, by=made.by, reason=f"Paused by {made.by}.", from_seq=run.meters.last_seq + 1
     )
@@ -62,7 +68,7 @@ def go_on(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
 
 def terminate(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     """End the run, and with it whom it started."""
-    _check_can_end(run)
+    _check_available(run, "terminate")
     reason = tap.message or f"Terminated by {made.by}."
     endings.stop(tx, run, by=made.by, reason=reason)
     # Whoever it started ends with it, however far below.
@@ -79,14 +85,25 @@ def allow_calls(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> N
     """Allow the card's calls to repeat, and let the agent go on."""
     if made.decision is None:
         raise InvalidRequest("allowlist needs the decision whose call it allows.", field="decision")
-    allowlist.allow_calls(tx, run, made.decision, tap, by=made.by)
+    # From the card, not from the tap: what is allowed is what the person was shown.
+    calls = made.decision.evidence.get("calls") or []
+    if not calls:  # as a budget's
+        raise InvalidRequest("This card names no call to allow.", field="decision")
+    allowlist.allow_calls(
+        tx,
+        run,
+        calls,
+        reason=tap.message or "",
+        by=made.by,
+        scope=tap.scope,
+        expires_at=tap.expires_at,
+    )
     holding.release(tx, run, by=made.by, reason="allowlist")
 
 
 def inject(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     """Answer the held calls with a person's words."""
-    if "inject" in rows.unavailable(run):
-        raise ActionUnavailable(rows.unavailable(run)["inject"])
+    _check_available(run, "inject")
     if not (tap.message or "").strip():
         raise InvalidRequest("inject needs a message for the agent.", field="message")
     _say(tx, run, tap.message or "", made)
@@ -96,8 +113,7 @@ def inject(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
 
 def finish(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     """Let the agent go on for its last turns, told to sum up."""
-    if "finish" in rows.unavailable(run):
-        raise ActionUnavailable(rows.unavailable(run)["finish"])
+    _check_available(run, "finish")
     _say(tx, run, (tap.message or "").strip() or SUM_UP, made)
     # Before the release, which ends the hold that says which calls wait.
     holding.skip_held_calls(run)
@@ -125,7 +141,7 @@ def allow_budget(
         # A card on one agent's ceiling in the run names that agent; a tree's names the run.
         named = whose if scope == "run" else None
         raised = budgets.raise_own(owner, more, whose=named, at=tx.at)
-        budgets.own_moved(tx, owner, by=made.by)
+        budgets.ceilings_moved(tx, by=made.by, of=owner)
     elif scope == ORGANISATION:
         raised = None  # the projects' own rows say it
         organisation.raise_today(tx, run, whose or "", more, by=made.by)
@@ -156,19 +172,11 @@ def answer_question(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) 
         run.meters.presence = "working"
 
 
-def _check_can_end(run: Run) -> None:
-    """Refuse what would end nothing: a button must not lie."""
-    # An ended run may be terminated all the same: it is then never let on again.
-    refusal = rows.unavailable(run).get("terminate")
-    if refusal and run.status not in ENDED:
-        raise ActionUnavailable(refusal)
-
-
 def restart(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     """End this run and open a fresh one that begins with the message."""
     if not (tap.message or "").strip():
         raise InvalidRequest("restart needs a message for the fresh run.", field="message")
-    _check_can_end(run)
+    _check_available(run, "terminate")
     # One that is stopping is not stopped twice: its reason stays the first.
     if run.status not in FORBIDDEN:
         endings.stop(tx, run, by=made.by, reason=f"Restarted by {made.by}.")

@@ -5,78 +5,46 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import Any, Literal, cast
+from typing import Literal
 from uuid import UUID
 
 from django.db.models import F, Q
 
-from guard.deciding import AllowPattern, is_allowed
+from guard.deciding import is_allowed
 from guard.signals import Signal
-from missioncontrol.decisions.models import SPOKE, AllowlistEntry, Decision
-from missioncontrol.decisions.taps import Tap
+from missioncontrol.decisions.models import SPOKE, AllowlistEntry
 from missioncontrol.errors import InvalidRequest, NotFound
-from missioncontrol.ids import new_id
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.events import AllowlistChanged
 
 
-def allow_calls(tx: RunTransaction, run: Run, decision: Decision, tap: Tap, *, by: str) -> None:
-    """Make an entry for each call that the card shows as repeated.
-
-    Raises:
-        InvalidRequest: the card names no call, such as a budget's.
-    """
-    # From the card, not from the tap: what is allowed is what the person was shown.
-    calls = decision.evidence.get("calls") or []
-    if not calls:
-        raise InvalidRequest("This card names no call to allow.", field="decision")
-    for pattern in calls:
-        _allow(
-            tx,
-            run,
-            pattern,
-            scope=tap.scope,
-            expires_at=tap.expires_at,
-            reason=tap.message or "",
-            by=by,
-        )
-
-
-def allow_in_run(
-    tx: RunTransaction, run: Run, calls: Iterable[str], *, reason: str, by: str
-) -> None:
-    """Make an entry for each call, in this run alone."""
-    for pattern in calls:
-        _allow(tx, run, pattern, scope="run", expires_at=None, reason=reason, by=by)
-
-
-def _allow(
+def allow_calls(
     tx: RunTransaction,
     run: Run,
-    pattern: str,
+    calls: Iterable[str],
     *,
-    scope: str,
-    expires_at: datetime | None,
     reason: str,
     by: str,
+    scope: str = "run",
+    expires_at: datetime | None = None,
 ) -> None:
-    entry = AllowlistEntry.objects.create(
-        id=new_id(),
-        project=run.project,
-        scope=scope,
-        run=run if scope == "run" else None,
-        agent=run.agent if scope == "agent" else None,
-        pattern=pattern,
-        # A tap allows what is on the card, letter by letter; patterns are written by hand.
-        match="exact",
-        expires_at=expires_at,
-        created_by=by,
-        created_at=tx.at,
-        reason=reason,
-    )
-    tx.record(run, AllowlistChanged, by=by, change="added", entry=entry.id, pattern=entry.pattern)
+    """Make an entry for each call, letter by letter; patterns are written by hand."""
+    for pattern in calls:
+        entry = AllowlistEntry.objects.create(
+            project=run.project,
+            scope=scope,
+            run=run if scope == "run" else None,
+            agent=run.agent if scope == "agent" else None,
+            pattern=pattern,
+            match="exact",
+            expires_at=expires_at,
+            created_by=by,
+            created_at=tx.at,
+            reason=reason,
+        )
+        tx.record(run, AllowlistChanged, by=by, change="added", entry=entry.id, pattern=pattern)
 
 
 def withdraw(tx: RunTransaction, run: Run, *, made_by: str, made_at: datetime, by: str) -> None:
@@ -116,18 +84,12 @@ class HitTotals:
 def is_listed(run: Run, signal: Signal, hit_totals: HitTotals, *, at: datetime) -> bool:
     """Tell whether every call of the signal is allowed here; count the hit."""
     # Read anew each time: an entry that a person just removed must not spare one more card.
-    entries = list(in_force(run, at=at))
-    patterns = [
-        AllowPattern(pattern=entry.pattern, match=cast(Any, entry.match)) for entry in entries
-    ]
-    if not patterns or not is_allowed(signal, patterns):
+    patterns = {entry.id: entry.as_pattern for entry in in_force(run, at=at)}
+    if not patterns or not is_allowed(signal, list(patterns.values())):
         return False
     # An entry counts where it covers a call, also when only all of them together cover the card.
-    hit_totals.note(
-        entry.id
-        for entry, pattern in zip(entries, patterns, strict=True)
-        if any(pattern.covers(call) for call in signal.evidence.calls)
-    )
+    calls = signal.evidence.calls
+    hit_totals.note(pk for pk, pattern in patterns.items() if any(map(pattern.covers, calls)))
     return True
 
 
@@ -174,7 +136,6 @@ def add_entry(
     if run and not Run.objects.filter(pk=run, project_id=project).exists():
         raise NotFound("The run")
     entry = AllowlistEntry.objects.create(
-        id=new_id(),
         project_id=project,
         scope=scope,
         pattern=pattern,

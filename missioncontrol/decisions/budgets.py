@@ -223,41 +223,25 @@ def live_runs(project: UUID | None = None) -> list[UUID]:
     return list(found.values_list("id", flat=True))
 
 
-def ceilings_moved(tx: RunTransaction, *, by: str) -> None:
-    """Tell every run of the transaction that its ceilings moved, and let go what they held."""
+def ceilings_moved(tx: RunTransaction, *, by: str, of: Run | None = None) -> None:
+    """Say what the ceilings of runs are now, and let go what the old ones held.
+
+    Every run of the transaction is told so; where only those `of` one run moved, it and
+    whom of its tree they were told to. Who changed them, and by how much, stands in one
+    row: the project's, or the tap's.
+    """
     runs = tx.runs.values()
-    spending = Spending(runs, agents=_held_agents(runs), at=tx.at)
     # Read once for all of them: a project's change concerns every run that is open.
-    ancestors = Ancestors(runs)
-    for run in runs:
-        tx.bump(run)
-        tell_moved(tx, run)
-        if run.open_decision is not None:
-            _let_go(tx, run, spending, ancestors, by=by)
-
-
-def own_moved(tx: RunTransaction, owner: Run, *, by: str) -> None:
-    """Tell a run that its own ceilings moved, and let go whom of its tree they held."""
-    tx.bump(owner)
-    tell_moved(tx, owner)
-    runs = tx.runs.values()
     spending, ancestors = Spending(runs, agents=_held_agents(runs), at=tx.at), Ancestors(runs)
     for run in runs:
-        # Those that were told of this ceiling: what they were told is past.
-        if any(state["whose"] == str(owner.id) for state in run.meters.budget_told):
+        states = run.meters.budget_told
+        if of is None or run is of or any(one["whose"] == str(of.id) for one in states):
             tx.bump(run)
-            tell_moved(tx, run)
+            # What was told of the old ones is past.
+            run.meters.budget_told = []
+            tx.moved(run, by="policy", reason="budget changed", budget=ceilings_of(run))
         if run.open_decision is not None:
             _let_go(tx, run, spending, ancestors, by=by)
-
-
-def tell_moved(tx: RunTransaction, run: Run) -> None:
-    """Say what a run's ceilings are now; what was told of the old ones is past.
-
-    Who changed them, and by how much, stands in one row: the project's, or the tap's.
-    """
-    run.meters.budget_told = []
-    tx.moved(run, by="policy", reason="budget changed", budget=ceilings_of(run))
 
 
 def begin_day(*, at: datetime) -> None:

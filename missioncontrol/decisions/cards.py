@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 
+from django.db.models import Q
+
+from guard.describe import headline
 from guard.signals import Kind, Signal
-from missioncontrol.decisions import evidence, holding, rows, suggestions
+from missioncontrol.decisions import holding, rows, suggestions
 from missioncontrol.decisions.models import SPOKE, Autofix, Decision
-from missioncontrol.ids import new_id
 from missioncontrol.notify import services as notices
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ON_HOLD
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.wire.decisions import PERMISSION
-from missioncontrol.wire.events import (
-    AutofixJudged,
-    DecisionOpened,
-    DecisionResolved,
-)
+from missioncontrol.runs.rows import guard_turn
+from missioncontrol.wire.decisions import PERMISSION, CardEvidence, EvidenceTurn
+from missioncontrol.wire.events import AutofixJudged, DecisionOpened, DecisionResolved
 
 # What time says of a card that nobody answered.
 EXPIRED = frozenset({"proceed", "stop", "timed_out"})
+SHOWN_TEXT = 2000
+SHOWN_TURNS = 8
 
 
 def open_card(
@@ -41,10 +46,9 @@ def open_card(
     # The version first: the card carries the one that a tap on it must name.
     tx.bump(run)
     turns = list(Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq"))
-    shown = evidence.evidence_of(run, signal, turns, at=tx.at)
+    shown = _evidence_of(run, signal, turns, at=tx.at)
     waits = judged and signal.kind != Kind.BUDGET  # a sum is no matter of opinion
     decision = Decision(
-        id=new_id(),
         run=run,
         status="judging" if waits else "open",
         kind=signal.kind,
@@ -155,3 +159,50 @@ def judge_autofix(tx: RunTransaction, run: Run, *, tripped: bool = False) -> Non
         recovered=fix.recovered,
         turns_after=fix.turns_after,
     )
+
+
+def _evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetime) -> CardEvidence:
+    """Put together what a card shows: the run's own turns and those of linked runs."""
+    shown: dict[str, Any] = {
+        name: getattr(signal.evidence, name) for name in type(signal.evidence).__slots__
+    }
+    # Ids are UUIDv7: turns of several runs have no other order in common.
+    rests_on = sorted([*turns_of_relatives(signal), *turns], key=attrgetter("id"))
+    costs = [turn.cost_usd for turn in rests_on if turn.cost_usd is not None]
+    offer = None
+    if signal.kind is not Kind.BUDGET:  # no pattern makes money
+        calls = signal.evidence.calls
+        offer = suggestions.offer(calls, project=run.project_id, at=at)
+    return CardEvidence(
+        **shown,
+        turns=signal.turns,
+        items=tuple(
+            EvidenceTurn(
+                run=turn.run_id,
+                seq=turn.seq,
+                agent=turn.agent,
+                call=headline(guard_turn(turn)),
+                result=_cut(turn.result),
+                error=_cut(turn.error),
+                # A proposal that was held has not run, and the card must not say so.
+                ran=turn.phase == "done",
+                at=turn.ts,
+            )
+            for turn in rests_on[-SHOWN_TURNS:]
+        ),
+        cost_usd=sum(costs, Decimal(0)) if costs else None,
+        offer_allowlist=offer,
+    )
+
+
+def turns_of_relatives(signal: Signal) -> list[Turn]:
+    """Return the turns of linked runs that a signal rests on, oldest first."""
+    wanted = Q()
+    for run_id, seq in signal.linked_turns:
+        wanted |= Q(run_id=run_id, seq=seq)
+    # An empty condition would match every turn there is.
+    return list(Turn.objects.filter(wanted).order_by("id")) if wanted else []
+
+
+def _cut(text: str | None) -> str | None:
+    return text if text is None or len(text) <= SHOWN_TEXT else text[:SHOWN_TEXT] + "…"

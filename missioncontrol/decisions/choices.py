@@ -22,7 +22,6 @@ from guard.signals import Kind
 from missioncontrol.decisions import allowlist, cards, endings, holding, rows
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
 from missioncontrol.errors import KeyReused, NotFound
-from missioncontrol.ids import new_id
 from missioncontrol.proof import canonical
 from missioncontrol.runs import journal
 from missioncontrol.runs.cleaning import masked_json, masked_text
@@ -91,7 +90,6 @@ def _take(tx: RunTransaction, run: Run, choice: LateChoice, *, body: str) -> Int
         _let_go(tx, run, card, choice, by=by)
     # It was done where it was chosen: nothing is left to be delivered.
     made = Intervention(
-        id=new_id(),
         run=run,
         decision=card,
         key=choice.key,
@@ -126,7 +124,7 @@ def _let_go(tx: RunTransaction, run: Run, card: Decision, choice: LateChoice, *,
                 forms.append(write_call(masked_text(tool, own) or "", args))
             # Only calls that the card shows: an agent may not allow others by this way.
             stored += [form for form in forms if form in shown]
-        allowlist.allow_in_run(tx, run, dict.fromkeys(stored), reason=choice.reason, by=by)
+        allowlist.allow_calls(tx, run, dict.fromkeys(stored), reason=choice.reason, by=by)
     if choice.action == "inject":
         # The correction stood in for this call at the terminal: it did not run.
         Turn.objects.filter(run=run, key=choice.turn, phase="proposed").update(skipped=True)

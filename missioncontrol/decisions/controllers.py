@@ -18,7 +18,7 @@ from django.conf import settings
 from missioncontrol import outbound
 from missioncontrol.decisions import messages
 from missioncontrol.decisions.models import ControllerNote
-from missioncontrol.notify import signing
+from missioncontrol.notify import webhook
 from missioncontrol.notify.tries import LEASE, MOST_TRIES, next_try
 from missioncontrol.runs import journal
 from missioncontrol.wire.events import NoticeFailed, NoticeSent
@@ -71,7 +71,7 @@ def call_webhook(note_id: UUID, *, at: datetime) -> None:
         return
     body = json.dumps({**note.payload, "text": note.text}, ensure_ascii=False).encode()
     project, url = note.run.project_id, note.run.controller_url
-    headers = signing.headers(body, project=project, event=note.event, delivery=note.id, at=at)
+    headers = webhook.headers_of(body, project=project, event=note.event, delivery=note.id, at=at)
     try:
         reply = outbound.post(url, body, headers, private_hosts=settings.CONTROLLER_HOSTS)
     except outbound.Unsendable as refused:

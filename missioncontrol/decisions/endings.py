@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from missioncontrol.decisions import cards, holding, messages, permission_cards, receipts
+from missioncontrol.decisions import cards, holding, messages, permissions, receipts
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, Move, Status
 from missioncontrol.runs.models import Run
-from missioncontrol.wire.events import (
-    SessionTerminated,
-)
+from missioncontrol.wire.events import SessionTerminated
 
 
 def stop_finished(tx: RunTransaction, run: Run) -> None:
@@ -33,7 +31,7 @@ def stop(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
     tx.bump(run)
     run.reason = reason
     # A run that stops is permitted nothing more.
-    permission_cards.close_all(tx, run, resolution="terminate", by=by)
+    permissions.close_all(tx, run, resolution="terminate", by=by)
     # Asked before the move: a stop that is repeated is told to the controller once.
     before = run.status
     moved = tx.move(run, Move.STOP, by=by, reason=reason)
@@ -66,11 +64,11 @@ def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> No
     if move is Move.FALL_SILENT:
         run.meters.presence = "gone"
     cards.close_card(tx, run, resolution="ended", by=by)
-    permission_cards.close_all(tx, run, resolution="ended", by=by)
+    permissions.close_all(tx, run, resolution="ended", by=by)
     # Who was told to stop and falls silent has stopped; any other silence confirms nothing.
     receipts.confirm(tx, run, reached=move is not Move.FALL_SILENT or was_stopping)
     cards.judge_autofix(tx, run)
     # A policy's end says so at once: it is not said twice.
-    is_told = run.journal.filter(type="session.terminated")
-    if run.status == Status.TERMINATED and not is_told.exists():
+    known = run.journal.filter(type="session.terminated")
+    if run.status == Status.TERMINATED and not known.exists():
         tx.record(run, SessionTerminated, by=by, reason=why or reason)

@@ -13,7 +13,7 @@ from missioncontrol.decisions import (
     cards,
     endings,
     organisation,
-    permission_cards,
+    permissions,
     receipts,
     rows,
 )
@@ -29,7 +29,6 @@ from missioncontrol.errors import (
     NotFound,
     StaleRun,
 )
-from missioncontrol.ids import new_id
 from missioncontrol.proof import canonical
 from missioncontrol.runs import journal, lineage
 from missioncontrol.runs.journal import RunTransaction
@@ -114,7 +113,7 @@ def _locked(
         return
     if scope == ORGANISATION:
         with (
-            organisation.holding(ahead=True),
+            organisation.holding(),
             journal.writing({run_id, *budgets.live_runs()}, at=at) as tx,
         ):
             yield tx, scope
@@ -207,7 +206,6 @@ def _perform(
     # Before the tap is entered and the card closed: both carry the new version.
     tx.bump(run)
     made = Intervention(
-        id=new_id(),
         run=run,
         decision=decision,
         key=tap.key,
@@ -225,7 +223,7 @@ def _perform(
     # Before the act, which may end the hold that tells so.
     is_heard = hold is None or hold.gave_up_at is None or run.parked
     if decision is not None and decision.kind == PERMISSION:
-        permission_cards.close_card(tx, run, decision, resolution=tap.action, by=by)
+        permissions.close_card(tx, run, decision, resolution=tap.action, by=by)
     # A pause keeps the card that it holds by; an undo opens one again.
     elif tap.action not in {"pause", "undo"}:
         cards.close_card(tx, run, resolution=tap.action, by=by)

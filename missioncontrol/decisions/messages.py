@@ -10,7 +10,6 @@ from guard.wire import Escalation
 from missioncontrol.decisions.directives import unsent_texts
 from missioncontrol.decisions.models import ControllerNote, Intervention, Message
 from missioncontrol.errors import ActionUnavailable
-from missioncontrol.ids import new_id
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.events import MessageQueued
@@ -48,7 +47,6 @@ def queue_message(
     # Counted on the run: a directive then looks for texts only where there are some.
     run.meters.queued_messages += 1
     return Message.objects.create(
-        id=new_id(),
         run=run,
         intervention=made,
         text=text,
@@ -81,7 +79,6 @@ def tell_controller(
     what = "was stopped" if event == "session.terminated" else "has been warned"
     # A row and no call: a web server that takes its time must not keep the lock.
     ControllerNote.objects.create(
-        id=new_id(),
         run=run,
         event=event,
         decision=decision,

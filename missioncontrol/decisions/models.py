@@ -5,9 +5,12 @@ Tables are called `oversight_…`: the room had that name when they were made.
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from django.db import models
 from django.db.models import Q
 
+from guard.deciding import AllowPattern
 from missioncontrol.accounts.models import Project
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
@@ -174,6 +177,10 @@ class AllowlistEntry(models.Model):
 
     class Meta:
         db_table = "oversight_allowlistentry"
+
+    @property
+    def as_pattern(self) -> AllowPattern:
+        return AllowPattern(pattern=self.pattern, match=cast(Any, self.match))
 
 
 class LetGo(models.Model):

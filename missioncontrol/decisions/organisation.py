@@ -27,9 +27,9 @@ from missioncontrol.wire.instance import OrganisationBudget
 
 
 @contextmanager
-def holding(*, ahead: bool = False) -> Iterator[Installation]:
+def holding() -> Iterator[Installation]:
     """Lock the installation's row and those of all projects; runs are locked after them."""
-    with going_ahead(ahead), transaction.atomic():
+    with going_ahead(), transaction.atomic():
         # First made, then locked: a row that is not there cannot be.
         Installation.objects.get_or_create(pk=Installation.ONLY)
         installation = Installation.objects.select_for_update().get(pk=Installation.ONLY)
@@ -62,7 +62,7 @@ def set_day_budget(usd: Decimal | None, *, by: str, at: datetime) -> None:
     """
     after = {} if usd is None else {"usd": str(usd)}
     Budget.from_mapping(after, path="day")
-    with holding(ahead=True) as installation:
+    with holding() as installation:
         # Nothing is told of a change that is none.
         if installation.day_budget == after:
             return

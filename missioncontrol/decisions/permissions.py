@@ -3,25 +3,35 @@
 Its request stays open as long as the card does. Whoever ends it says how: a tap; the call's
 outcome, or the request's own end, which tell that somebody answered at the agent's terminal;
 time. Nothing here permits a call by itself: what nobody answers stays with the terminal.
-Each takes the run's row lock.
+
+Its card is no detection: it holds nobody, no judge is asked, and it stands beside the run's
+other card. The agent's own dialog is open meanwhile, and the first answer wins.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from guard.describe import command_of, headline
+from guard.quoting import named
+from guard.reading.normalize import call_text
+from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
-from missioncontrol.decisions import permission_cards, receipts
+from missioncontrol.decisions import receipts, rows
+from missioncontrol.decisions.cards import resolve
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
-from missioncontrol.decisions.permission_cards import ANSWERS
+from missioncontrol.notify import services as notices
 from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import journal
 from missioncontrol.runs.cleaning import storable_turn
+from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN
-from missioncontrol.runs.models import Run
-from missioncontrol.wire.decisions import PERMISSION
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.wire.decisions import PERMISSION, AskedCall, CardEvidence, EvidenceTurn
+from missioncontrol.wire.events import DecisionOpened
 
 # A request that was not known open for this long is not: the server was away under it.
 UNHEARD = timedelta(seconds=30)
@@ -29,6 +39,14 @@ UNHEARD = timedelta(seconds=30)
 HEARD_EVERY_S = 10.0
 # Questions of one run that people are asked at once; the terminal has the rest.
 MOST_OPEN = 16
+# What people answer; whatever else closes such a card left it to the agent's own person.
+ANSWERS = frozenset({"allow_once", "deny"})
+# Characters of a call that a card shows.
+LONGEST = 20_000
+# Calls under way among which the asked one is looked for.
+LOOKED_AT = 16
+# In the order in which they say most: a pattern means little without its path.
+SUBJECTS = ("file_path", "notebook_path", "path", "url", "pattern", "query")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +88,13 @@ def ask(
             last = asked.first()
             if last is not None and last.resolution == "timed_out":
                 return None
-        turn = permission_cards.turn_of(run, call)
-        for card in permission_cards.open_cards(run):
+        turn = _turn_of(run, call)
+        for card in open_cards(run):
             # By the turn, for the question has no id: two hooks may tell of one call.
             if turn is not None and card.signal["turns"] == [turn.seq]:
                 return card.id
         until = at + timedelta(seconds=for_s)
-        return permission_cards.open_card(tx, run, call, turn=turn, until=until).id
+        return _open_card(tx, run, call, turn=turn, until=until).id
 
 
 def outcome_of(card_id: UUID) -> Outcome | None:
@@ -105,17 +123,17 @@ def settle(run_id: UUID, card_id: UUID, *, resolution: str, at: datetime) -> Non
         _settle_one(tx, tx.run(run_id), card_id, resolution=resolution)
 
 
-def _settle_one(tx: journal.RunTransaction, run: Run, card_id: UUID, *, resolution: str) -> bool:
-    for card in permission_cards.open_cards(run):
+def _settle_one(tx: RunTransaction, run: Run, card_id: UUID, *, resolution: str) -> bool:
+    for card in open_cards(run):
         if card.id == card_id:
             _settle(tx, run, card, resolution=resolution)
             return True
     return False
 
 
-def _settle(tx: journal.RunTransaction, run: Run, card: Decision, *, resolution: str) -> None:
+def _settle(tx: RunTransaction, run: Run, card: Decision, *, resolution: str) -> None:
     by = SPOKE["terminal"] if resolution == "answered" else SPOKE["policy"]
-    permission_cards.close_card(tx, run, card, resolution=resolution, by=by)
+    close_card(tx, run, card, resolution=resolution, by=by)
 
 
 def leave(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
@@ -136,7 +154,7 @@ def follow(run_id: UUID, *, done_seq: int | None, rests: str, at: datetime) -> N
     """
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
-        for card in permission_cards.open_cards(run):
+        for card in open_cards(run):
             if card.signal["turns"] == [done_seq] or (rests and card.agent == rests):
                 _settle(tx, run, card, resolution="answered")
 
@@ -155,3 +173,106 @@ def time_out_unheard(*, at: datetime) -> None:
     for card_id, run_id in list(lost.values_list("id", "run_id")):
         # Each under its run's own lock; who answers meanwhile finds it open, or closed by this.
         settle(run_id, card_id, resolution="timed_out", at=at)
+
+
+def open_cards(run: Run) -> list[Decision]:
+    """Return the run's open permission cards, oldest first."""
+    # The count stands in a row that is read anyway: most runs never ask.
+    if not run.meters.open_permissions:
+        return []
+    return list(run.decisions.filter(kind=PERMISSION, status="open").order_by("id"))
+
+
+def _turn_of(run: Run, call: GuardTurn) -> Turn | None:
+    """Return the proposed turn that a question is about: the question carries no key."""
+    alike = Turn.objects.filter(run=run, phase=Phase.PROPOSED, tool=call.tool)
+    # Compared here: the two databases compare JSON by different rules.
+    newest = alike.order_by("-seq")[:LOOKED_AT]
+    return next((turn for turn in newest if turn.args == call.args), None)
+
+
+def _open_card(
+    tx: RunTransaction, run: Run, call: GuardTurn, *, turn: Turn | None, until: datetime
+) -> Decision:
+    """Open a card on a call, whose texts are masked; it is asked until a moment."""
+    tx.bump(run)
+    shown = _evidence(run, call, turn, at=tx.at)
+    decision = Decision(
+        run=run,
+        status="open",
+        kind=PERMISSION,
+        detector="",
+        holds=False,
+        agent=call.agent or run.agent,
+        # No detector raised it; `follow` finds its card by the turn.
+        signal={"turns": list(shown.turns)},
+        evidence=rows.evidences.dump_python(shown, mode="json"),
+        version=run.version,
+        opened_at=tx.at,
+        heard_at=tx.at,
+        expires_at=until,
+    )
+    decision.save(force_insert=True)
+    # Beside `open_decision`: a run may ask for several permissions, and have a loop's card too.
+    run.meters.open_permissions += 1
+    row = rows.decision_row(decision, run)
+    # By the agent: nothing was detected.
+    tx.record(run, DecisionOpened, by="agent", row=row)
+    notices.announce(row, run, at=tx.at)
+    return decision
+
+
+def close_card(
+    tx: RunTransaction, run: Run, decision: Decision, *, resolution: str, by: str
+) -> None:
+    """Close an open permission card."""
+    tx.bump(run)
+    run.meters.open_permissions -= 1
+    resolve(tx, run, decision, resolution=resolution, by=by)
+
+
+def close_all(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> None:
+    """Close what a run's agent asks: it is over."""
+    for decision in open_cards(run):
+        close_card(tx, run, decision, resolution=resolution, by=by)
+
+
+def _evidence(run: Run, call: GuardTurn, turn: Turn | None, *, at: datetime) -> CardEvidence:
+    args = call.args or {}
+    candidates = [args.get(name) for name in SUBJECTS]
+    subject = next((value for value in candidates if isinstance(value, str) and value), "")
+    text = command_of(call) or subject
+    # The command comes first, and the rest as far as there is room.
+    room, details = LONGEST - len(text), dict[str, str]()
+    for name, value in args.items():
+        if value != text:
+            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            details[name] = shown[: max(room, 0)]
+            room -= len(name) + len(shown)
+    asks = AskedCall(tool=call.tool or "", text=text[:LONGEST], details=details, cut=room < 0)
+    item = EvidenceTurn(
+        run=run.id,
+        seq=turn.seq if turn else 0,
+        agent=call.agent or run.agent,
+        call=headline(call),
+        result=None,
+        error=None,
+        ran=False,
+        at=turn.ts if turn else at,
+    )
+    return CardEvidence(
+        summary=f"It asks for permission to use {named(asks.tool)}.",
+        turns=(turn.seq,) if turn else (),
+        items=(item,) if turn else (),
+        calls=(call_text(call),),
+        repeats=0,
+        limit=0,
+        similarity=None,
+        threshold=None,
+        changed=None,
+        spent=None,
+        ceiling=None,
+        unit=None,
+        cost_usd=None,
+        asks=asks,
+    )

@@ -72,10 +72,7 @@ def suggestions(*, projects: Collection[UUID], at: datetime) -> list[AllowlistSu
     covered: dict[UUID, list[AllowPattern]] = defaultdict(list)
     for entry in AllowlistEntry.objects.filter(project_id__in=projects, scope="project"):
         if entry.expires_at is None or entry.expires_at > at:
-            pattern = AllowPattern(
-                pattern=entry.pattern, match="glob" if entry.match == "glob" else "exact"
-            )
-            covered[entry.project_id].append(pattern)
+            covered[entry.project_id].append(entry.as_pattern)
     found = [
         AllowlistSuggestion(
             project=rows[0].project_id,

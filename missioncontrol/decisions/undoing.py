@@ -76,7 +76,7 @@ def _lower(
     if scope == "run":
         stood = ceilings_of(owner)
         owner.budget = before["budget"]
-        budgets.own_moved(tx, owner, by=by)
+        budgets.ceilings_moved(tx, by=by, of=owner)
         now = ceilings_of(owner)
         units = [unit for unit in stood if unit != "agents"]
         return {

@@ -9,9 +9,8 @@ import threading
 import django
 
 from guard.runtime import ChatModel
-from missioncontrol.demo.config import Config
 from missioncontrol.demo.endpoint import ScriptedEndpoint
-from missioncontrol.demo.scenes import Stage, play_all
+from missioncontrol.demo.scenes import Config, Stage, play_all
 
 WITH_A_PAST = "healthy"
 

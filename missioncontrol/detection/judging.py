@@ -23,7 +23,7 @@ from guard.policy import JudgeRule
 from guard.signals import Assessment, Signal
 from guard.wire import Mode
 from missioncontrol.costs import counting
-from missioncontrol.decisions import cards, deadlines, evidence, holding, messages, rows
+from missioncontrol.decisions import cards, deadlines, holding, messages, rows
 from missioncontrol.decisions.models import Autofix, Decision
 from missioncontrol.detection import nudges
 from missioncontrol.detection.models import Question
@@ -135,7 +135,7 @@ def _case(run: Run, signal: Signal) -> Case:
     # The newest of them, in the order in which they happened.
     history = reversed(before.order_by("-seq")[:HISTORY_TURNS])
     requests = before.filter(role="user").order_by("-seq").values_list("content", flat=True)
-    rests_on = sorted([*evidence.turns_of_relatives(signal), *turns], key=lambda turn: turn.id)
+    rests_on = sorted([*cards.turns_of_relatives(signal), *turns], key=lambda turn: turn.id)
     return Case(
         signal=signal,
         turns=tuple(guard_turn(turn) for turn in rests_on),

@@ -26,7 +26,6 @@ from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.history.finding import whys_of
 from missioncontrol.history.models import Share
 from missioncontrol.history.shared_texts import SHARED_TEXTS, SharedTexts
-from missioncontrol.ids import new_id
 from missioncontrol.notify.texts import texts_in
 from missioncontrol.reports.account_parts import Asked
 from missioncontrol.reports.accounting import account
@@ -131,7 +130,6 @@ def share(
         if shares(projects=[project_id], at=at).count() >= MOST_OPEN:
             raise InvalidRequest(f"At most {MOST_OPEN} links at once; revoke some.", field="run")
         row = Share.objects.create(
-            id=new_id(),
             project_id=project_id,
             run_id=run,
             decision_id=decision,

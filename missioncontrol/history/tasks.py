@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 from celery import shared_task
-from django.db import connection
 
 from missioncontrol.clock import now
 from missioncontrol.history.catching_up import News, index_slice
@@ -22,13 +21,7 @@ _news = News()
 # Not late: one that is lost is made up for by the next, a second later.
 @shared_task(ignore_result=True, acks_late=False)
 def index() -> None:
-    """Index what came since; every second."""
-    connection.close_if_unusable_or_obsolete()
-    index_now()
-
-
-def index_now() -> None:
-    """Index for a quarter of a second; what is left waits.
+    """Index what came since, for a quarter of a second; every second. What is left waits.
 
     While turns wait to be judged it is one slice a second: about 2 % of a process.
     """

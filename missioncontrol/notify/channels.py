@@ -10,8 +10,7 @@ from django.db import transaction
 
 from missioncontrol.accounts.naming import checked_name
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
-from missioncontrol.ids import new_id
-from missioncontrol.notify import addresses, outbox, quiet, rows, services
+from missioncontrol.notify import addresses, outbox, quiet, rows
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.runs import journal
 from missioncontrol.sealing import seal
@@ -37,7 +36,6 @@ def add_channel(
         InvalidRequest: says which field is wrong and what was expected.
     """
     channel = Channel(
-        id=new_id(),
         project_id=project,
         kind=kind,
         name=checked_name(name),
@@ -101,11 +99,6 @@ def try_again(delivery: Delivery, *, at: datetime) -> None:
     if delivery.status != "failed":
         raise ActionUnavailable(f"It is {delivery.status}: only what failed is tried again.")
     raise ActionUnavailable("Its target was removed: there is nobody left to tell.")
-
-
-def send_test(channel: Channel, *, by: str, at: datetime) -> Delivery:
-    """Send a channel a test, quiet hours or not."""
-    return services.try_channel(channel, by=by, at=at)
 
 
 RULES = (

@@ -1,19 +1,25 @@
 """Chats, mail and ntfy: a notice as plain words, carried by apprise.
 
-Texts an agent had a hand in are literal there: no mention, no markup, no hidden link.
+Texts an agent had a hand in are literal there: no mention, no markup, no hidden link. A letter
+with a page beside its text is written here: apprise makes a text of a page by itself, and a table
+read as one line says nothing. Server, sign-in and encryption are those of the channel's address.
 """
 
 from __future__ import annotations
 
 import re
+import smtplib
 from datetime import datetime
+from email import policy
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import formatdate, make_msgid
 from typing import Any
 
 from django.conf import settings
 
 from missioncontrol import outbound
-from missioncontrol.notify import addresses, content, letter, wording
-from missioncontrol.notify.links import link
+from missioncontrol.notify import addresses, content, wording
 from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.texts import Texts, texts_in
 from missioncontrol.notify.tries import SENT, Outcome, of_status
@@ -22,9 +28,12 @@ from missioncontrol.sealing import unseal
 # Less than a lease: nobody else takes a delivery that is still on its way.
 LONGEST_CALL_S = 40.0
 UNSEEN = "\u200b"
+# Every server takes it: what is not ASCII is encoded.
+PLAIN = policy.SMTP.clone(cte_type="7bit")
 DISCORD_MARKS = re.compile(r"([\\*_~`|>\[\]()#<-])")
+REFUSED = Outcome(failure="it could not be reached, or refused the message")
 # A status reaches us in apprise's log alone: its results only tell that a call failed.
-SAID_STATUS = re.compile(r"error=(\d{3})\b")
+STATUS = re.compile(r"error=(\d{3})\b")
 
 
 def send(delivery: Delivery, at: datetime) -> Outcome:
@@ -35,7 +44,7 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     message = content.read(delivery.notice.content, language=channel.language)
     t = texts_in(channel.language)
     words = wording.words_of(message, t, step_minutes=delivery.step_minutes, at=at)
-    where = link(words.path)
+    where = wording.link(words.path)
     service = addresses.service_of(channel.kind, unseal(channel.address), link=where)
     if service is None:
         return Outcome(failure="its address cannot be read: enter it again", is_final=True)
@@ -51,7 +60,7 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
         text = body_of(channel.kind, words, t, where)
         # Apprise would make a text of its own of the page.
         if channel.kind == "email" and isinstance(message, content.Announcement) and message.html:
-            return letter.send(service, subject=words.title, text=text, html=message.html)
+            return _send_letter(service, subject=words.title, text=text, html=message.html)
         carrier = Apprise()
         carrier.add(service)
         result = carrier.notify(
@@ -101,6 +110,51 @@ def _outcome(result: Any) -> Outcome:
     if result.status == AppriseResultStatus.TIMEOUT:
         return Outcome(failure=f"it took longer than {LONGEST_CALL_S:g} s")
     log = " ".join(str(line) for line in result.logs())
-    if found := SAID_STATUS.search(log):
+    if found := STATUS.search(log):
         return of_status(int(found[1]))
-    return Outcome(failure="it could not be reached, or refused the message")
+    return REFUSED
+
+
+def _send_letter(service: Any, *, subject: str, text: str, html: str) -> Outcome:
+    """Send each of a channel's recipients the same letter."""
+    from apprise.plugins.email.smtp import AppriseSMTPController
+
+    everybody = [address for _, address in service.targets]
+    letter = _letter(service, everybody, subject=subject, text=text, html=html)
+    try:
+        with AppriseSMTPController(
+            host=service.smtp_host,
+            port=service.port,
+            secure_mode=service.secure_mode,
+            user=service.user,
+            password=service.password,
+            verify_certificate=service.verify_certificate,
+            socket_connect_timeout=service.socket_connect_timeout,
+        ) as server:
+            taken = server.sendmail(
+                service.from_addr[1], [*everybody, *service.cc], letter.as_string()
+            )
+    except (OSError, smtplib.SMTPException, RuntimeError):
+        taken = False  # what it says may hold the address
+    return SENT if taken else REFUSED
+
+
+def _letter(
+    service: Any, everybody: list[str], *, subject: str, text: str, html: str
+) -> EmailMessage:
+    """Write the letter: the text first, then the page."""
+    name, sender = service.from_addr
+    letter = EmailMessage(policy=PLAIN)
+    # A line break would begin another header.
+    letter["Subject"] = " ".join(subject.split())
+    letter["From"] = Address(display_name=name or "Mission Control", addr_spec=sender)
+    letter["To"] = ", ".join(everybody)
+    if service.cc:
+        # Sorted: apprise keeps a set, and two letters of one channel would differ.
+        letter["Cc"] = ", ".join(sorted(service.cc))
+    letter["Date"] = formatdate()
+    # Of the sender's own domain: an id of another is a mark of spam.
+    letter["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])
+    letter.set_content(text)
+    letter.add_alternative(html, subtype="html")
+    return letter

@@ -1,7 +1,13 @@
-"""Browsers that take pushes: subscribed, changed, and let go."""
+"""Browsers that take pushes: subscribed, changed, and let go.
+
+Of one that was signed out from afar what it shows is closed, and then it is forgotten: nobody
+may have it in hand, and its app may never be opened again, so one last push takes every
+notification of ours away. The subscription goes once that push was taken, or failed for good.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,9 +21,8 @@ from django.db.models import OuterRef, Q, Subquery
 from missioncontrol import outbound
 from missioncontrol.accounts.models import Browser
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.ids import new_id
-from missioncontrol.notify import quiet, vapid
-from missioncontrol.notify.models import Delivery, Device
+from missioncontrol.notify import content, quiet, services, vapid
+from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.texts import language_of
 from missioncontrol.notify.web_push import raw
 from missioncontrol.sealing import fingerprint, seal
@@ -69,8 +74,9 @@ def subscribe(
         _write(known, {**kept, "endpoint_digest": mark})
         return known
     # By its address: two tabs of one browser may subscribe at once.
-    new = {**kept, "id": new_id(), "created_at": at}
-    return Device.objects.update_or_create(kept, new, endpoint_digest=mark)[0]
+    return Device.objects.update_or_create(kept, {**kept, "created_at": at}, endpoint_digest=mark)[
+        0
+    ]
 
 
 def change(device: Device, changes: dict[str, Any]) -> None:
@@ -119,6 +125,36 @@ def last_tried(devices: list[Device]) -> dict[UUID, Tried]:
         failure: dict[str, Any] = {} if works else {"failed_at": row.failed, "error": row.error}
         tried[row.pk] = Tried(sent_at=row.sent, **failure)
     return tried
+
+
+def let_go(devices: Iterable[Device], *, at: datetime) -> None:
+    """Have devices close what they were shown, and forget them after it.
+
+    Called in the transaction that forgets their browsers, before it does.
+    """
+    announcement = content.in_every_language(
+        lambda t: content.Announcement(title=t.signed_out_title, body=t.signed_out_body)
+    )
+    made: list[Delivery] = []
+    for device in devices:
+        # One that is under way counts: it may arrive after this was written.
+        shown = device.deliveries.filter(Q(status="sent") | Q(leased_until__gt=at)).order_by("-id")
+        project = shown.values_list("project_id", flat=True).first()
+        if project is None:  # it was told nothing, nor is being told now: it shows none of ours
+            device.delete()
+            continue
+        # Before the browser is forgotten, which would take the device along.
+        device.browser, device.left_at = None, at
+        device.save(update_fields=["browser", "left_at"])
+        notice = Notice.objects.create(
+            project_id=project,
+            what="sign_out",
+            subject=str(device.id),
+            content=content.kept(announcement),
+            at=at,
+        )
+        made.append(services.delivery_to(device, notice, at=at, due_at=at))
+    services.keep(made)
 
 
 def _check_subscription(*, endpoint: str, p256dh: str, auth: str, vapid_key: str) -> None:

@@ -115,7 +115,6 @@ def take_away(shown: Iterable[Delivery], *, at: datetime) -> None:
     # A push only: what stands in a chat or a letter cannot be taken back.
     rows = [
         Delivery(
-            id=new_id(),
             notice=one.notice,
             project_id=one.project_id,
             what="withdrawal",
@@ -205,17 +204,23 @@ def tell(
 
 
 @transaction.atomic
-def try_channel(channel: Channel, *, by: str, at: datetime) -> Delivery:
-    """Send one channel a test, quiet hours or not."""
-    notice = _test_notice(channel.project_id, by=by, at=at)
-    return _keep([_to_channel(notice, channel, at=at, due_at=at)])[0]
-
-
-@transaction.atomic
-def try_device(device: Device, *, project: UUID, by: str, at: datetime) -> Delivery:
-    """Send one device a test, quiet hours or not."""
-    notice = _test_notice(project, by=by, at=at)
-    return _keep([_to_device(notice, device, at=at, due_at=at)])[0]
+def send_test(target: Device | Channel, *, project: UUID, by: str, at: datetime) -> Delivery:
+    """Send a channel or a device a test, quiet hours or not."""
+    name = Project.objects.values_list("name", flat=True).get(pk=project)
+    named = {"by": content.bounded(by, 100), "project": content.bounded(name, 100)}
+    announcement = content.in_every_language(
+        lambda t: content.Announcement(
+            title=t.test_title, body=t.test_body.format(**named), path="/settings/channels"
+        )
+    )
+    notice = Notice.objects.create(
+        project_id=project,
+        what="test",
+        subject=str(new_id()),
+        content=content.kept(announcement),
+        at=at,
+    )
+    return keep([delivery_to(target, notice, at=at, due_at=at)])[0]
 
 
 def due_for(delivery: Delivery, *, at: datetime) -> datetime:
@@ -250,7 +255,6 @@ def _new_notice(
         what=what,
         subject=subject,
         defaults={
-            "id": new_id(),
             "run": run,
             "decision": decision,
             "content": content.kept(message),
@@ -258,20 +262,6 @@ def _new_notice(
         },
     )
     return notice if is_new else None
-
-
-def _test_notice(project: UUID, *, by: str, at: datetime) -> Notice:
-    name = Project.objects.values_list("name", flat=True).get(pk=project)
-    named = {"by": content.bounded(by, 100), "project": content.bounded(name, 100)}
-    announcement = content.in_every_language(
-        lambda t: content.Announcement(
-            title=t.test_title, body=t.test_body.format(**named), path="/settings/channels"
-        )
-    )
-    made = _new_notice(project, "test", subject=str(new_id()), message=announcement, at=at)
-    if made is None:
-        raise AssertionError("a new id is new")
-    return made
 
 
 def _channels(project: UUID, hears: Iterable[str]) -> list[Channel]:
@@ -290,47 +280,38 @@ def _write(
         user__in=people.values("user"), user__is_active=True, enabled=True, left_at=None
     )
     devices = list(mine.filter(hears_reports=True) if notice.what == "report" else mine)
-    made = [_to_device(notice, device, at=at, due_at=at + wait) for device in devices]
+    made = [delivery_to(device, notice, at=at, due_at=at + wait) for device in devices]
     for channel in channels:
         step = timedelta(minutes=channel.step_minutes)
         # Not both waits, one after the other: the judge's is over long before a later step.
-        made.append(_to_channel(notice, channel, at=at, due_at=at + max(step, wait)))
+        made.append(delivery_to(channel, notice, at=at, due_at=at + max(step, wait)))
     for delivery in made:
         if delivery.due_at is not None:
             delivery.due_at = due_for(delivery, at=delivery.due_at)
-    _keep(made)
+    keep(made)
 
 
-def _to_device(notice: Notice, device: Device, *, at: datetime, due_at: datetime) -> Delivery:
+def delivery_to(
+    target: Device | Channel, notice: Notice, *, at: datetime, due_at: datetime
+) -> Delivery:
+    """Return what tells a target of a notice, to be kept."""
+    channel = target if isinstance(target, Channel) else None
     return Delivery(
-        id=new_id(),
         notice=notice,
-        project=notice.project,
+        project_id=notice.project_id,
         what=notice.what,
-        kind="push",
-        target=device.name,
-        device=device,
-        created_at=at,
-        due_at=due_at,
-    )
-
-
-def _to_channel(notice: Notice, channel: Channel, *, at: datetime, due_at: datetime) -> Delivery:
-    return Delivery(
-        id=new_id(),
-        notice=notice,
-        project=notice.project,
-        what=notice.what,
-        kind=channel.kind,
-        target=channel.name,
+        kind=channel.kind if channel else "push",
+        target=target.name,
+        device=target if isinstance(target, Device) else None,
         channel=channel,
-        step_minutes=channel.step_minutes,
+        step_minutes=channel.step_minutes if channel else 0,
         created_at=at,
         due_at=due_at,
     )
 
 
-def _keep(made: list[Delivery]) -> list[Delivery]:
+def keep(made: list[Delivery]) -> list[Delivery]:
+    """Keep new deliveries; those that are due at once are enqueued."""
     Delivery.objects.bulk_create(made)
     enqueue_on_commit([delivery for delivery in made if delivery.due_at == delivery.created_at])
     return made

@@ -25,26 +25,18 @@ _carriers = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="carrier")
 @shared_task(ignore_result=True)
 def deliver(delivery_ids: Sequence[str]) -> None:
     """Deliver these now, those of them that are due and free."""
-    connection.close_if_unusable_or_obsolete()
     carry([UUID(delivery_id) for delivery_id in delivery_ids])
 
 
 @shared_task(ignore_result=True)
 def sweep() -> None:
     """Deliver what is due: a lost message, another try, a later step; every 2 s."""
-    connection.close_if_unusable_or_obsolete()
     carry(None)
 
 
 @shared_task(ignore_result=True)
 def prune() -> None:
-    """Forget what became of old deliveries; every 15 min."""
-    connection.close_if_unusable_or_obsolete()
-    prune_now()
-
-
-def prune_now() -> None:
-    """Forget them, unless they are kept for ever."""
+    """Forget what became of old deliveries, unless they are kept for ever; every 15 min."""
     if settings.KEEP_DELIVERIES is not None:
         retention.prune(at=now(), keep=settings.KEEP_DELIVERIES)
 

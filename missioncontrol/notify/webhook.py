@@ -1,18 +1,23 @@
-"""A channel that is a program: a signed POST of what happened."""
+"""A channel that is a program: a signed POST of what happened.
+
+Who receives one can tell that it is ours, and when it was made.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 
 from missioncontrol import outbound
-from missioncontrol.notify import content, signing, wording
-from missioncontrol.notify.links import link
-from missioncontrol.notify.models import Channel, Delivery
+from missioncontrol.notify import content, wording
+from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.texts import texts_in
 from missioncontrol.notify.tries import Outcome, of_status
 from missioncontrol.sealing import unseal
@@ -26,7 +31,7 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     channel: Any = delivery.channel
     # Money as text: a float would round it.
     body = json.dumps(payload(delivery, at=at), ensure_ascii=False, default=str).encode()
-    headers = signing.headers(
+    headers = headers_of(
         body,
         project=delivery.project_id,
         event=f"notice.{delivery.what}",
@@ -35,16 +40,11 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     )
     try:
         reply = outbound.post(
-            address_of(channel), body, headers, private_hosts=settings.NOTIFY_HOSTS
+            unseal(channel.address), body, headers, private_hosts=settings.NOTIFY_HOSTS
         )
     except outbound.Unsendable as refused:
         return Outcome(failure=str(refused))
     return of_status(reply.status)
-
-
-def address_of(channel: Channel) -> str:
-    """Return where a channel leads."""
-    return unseal(channel.address)
 
 
 def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:
@@ -62,7 +62,37 @@ def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:
         "decision": str(notice.decision) if notice.decision else None,
         "title": words.title,
         "text": words.body,
-        "url": link(words.path),
+        "url": wording.link(words.path),
         "at": at.isoformat(),
         "about": {name: value for name, value in asdict(message).items() if name not in UNSAID},
+    }
+
+
+def secret_of(project_id: UUID) -> str:
+    """Return the secret a project's web hooks are signed with; follows SECRET_KEY."""
+    # A use of the key of its own: no other signature of ours can pass for a web hook's.
+    meant = b"controller webhook " + project_id.bytes
+    return hmac.new(settings.SECRET_KEY.encode(), meant, hashlib.sha256).hexdigest()
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """Sign a body together with its moment: `v1=` and a hex HMAC-SHA256."""
+    # `v1` names the scheme: another one can be added beside it.
+    signed = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256)
+    return f"v1={signed.hexdigest()}"
+
+
+def headers_of(
+    body: bytes, *, project: UUID, event: str, delivery: UUID, at: datetime
+) -> dict[str, str]:
+    """Return what a web hook is sent with; a repeat carries the same delivery."""
+    # Signed with the body, so that whoever receives an old request again can tell.
+    timestamp = str(int(at.timestamp()))
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": "MissionControl",
+        "X-MissionControl-Event": event,
+        "X-MissionControl-Delivery": str(delivery),
+        "X-MissionControl-Timestamp": timestamp,
+        "X-MissionControl-Signature": signature(secret_of(project), timestamp, body),
     }

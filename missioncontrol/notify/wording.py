@@ -1,4 +1,4 @@
-"""What a person reads of a notice: short, who did what, what it costs, what comes. Pure."""
+"""What a person reads of a notice: short, who did what, what it costs, what comes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+
+from django.conf import settings
 
 from guard.signals import Kind
 from missioncontrol.notify.content import LONGEST_TEXT, Announcement, Card, bounded
@@ -71,6 +73,11 @@ def words_of(
         path=f"/decisions/{content.decision}",
         needs_answer=True,
     )
+
+
+def link(path: str) -> str | None:
+    """Return a page's full address; None: nobody said how this site is reached."""
+    return f"{settings.PUBLIC_URL.rstrip('/')}{path}" if settings.PUBLIC_URL else None
 
 
 def nearing(

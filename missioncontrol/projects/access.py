@@ -6,7 +6,7 @@ its person belongs to, for it opens all of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container
+from collections.abc import Container
 from datetime import datetime, time, timedelta
 from typing import Any
 from uuid import UUID
@@ -29,7 +29,7 @@ from missioncontrol.accounts.naming import checked_name
 from missioncontrol.accounts.selectors import live_keys
 from missioncontrol.accounts.services import Minted
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived
-from missioncontrol.notify import devices, sign_out_notices
+from missioncontrol.notify import devices
 from missioncontrol.notify.models import Device
 from missioncontrol.runs import journal
 
@@ -76,7 +76,7 @@ def make_agent_key(
     whose = {Reach.AGENT: f", for the runs of “{agent}”", Reach.PROJECT: ", for the whole project"}
     only = ", which only reports" if reports_only else ""
     what = f"made the agent key {_named(made.row)}{whose.get(reach, '')}{only}"
-    _record([project_id], what, by=by, at=at)
+    journal.record_access(project_id, what, by=by, at=at)
     return made
 
 
@@ -122,7 +122,7 @@ def rotate_agent_key(
     AgentKey.objects.filter(pk=old.pk).update(line=line, expires_at=until)
     when = f"ends at {until:%Y-%m-%d %H:%M} UTC" if overlap else "ended at once"
     what = f"rotated the agent key {_named(old)} to {_named(made.row)}; the old one {when}"
-    _record([old.project_id], what, by=by, at=at)
+    journal.record_access(old.project_id, what, by=by, at=at)
     return made
 
 
@@ -135,8 +135,8 @@ def revoke_agent_key(key_id: UUID, *, projects: Container[UUID], by: str, at: da
     """
     # Of an archived project too: a way in can be closed at any time.
     key = _held_key(key_id, projects)
-    if services.revoke_agent_key(key=key, at=at):
-        _record([key.project_id], f"revoked the agent key {_named(key)}", by=by, at=at)
+    if services.revoke(key, at=at):
+        journal.record_access(key.project_id, f"revoked the agent key {_named(key)}", by=by, at=at)
     return key
 
 
@@ -181,7 +181,7 @@ def make_token(
     made = services.mint_personal_token(
         user=user, name=name, scope=scope, project=project, expires_at=expires_at, at=at
     )
-    _record(_projects_of(user), f"made the personal token {_named(made.row)}", by=by, at=at)
+    record_of_person(user, f"made the personal token {_named(made.row)}", by=by, at=at)
     return made
 
 
@@ -195,8 +195,8 @@ def revoke_token(token_id: UUID, *, user: User, by: str, at: datetime) -> None:
     token = PersonalToken.objects.filter(pk=token_id, user=user).first()
     if token is None:
         raise NotFound("The token")
-    if services.revoke_personal_token(token=token, at=at):
-        _record(_projects_of(user), f"revoked the personal token {_named(token)}", by=by, at=at)
+    if services.revoke(token, at=at):
+        record_of_person(user, f"revoked the personal token {_named(token)}", by=by, at=at)
         _close_sockets(user)
 
 
@@ -212,22 +212,22 @@ def record_entry(
 @transaction.atomic
 def record_of_person(user: User, what: str, *, at: datetime, by: str = "") -> None:
     """Put what somebody did for themselves on the record of every project they belong to."""
-    _record(_projects_of(user), what, by=by or people.name_of(user), at=at)
+    for project_id in _projects_of(user):
+        journal.record_access(project_id, what, by=by or people.name_of(user), at=at)
 
 
 @transaction.atomic
 def record_push(browser: Browser, *, on: bool, at: datetime) -> None:
     """Put it on record that cards are pushed to a browser, or no more."""
     what = "had pushes sent to" if on else "ended the pushes to"
-    by = people.name_of(browser.user)
-    _record(_projects_of(browser.user), f"{what} “{browser.name}”", by=by, at=at)
+    record_of_person(browser.user, f"{what} “{browser.name}”", at=at)
 
 
 @transaction.atomic
 def record_phones(user: User, *, on: bool, by: str, at: datetime) -> None:
     """Put it on record that this machine is opened to its local network, or closed."""
     what = "opened HTTPS to the local network" if on else "closed HTTPS to the local network"
-    _record(_projects_of(user), what, by=by, at=at)
+    record_of_person(user, what, by=by, at=at)
 
 
 @transaction.atomic
@@ -286,9 +286,9 @@ def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) 
     pairing.withdraw(browser.user)
     if not is_here:
         # Before its browser is forgotten, by which its device is found.
-        sign_out_notices.send_to(Device.objects.filter(browser=browser), at=at)
+        devices.let_go(Device.objects.filter(browser=browser), at=at)
     browsers.sign_out(browser.id)
-    _record(_projects_of(browser.user), f"signed out “{browser.name}”", by=by, at=at)
+    record_of_person(browser.user, f"signed out “{browser.name}”", by=by, at=at)
     _close_sockets(browser.user)
 
 
@@ -298,11 +298,11 @@ def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -
     # Else a link that was offered before would let that browser in again.
     pairing.withdraw(user)
     others = sessions.other_browsers(user, kept=kept)
-    sign_out_notices.send_to(Device.objects.filter(browser__in=others), at=at)
+    devices.let_go(Device.objects.filter(browser__in=others), at=at)
     ended = sessions.end_others(user, kept=kept, at=at)
     # Nobody was signed out: there is nothing to put on record.
     if ended:
-        _record(_projects_of(user), "signed out everywhere else", by=by, at=at)
+        record_of_person(user, "signed out everywhere else", by=by, at=at)
         _close_sockets(user)
     return ended
 
@@ -325,7 +325,7 @@ def set_active(user: User, is_active: bool, *, by: str, at: datetime) -> None:
     user.is_active = is_active
     user.save(update_fields=["is_active"])
     what = f"{'activated' if is_active else 'deactivated'} “{people.name_of(user)}”"
-    _record(_projects_of(user), what, by=by, at=at)
+    record_of_person(user, what, by=by, at=at)
     _close_sockets(user)
 
 
@@ -357,11 +357,6 @@ def _projects_of(user: User) -> list[UUID]:
     # In the order of ids: each project's row is locked for its chain.
     mine = Membership.objects.filter(user=user).order_by("project_id")
     return list(mine.values_list("project_id", flat=True))
-
-
-def _record(projects: Collection[UUID], what: str, *, by: str, at: datetime) -> None:
-    for project_id in projects:
-        journal.record_access(project_id, what, by=by, at=at)
 
 
 def _close_sockets(user: User) -> None:

@@ -21,6 +21,7 @@ from missioncontrol.accounts.models import Invitation, Membership, Role, SetupCo
 from missioncontrol.accounts.services import Minted
 from missioncontrol.errors import Forbidden, InvalidRequest, LastOwner, NotFound
 from missioncontrol.notify import services as notices
+from missioncontrol.projects.access import record_of_person
 from missioncontrol.runs import journal
 
 MOST_INVITATIONS = 50
@@ -206,10 +207,8 @@ def rename_person(user: User, name: str, *, at: datetime) -> None:
     before = people.name_of(user)
     with transaction.atomic():
         people.rename(user, name)
-        mine = Membership.objects.filter(user=user).order_by("project_id")
-        for project_id in mine.values_list("project_id", flat=True):
-            what = f"is called “{people.name_of(user)}” from now on"
-            journal.record_access(project_id, what, by=before, at=at)
+        what = f"is called “{people.name_of(user)}” from now on"
+        record_of_person(user, what, by=before, at=at)
 
 
 def _member(project_id: UUID, user_id: int) -> Membership:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import Count, F, Q, Sum
 
 from guard.turn import Usage
 from missioncontrol.accounts.models import Project
@@ -25,6 +25,7 @@ from missioncontrol.reports.account_parts import (
     Group,
     Part,
     between,
+    budget_of,
     calls_of,
     chosen,
     day_sums,
@@ -34,9 +35,8 @@ from missioncontrol.reports.account_parts import (
     trend_days,
 )
 from missioncontrol.reports.loops import Loop
-from missioncontrol.reports.periods import MINUTE, Period, PeriodKind, today
-from missioncontrol.reports.savings import Estimate
-from missioncontrol.runs.models import Run
+from missioncontrol.reports.periods import MINUTE, Period, PeriodKind, period_of, today
+from missioncontrol.runs.models import ModelCall, Run
 from missioncontrol.runs.rows import USAGE_COLUMNS, dollars
 from missioncontrol.wire.costs import (
     CostAccount,
@@ -45,8 +45,9 @@ from missioncontrol.wire.costs import (
     CostGroup,
     CostPoint,
     CostSum,
-    Saving,
+    TodayRow,
 )
+from missioncontrol.zones import zone_of
 
 POINTS: dict[PeriodKind, timedelta] = {
     "day": timedelta(minutes=15),
@@ -95,7 +96,7 @@ def account(projects: Collection[UUID], asked: Asked, *, at: datetime) -> CostAc
         before_by_then_usd=earlier,
         before_day=first.before.first.isoformat(),
         budget=budget,
-        saved=_saving(savings.estimate(stops, lasted)),
+        saved=savings.estimate(stops, lasted),
         points=tuple(_points(parts, asked, earlier, at=at)),
         days=tuple(_days(parts, asked, at=at)),
         group_by=asked.group_by,
@@ -141,19 +142,6 @@ def _sum_before(parts: Sequence[Part], asked: Asked) -> CostSum:
         found += loops.loops(project.id, since=period.since, until=period.until)
         ended += loops.stopped(project.id, since=period.since, until=period.until)
     return _sum(rows, loops=len(chosen(found, asked)), stops=len(chosen(ended, asked)))
-
-
-def _saving(made: Estimate) -> Saving:
-    return Saving(
-        low_usd=made.low,
-        likely_usd=made.likely,
-        high_usd=made.high,
-        stops=made.stops,
-        unpriced_stops=made.unpriced,
-        samples=made.samples,
-        enough=savings.ENOUGH,
-        median_turns=made.turns,
-    )
 
 
 def _groups(
@@ -217,7 +205,7 @@ def _group(
         runs=total.runs,
         loops=total.loops,
         trend=tuple(trend),
-        saved=_saving(savings.estimate(stops, lasted)),
+        saved=savings.estimate(stops, lasted),
     )
 
 
@@ -262,3 +250,30 @@ def _days(parts: Sequence[Part], asked: Asked, *, at: datetime) -> Iterable[Cost
         yield CostDay(
             day=day.isoformat(), agents=by_agent, total_usd=sum(by_agent.values(), NOTHING)
         )
+
+
+def spent_today(*, projects: Collection[UUID], at: datetime) -> list[TodayRow]:
+    """Return what each project spent since its midnight, the judge included, and its budget."""
+    rows: list[TodayRow] = []
+    for project in Project.objects.filter(pk__in=projects).order_by("id"):
+        # Project by project: each has a midnight of its own.
+        zone = zone_of(project.time_zone)
+        day = period_of("day", today(zone, at=at), zone)
+        calls = ModelCall.objects.filter(project=project)
+        sums = between(calls, day.since, day.until).aggregate(
+            usd=Sum("cost_usd"), calls=Count("id"), unpriced=Count("id", filter=Q(cost_usd=None))
+        )
+        spent = dollars(sums["usd"])
+        row = TodayRow(
+            project=project.id,
+            day=day.first.isoformat(),
+            time_zone=project.time_zone,
+            at=at,
+            until=day.until,
+            spent_usd=spent,
+            calls=sums["calls"],
+            unpriced_calls=sums["unpriced"],
+            budget=budget_of(project, day.first, spent),
+        )
+        rows.append(row)
+    return rows

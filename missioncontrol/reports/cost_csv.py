@@ -4,42 +4,53 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
+from operator import attrgetter
 
 from missioncontrol.wire.costs import CostAccount, CostGroup
 
-# In English whoever fetches them: a sheet or an import that knows them goes on working.
-COLUMNS = (
-    "from",
-    "to",
-    "time_zone",
-    "group_by",
-    "key",
-    "name",
-    "total_usd",
-    "agents_usd",
-    "judge_usd",
-    "before_usd",
-    "calls",
-    "judge_calls",
-    "unpriced_calls",
-    "unpriced_models",
-    "input_tokens",
-    "cache_read_tokens",
-    "cache_write_tokens",
-    "output_tokens",
-    "runs",
-    "loops",
-    "stops",
-    "saved_low_usd",
-    "saved_likely_usd",
-    "saved_high_usd",
-)
 # What makes a spreadsheet run a cell instead of showing it; the last four are the wide signs of
 # East Asian keyboards, which some read alike.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
+def total_of(group: CostGroup) -> Decimal | None:
+    """Return what a group cost; None, an empty cell: nothing of it has a price."""
+    total = group.cost_usd + group.judge_cost_usd
+    return None if total == 0 and group.unpriced_calls else total
+
+
+# Column -> what a group of an account has there, and what the sum has. In English whoever fetches
+# them: a sheet or an import that knows them goes on working.
+FIGURES: dict[str, tuple[Callable[[CostGroup], object], Callable[[CostAccount], object]]] = {
+    "key": (attrgetter("key"), lambda _: ""),
+    "name": (attrgetter("name"), lambda _: "Total with judge"),
+    "total_usd": (total_of, attrgetter("spent.total_usd")),
+    "agents_usd": (attrgetter("cost_usd"), attrgetter("spent.agents_usd")),
+    "judge_usd": (attrgetter("judge_cost_usd"), attrgetter("spent.judge_usd")),
+    # Up to the same time of day: the sum of a column must be its sum.
+    "before_usd": (attrgetter("before_usd"), attrgetter("before_by_then_usd")),
+    "calls": (attrgetter("calls"), attrgetter("spent.calls")),
+    "judge_calls": (attrgetter("judge_calls"), attrgetter("spent.judge_calls")),
+    "unpriced_calls": (attrgetter("unpriced_calls"), attrgetter("spent.unpriced_calls")),
+    "unpriced_models": (lambda one: " ".join(one.unpriced_models), lambda _: ""),
+    "input_tokens": (attrgetter("usage.input"), lambda _: None),
+    "cache_read_tokens": (attrgetter("usage.cache_read"), lambda _: None),
+    "cache_write_tokens": (
+        lambda one: one.usage.cache_write_5m + one.usage.cache_write_1h,
+        lambda _: None,
+    ),
+    "output_tokens": (attrgetter("usage.output"), lambda _: None),
+    "runs": (attrgetter("runs"), attrgetter("spent.runs")),
+    "loops": (attrgetter("loops"), attrgetter("spent.loops")),
+    "stops": (attrgetter("saved.stops"), attrgetter("spent.stops")),
+    "saved_low_usd": (attrgetter("saved.low_usd"), attrgetter("saved.low_usd")),
+    "saved_likely_usd": (attrgetter("saved.likely_usd"), attrgetter("saved.likely_usd")),
+    "saved_high_usd": (attrgetter("saved.high_usd"), attrgetter("saved.high_usd")),
+}
+COLUMNS = ("from", "to", "time_zone", "group_by", *FIGURES)
 
 
 def account_csv(account: CostAccount) -> str:
@@ -79,68 +90,13 @@ def group_lines(
 ) -> Iterator[list[object]]:
     """Return a line a group of an account."""
     for one in groups:
-        used, saved = one.usage, one.saved
-        yield [
-            account.first_day,
-            account.last_day,
-            account.time_zone,
-            by,
-            one.key,
-            one.name,
-            total_of(one),
-            one.cost_usd,
-            one.judge_cost_usd,
-            one.before_usd,
-            one.calls,
-            one.judge_calls,
-            one.unpriced_calls,
-            " ".join(one.unpriced_models),
-            used.input,
-            used.cache_read,
-            used.cache_write_5m + used.cache_write_1h,
-            used.output,
-            one.runs,
-            one.loops,
-            saved.stops,
-            saved.low_usd,
-            saved.likely_usd,
-            saved.high_usd,
-        ]
-
-
-def total_of(group: CostGroup) -> Decimal | None:
-    """Return what a group cost; None, an empty cell: nothing of it has a price."""
-    total = group.cost_usd + group.judge_cost_usd
-    return None if total == 0 and group.unpriced_calls else total
+        yield [*_begun(account), by, *(of_group(one) for of_group, _ in FIGURES.values())]
 
 
 def sum_line(account: CostAccount) -> list[object]:
     """Return the line of the sum."""
-    spent, saved = account.spent, account.saved
-    return [
-        account.first_day,
-        account.last_day,
-        account.time_zone,
-        "total",
-        "",
-        "Total with judge",
-        spent.total_usd,
-        spent.agents_usd,
-        spent.judge_usd,
-        # Up to the same time of day, as each group's own: the sum of a column must be its sum.
-        account.before_by_then_usd,
-        spent.calls,
-        spent.judge_calls,
-        spent.unpriced_calls,
-        "",
-        None,
-        None,
-        None,
-        None,
-        spent.runs,
-        spent.loops,
-        spent.stops,
-        saved.low_usd,
-        saved.likely_usd,
-        saved.high_usd,
-    ]
+    return [*_begun(account), "total", *(of_sum(account) for _, of_sum in FIGURES.values())]
+
+
+def _begun(account: CostAccount) -> tuple[str, str, str]:
+    return account.first_day, account.last_day, account.time_zone

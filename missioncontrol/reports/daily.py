@@ -13,25 +13,21 @@ from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, cast
-from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Max, Q, Sum
 from django.db.models.functions import TruncDate
-from pydantic import TypeAdapter
 
 from missioncontrol.accounts.models import Project
-from missioncontrol.ids import new_id
 from missioncontrol.notify import services as notices
 from missioncontrol.reports import accounting
 from missioncontrol.reports.account_parts import Asked, Group
 from missioncontrol.reports.models import CostReport
 from missioncontrol.reports.periods import Period, midnight, today
-from missioncontrol.reports.rows import groups, report_of
+from missioncontrol.reports.rows import accounts, groups, report_of, subject_of
 from missioncontrol.reports.texts import announcement_of
 from missioncontrol.runs.models import ModelCall
 from missioncontrol.runs.rows import USAGE_COLUMNS
-from missioncontrol.wire.costs import CostAccount
 from missioncontrol.zones import zone_of
 
 logger = logging.getLogger(__name__)
@@ -48,8 +44,6 @@ CENT = Decimal("0.01")
 SPLITS: tuple[Group, Group, Group] = ("agent", "model", "project")
 NONE_COUNTED = "0"
 LATE = "usage or a price became known after it was made"
-
-_account: TypeAdapter[CostAccount] = TypeAdapter(CostAccount)
 
 
 def make_due(*, at: datetime) -> int:
@@ -86,8 +80,8 @@ def make(
             # The constraint on day and version makes one of two beats the first.
             report.save(force_insert=True)
             if _is_news(report, at=at):
-                subject = f"{report.day.isoformat()} v{report.version}"
-                announcement = announcement_of(report_of(report), path=path_of(report.id))
+                subject = subject_of(report)
+                announcement = announcement_of(report_of(report), path=f"/reports/{report.id}")
                 notices.tell(
                     report.project_id, "report", subject=subject, message=announcement, at=at
                 )
@@ -104,14 +98,13 @@ def drawn(
         accounting.account([project.id], Asked(day=day, group_by=group), at=at) for group in SPLITS
     )
     return CostReport(
-        id=new_id(),
         project=project,
         day=day,
         version=version,
         reason=reason,
         made_at=at,
         time_zone=project.time_zone,
-        account=_account.dump_python(by_agent, mode="json"),
+        account=accounts.dump_python(by_agent, mode="json"),
         by_model=groups.dump_python(by_model.groups, mode="json"),
         by_project=groups.dump_python(by_project.groups, mode="json"),
         # Kept with the report: a later count that differs makes a correction.
@@ -169,7 +162,7 @@ def _counted(project: Project, days: Iterable[date]) -> dict[date, str]:
 
 def _is_news(report: CostReport, *, at: datetime) -> bool:
     """Tell whether anybody wants to hear of it: a quiet or a long past day is only kept."""
-    spent = _account.validate_python(report.account).spent
+    spent = accounts.validate_python(report.account).spent
     if not (spent.calls or spent.judge_calls or spent.loops):
         # Nothing was spent: only that a former figure was wrong is news.
         return report.version > 1
@@ -182,12 +175,7 @@ def _is_news(report: CostReport, *, at: datetime) -> bool:
     before = CostReport.objects.get(
         project=report.project_id, day=report.day, version=report.version - 1
     )
-    was = _account.validate_python(before.account).spent
+    was = accounts.validate_python(before.account).spent
     # A correction below a cent that prices nothing new is kept, not sent.
     moved = abs(was.total_usd - spent.total_usd)
     return moved >= CENT or was.unpriced_calls != spent.unpriced_calls
-
-
-def path_of(report: UUID) -> str:
-    """Return where a report is shown on this site."""
-    return f"/reports/{report}"

@@ -16,7 +16,7 @@ from missioncontrol.reports.models import CostReport
 from missioncontrol.wire.costs import CostAccount, CostGroup, Report, ReportRow
 
 groups: TypeAdapter[tuple[CostGroup, ...]] = TypeAdapter(tuple[CostGroup, ...])
-_account: TypeAdapter[CostAccount] = TypeAdapter(CostAccount)
+accounts: TypeAdapter[CostAccount] = TypeAdapter(CostAccount)
 
 
 def found(*, projects: Collection[UUID]) -> QuerySet[CostReport]:
@@ -49,19 +49,23 @@ def one(report_id: UUID, *, projects: Collection[UUID]) -> Report:
     return report_of(report)
 
 
+def subject_of(report: CostReport) -> str:
+    """Name a report as its notice is: each version of a day is told once."""
+    return f"{report.day.isoformat()} v{report.version}"
+
+
 def report_of(report: CostReport) -> Report:
     """Show a report with what became of its sending."""
     same = CostReport.objects.filter(project_id=report.project_id, day=report.day)
     newest = same.order_by("-version").values_list("id", flat=True).first() or report.id
-    subject = f"{report.day.isoformat()} v{report.version}"
     deliveries = Delivery.objects.filter(
-        project_id=report.project_id, notice__what="report", notice__subject=subject
+        project_id=report.project_id, notice__what="report", notice__subject=subject_of(report)
     )
     sent: Counter[str] = Counter(deliveries.values_list("status", flat=True))
     return Report(
         row=_row_of(report),
         newest=newest,
-        account=_account.validate_python(report.account),
+        account=accounts.validate_python(report.account),
         models=groups.validate_python(report.by_model),
         projects=groups.validate_python(report.by_project),
         sent=sent["sent"],
@@ -71,12 +75,12 @@ def report_of(report: CostReport) -> Report:
 
 
 def _row_of(report: CostReport) -> ReportRow:
-    account = _account.validate_python(report.account)
+    account = accounts.validate_python(report.account)
     was_usd = None
     if report.version > 1:
         before = CostReport.objects.filter(project_id=report.project_id, day=report.day)
         kept_before = before.get(version=report.version - 1).account
-        was_usd = _account.validate_python(kept_before).spent.total_usd
+        was_usd = accounts.validate_python(kept_before).spent.total_usd
     return ReportRow(
         id=report.id,
         project=report.project_id,

@@ -20,6 +20,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from missioncontrol.wire.costs import Saving
+
 # Loops that went on by themselves, before anything is estimated.
 ENOUGH = 5
 CENT = Decimal("0.01")
@@ -48,24 +50,8 @@ class Stop:
     most: Decimal | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """What stops saved; amounts are None where too little is known.
-
-    `turns`: the median of the loops that the stops were compared with, all kinds.
-    """
-
-    low: Decimal | None
-    likely: Decimal | None
-    high: Decimal | None
-    stops: int
-    unpriced: int
-    samples: int
-    turns: int | None
-
-
-def estimate(stops: Iterable[Stop], lasted: Iterable[Lasted]) -> Estimate:
-    """Estimate what stops saved."""
+def estimate(stops: Iterable[Stop], lasted: Iterable[Lasted]) -> Saving:
+    """Estimate what stops saved; amounts are None where too little is known."""
     stops, lasted = list(stops), list(lasted)
     turns = sorted(one.turns for one in lasted)
     priced = [stop for stop in stops if stop.usd_per_turn is not None]
@@ -83,14 +69,16 @@ def estimate(stops: Iterable[Stop], lasted: Iterable[Lasted]) -> Estimate:
         else None
         for part in (0.25, 0.5, 0.75)
     )
-    return Estimate(
-        low=low,
-        likely=likely,
-        high=high,
+    return Saving(
+        low_usd=low,
+        likely_usd=likely,
+        high_usd=high,
         stops=len(stops),
-        unpriced=len(stops) - len(priced),
+        unpriced_stops=len(stops) - len(priced),
         samples=len(turns),
-        turns=round(quantile(turns, 0.5)) if turns else None,
+        enough=ENOUGH,
+        # Of the loops that the stops were compared with, all kinds.
+        median_turns=round(quantile(turns, 0.5)) if turns else None,
     )
 
 

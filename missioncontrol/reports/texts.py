@@ -12,11 +12,13 @@ from datetime import date
 from decimal import Decimal
 
 from django.template.loader import render_to_string
+from django.utils import translation
+from django.utils.formats import date_format
 from pydantic import TypeAdapter
 
 from missioncontrol.notify.content import Announcement, bounded, in_every_language
-from missioncontrol.notify.links import link
 from missioncontrol.notify.texts import Texts
+from missioncontrol.notify.wording import link
 from missioncontrol.reports.cost_csv import COLUMNS, group_lines, lines_of, sum_line, total_of
 from missioncontrol.wire.costs import CostGroup, CostSum, Report, Saving
 
@@ -62,7 +64,7 @@ def announcement_of(report: Report, *, path: str) -> Announcement:
 
 def title_of(report: Report, t: Texts) -> str:
     """Say the day and what it cost: "Saturday cost $27.64"."""
-    weekday = t.report.weekdays[date.fromisoformat(report.row.day).weekday()]
+    weekday = _day_words(report.row.day, t, form="l")
     title = t.report.title.format(weekday=weekday, cost=cost_words(report.row.spent, t))
     # Said in the title: whoever read the first one would take the second for a copy.
     return t.report.corrected_title.format(title=title) if report.row.version > 1 else title
@@ -279,11 +281,6 @@ def _share(part: Decimal, whole: Decimal, t: Texts) -> str:
     return t.figures.share(part / whole) if whole > 0 else t.report.all
 
 
-def _day_words(day: str, t: Texts) -> str:
-    at = date.fromisoformat(day)
-    return t.report.date.format(
-        weekday=t.report.weekdays[at.weekday()],
-        day=at.day,
-        month=t.report.months[at.month - 1],
-        year=at.year,
-    )
+def _day_words(day: str, t: Texts, *, form: str = "") -> str:
+    with translation.override(t.language):
+        return date_format(date.fromisoformat(day), form or t.report.date)

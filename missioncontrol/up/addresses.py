@@ -81,13 +81,10 @@ def bracketed(host: str) -> str:
 
 def accepted_hosts(*, asked: str, public_url: str) -> list[str]:
     """Return every Host header we answer: loopback, own names and addresses."""
-    names = ["localhost", OWN_HOST, "127.0.0.1", "::1", *own_names(), *own_addresses()]
-    if not _is_unspecified(asked):
-        names.append(asked)
-    if public := urlsplit(public_url).hostname:
-        names.append(public)
-    # In lower case, as Host headers are compared; each once.
-    return list(dict.fromkeys(bracketed(name.lower()) for name in names if name))
+    public = urlsplit(public_url).hostname
+    names = [OWN_HOST, *certified_names(asked), *([public] if public else [])]
+    # As Host headers are compared; each once.
+    return list(dict.fromkeys(map(bracketed, names)))
 
 
 def certified_names(asked: str) -> list[str]:

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -102,7 +102,7 @@ def make(path: Path, *, at: datetime, with_secrets: bool = True) -> Backup:
         migrations=sorted(applied),
         public_key=signing.public_key(),
     )
-    manifest = {"format": FORMAT, **{name: getattr(backup, name) for name in backup.__slots__}}
+    manifest = {"format": FORMAT, **asdict(backup)}
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIR)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup-") as place:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import socket
 import sys
+import time
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from missioncontrol import clock, env, extras
 from missioncontrol.up import addresses, frontend, options, processes, schema_stamp, valkey
-from missioncontrol.up.banner import Banner
 from missioncontrol.up.data_dir import DataDir, runtime_dir, write_private
 from missioncontrol.up.errors import BrokerUnreachable, CannotStart, ChildSilent
 from missioncontrol.up.on_request import OnRequest
 from missioncontrol.up.options import EVERYWHERE, LOOPBACK, Options
-from missioncontrol.up.readiness import wait_until_serving
-from missioncontrol.up.supervisor import Command, Supervisor, shorten_log
+from missioncontrol.up.supervisor import Supervisor
 
 INTERRUPTED = 130
 if TYPE_CHECKING:
+    from missioncontrol.up.invitation import Banner
     from missioncontrol.up.tls import Served
 
 VALKEY_START_S = 30.0
+# Long: a first start on a busy machine takes minutes, and one that died is told at once.
+START_LIMIT_S = 300.0
 
 
 def main(argv: list[str]) -> int:
@@ -133,7 +137,7 @@ class Start:
         socket_path = runtime_dir(self.data.fingerprint) / "valkey.sock"
         # One that a killed broker left would keep the new one from listening.
         socket_path.unlink(missing_ok=True)
-        self._launch(supervisor, processes.broker(self.data, server, socket_path))
+        supervisor.start(processes.broker(self.data, server, socket_path))
         if not valkey.wait_until_answering(socket_path, timeout_s=VALKEY_START_S):
             supervisor.must_run("valkey")
             raise ChildSilent("valkey", supervisor.log_of("valkey"), VALKEY_START_S)
@@ -162,7 +166,7 @@ class Start:
         if supervisor.has("web"):
             return
         port = self.reserved.getsockname()[1] if self.reserved else 0
-        self._launch(supervisor, processes.web(self.data, listener, self.served, port))
+        supervisor.start(processes.web(self.data, listener, self.served, port))
         if self.reserved is not None:
             self.reserved.close()  # web opens it itself, a moment from now
         if listener.family != socket.AF_INET:
@@ -170,12 +174,12 @@ class Start:
 
     def _serve(self, supervisor: Supervisor, banner: Banner) -> None:
         for command in (*processes.detectors(self.data), processes.worker(self.data)):
-            self._launch(supervisor, command)
-        if not wait_until_serving(supervisor, self.url, must_live=("web",)):
+            supervisor.start(command)
+        if not wait_until_serving(supervisor, self.url):
             return
         judging = [processes.judge(self.data)] if env.text("MISSIONCONTROL_JUDGE_URL") else []
         for command in (processes.beat(self.data), *judging):
-            self._launch(supervisor, command)
+            supervisor.start(command)
         self.data.announce("serving", self.page_url)
         if self.asked.json:
             print(banner.as_line(), flush=True)
@@ -191,10 +195,6 @@ class Start:
         )
         supervisor.run(also=on_request.tend)
         say("stopping")
-
-    def _launch(self, supervisor: Supervisor, command: Command) -> None:
-        shorten_log(command.log)
-        supervisor.start(command)
 
 
 def keep_vapid_key(data: DataDir) -> None:
@@ -223,3 +223,37 @@ def check_broker(url: str) -> None:
         client.close()
     except (redis.RedisError, ValueError) as error:
         raise BrokerUnreachable(where, str(error)) from None
+
+
+def wait_until_serving(supervisor: Supervisor, url: str, *, limit_s: float = START_LIMIT_S) -> bool:
+    """Wait for the first answer; False if somebody asked to stop meanwhile.
+
+    The listening socket is open already, so the first request waits in its queue
+    and is answered the moment the web process takes over: no polling delay.
+
+    Raises:
+        ChildFailed: The web process died.
+        ChildSilent: Nothing answered in time.
+    """
+    deadline = time.monotonic() + limit_s
+    while not is_serving(url):
+        # Web may die of a broken setting: that is told at once, not after minutes.
+        supervisor.must_run("web")
+        if supervisor.is_stopping:
+            return False
+        if time.monotonic() > deadline:
+            raise ChildSilent("web", supervisor.log_of("web"), limit_s)
+    return True
+
+
+def is_serving(url: str) -> bool:
+    """Say whether the liveness probe answers 200."""
+    target = urlsplit(url)
+    asked = http.client.HTTPConnection(target.hostname or "", target.port or 80, timeout=3)
+    try:
+        asked.request("GET", "/healthz")
+        return asked.getresponse().status == http.HTTPStatus.OK
+    except (TimeoutError, OSError, http.client.HTTPException):
+        return False
+    finally:
+        asked.close()

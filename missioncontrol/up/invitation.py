@@ -1,21 +1,110 @@
-"""Make the first person, project and key, and the links a start hands out. Needs Django."""
+"""Make the first person, project and key, and say how to come in. Needs Django."""
 
 from __future__ import annotations
 
+import json
+import os
+import shlex
+from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
+from typing import TextIO
 
+import segno
 from django.contrib.auth.models import User
 
+from guard.connect.command import forwarder
 from missioncontrol import clock, extras
 from missioncontrol.accounts import certificates, selectors, services
 from missioncontrol.accounts.models import AgentKey, Reach
 from missioncontrol.projects.demo import start_demo
-from missioncontrol.up.banner import Banner
+from missioncontrol.up.addresses import OWN_HOST
 from missioncontrol.up.data_dir import DataDir, write_private
+from missioncontrol.up.frontend import is_checkout
 from missioncontrol.up.options import Options
 
 FIRST_PROJECT = "My project"
 KEY_FILE = "agent.key"
+OWN_CERTIFICATE = """
+  The certificate is this machine's own: the phone warns once. Settings,
+  Devices says how to trust it; push and installing need that. Its SHA-256:
+  {fingerprint}
+"""
+OPEN = """
+  HTTP on port {port} is open to your local network too (--lan): others in it can
+  read what passes there, agents' keys included.
+"""
+PLAIN = """
+  This is HTTP on your local network: others in it can read what passes, this
+  link and the agent key included. Use it in a network you trust, or start with
+  --https (docs/operating.md).
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Banner:
+    """Where it serves and how to come in. Every link signs in once."""
+
+    url: str
+    project: str
+    agent_key: str
+    login_url: str
+    data: Path
+    demo: bool = False
+    is_open: bool = False
+    """HTTP on all addresses of this machine."""
+    phone_url: str | None = None
+    https_url: str | None = None
+    fingerprint: str | None = None
+
+    def as_line(self) -> str:
+        """Return the one line of `--json`."""
+        # Left out, not null: scripts ask whether it is there.
+        secure = {"https_url": self.https_url} if self.https_url else {}
+        return json.dumps(
+            {
+                "url": self.url,
+                "project": self.project,
+                "agent_key": self.agent_key,
+                "login_url": self.login_url,
+                # For scripts that end it: the supervisor takes its children along.
+                "pid": os.getpid(),
+                **secure,
+            }
+        )
+
+    def write_for_person(self, out: TextIO) -> None:
+        """Write what a person needs next."""
+        guard, where = "uv run --no-dev guard", "in this folder"
+        if not is_checkout():  # not on PATH where a tool's runner installed us
+            guard, where = shlex.join(forwarder()), "anywhere"
+        # Not every browser knows names under `localhost` by itself.
+        is_named = ".localhost:" in self.login_url
+        other = f"; if it is not found, put 127.0.0.1 for {OWN_HOST}" if is_named else ""
+        out.write(
+            f"\nMission Control serves {self.url}\n\n"
+            f"  Sign in   {self.login_url}\n"
+            f"            works once, within ten minutes{other}\n"
+            f"  Connect   {guard} connect claude-code --url {self.url} --key {self.agent_key}\n"
+            f"            {where}, once: every session of yours reports from then on;\n"
+            "            this key speaks for every run of the project, one you make for its own\n"
+            f"  Data      {self.data}\n"
+            "  Stop      Ctrl-C\n"
+        )
+        if self.demo:
+            out.write("\n  Three demo agents start now: a card opens within 20 s.\n")
+        if self.phone_url:
+            out.write(f"\n  On your phone: {self.phone_url}\n\n")
+            # The least error correction: a terminal is clean, and has no room for a large code.
+            segno.make(self.phone_url, error="l", micro=False).terminal(out=out, compact=True)
+            is_https = self.fingerprint or self.phone_url.startswith("https://")
+            if self.fingerprint:
+                out.write(OWN_CERTIFICATE.format(fingerprint=self.fingerprint))
+            if not is_https:
+                out.write(PLAIN)
+            elif self.is_open:
+                out.write(OPEN.format(port=self.url.rsplit(":", 1)[-1]))
+        out.flush()
 
 
 def _ensure_key(data: DataDir, *, owner: User, at: datetime) -> tuple[AgentKey, str]:
@@ -25,10 +114,9 @@ def _ensure_key(data: DataDir, *, owner: User, at: datetime) -> tuple[AgentKey, 
     if kept and (known := selectors.find_agent_key(kept, at=at)):
         return known, kept
     # The first project may have been renamed: then any of theirs will do.
-    if found := selectors.find_project_owned_by(owner, name=FIRST_PROJECT):
-        project = found
-    elif mine := selectors.memberships_of(owner).first():
-        project = mine.project
+    mine = selectors.memberships_of(owner)
+    if member := mine.filter(project__name=FIRST_PROJECT).first() or mine.first():
+        project = member.project
     else:
         project = services.create_project(name=FIRST_PROJECT, owner=owner, at=at)
     if kept:

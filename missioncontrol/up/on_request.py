@@ -16,7 +16,7 @@ from missioncontrol.up import addresses, processes
 from missioncontrol.up.data_dir import DataDir
 from missioncontrol.up.errors import CannotStart
 from missioncontrol.up.options import EVERYWHERE, LOOPBACK, Options
-from missioncontrol.up.supervisor import Command, Supervisor, shorten_log
+from missioncontrol.up.supervisor import Supervisor
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,8 +44,9 @@ class OnRequest:
                 self.supervisor.end("demo")
             self._demo = asked
             if asked is not None:
-                keys, model = asked.keys, self.asked.demo_model
-                self._start(processes.demo(self.data, url=self.url, keys=keys, model_url=model))
+                model = self.asked.demo_model
+                demo = processes.demo(self.data, url=self.url, keys=asked.keys, model_url=model)
+                self.supervisor.start(demo)
         if not self.serves_phones:
             wanted, runs = extras.phone_asked(self.data.path), self.supervisor.has("phone")
             if wanted and not runs:
@@ -77,8 +78,4 @@ class OnRequest:
         names = addresses.certified_names(self.asked.host)
         served = tls.ensure(self.data.path, names=names, at=clock.now())
         extras.note_phone(self.data.path, PhoneStatus())
-        self._start(processes.phone_web(self.data, served, port))
-
-    def _start(self, command: Command) -> None:
-        shorten_log(command.log)
-        self.supervisor.start(command)
+        self.supervisor.start(processes.phone_web(self.data, served, port))

@@ -20,6 +20,8 @@ JUDGE_THREADS = 8
 MOST_SENT = 64 * 1024 * 1024
 # Checking the system would import every address and serializer, which no worker uses.
 CELERY = [sys.executable, "-m", "celery", "-A", "missioncontrol.celery", "--skip-checks"]
+# One process: no parent that hands each message to a child and back.
+SOLO = "--pool=solo"
 
 
 def web(
@@ -93,39 +95,28 @@ def detectors(data: DataDir) -> list[Command]:
     """
     # Each has a queue of its own: a run's turns go to one of them, which keeps its engine.
     numbers = range(env.number("MISSIONCONTROL_WORKERS", 2))
-    return [_worker(data, f"detector-{number}", f"detect-{number}") for number in numbers]
+    return [_worker(data, f"detector-{number}", f"detect-{number}", SOLO) for number in numbers]
 
 
 def worker(data: DataDir) -> Command:
     """Do all else; judge too where the local judge does, and detect for who is silent."""
-    return _worker(data, "worker", "oversight")
-
-
-def _worker(data: DataDir, name: str, queue_name: str) -> Command:
-    return Command(
-        name=name,
-        argv=[
-            *CELERY,
-            # One process: no parent that hands each message to a child and back.
-            *("worker", "--pool=solo", f"--queues={queue(queue_name)}", f"--hostname={name}@%h"),
-            *("--without-gossip", "--without-mingle", "--loglevel=WARNING"),
-        ],
-        log=data.logs / f"{name}.log",
-        env={"MISSIONCONTROL_ROLE": "worker"},
-    )
+    return _worker(data, "worker", "oversight", SOLO)
 
 
 def judge(data: DataDir) -> Command:
     """Ask the model that judges: seconds a question, so threads of its own process."""
+    return _worker(data, "judge", "judge", "--pool=threads", f"--concurrency={JUDGE_THREADS}")
+
+
+def _worker(data: DataDir, name: str, queue_name: str, *pool: str) -> Command:
     return Command(
-        name="judge",
+        name=name,
         argv=[
             *CELERY,
-            *("worker", "--pool=threads", f"--concurrency={JUDGE_THREADS}"),
-            *(f"--queues={queue('judge')}", "--hostname=judge@%h"),
+            *("worker", *pool, f"--queues={queue(queue_name)}", f"--hostname={name}@%h"),
             *("--without-gossip", "--without-mingle", "--loglevel=WARNING"),
         ],
-        log=data.logs / "judge.log",
+        log=data.logs / f"{name}.log",
         env={"MISSIONCONTROL_ROLE": "worker"},
     )
 

@@ -90,6 +90,7 @@ class Supervisor:
 
     def start(self, command: Command) -> None:
         """Start a child and keep it running from now on."""
+        shorten_log(command.log)
         child = Child(command=command)
         self._children[command.name] = child
         self._spawn(child)

@@ -45,13 +45,13 @@ class Life:
 
     kind: str
     key: str
-    told: list[str] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
     ended: bool = False
 
     def hear(self, texts: Iterable[str]) -> bool:
         """Note the taps that these texts name; True: there were some."""
         found = [token for text in texts for token in TOKEN.findall(text)]
-        self.told += found
+        self.tokens += found
         return bool(found)
 
 
@@ -244,7 +244,7 @@ class RealAgent:
 
         return cls("gemini", key, api, client.start("Read it."))
 
-    def told(self) -> list[str]:
+    def received(self) -> list[str]:
         """The taps its model was told of, counted in the longest conversation."""
         conversations = [TOKEN.findall(c.text) for c in list(self.api.conversations)]
         return max(conversations, key=len, default=[])
@@ -380,26 +380,26 @@ class Fleet:
 
     # --- what became of it --------------------------------------------------------
 
-    def told(self) -> Iterator[tuple[str, str]]:
+    def received(self) -> Iterator[tuple[str, str]]:
         """Every (run key, tap) that reached an agent, as often as it did."""
         for life in list(self.lives):
-            yield from ((life.key, token) for token in list(life.told))
+            yield from ((life.key, token) for token in list(life.tokens))
         for agent in self.real:
-            yield from ((str(agent.key()), token) for token in agent.told())
+            yield from ((str(agent.key()), token) for token in agent.received())
 
     def missing(self) -> list[Tap]:
         """Texts that were taken and have not reached their agent."""
-        arrived = set(self.told())
+        arrived = set(self.received())
         return [tap for tap in self.taps if tap.token and (tap.key, tap.token) not in arrived]
 
     def crossed(self) -> list[tuple[str, str]]:
         """Texts that reached an agent they were not meant for."""
         meant = {(tap.key, tap.token) for tap in self.taps}
-        return [message for message in self.told() if message not in meant]
+        return [message for message in self.received() if message not in meant]
 
     def repeated(self) -> list[tuple[str, str]]:
         """Texts that reached their agent more than once."""
-        return [message for message, times in Counter(self.told()).items() if times > 1]
+        return [message for message, times in Counter(self.received()).items() if times > 1]
 
     def ended_amiss(self) -> list[str]:
         """Runs that were ended and went on, or stopped and nobody had ended them."""
@@ -415,7 +415,7 @@ class Fleet:
             "runs": len(self.lives) + len(self.real),
             "taps": dict(Counter(tap.action for tap in self.taps)),
             "repeated_taps": self.repeats,
-            "texts_delivered": len(list(self.told())),
+            "texts_delivered": len(list(self.received())),
             "lost": len(self.missing()),
             "crossed": len(self.crossed()),
             "delivered_twice": len(self.repeated()),

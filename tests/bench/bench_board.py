@@ -56,19 +56,20 @@ SETTLES_S = 6.0
 RACES_S = 0.1
 PLACES = {"board": ("/", "[data-row]"), "inbox": ("/decisions", ".queued, article.item")}
 
-LISTEN = """(() => { window.heard = []; window.tasks = [];
+LISTEN = """(() => { window.received = []; window.tasks = [];
 const Plain = window.WebSocket;
 window.WebSocket = class extends Plain { constructor(...where) { super(...where);
-  this.addEventListener("message", ({ data }) => window.heard.push([performance.now(), data])); } };
+  this.addEventListener("message", ({ data }) =>
+    window.received.push([performance.now(), data])); } };
 new PerformanceObserver(list => { for (const { duration } of list.getEntries())
   window.tasks.push(duration); }).observe({ type: "longtask", buffered: true }); })()"""
 OPENED = """async wanted => { const painted = () => new Promise(done =>
     requestAnimationFrame(() => setTimeout(() => done(performance.now()))));
 while (!document.querySelector(wanted)) if (await painted() > 60_000) throw new Error(
     `nothing to see: ${document.body.innerText}`);
-return { first: await painted(), heard: window.heard[0]?.[0] ?? null,
-  tasks: window.tasks, bytes: window.heard[0]?.[1].length ?? 0 }; }"""
-WATCH_ROWS = """() => { let known = new Map(); window.seen = []; window.heard = [];
+return { first: await painted(), heard: window.received[0]?.[0] ?? null,
+  tasks: window.tasks, bytes: window.received[0]?.[1].length ?? 0 }; }"""
+WATCH_ROWS = """() => { let known = new Map(); window.seen = []; window.received = [];
 const look = () => { const now = performance.now(); const found = new Map();
   for (const row of document.querySelectorAll("[data-row]")) {
     const run = row.querySelector("a").pathname.split("/")[2];
@@ -81,7 +82,7 @@ const look = () => { const now = performance.now(); const found = new Map();
   known = found; };
 look(); new MutationObserver(look).observe(document.querySelector("main"),
   { subtree: true, childList: true, characterData: true, attributes: true }); }"""
-SEEN = "() => ({ origin: performance.timeOrigin, seen: window.seen, heard: window.heard })"
+SEEN = "() => ({ origin: performance.timeOrigin, seen: window.seen, heard: window.received })"
 IN_SIGHT = """() => [...document.querySelectorAll("[data-row] a")].filter(link => {
   const { top, bottom } = link.getBoundingClientRect();
   return top > 0 && bottom < innerHeight; }).map(link => link.pathname.split("/")[2])"""

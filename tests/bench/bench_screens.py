@@ -48,7 +48,7 @@ class Screen:
     """A socket that is read and not looked at."""
 
     def __init__(self, running: Any, path: str) -> None:
-        self.heard = 0
+        self.received = 0
         self._url, self._path = urlsplit(running.url), path
         self._cookies = "; ".join(f"{name}={value}" for name, value in running.cookies().items())
 
@@ -74,7 +74,7 @@ class Screen:
 
     async def _hear(self) -> None:
         while part := await self._reader.read(1 << 20):
-            self.heard += len(part)
+            self.received += len(part)
 
     async def close(self) -> None:
         self._writer.close()
@@ -95,14 +95,14 @@ async def watched(screens: list[Screen]) -> AsyncIterator[list[Screen]]:
 async def one_round(running: Any, agents: int, path: str, count: int) -> dict[str, float]:
     web = running.pid_of("daphne")
     async with watched([Screen(running, path) for _ in range(count)]) as screens:
-        used, received = cpu_ms([web]), sum(screen.heard for screen in screens)
+        used, received = cpu_ms([web]), sum(screen.received for screen in screens)
         measured = await measure(Agent, running.url, running.agent_key, agents, pids_of(running))
         turns = measured["per_s"] * SECONDS
         return {
             **measured,
             "web_ms": round((cpu_ms([web]) - used) / turns, 2),
             "kb_s": round(
-                (sum(s.heard for s in screens) - received) / max(count, 1) / SECONDS / 1e3
+                (sum(s.received for s in screens) - received) / max(count, 1) / SECONDS / 1e3
             ),
         }
 

@@ -110,7 +110,7 @@ class Pocket:
         def like() -> dict[str, Any] | None:
             return next((n for n in self.shown() if wanted.items() <= n.items()), None)
 
-        found: dict[str, Any] = wait_for(like, told=self.shown)
+        found: dict[str, Any] = wait_for(like, shown=self.shown)
         return found
 
     def click(self, tag: str, action: str = "") -> None:

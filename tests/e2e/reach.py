@@ -13,12 +13,12 @@ MOST_STEPS = 500
 WALK = """() => {
   window.walked = new Set();
   const groupOf = (one) => one.matches("input[type=radio]") ? `radio ${one.name}` : one;
-  window.told = (one) => one.outerHTML.replace(/<svg.*?<\\/svg>/g, "").slice(0, 160);
+  window.excerpt = (one) => one.outerHTML.replace(/<svg.*?<\\/svg>/g, "").slice(0, 160);
   window.stepped = () => {
     const at = document.activeElement;
     if (!at || at === document.body || window.walked.has(groupOf(at))) return null;
-    window.walked.add(groupOf(at)).add(window.told(at));
-    return { what: window.told(at), ring: isRinged(at), seen: isSeen(at), native: isNative(at) };
+    window.walked.add(groupOf(at)).add(window.excerpt(at));
+    return { what: window.excerpt(at), ring: isRinged(at), seen: isSeen(at), native: isNative(at) };
   };
   const outlined = ({ outlineStyle, outlineWidth }) =>
     outlineStyle !== "none" && parseFloat(outlineWidth) > 0;
@@ -38,14 +38,14 @@ WALK = """() => {
   window.left = () => [...document.querySelectorAll(`${NATIVE}, [tabindex]`)].filter((one) =>
     one.tabIndex >= 0 && !one.disabled && !one.closest("[inert], [data-row]")
     && one.checkVisibility({ visibilityProperty: true })
-    && !window.walked.has(groupOf(one)) && !window.walked.has(window.told(one)))
-    .map(window.told);
+    && !window.walked.has(groupOf(one)) && !window.walked.has(window.excerpt(one)))
+    .map(window.excerpt);
   // What looks as if it could be clicked, with nothing in or around it that takes the focus.
   // Dragging over a run's strip has buttons beside it for who uses keys.
   window.pointerOnly = () => [...document.querySelectorAll("body *")].filter((one) =>
     one.checkVisibility() && getComputedStyle(one).cursor === "pointer"
     && !one.closest(`${NATIVE}, label, [tabindex="0"], .strip`)
-    && !one.querySelector(`${NATIVE}, [tabindex="0"]`)).map(window.told);
+    && !one.querySelector(`${NATIVE}, [tabindex="0"]`)).map(window.excerpt);
 }"""
 THUMB = [44]
 """Pixels that a finger needs, each way."""
@@ -56,24 +56,24 @@ TARGETS = """([least]) => {
     && !one.closest(".skip, .seen-by-readers, .away, .otherwise:not(:focus-within)")
     && !(one.matches("a") && getComputedStyle(one).display === "inline");
   const aimedAt = (one) => one.matches("input") ? one.closest("label") ?? one : one;
-  const told = (one) => {
+  const excerpt = (one) => {
     const { width, height } = one.getBoundingClientRect();
     const small = width > 0 && (Math.round(width) < least || Math.round(height) < least);
     return small ? [`${width.toFixed()} x ${height.toFixed()} ${one.outerHTML.slice(0, 120)}`] : [];
   };
-  return all.filter(seen).map(aimedAt).filter((one) => one !== null).flatMap(told);
+  return all.filter(seen).map(aimedAt).filter((one) => one !== null).flatMap(excerpt);
 }"""
 TOO_WIDE = """() => {
   const scrolls = (one) => one !== null && (scrolls(one.parentElement)
     || ["auto", "scroll"].includes(getComputedStyle(one).overflowX) && one.localName !== "html");
   const out = (one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1;
   const all = [...document.querySelectorAll("main *")].filter(out);
-  const told = (found) => found.map((one) => one.outerHTML.slice(0, 120)).slice(0, 4);
+  const excerpt = (found) => found.map((one) => one.outerHTML.slice(0, 120)).slice(0, 4);
   // Where the page itself is clipped, nothing scrolls to what stands out of it.
   const cut = all.filter((one) => one.matches(".panel, article, section, ul, .btn"))
     .filter((one) => !scrolls(one.parentElement));
   return document.documentElement.scrollWidth > document.documentElement.clientWidth
-    ? ["wider than the screen", ...told(all)] : told(cut);
+    ? ["wider than the screen", ...excerpt(all)] : excerpt(cut);
 }"""
 CUT_OFF = """() => [...document.querySelectorAll("button, a.btn, .tabbar a, .chip, .seg label")]
   .filter((one) => one.checkVisibility())

@@ -19,7 +19,7 @@ def receiver():
 
 
 def messages_at(receiver):
-    return [json.loads(body) for _, _, body in receiver.heard]
+    return [json.loads(body) for _, _, body in receiver.received]
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def test_a_test_that_fails_says_why_and_is_tried_again_not_too_often(
 
     page.get_by_role("button", name="Sent").click()
     expect(page.get_by_role("row").filter(has_text="duty")).to_contain_text("delivered")
-    assert len(receiver.heard) == 2
+    assert len(receiver.received) == 2
 
     # Not a test of its own: whoever comes after it within a minute could try nothing again.
     receiver.status = 404

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import expect
 
-from missioncontrol.accounts.joining_texts import JOINING_TEXTS
+from missioncontrol.accounts.page_texts import JOINING_TEXTS
 from tests.e2e import axe
 from tests.e2e.people import a_pairing_code, agent_of, an_owner, as_caller
 from tests.e2e.stuck import StuckRun

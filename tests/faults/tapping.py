@@ -28,7 +28,7 @@ class Taps:
     def worst_s(self):
         return max(self.took_s)
 
-    def told(self):
+    def distribution(self):
         """Return the distribution, to print."""
         ordered = sorted(self.took_s)
         at = {"median": 0.5, "p90": 0.9, "worst": 1.0}

@@ -68,8 +68,8 @@ def test_all_are_served_or_told_to_come_again_and_a_person_is_not_kept_waiting(s
             {
                 "answers": {str(status): count for status, count in statuses.items()},
                 "crowd_s": round(took, 2),
-                "kept": kept.told(),
-                "fresh": fresh.told(),
+                "kept": kept.distribution(),
+                "fresh": fresh.distribution(),
             }
         )
     )

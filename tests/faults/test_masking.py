@@ -100,8 +100,8 @@ def test_others_are_answered_while_a_text_is_masked(server, attack):
                 "attack": attack.__name__,
                 "quiet": quiet,
                 "under_attack": under_attack,
-                "quiet_taps": quiet_taps.told(),
-                "taps": taps.told(),
+                "quiet_taps": quiet_taps.distribution(),
+                "taps": taps.distribution(),
             }
         )
     )

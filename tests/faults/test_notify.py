@@ -35,7 +35,7 @@ def receiver():
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            self.server.heard.append({**body, "path": self.path})
+            self.server.received.append({**body, "path": self.path})
             self.server.opened.wait(PATIENCE_S)
             self.send_response(204)
             self.send_header("Content-Length", "0")
@@ -51,7 +51,7 @@ def receiver():
                 return  # who called was killed
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.heard, server.opened = [], threading.Event()
+        server.received, server.opened = [], threading.Event()
         server.opened.set()
         server.url = f"http://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
@@ -105,7 +105,7 @@ def test_a_delivery_whose_worker_was_killed_in_the_middle_is_made_again(
     a_channel(receiver.url)
     receiver.opened.clear()
     run = StuckRun.begin(an_agent_of(running), person, "killed")
-    wait_for(lambda: receiver.heard)
+    wait_for(lambda: receiver.received)
 
     workers = [pid for pid, line in running.processes().items() if " worker " in line]
     for pid in workers:
@@ -113,7 +113,7 @@ def test_a_delivery_whose_worker_was_killed_in_the_middle_is_made_again(
     receiver.opened.set()
 
     (row,) = wait_for(lambda: settled(person, run.card["id"]))
-    first, again = receiver.heard
+    first, again = receiver.received
     assert (row["status"], row["tries"]) == ("sent", 2)
     assert first["delivery"] == again["delivery"] == row["id"]
 
@@ -128,7 +128,7 @@ def test_two_workers_tell_each_channel_once(running, person, receiver, a_channel
         assert [row["status"] for row in rows] == ["sent"] * 12
         assert [row["tries"] for row in rows] == [1] * 12
 
-    sent = [(message["decision"], message["path"]) for message in receiver.heard]
+    sent = [(message["decision"], message["path"]) for message in receiver.received]
     assert second_worker.poll() is None
     assert len(sent) == len(set(sent)) == 48
 
@@ -141,12 +141,12 @@ def test_a_later_step_is_told_by_a_real_worker_when_nobody_answers(
     a_channel(f"{receiver.url}/late", name="late", step_minutes=2)
     run = StuckRun.begin(an_agent_of(running), person, "unanswered")
 
-    wait_for(lambda: len(receiver.heard) > 1)
+    wait_for(lambda: len(receiver.received) > 1)
     run.answer("continue")
     rows = wait_for(lambda: settled(person, run.card["id"]))
 
-    assert [message["path"] for message in receiver.heard] == ["/first", "/boss"]
-    assert receiver.heard[1]["title"].startswith("Still paused: unanswered")
+    assert [message["path"] for message in receiver.received] == ["/first", "/boss"]
+    assert receiver.received[1]["title"].startswith("Still paused: unanswered")
     assert {row["target"]: row["status"] for row in rows} == {
         "first": "sent",
         "boss": "sent",

@@ -37,7 +37,7 @@ class Screen:
             self._at = self._at.replace(running.url.rsplit(":", 1)[1], str(port))
         cookies = running.cookies().items()
         self._headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in cookies)}
-        self.snapshots, self.heard = 0, []
+        self.snapshots, self.received = 0, []
 
     async def watch(self):
         attempt = 0
@@ -56,7 +56,7 @@ class Screen:
             async for text in line:
                 frame = json.loads(text)
                 self.snapshots += frame["type"] == "snapshot"
-                self.heard += [event["type"] for event in frame.get("events", [frame])]
+                self.received += [event["type"] for event in frame.get("events", [frame])]
 
 
 async def until(claim):
@@ -92,7 +92,7 @@ def test_two_hundred_screens_come_back_when_the_web_process_was_killed(server):
         os.kill(server.pid_of("daphne"), signal.SIGKILL)
         await until(lambda: all(screen.snapshots >= 2 for screen in screens))
         await asyncio.to_thread(agent.post_turns, run, a_turn("ls"))
-        await until(lambda: all("turn.recorded" in screen.heard for screen in screens))
+        await until(lambda: all("turn.recorded" in screen.received for screen in screens))
         await ended(watching)
         return [screen.snapshots for screen in screens]
 
@@ -120,9 +120,9 @@ def test_a_second_web_process_hears_what_the_first_one_took(server):
             watching = [asyncio.create_task(screen.watch()) for screen in screens]
             await until(lambda: all(screen.snapshots for screen in screens))
             await asyncio.to_thread(agent.post_turns, run, a_turn("ls"))
-            await until(lambda: all("meters" in screen.heard for screen in screens))
+            await until(lambda: all("meters" in screen.received for screen in screens))
             await ended(watching)
-            return ["turn.recorded" in screen.heard for screen in screens]
+            return ["turn.recorded" in screen.received for screen in screens]
 
         assert asyncio.run(asyncio.wait_for(story(), PATIENCE_S)) == [True, True]
     finally:

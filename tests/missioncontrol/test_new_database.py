@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from missioncontrol.up import new_database
+from missioncontrol.up import database
 from tests.installations import ROOT, a_database
 
 MADE = """
@@ -99,7 +99,7 @@ def test_the_migrations_of_a_new_database_count_as_applied():
 
 @pytest.mark.django_db
 def test_a_database_that_has_tables_is_not_made_again():
-    assert not new_database.is_empty(connection)
+    assert not database.is_empty(connection)
 
     call_command("migrate", verbosity=0)
 
@@ -122,9 +122,9 @@ django.setup()
 from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 from django.db import connection
-from missioncontrol.up import new_database
+from missioncontrol.up import database
 
-new_database.create_tables(connection)
+database.create_tables(connection)
 left = ContentType.objects.count()
 call_command("migrate", verbosity=0)
 print(0 < left == ContentType.objects.count())

@@ -96,7 +96,7 @@ def test_the_body_and_its_headers_arrive(server):
         f"{server.url}/hook?x=1", b'{"a": 1}', {"X-Mine": "yes"}, private_hosts=[server.host]
     )
 
-    ((path, headers, body),) = server.heard
+    ((path, headers, body),) = server.received
     assert reply.is_good
     assert (path, headers["X-Mine"], body) == ("/hook?x=1", "yes", b'{"a": 1}')
     assert headers["Host"] == server.host
@@ -107,7 +107,7 @@ def test_a_redirect_is_not_followed(server):
 
     reply = outbound.post(server.url, b"", {}, private_hosts=[server.host])
 
-    assert (reply.status, reply.is_good, len(server.heard)) == (307, False, 1)
+    assert (reply.status, reply.is_good, len(server.received)) == (307, False, 1)
 
 
 def test_nobody_there_is_told():

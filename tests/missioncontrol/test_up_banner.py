@@ -6,9 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from missioncontrol.up import banner as banner_module
-from missioncontrol.up import options
-from missioncontrol.up.banner import Banner
+from missioncontrol.up import invitation, options
+from missioncontrol.up.invitation import Banner
 
 
 def a_banner(**more):
@@ -72,7 +71,7 @@ def test_https_does_not_hide_that_http_is_open_too():
 
 def test_a_line_that_is_to_be_typed_says_where(monkeypatch):
     assert "in this folder, once" in printed(a_banner())
-    monkeypatch.setattr(banner_module, "is_checkout", lambda: False)
+    monkeypatch.setattr(invitation, "is_checkout", lambda: False)
     assert f"  Connect   {Path(sys.executable).parent}/guard connect" in printed(a_banner())
     assert "anywhere, once" in printed(a_banner())
 

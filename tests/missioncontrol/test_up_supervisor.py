@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from missioncontrol.up import supervisor as module
+from missioncontrol.up.command import wait_until_serving
 from missioncontrol.up.errors import ChildFailed, ChildSilent
-from missioncontrol.up.readiness import wait_until_serving
 from missioncontrol.up.supervisor import Command, Supervisor, shorten_log
 
 
@@ -104,7 +104,7 @@ def test_one_that_runs_and_does_not_answer_is_not_said_to_have_died(tmp_path, su
     supervisor.start(a_command(tmp_path, "web"))
 
     with pytest.raises(ChildSilent, match="has not answered for 0 seconds"):
-        wait_until_serving(supervisor, "http://127.0.0.1:9", must_live=("web",), limit_s=0)
+        wait_until_serving(supervisor, "http://127.0.0.1:9", limit_s=0)
 
 
 def test_stopping_ends_every_child(tmp_path, supervisor):

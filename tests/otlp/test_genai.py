@@ -62,10 +62,10 @@ OPENINFERENCE = {
 }
 
 
-def a_chat(given=(), said=(), **more):
+def a_chat(given=(), answered=(), **more):
     attributes = {**CHAT, **more}
     attributes |= {"gen_ai.input.messages": json.dumps(given)} if given else {}
-    attributes |= {"gen_ai.output.messages": json.dumps(said)} if said else {}
+    attributes |= {"gen_ai.output.messages": json.dumps(answered)} if answered else {}
     return a_span("chat claude-sonnet-4-5", attributes)
 
 

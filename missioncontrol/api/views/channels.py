@@ -22,7 +22,7 @@ from missioncontrol.api.rest import (
 from missioncontrol.api.schema import described
 from missioncontrol.api.views.decisions import named_project
 from missioncontrol.clock import now
-from missioncontrol.notify import channels, selectors
+from missioncontrol.notify import channels, selectors, services
 from missioncontrol.notify.models import Channel
 from missioncontrol.notify.rows import delivery_row
 from missioncontrol.wire.notices import (
@@ -141,7 +141,9 @@ class ChannelTest(APIView):
         auth.check_may_act(request, channel.project_id)
         # Each is a call to somebody else's server.
         TESTS.check(str(request.user.pk), at=now())
-        made = channels.send_test(channel, by=auth.name_of(request), at=now())
+        made = services.send_test(
+            channel, project=channel.project_id, by=auth.name_of(request), at=now()
+        )
         return json_response(delivery_row(made), status=202)
 
 

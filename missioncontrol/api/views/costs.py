@@ -18,11 +18,11 @@ from missioncontrol.costs import selectors
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.reports import accounting, rows
 from missioncontrol.reports.account_parts import GROUPS, Asked
+from missioncontrol.reports.accounting import spent_today
 from missioncontrol.reports.baseline import baseline_spending
 from missioncontrol.reports.cost_csv import account_csv
 from missioncontrol.reports.periods import PERIOD_KINDS
 from missioncontrol.reports.texts import csv_of
-from missioncontrol.reports.today import spent_today
 from missioncontrol.wire.costs import CostAccount, CostRow, Report, ReportRow, TodayRow, UsualRow
 
 COST_GROUPS = ("day", "agent", "model", "project", "run")

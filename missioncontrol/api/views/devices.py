@@ -208,7 +208,7 @@ class TryDevice(APIView):
         if device is None or project is None:
             raise NotFound("A browser that takes pushes")
         TESTS.check(str(request.user.pk), at=now())
-        services.try_device(device, project=project.project_id, by=auth.name_of(request), at=now())
+        services.send_test(device, project=project.project_id, by=auth.name_of(request), at=now())
         return HttpResponse(status=202)
 
 

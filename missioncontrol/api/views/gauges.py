@@ -13,7 +13,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from missioncontrol.clock import now
-from missioncontrol.decisions.totals import count_everything
+from missioncontrol.decisions.selectors import count_everything
 from missioncontrol.notify.selectors import health
 from missioncontrol.runs.lifecycle import Status
 from missioncontrol.wire.notices import DeliveryStatus

@@ -27,7 +27,7 @@ from missioncontrol.api.views import operator
 from missioncontrol.celery import app
 from missioncontrol.clock import now
 from missioncontrol.decisions import organisation
-from missioncontrol.decisions.totals import count_everything
+from missioncontrol.decisions.selectors import count_everything
 from missioncontrol.errors import Forbidden
 from missioncontrol.history.catching_up import lag
 from missioncontrol.notify import vapid

@@ -15,9 +15,9 @@ from django.views.decorators.http import require_http_methods
 
 from missioncontrol import clock
 from missioncontrol.accounts import invitations, people
-from missioncontrol.accounts.joining_texts import JOINING_TEXTS, JoiningTexts
 from missioncontrol.accounts.models import Invitation, Membership
 from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.page_texts import JOINING_TEXTS, JoiningTexts
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.api import peers
 from missioncontrol.api.views import signing_in

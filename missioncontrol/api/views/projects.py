@@ -32,7 +32,7 @@ from missioncontrol.decisions.budgets import extra_today, read_budgets
 from missioncontrol.detection.policies import read_policy
 from missioncontrol.env import LONGEST_DAYS
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
-from missioncontrol.notify import signing
+from missioncontrol.notify import webhook
 from missioncontrol.projects import members, rules
 from missioncontrol.redaction import read_rules
 from missioncontrol.runs.redaction_preview import preview
@@ -171,7 +171,7 @@ class ControllerSecret(APIView):
         if find_project(request, project_id).role != "owner":
             raise Forbidden("Only an owner sees the secret.")
         auth.check_recent(request)
-        return json_response(Secret(secret=signing.secret_of(project_id)))
+        return json_response(Secret(secret=webhook.secret_of(project_id)))
 
 
 class WhoAmI(APIView):

@@ -24,7 +24,7 @@ from missioncontrol import clock
 from missioncontrol.accounts import factors, lockout, oidc, people, ways
 from missioncontrol.accounts.lockout import FREE
 from missioncontrol.accounts.pace import Pace
-from missioncontrol.accounts.sign_in_texts import SIGN_IN_TEXTS, SignInTexts
+from missioncontrol.accounts.page_texts import SIGN_IN_TEXTS, SignInTexts
 from missioncontrol.api import peers
 from missioncontrol.api.endpoint import read_json_object
 from missioncontrol.api.views import signing_in
@@ -207,7 +207,6 @@ def from_provider(request: HttpRequest) -> HttpResponse:
             came,
             redirect_uri=_back(request),
             is_again=purpose == "again",
-            at=clock.now(),
         )
     except oidc.IdentityRefused as error:
         return _provider_failed(request, str(error))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from missioncontrol.notify.texts.catalogue import Figures, ReportTexts, Texts
-from missioncontrol.notify.texts.english import ENGLISH
-from missioncontrol.notify.texts.german import GERMAN
+from missioncontrol.notify.texts.english import Texts
+from missioncontrol.notify.texts.german import German
 
-CATALOGUES: Mapping[str, Texts] = {"en": ENGLISH, "de": GERMAN}
+CATALOGUES: Mapping[str, Texts] = {"en": Texts(), "de": German()}
 SOURCE = "en"
 
-__all__ = ["CATALOGUES", "SOURCE", "Figures", "ReportTexts", "Texts", "language_of", "texts_in"]
+__all__ = ["CATALOGUES", "SOURCE", "Texts", "language_of", "texts_in"]
 
 
 def language_of(tag: str) -> str:

@@ -1,157 +1,173 @@
-"""English: the source."""
+"""The texts every language has, in English.
+
+Names in braces are filled in; a text has the same ones in every language.
+"""
 
 from __future__ import annotations
 
-from missioncontrol.notify.texts.catalogue import Figures, ReportTexts, Texts
+from decimal import Decimal
 
-REPORT = ReportTexts(
-    weekdays=("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
-    months=(
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ),
-    date="{weekday} {day} {month} {year}",
-    title="{weekday} cost {cost}",
-    corrected_title="Corrected: {title}",
-    was_told="previously reported as {usd}; {reason}.",
-    reasons={
+from missioncontrol.notify.texts.figures import Figures
+
+
+class ReportTexts:
+    """What is said of a day's cost."""
+
+    # As Django writes dates: `l` is the weekday, `F` the month, in the language.
+    date = "l j F Y"
+    title = "{weekday} cost {cost}"
+    corrected_title = "Corrected: {title}"
+    was_told = "previously reported as {usd}; {reason}."
+    # By what is kept with the report.
+    reasons = {
         "usage or a price became known after it was made": "usage or a price became known after it was made",  # noqa: E501 - a text, in one piece
-    },
-    of_day_budget="{share} of the daily budget.",
-    on_week_before="{change} on the week before.",
-    loops_stopped="{loops} stopped, {saved}.",
-    corrected="Corrected.",
-    corrected_as="Previously reported as {usd}; {reason}.",
-    spent="Spent",
-    budget="Budget",
-    budget_is="{share} of {ceiling}{extra}; {rest}",
-    over="{usd} over",
-    left="{usd} left",
-    extra=", {usd} of it added for the day",
-    week_before="The same day a week before",
-    nothing="nothing",
-    this_day="{usd} (this day {change})",
-    judge="Judge, included",
-    unpriced_on_top="Unpriced, not included",
-    loops="Loops",
-    loops_are="{loops}, {stops} stopped",
-    saved_by_stops="Saved by stops",
-    groups={"agent": "Agent", "model": "Model", "project": "Project"},
-    columns=("Cost", "Week before", "Runs", "Loops", "Loops, 7 days"),
-    no_name="not named",
-    none="none",
-    unpriced="unpriced",
-    as_much="no change",
-    saved="about {usd} saved",
-    no_estimate="no estimate yet",
-    calls_unpriced="{calls} unpriced{models}",
-    parts="agents {agents} + judge {judge}",
-    all="all",
-    empty="nothing",
-    no_call="No model call was counted.",
-    total="Total with judge {total}: {parts}.",
-    in_no_amount="Unpriced calls are in no amount.",
-    open="Open it in Mission Control",
-    how_saved=(
+    }
+    of_day_budget = "{share} of the daily budget."
+    on_week_before = "{change} on the week before."
+    loops_stopped = "{loops} stopped, {saved}."
+    corrected = "Corrected."
+    corrected_as = "Previously reported as {usd}; {reason}."
+    spent = "Spent"
+    budget = "Budget"
+    budget_is = "{share} of {ceiling}{extra}; {rest}"
+    over = "{usd} over"
+    left = "{usd} left"
+    extra = ", {usd} of it added for the day"
+    week_before = "The same day a week before"
+    nothing = "nothing"
+    this_day = "{usd} (this day {change})"
+    judge = "Judge, included"
+    unpriced_on_top = "Unpriced, not included"
+    loops = "Loops"
+    loops_are = "{loops}, {stops} stopped"
+    saved_by_stops = "Saved by stops"
+    groups = {"agent": "Agent", "model": "Model", "project": "Project"}
+    columns = ("Cost", "Week before", "Runs", "Loops", "Loops, 7 days")
+    no_name = "not named"
+    none = "none"
+    unpriced = "unpriced"
+    as_much = "no change"
+    saved = "about {usd} saved"
+    no_estimate = "no estimate yet"
+    calls_unpriced = "{calls} unpriced{models}"
+    parts = "agents {agents} + judge {judge}"
+    all = "all"
+    empty = "nothing"
+    no_call = "No model call was counted."
+    total = "Total with judge {total}: {parts}."
+    in_no_amount = "Unpriced calls are in no amount."
+    open = "Open it in Mission Control"
+    how_saved = (
         "How “saved” is counted: an estimate. Each stop counts the median number of turns that "
         "unstopped loops of its kind took here, minus the turns already taken, times the cost per "
         "turn of its own loop; never more than was left of the run's budget."
-    ),
-    no_estimate_yet="No estimate yet: {samples} of {enough} such loops are known.",
-    samples="{samples} such loops took {turns} turns, in the median.",
-    likely="Likely {low} to {high}.",
-    counted={"loop": ("loop", "loops"), "call": ("call", "calls")},
-)
+    )
+    no_estimate_yet = "No estimate yet: {samples} of {enough} such loops are known."
+    samples = "{samples} such loops took {turns} turns, in the median."
+    likely = "Likely {low} to {high}."
+    counted = {"loop": ("loop", "loops"), "call": ("call", "calls")}
 
-ENGLISH = Texts(
-    language="en",
-    figures=Figures(
+    def count(self, n: int, word: str) -> str:
+        """Write a number with its word."""
+        one, many = self.counted[word]
+        return f"{n} {one if n == 1 else many}"
+
+
+class Texts:
+    """What is said of a card, of what asks nothing, and on a notification's buttons."""
+
+    language = "en"
+    figures = Figures(
         has_decimal_comma=False, dollars="${n}", percent="{n}%", under_a_minute="under a minute"
-    ),
-    sentence=str,
-    report=REPORT,
-    still_held="Still paused: {name}",
-    still_open="Still open: {name}",
-    reached="{name} reached {limit}",
-    is_held="{name} is paused",
-    is_circling="{name} is going in circles",
-    is_repeating="{name} is repeating",
-    is_over_budget="{name} is over budget",
-    is_asking="{name} asks you",
-    is_at="{name} is at {share}",
-    shared={
+    )
+    report = ReportTexts()
+
+    # titles
+    still_held = "Still paused: {name}"
+    still_open = "Still open: {name}"
+    reached = "{name} reached {limit}"
+    is_held = "{name} is paused"
+    is_circling = "{name} is going in circles"
+    is_repeating = "{name} is repeating"
+    is_over_budget = "{name} is over budget"
+    is_asking = "{name} asks you"
+    is_at = "{name} is at {share}"
+    # What nears its end, where that is no one run or agent.
+    shared = {
         "tree": "{name} and its tree",
         "day": "Day",
         "project": "Project",
         "organisation": "The organisation",
-    },
-    of_all_projects="{ceiling} a day for all projects",
-    still_running="Still running, {rate}.",
-    held_at={
+    }
+    # The organisation's ceiling, without what is used of it.
+    of_all_projects = "{ceiling} a day for all projects"
+
+    # bodies
+    still_running = "Still running, {rate}."
+    held_at = {
         "run": "Paused at its run budget.",
         "agent": "Paused at its agent budget.",
         "tree": "Paused at its tree budget.",
         "project": "Paused at its project budget.",
         "day": "Paused at its daily budget.",
         "organisation": "Paused at the organisation's daily budget.",
-    },
-    fix='Fix: "{fix}"',
-    an_hour="{usd}/h",
-    used="{spent} of {ceiling}",
-    left=": about {time} left",
-    units={
+    }
+    fix = 'Fix: "{fix}"'
+    an_hour = "{usd}/h"
+    used = "{spent} of {ceiling}"
+    left = ": about {time} left"
+    # Of one, and of more.
+    units = {
         "tokens": ("token", "tokens"),
         "calls": ("call", "calls"),
         "turns": ("turn", "turns"),
         "seconds": ("second", "seconds"),
         "failures": ("failure", "failures"),
-    },
-    calls_unpriced="Its calls are unpriced.",
-    no_cost="No cost reported.",
-    unpriced_too=", {n} calls unpriced",
-    in_the_loop="{usd} in the loop, ",
-    in_all="{loop}{usd} in all{unpriced}.",
-    nobody_answered="Nobody answered for {time}.",
-    meanwhile="It keeps running meanwhile.",
-    may_it="May it use {tool}? {call}",
-    terminal_asks_too="Its terminal asks the same.",
-    will={"proceed": "In {time} it will continue.", "stop": "In {time} it will be stopped."},
-    only_warns="It keeps running: this run only warns. {what} {cost}",
-    is_over="It has ended: its telemetry arrived all at once. {what} {cost}",
-    was_ended="{name} was ended",
-    ended_by_policy="Its policy ended it. {what} {cost}",
-    agent="Agent: {agent}",
-    suggested_fix="Suggested fix: {fix}",
-    read_fix_there="The card has a suggested fix.",
-    answer_here="Answer it here: {link}",
-    answer_there="Answer it in Mission Control.",
-    test_title="A test from Mission Control",
-    test_body="{by} sent this from {project}. Cards will reach you like this.",
-    signed_out_title="Signed out",
-    signed_out_body="This device was signed out of Mission Control. It gets no more notifications.",
-    allow_once="Allow once",
-    deny="Deny",
-    read_call="Read",
-    inject_fix="Inject fix",
-    read_fix="Read fix",
-    proceed="Continue",
-    hold="Pause",
-    terminate_there="Terminate…",
-    allow_more="Allow {amount} more",
-    stop="Stop…",
-    stop_now="Stop now",
-    answered="{name}: answered",
-    by_person={
+    }
+    calls_unpriced = "Its calls are unpriced."
+    no_cost = "No cost reported."
+    unpriced_too = ", {n} calls unpriced"
+    in_the_loop = "{usd} in the loop, "
+    in_all = "{loop}{usd} in all{unpriced}."
+    nobody_answered = "Nobody answered for {time}."
+    meanwhile = "It keeps running meanwhile."
+    may_it = "May it use {tool}? {call}"
+    terminal_asks_too = "Its terminal asks the same."
+    will = {"proceed": "In {time} it will continue.", "stop": "In {time} it will be stopped."}
+    only_warns = "It keeps running: this run only warns. {what} {cost}"
+    is_over = "It has ended: its telemetry arrived all at once. {what} {cost}"
+    was_ended = "{name} was ended"
+    ended_by_policy = "Its policy ended it. {what} {cost}"
+
+    # more lines, where there is room
+    agent = "Agent: {agent}"
+    suggested_fix = "Suggested fix: {fix}"
+    read_fix_there = "The card has a suggested fix."
+    answer_here = "Answer it here: {link}"
+    answer_there = "Answer it in Mission Control."
+
+    # a test, and a sign-out
+    test_title = "A test from Mission Control"
+    test_body = "{by} sent this from {project}. Cards will reach you like this."
+    signed_out_title = "Signed out"
+    signed_out_body = (
+        "This device was signed out of Mission Control. It gets no more notifications."
+    )
+
+    # what can be tapped, and what came of a card
+    allow_once = "Allow once"
+    deny = "Deny"
+    read_call = "Read"
+    inject_fix = "Inject fix"
+    read_fix = "Read fix"
+    proceed = "Continue"
+    hold = "Pause"
+    terminate_there = "Terminate…"
+    allow_more = "Allow {amount} more"
+    stop = "Stop…"
+    stop_now = "Stop now"
+    answered = "{name}: answered"
+    by_person = {
         "continue": "{by} continued it.",
         "inject": "{by} injected the fix.",
         "terminate": "{by} ended it.",
@@ -161,8 +177,8 @@ ENGLISH = Texts(
         "restart": "{by} restarted it.",
         "allow_once": "{by} allowed it once.",
         "deny": "{by} denied it.",
-    },
-    by_itself={
+    }
+    by_itself = {
         "dismissed": "The judge saw no loop.",
         "autofix": "An autofix was injected.",
         "proceed": "No answer: it continues.",
@@ -171,5 +187,21 @@ ENGLISH = Texts(
         "superseded": "Another card replaced it.",
         "answered": "It was answered at its terminal.",
         "timed_out": "It can be answered at its terminal only.",
-    },
-)
+    }
+
+    def sentence(self, english: str) -> str:
+        """Say a sentence of the guard in this language; as it is where it is not known."""
+        return english
+
+    def amount(self, text: str, unit: str) -> str:
+        """Write an amount of a budget with its unit.
+
+        >>> from missioncontrol.notify.texts.english import Texts
+        >>> Texts().amount("4.00", "usd"), Texts().amount("120000", "tokens")
+        ('$4.00', '120,000 tokens')
+        """
+        value = Decimal(text)
+        if unit == "usd":
+            return self.figures.money(value)
+        one, many = self.units.get(unit, (unit, unit))
+        return f"{self.figures.whole(value)} {one if value == 1 else many}"

@@ -54,7 +54,7 @@ class App:
             "col": self.log.number(3, 40),
         }
 
-    def said(self, chance: float = 0.6) -> str | None:
+    def thought(self, chance: float = 0.6) -> str | None:
         """Give a thought, or none."""
         if self.log.rng.random() > chance:
             return None
@@ -67,7 +67,7 @@ class App:
         shown = "\n".join(
             f"{n:>5}→{line}" for n, line in enumerate(self.files[path].splitlines(), 1)
         )
-        self.log.call("read_file", {"absolute_path": f"/app/{path}"}, shown, thought=self.said())
+        self.log.call("read_file", {"absolute_path": f"/app/{path}"}, shown, thought=self.thought())
         return path
 
     def change(self, path: str, thought: str | None = None) -> None:
@@ -78,7 +78,7 @@ class App:
         self.files[path] = self.files[path].replace(old, f"{new}\n{old}", 1)
         args = {"file_path": f"/app/{path}", "old_string": old, "new_string": f"{new}\n{old}"}
         result = f"Successfully modified file: /app/{path} (1 replacements)."
-        self.log.call("replace", args, result, thought=thought or self.said())
+        self.log.call("replace", args, result, thought=thought or self.thought())
 
     def compile(self) -> None:
         """Run the compiler."""
@@ -92,7 +92,7 @@ class App:
             "run_shell_command",
             {"command": "npx tsc --noEmit"},
             _shell(out or "(empty)", int(bool(out))),
-            thought=self.said(),
+            thought=self.thought(),
         )
 
     def jest(self, failed: str = "") -> None:
@@ -111,7 +111,7 @@ class App:
             "run_shell_command",
             {"command": "npx jest"},
             _shell(out, int(bool(failed))),
-            thought=self.said(),
+            thought=self.thought(),
         )
 
     def add_error(self) -> None:
@@ -177,7 +177,7 @@ def not_exactly_once(log: Log) -> str:
             "new_string": "startTransition(() => setValue(next))",
         }
         error = "Failed to edit, 0 occurrences found for old_string. No edits made. The exact text in old_string was not found."
-        log.call("replace", args, f"Error: {error}", error=error, thought=app.said(0.9))
+        log.call("replace", args, f"Error: {error}", error=error, thought=app.thought(0.9))
         if n % 3 == 2:
             app.read("src/chat/hooks.ts")
     return "A replacement fails seven times, the file being read again now and then."

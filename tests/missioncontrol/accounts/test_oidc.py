@@ -339,7 +339,7 @@ def test_nobody_is_led_elsewhere_afterwards(to, real, owner):
 def test_what_is_right_is_taken_from_the_one_that_lies_too(liar, client, project, owner):
     """Else none of what follows would show anything."""
     rule(project, owner, "group", "staff")
-    liar.said = {"groups": ["staff"], "name": "Ida"}
+    liar.overrides = {"groups": ["staff"], "name": "Ida"}
 
     lie(client, liar)
 
@@ -365,7 +365,7 @@ def test_what_is_right_is_taken_from_the_one_that_lies_too(liar, client, project
 )
 def test_an_id_token_that_says_what_it_may_not_is_refused(claims, liar, client, project, owner):
     rule(project, owner, "group", "staff")
-    liar.said = {"groups": ["staff"], "name": "Mal", **claims}
+    liar.overrides = {"groups": ["staff"], "name": "Mal", **claims}
 
     response = lie(client, liar)
 
@@ -379,7 +379,7 @@ def test_an_id_token_that_the_provider_did_not_sign_is_refused(
     forged, liar, client, project, owner
 ):
     rule(project, owner, "group", "staff")
-    liar.said = {"groups": ["staff"], "name": "Mal"}
+    liar.overrides = {"groups": ["staff"], "name": "Mal"}
     with a_liar() as other:
         other.key = a_key(1)
         liar.sign = {
@@ -411,7 +411,7 @@ def test_an_answer_that_does_not_fit_is_refused(
     query, configured, userinfo, liar, client, project, owner
 ):
     rule(project, owner, "group", "staff")
-    liar.said = {"groups": ["staff"], "name": "Mal"}
+    liar.overrides = {"groups": ["staff"], "name": "Mal"}
     asked = query_of(set_out(client))
     liar.nonce, liar.configured, liar.userinfo = asked["nonce"], configured, userinfo
 
@@ -427,7 +427,7 @@ def test_who_did_not_sign_in_anew_there_proves_nothing(liar, owner):
     client.post(f"/login/{link.secret}/")
     lie(client, liar, "?for=connect")
     signed_in_long_ago(client)
-    liar.said = {"auth_time": 1_000_000_000}
+    liar.overrides = {"auth_time": 1_000_000_000}
 
     assert lie(client, liar, "?for=again").status_code == 403
 

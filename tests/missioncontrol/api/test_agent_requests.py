@@ -68,16 +68,16 @@ class Server:
     root_path = ""
 
     def __init__(self):
-        self.connections, self.heard = {}, []
+        self.connections, self.received = {}, []
 
     async def application(self, scope, receive, send):
-        self.heard.append((await receive())["body"])
+        self.received.append((await receive())["body"])
         if scope["path"].endswith("/turns/"):
             headers = [(b"content-length", b"2")]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             await send({"type": "http.response.body", "body": b"{}"})
         else:
-            self.heard.append((await receive())["type"])
+            self.received.append((await receive())["type"])
 
 
 async def turns():
@@ -99,7 +99,7 @@ async def test_each_request_is_answered_and_the_next_one_read(channel):
         channel.dataReceived(a_head() + body)
         await turns()
 
-    assert channel.factory.server.heard == [b"1st.", b"2nd."]
+    assert channel.factory.server.received == [b"1st.", b"2nd."]
     answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
     assert channel.transport.value() == 2 * answer
     assert channel.factory.server.connections == {}
@@ -110,7 +110,7 @@ async def test_a_body_may_come_after_its_head_in_pieces(channel):
         channel.dataReceived(piece)
         await turns()
 
-    assert channel.factory.server.heard == [b"body"]
+    assert channel.factory.server.received == [b"body"]
 
 
 async def test_an_empty_line_after_each_body_is_passed_over(channel):
@@ -118,7 +118,7 @@ async def test_an_empty_line_after_each_body_is_passed_over(channel):
         channel.dataReceived(piece)
         await turns()
 
-    assert channel.factory.server.heard == [b"1st.", b"2nd.", b"3rd."]
+    assert channel.factory.server.received == [b"1st.", b"2nd.", b"3rd."]
 
 
 async def test_what_looks_like_a_request_within_a_head_begins_none(channel):
@@ -126,7 +126,7 @@ async def test_what_looks_like_a_request_within_a_head_begins_none(channel):
     channel.dataReceived(a_head() + b"body")
     await turns()
 
-    assert channel.factory.server.heard == []
+    assert channel.factory.server.received == []
 
 
 async def test_who_leaves_while_it_waits_is_noticed(channel):
@@ -137,5 +137,5 @@ async def test_who_leaves_while_it_waits_is_noticed(channel):
     channel.connectionLost(None)
     await turns()
 
-    assert channel.factory.server.heard == [b"body", "http.disconnect"]
+    assert channel.factory.server.received == [b"body", "http.disconnect"]
     assert channel.factory.server.connections == {}

@@ -205,7 +205,7 @@ def test_a_failed_delivery_shows_why_and_is_tried_again(server, as_person, opera
     deliver_due(at=Delivery.objects.get().due_at)
 
     assert client.get("/api/v1/deliveries/?status=failed").json()["results"] == []
-    assert len(server.heard) == 2
+    assert len(server.received) == 2
 
 
 def test_deliveries_are_tried_again_so_many_a_minute_and_no_more(

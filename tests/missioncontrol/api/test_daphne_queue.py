@@ -17,7 +17,7 @@ def queue(monkeypatch):
     monkeypatch.setattr(daphne_queue, "queue", AgentsQueue())
 
 
-class Heard(list[str]):
+class Received(list[str]):
     """The bodies of the requests that were read, in order."""
 
     def from_connection(self):
@@ -48,7 +48,7 @@ async def turns(number):
 
 
 async def test_a_person_is_read_before_the_agents_that_wait(queue):
-    recorder = Heard()
+    recorder = Received()
     for number in range(3):
         recorder.from_connection().dataReceived(request(f"agent {number}", key="mc_1"))
 
@@ -59,7 +59,7 @@ async def test_a_person_is_read_before_the_agents_that_wait(queue):
 
 
 async def test_agents_are_read_a_few_in_each_turn_of_the_loop(queue):
-    recorder = Heard()
+    recorder = Received()
     for number in range(3):
         recorder.from_connection().dataReceived(request(f"agent {number}", key="mc_1"))
 
@@ -71,7 +71,7 @@ async def test_agents_are_read_a_few_in_each_turn_of_the_loop(queue):
 
 
 async def test_a_body_that_comes_meanwhile_waits_too_and_no_more_is_taken(queue):
-    recorder = Heard()
+    recorder = Received()
     channel = recorder.from_connection()
 
     channel.dataReceived(request("first, ", key="mc_1", length=13))
@@ -84,7 +84,7 @@ async def test_a_body_that_comes_meanwhile_waits_too_and_no_more_is_taken(queue)
 
 
 async def test_the_next_request_of_a_connection_queues_again(queue):
-    recorder = Heard()
+    recorder = Received()
     channel = recorder.from_connection()
 
     for number in range(2):
@@ -96,7 +96,7 @@ async def test_the_next_request_of_a_connection_queues_again(queue):
 
 
 async def test_who_left_is_not_read(queue):
-    recorder = Heard()
+    recorder = Received()
     channel = recorder.from_connection()
     channel.dataReceived(request("gone", key="mc_1"))
 
@@ -107,32 +107,32 @@ async def test_who_left_is_not_read(queue):
 
 
 async def test_who_takes_no_answer_is_given_no_other(queue):
-    heard = Heard()
-    channel = heard.from_connection()
+    received = Received()
+    channel = received.from_connection()
     channel.pauseProducing()  # as its transport does when too much waits to be sent
     channel.dataReceived(request("1st") + request("2nd"))
 
-    assert heard == ["1st"]
+    assert received == ["1st"]
 
     channel.resumeProducing()
 
-    assert heard == ["1st", "2nd"]
+    assert received == ["1st", "2nd"]
 
 
 async def test_who_leaves_without_its_answer_is_let_go(queue):
-    heard = Heard()
-    channel = heard.from_connection()
+    received = Received()
+    channel = received.from_connection()
     channel.pauseProducing()
     channel.dataReceived(request("1st") + request("2nd"))
 
     channel.connectionLost(None)
     channel.resumeProducing()
 
-    assert heard == ["1st"]
+    assert received == ["1st"]
 
 
 async def test_a_head_that_cannot_be_read_ends_its_connection_alone(queue):
-    recorder = Heard()
+    recorder = Received()
     broken = recorder.from_connection()
     broken.dataReceived(request("never", key="mc_1", length="9" * 5_000))
     recorder.from_connection().dataReceived(request("another", key="mc_1"))

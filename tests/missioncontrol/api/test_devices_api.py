@@ -88,14 +88,14 @@ def test_a_subscription_that_the_browser_renews_by_itself_keeps_its_language(me)
 def test_what_did_not_arrive_is_said_until_something_does(me, owner, project):
     subscribe(me)
     device = Device.objects.get()
-    services.try_device(device, project=project.id, by="ana", at=NOON)
+    services.send_test(device, project=project.id, by="ana", at=NOON)
     Delivery.objects.update(status="failed", tries=1, last_error="it answered 403")
 
     (mine,) = devices_of(me)
     assert (mine["push"]["last_error"], mine["push"]["last_sent_at"]) == ("it answered 403", None)
     assert mine["push"]["last_failed_at"] is not None
 
-    services.try_device(device, project=project.id, by="ana", at=after(60))
+    services.send_test(device, project=project.id, by="ana", at=after(60))
     Delivery.objects.filter(status="waiting").update(status="sent", tries=1, sent_at=after(61))
 
     (mine,) = devices_of(me)

@@ -64,7 +64,7 @@ class Client:
     """One request over ASGI, whose client may leave."""
 
     def __init__(self, app, name, *, body=b"", key=""):
-        self.said, self.left = [], asyncio.Event()
+        self.sent, self.left = [], asyncio.Event()
         self._messages = [{"type": "http.request", "body": body, "more_body": False}]
         scope = {
             "type": "http",
@@ -85,12 +85,12 @@ class Client:
         return {"type": "http.disconnect"}
 
     async def _send(self, message):
-        self.said.append(message)
+        self.sent.append(message)
 
     async def answer(self):
         """Wait for the answer: its status and its text."""
         await asyncio.wait_for(self.task, LONG)
-        return self.said[0]["status"], b"".join(m.get("body", b"") for m in self.said).decode()
+        return self.sent[0]["status"], b"".join(m.get("body", b"") for m in self.sent).decode()
 
 
 async def until(claim):

@@ -12,7 +12,7 @@ from guard.turn import Role, Turn
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Scope
 from missioncontrol.decisions import controllers
-from missioncontrol.notify import signing
+from missioncontrol.notify import webhook
 from missioncontrol.runs.models import Run
 from tests.build import NOON, a_run, report
 from tests.missioncontrol.taps import BROKER, say
@@ -138,7 +138,7 @@ def test_only_an_owner_sees_the_secret(as_person, owner, operator, stranger, pro
 
     shown = as_person(owner).get(path)
 
-    assert shown.json() == {"secret": signing.secret_of(project.id)}
+    assert shown.json() == {"secret": webhook.secret_of(project.id)}
     assert as_person(operator).get(path).status_code == 403
     assert as_person(stranger).get(path).status_code == 404
 

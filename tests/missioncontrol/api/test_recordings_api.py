@@ -9,14 +9,13 @@ from rest_framework.test import APIClient
 
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Membership, Project
-from missioncontrol.audit import retention
+from missioncontrol.audit import erasing
 from missioncontrol.audit.anchors import verify
 from missioncontrol.audit.erasing import erase_run
 from missioncontrol.clock import now
 from missioncontrol.costs.models import Spend
-from missioncontrol.decisions import totals
 from missioncontrol.decisions.models import Decision
-from missioncontrol.decisions.selectors import board
+from missioncontrol.decisions.selectors import board, count_everything
 from missioncontrol.detection import recordings
 from missioncontrol.detection.models import Recording
 from missioncontrol.notify.models import Delivery, Notice
@@ -101,7 +100,7 @@ def test_nobody_is_asked_told_or_charged(imported, project):
     assert not Delivery.objects.exists()
     assert not Spend.objects.exists()
     assert not ModelCall.objects.exists()
-    assert totals.count_everything().cost_usd == 0
+    assert count_everything().cost_usd == 0
     assert board(project.id, at=now()).runs == ()
 
 
@@ -309,10 +308,10 @@ def test_it_can_be_erased_and_imported_again(imported, as_person, operator, proj
 def test_its_words_are_kept_from_the_day_it_was_imported(imported, project):
     Project.objects.filter(pk=project.pk).update(keep_words_days=30)
 
-    retention.erase_old_words(at=now() + timedelta(days=29))
+    erasing.erase_old_words(at=now() + timedelta(days=29))
     assert Turn.objects.filter(run=imported["run"], error="").count() == 0
     assert Turn.objects.get(run=imported["run"], seq=0).error == ERROR
-    retention.erase_old_words(at=now() + timedelta(days=31))
+    erasing.erase_old_words(at=now() + timedelta(days=31))
     assert Turn.objects.get(run=imported["run"], seq=0).error is None
     assert Recording.objects.get(run=imported["run"]).file == ""
 
@@ -324,7 +323,7 @@ def test_a_turn_of_the_future_is_told_as_of_the_import(as_person, operator, proj
 
     assert run.ended_at <= now()
     Project.objects.filter(pk=project.pk).update(keep_words_days=30)
-    assert retention.erase_old_words(at=now() + timedelta(days=31)) == 1
+    assert erasing.erase_old_words(at=now() + timedelta(days=31)) == 1
 
 
 def test_a_turn_that_no_column_holds_is_counted_as_unreadable(as_person, operator):

@@ -217,7 +217,7 @@ def test_heads_are_sent_out_once_and_again_only_if_nobody_took_them(project, ser
     anchor_heads(at=after(120))
     heads.send_heads(project.id)
 
-    sent = [body.splitlines() for _, _, body in server.heard]
+    sent = [body.splitlines() for _, _, body in server.received]
     assert [[json.loads(line)["number"] for line in lines] for lines in sent] == [[1], [1], [2]]
 
 
@@ -342,7 +342,7 @@ def test_the_worker_sends_heads_out_where_it_is_told_to(project, server, setting
 
     tasks._send_heads()
 
-    ours = [json.loads(body) for _, _, body in server.heard if str(project.id).encode() in body]
+    ours = [json.loads(body) for _, _, body in server.received if str(project.id).encode() in body]
     assert [line["number"] for line in ours] == [1]
 
 

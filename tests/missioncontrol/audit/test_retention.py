@@ -2,7 +2,7 @@
 
 import pytest
 
-from missioncontrol.audit import erasing, retention
+from missioncontrol.audit import erasing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.decisions import interventions
 from missioncontrol.history.catching_up import index_slice
@@ -46,9 +46,9 @@ def test_words_go_after_so_many_days_and_events_stay(project):
     run = ended(project)
     events = JournalRow.objects.filter(run=run).count()
 
-    assert retention.erase_old_words(at=after(29 * DAY)) == 0
+    assert erasing.erase_old_words(at=after(29 * DAY)) == 0
     assert SECRET in words_of(run)
-    assert retention.erase_old_words(at=after(31 * DAY)) == 1
+    assert erasing.erase_old_words(at=after(31 * DAY)) == 1
 
     assert SECRET not in words_of(run)
     assert JournalRow.objects.filter(run=run, payload__isnull=False).count() == events
@@ -58,7 +58,7 @@ def test_words_go_after_so_many_days_and_events_stay(project):
 def test_by_default_they_stay_for_ever():
     run = ended(a_project())
 
-    assert retention.erase_old_words(at=after(3650 * DAY)) == 0
+    assert erasing.erase_old_words(at=after(3650 * DAY)) == 0
     assert SECRET in words_of(run)
 
 
@@ -66,27 +66,27 @@ def test_a_run_that_has_not_ended_keeps_its_words(project):
     run = a_run(project)
     put(run, a_call(SECRET))
 
-    retention.erase_old_words(at=after(90 * DAY))
+    erasing.erase_old_words(at=after(90 * DAY))
 
     assert SECRET in words_of(run)
 
 
 def test_a_long_run_goes_slice_by_slice_and_verifies_after_each(project, monkeypatch):
-    monkeypatch.setattr(retention, "TURNS_AT_ONCE", 2)
+    monkeypatch.setattr(erasing, "TURNS_AT_ONCE", 2)
     run = ended(project, turns=5)
 
     for left in (3, 1, 0):
-        retention.erase_old_words(at=after(31 * DAY))
+        erasing.erase_old_words(at=after(31 * DAY))
         assert Turn.objects.filter(run=run, result=SECRET).count() == left
         assert faults_of(project) == []
-    assert retention.erase_old_words(at=after(31 * DAY)) == 0
+    assert erasing.erase_old_words(at=after(31 * DAY)) == 0
 
 
 def test_telemetry_goes_with_the_turns(project):
     run = ended(project)
     TelemetryRecord.objects.create(run=run, key="1", name="chat", attributes={"a": SECRET}, at=NOON)
 
-    retention.erase_old_words(at=after(31 * DAY))
+    erasing.erase_old_words(at=after(31 * DAY))
 
     assert not TelemetryRecord.objects.exists()
 
@@ -95,10 +95,10 @@ def test_telemetry_that_came_without_turns_goes_too(project):
     telling = {"name": "chat", "attributes": {"a": SECRET}, "at": NOON}
     silent, late = end(a_run(project), at=NOON), ended(project)
     TelemetryRecord.objects.create(run=silent, key="1", **telling)
-    retention.erase_old_words(at=after(31 * DAY))
+    erasing.erase_old_words(at=after(31 * DAY))
     TelemetryRecord.objects.create(run=late, key="2", **telling)
 
-    retention.erase_old_words(at=after(31 * DAY))
+    erasing.erase_old_words(at=after(31 * DAY))
 
     assert not TelemetryRecord.objects.exists()
     assert faults_of(project) == []
@@ -106,16 +106,16 @@ def test_telemetry_that_came_without_turns_goes_too(project):
 
 def test_a_run_that_cannot_be_erased_keeps_no_others_words(project, monkeypatch, caplog):
     first, second = ended(project), ended(project, at=after(60))
-    erase = retention._erase_slice
+    erase = erasing._erase_slice
 
     def refuse_first(project_id, run_id, **fields):
         if run_id == first.id:
             raise OSError("the key cannot be read")
         return erase(project_id, run_id, **fields)
 
-    monkeypatch.setattr(retention, "_erase_slice", refuse_first)
+    monkeypatch.setattr(erasing, "_erase_slice", refuse_first)
 
-    assert retention.erase_old_words(at=after(31 * DAY)) == 1
+    assert erasing.erase_old_words(at=after(31 * DAY)) == 1
     assert SECRET not in words_of(second)
     assert str(first.id) in caplog.text
 
@@ -136,7 +136,7 @@ def test_what_is_gone_is_found_no_more(project, as_person, owner):
     ended(project, name="nightly")
     assert found(as_person(owner), "customer") == ["nightly"]
 
-    retention.erase_old_words(at=after(31 * DAY))
+    erasing.erase_old_words(at=after(31 * DAY))
 
     assert found(as_person(owner), "customer") == []
     assert found(as_person(owner), "nightly") == ["nightly"]
@@ -149,21 +149,21 @@ def found(client, text):
 
 def test_a_run_that_comes_back_is_judged_by_what_it_says_then(project):
     run = ended(project, turns=4)
-    retention.erase_old_words(at=after(31 * DAY))
+    erasing.erase_old_words(at=after(31 * DAY))
 
     back = report(run, a_call("pytest -q"), a_call("ls"), at=after(32 * DAY))
 
     assert back.open_decision is None
     assert faults_of(project) == []
     end(run, at=after(33 * DAY))
-    retention.erase_old_words(at=after(70 * DAY))
+    erasing.erase_old_words(at=after(70 * DAY))
     assert "pytest" not in words_of(run)
     assert faults_of(project) == []
 
 
 def test_a_word_that_is_written_back_is_noticed(project):
     run = ended(project)
-    retention.erase_old_words(at=after(31 * DAY))
+    erasing.erase_old_words(at=after(31 * DAY))
 
     Turn.objects.filter(run=run, seq=1).update(result="made up")
 
@@ -174,13 +174,13 @@ def test_an_erased_run_is_left_alone(project):
     run = ended(project)
     erasing.erase_run(run.id, by="ana", reason="asked", at=after(DAY))
 
-    assert retention.erase_old_words(at=after(31 * DAY)) == 0
+    assert erasing.erase_old_words(at=after(31 * DAY)) == 0
     assert faults_of(project) == []
 
 
 def test_a_run_can_be_erased_whole_after_its_words_have_gone(project):
     run = ended(project)
-    retention.erase_old_words(at=after(31 * DAY))
+    erasing.erase_old_words(at=after(31 * DAY))
 
     erasing.erase_run(run.id, by="ana", reason="asked", at=after(32 * DAY))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from missioncontrol.decisions.acting import find_acting
+from missioncontrol.decisions.conversation import find_acting
 
 
 @pytest.mark.parametrize(

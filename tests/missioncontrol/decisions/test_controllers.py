@@ -15,7 +15,7 @@ from missioncontrol.decisions.models import ControllerNote
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import tasks
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.notify import signing
+from missioncontrol.notify import webhook
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_project, a_run, after, put
 from tests.installations import wait_for
@@ -132,7 +132,7 @@ def call_due(*, at=NOON) -> int:
 def test_a_webhook_hears_what_happened(server, hooked):
     call_due()
 
-    ((path, headers, body),) = server.heard
+    ((path, headers, body),) = server.received
     message = json.loads(body)
     assert (path, headers["X-MissionControl-Event"]) == ("/told", "escalation.asked")
     assert (message["run"], message["name"]) == (str(hooked.id), "fix-parser")
@@ -143,16 +143,16 @@ def test_a_webhook_hears_what_happened(server, hooked):
 def test_it_can_check_the_signature_over_moment_and_body(server, hooked):
     call_due()
 
-    ((_, headers, body),) = server.heard
+    ((_, headers, body),) = server.received
     signed = headers["X-MissionControl-Timestamp"].encode() + b"." + body
-    secret = signing.secret_of(hooked.project_id)
+    secret = webhook.secret_of(hooked.project_id)
     expected = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
     assert headers["X-MissionControl-Signature"] == f"v1={expected}"
     assert headers["X-MissionControl-Timestamp"] == str(int(NOON.timestamp()))
 
 
 def test_each_project_has_a_secret_of_its_own():
-    assert signing.secret_of(a_project("a").id) != signing.secret_of(a_project("b").id)
+    assert webhook.secret_of(a_project("a").id) != webhook.secret_of(a_project("b").id)
 
 
 def test_what_was_sent_is_not_sent_again(server, hooked):
@@ -177,7 +177,7 @@ def test_a_repeat_carries_the_same_delivery(server, hooked):
     server.status = 204
     call_due(at=ControllerNote.objects.get().due_at)
 
-    one, other = (headers["X-MissionControl-Delivery"] for _, headers, _ in server.heard)
+    one, other = (headers["X-MissionControl-Delivery"] for _, headers, _ in server.received)
     assert one == other
     assert ControllerNote.objects.get().due_at is None
 
@@ -188,7 +188,7 @@ def test_it_is_given_up_after_eight_tries_and_the_journal_says_so(server, hooked
         call_due(at=note.due_at)
 
     failed = JournalRow.objects.get(run=hooked, type="notice.failed")
-    assert len(server.heard) == 8
+    assert len(server.received) == 8
     assert "it answered 500" in failed.payload
 
 
@@ -222,7 +222,7 @@ def test_an_address_that_has_come_to_lead_inside_is_not_called(server, hooked, s
 
     call_due()
 
-    assert server.heard == []
+    assert server.received == []
     assert ControllerNote.objects.get().tries == 1
 
 
@@ -237,7 +237,7 @@ def test_a_note_that_waited_past_its_lease_is_left_to_who_claims_it_next(server,
 
     controllers.call_webhook(note, at=after(61))
 
-    assert server.heard == []
+    assert server.received == []
 
 
 @pytest.mark.django_db(transaction=True)
@@ -248,7 +248,7 @@ def test_the_task_calls_the_webhook_beside_the_verdicts(server, hooked):
     tasks.call_controller(str(note))
 
     wait_for(lambda: ControllerNote.objects.get().due_at is None)
-    assert len(server.heard) == 1
+    assert len(server.received) == 1
 
 
 def test_a_fresh_run_keeps_its_controller(server, hooked):

@@ -11,8 +11,8 @@ from guard.turn import Role, Turn
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.history import catching_up
+from missioncontrol.history.finding import spans_in
 from missioncontrol.history.language import Words
-from missioncontrol.history.matching import spans_in
 from missioncontrol.history.models import IndexedRun
 from missioncontrol.history.words import words_of
 from missioncontrol.runs.services import describe_run

@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 import pytest
+from celery.signals import task_prerun
+from django.db import connection
 
 from missioncontrol.history import catching_up, tasks
 from missioncontrol.history.catching_up import News, index_slice
@@ -18,7 +20,7 @@ def test_it_indexes_what_came_since(project):
         a_run(project), *[a_call(f"cat {n}") for n in range(catching_up.OBSERVATIONS_AT_ONCE + 50)]
     )
 
-    tasks.index_now()
+    tasks.index()
 
     assert catching_up.lag() == 0
 
@@ -27,7 +29,7 @@ def test_while_turns_wait_to_be_judged_it_does_one_slice(project):
     run = a_run(project)
     put(run, *[a_call(f"cat {n}") for n in range(catching_up.OBSERVATIONS_AT_ONCE + 50)])
 
-    tasks.index_now()
+    tasks.index()
 
     run.refresh_from_db()
     assert run.indexed.obs == catching_up.OBSERVATIONS_AT_ONCE
@@ -78,3 +80,13 @@ def test_what_is_left_of_a_slice_still_counts_as_news(project, news):
 
 def test_beat_schedules_it():
     assert CELERY_BEAT_SCHEDULE["index"]["task"] == tasks.index.name
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_task_asks_anew_whether_its_connection_answers():
+    connection.ensure_connection()
+    connection.health_check_done = True
+
+    task_prerun.send(sender=tasks.index)
+
+    assert not connection.health_check_done

@@ -13,10 +13,10 @@ class Clockwork:
     """An audience whose pauses end when the test says so."""
 
     def __init__(self, sockets=1):
-        self.audience, self.told, self.pauses = Audience(), [[] for _ in range(sockets)], []
+        self.audience, self.sent, self.pauses = Audience(), [[] for _ in range(sockets)], []
         self.audience.pause = self.pause
         self._may_go_on = asyncio.Event()
-        for texts in self.told:
+        for texts in self.sent:
             self.audience.sockets[self._socket(texts)] = None
 
     @staticmethod
@@ -54,10 +54,10 @@ async def test_the_first_is_told_at_once_and_what_comes_in_the_pause_together():
     for number in range(1, 101):
         await it.take(events=[f'{{"seq":{number}}}'], meters=of_turn(number))
 
-    assert (len(it.told[0]), it.pauses) == (2, [0.25])
+    assert (len(it.sent[0]), it.pauses) == (2, [0.25])
 
     await it.go_on()
-    first, _, batch, meters = (json.loads(text) for text in it.told[0])
+    first, _, batch, meters = (json.loads(text) for text in it.sent[0])
     assert [first["seq"], *(event["seq"] for event in batch["events"])] == [*range(1, 101)]
     assert meters["runs"]["a"]["tape"] == [[n, True] for n in range(2, 101)]
     assert it.pauses == [0.25, 0.25]
@@ -73,7 +73,7 @@ async def test_meters_of_an_earlier_commit_that_come_later_take_nothing_back():
     await it.take(meters={"a": stored})
     await it.go_on()
 
-    assert json.loads(it.told[0][-1])["runs"] == {"a": judged}
+    assert json.loads(it.sent[0][-1])["runs"] == {"a": judged}
 
 
 async def test_all_hear_the_same_text():
@@ -81,8 +81,8 @@ async def test_all_hear_the_same_text():
 
     await it.take(events=['{"seq":1}'], meters=of_turn(1))
 
-    assert len({id(texts[1]) for texts in it.told}) == 1
-    assert it.told[0] == it.told[1] == it.told[2]
+    assert len({id(texts[1]) for texts in it.sent}) == 1
+    assert it.sent[0] == it.sent[1] == it.sent[2]
 
 
 async def test_many_who_listen_are_told_less_often():
@@ -126,7 +126,7 @@ async def test_a_socket_that_cannot_be_told_keeps_nobody_else_from_hearing(caplo
     await it.take(events=["2"])
     await it.go_on()
 
-    assert it.told == [["1", "2"]]
+    assert it.sent == [["1", "2"]]
     assert caplog.text.count("could not be told") == 1
 
 
@@ -138,4 +138,4 @@ async def test_who_is_gone_is_told_nothing_more():
     await it.take(events=["2"])
     await it.go_on()
 
-    assert it.told == [["1", "2"], ["1"]]
+    assert it.sent == [["1", "2"], ["1"]]

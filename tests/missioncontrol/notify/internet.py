@@ -31,7 +31,7 @@ REPLIES: dict[str, bytes] = {
 
 
 @dataclass(slots=True)
-class Said:
+class Sent:
     """One request that reached a service."""
 
     host: str
@@ -44,7 +44,7 @@ class Internet:
     proxy: str
     authority: Path
     status: int = 200
-    heard: list[Said] = field(default_factory=list)
+    received: list[Sent] = field(default_factory=list)
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def _serve(wire: socket.socket, net: Internet, issue: Any) -> None:
             body = b""
             while len(body) < length:
                 body += line.recv(65_536)
-            net.heard.append(Said(host=host, path=head.split()[1], body=json.loads(body)))
+            net.received.append(Sent(host=host, path=head.split()[1], body=json.loads(body)))
             reply = REPLIES[host] if net.status == 200 else b""
             line.sendall(
                 f"HTTP/1.1 {net.status} Said\r\nContent-Length: {len(reply)}\r\n"

@@ -53,7 +53,7 @@ def test_discord_hears_of_a_card(internet, project):
 
     deliver_due()
 
-    (request,) = internet.heard
+    (request,) = internet.received
     assert statuses() == ["sent"]
     assert request.host == "discord.com"
     assert request.path == "/api/webhooks/123456789012345678/a-Very_Secret-token"
@@ -67,7 +67,7 @@ def test_slack_hears_of_a_card(internet, project):
 
     deliver_due()
 
-    (request,) = internet.heard
+    (request,) = internet.received
     text = json.dumps(request.body)
     assert request.path == "/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
     assert "fix-auth-tests is paused" in text
@@ -80,7 +80,7 @@ def test_telegram_hears_of_a_card(internet, project):
 
     deliver_due()
 
-    (request,) = internet.heard
+    (request,) = internet.received
     assert request.path.endswith("/sendMessage")
     assert request.body["chat_id"] == -10012345
     assert "<b>fix-auth-tests is paused</b>" in request.body["text"]
@@ -94,7 +94,7 @@ def test_ntfy_hears_of_a_card_and_a_tap_on_it_opens_it(server, settings, project
 
     deliver_due()
 
-    ((_, headers, body),) = server.heard
+    ((_, headers, body),) = server.received
     message = json.loads(body)
     assert (message["topic"], message["title"]) == ("my-topic", "fix-auth-tests is paused")
     assert headers["X-Click"] == f"https://mc.example.com/decisions/{run.open_decision}"
@@ -138,7 +138,7 @@ def test_what_an_agent_wrote_calls_nobody_and_hides_no_link(internet, project, k
 
     deliver_due()
 
-    (request,) = internet.heard
+    (request,) = internet.received
     text = json.dumps(request.body, ensure_ascii=False)
     assert "@everyone" not in text
     assert "<!channel>" not in text
@@ -157,7 +157,7 @@ def test_only_our_own_link_can_be_tapped(internet, project, kind, address):
 
     deliver_due()
 
-    text = json.dumps(internet.heard[0].body, ensure_ascii=False)
+    text = json.dumps(internet.received[0].body, ensure_ascii=False)
     assert "evil.examp" in text  # a title ends where a lock screen does
     assert "https://evil" not in text
     assert "https://mc.example.com/decisions/" in text
@@ -215,7 +215,7 @@ def test_a_secret_in_an_agents_words_is_masked(internet, project):
 
     deliver_due()
 
-    assert "ghp_0123" not in json.dumps(internet.heard[0].body)
+    assert "ghp_0123" not in json.dumps(internet.received[0].body)
 
 
 def test_a_service_that_refuses_for_good_ends_it_at_once_and_names_no_address(internet, project):
@@ -247,7 +247,7 @@ def test_a_host_inside_is_not_called(server, settings, project):
 
     deliver_due()
 
-    assert server.heard == []
+    assert server.received == []
     assert Delivery.objects.get().last_error == "it leads to an address that is not public"
 
 
@@ -259,7 +259,7 @@ def test_a_proxy_is_not_asked_for_a_host_inside(internet, settings, project, hos
 
     deliver_due()
 
-    assert internet.heard == []
+    assert internet.received == []
     assert Delivery.objects.get().last_error == "it leads to an address that is not public"
 
 
@@ -269,7 +269,7 @@ def test_a_name_that_only_the_proxy_knows_is_the_proxys_to_judge(internet, proje
 
     deliver_due()
 
-    assert [request.host for request in internet.heard] == ["ntfy.beyond.test"]
+    assert [request.host for request in internet.received] == ["ntfy.beyond.test"]
     assert statuses() == ["sent"]
 
 
@@ -293,7 +293,7 @@ def test_a_redirect_is_not_followed(server, settings, project):
 
     deliver_due()
 
-    assert len(server.heard) == 1
+    assert len(server.received) == 1
 
 
 def test_watched_libraries_reach_what_is_named_and_nothing_else_inside(server):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from missioncontrol.notify.contact import contact_of, problem_of
+from missioncontrol.notify.vapid import contact_of, problem_of
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.taps import Tap
-from missioncontrol.notify import outbox, services, signing
+from missioncontrol.notify import outbox, services, webhook
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_person, a_project, a_stuck_run, after
@@ -51,7 +51,7 @@ def test_a_card_is_told_once(server, hooked, project):
     for seconds in (0, 10, 600):
         deliver_due(at=after(seconds))
 
-    ((_, headers, body),) = server.heard
+    ((_, headers, body),) = server.received
     message = json.loads(body)
     assert (message["run"], message["decision"]) == (str(run.id), str(run.open_decision))
     assert message["title"] == "fix-auth-tests is paused"
@@ -66,9 +66,9 @@ def test_it_is_signed_with_its_moment(server, hooked, project):
     a_stuck_run(project)
     deliver_due()
 
-    ((_, headers, body),) = server.heard
+    ((_, headers, body),) = server.received
     signed = headers["X-MissionControl-Timestamp"].encode() + b"." + body
-    secret = signing.secret_of(project.id)
+    secret = webhook.secret_of(project.id)
     expected = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
     assert headers["X-MissionControl-Signature"] == f"v1={expected}"
 
@@ -82,7 +82,7 @@ def test_a_card_waits_for_its_judge_who_brings_the_fix(server, hooked, project):
     judging.judge(run.open_decision, at=after(1))
     deliver_due(at=after(1))
 
-    ((_, _, body),) = server.heard
+    ((_, _, body),) = server.received
     assert json.loads(body)["about"]["fix"]
 
 
@@ -158,7 +158,7 @@ def test_a_later_step_hears_only_if_nobody_answered(server, hooked, project):
     assert deliver_due(at=after(299)) == 0
     deliver_due(at=after(300))
 
-    (_, _, _), (path, _, body) = server.heard
+    (_, _, _), (path, _, body) = server.received
     message = json.loads(body)
     assert (path, message["title"]) == ("/boss", "Still paused: fix-auth-tests")
     assert message["text"].startswith("Nobody answered for 5 min. In 55 min it will be stopped.")
@@ -183,7 +183,7 @@ def test_quiet_hours_put_it_off_to_their_end(server, hooked, project):
     assert deliver_due(at=after(3599)) == 0
     assert Delivery.objects.get().due_at == after(3600)
     assert deliver_due(at=after(3600)) == 1
-    assert len(server.heard) == 1
+    assert len(server.received) == 1
 
 
 def test_quiet_hours_that_were_set_meanwhile_put_off_the_next_try(server, hooked, project):
@@ -195,7 +195,7 @@ def test_quiet_hours_that_were_set_meanwhile_put_off_the_next_try(server, hooked
 
     deliver_due(at=after(60))
 
-    assert len(server.heard) == 1
+    assert len(server.received) == 1
     assert Delivery.objects.get().due_at == after(3600)
 
 
@@ -220,9 +220,9 @@ def test_after_eight_tries_it_has_failed_and_the_journal_says_so(server, hooked,
         deliver_due(at=delivery.due_at)
 
     (failed,) = journalled(run, "notice.failed")
-    assert len(server.heard) == 8
+    assert len(server.received) == 8
     assert (delivery.status, failed["reason"]) == ("failed", "it answered 500")
-    assert {headers["X-MissionControl-Delivery"] for _, headers, _ in server.heard} == {
+    assert {headers["X-MissionControl-Delivery"] for _, headers, _ in server.received} == {
         str(delivery.id)
     }
 
@@ -234,7 +234,7 @@ def test_what_would_fail_the_same_way_again_ends_at_once(server, hooked, project
 
     deliver_due()
 
-    assert (statuses(), len(server.heard)) == (["failed"], 1)
+    assert (statuses(), len(server.received)) == (["failed"], 1)
 
 
 def test_a_failed_one_is_tried_again_when_a_person_asks(server, hooked, project):
@@ -246,7 +246,7 @@ def test_a_failed_one_is_tried_again_when_a_person_asks(server, hooked, project)
     assert outbox.retry(Delivery.objects.get(), at=after(60))
     deliver_due(at=after(60))
 
-    assert (statuses(), len(server.heard)) == (["sent"], 2)
+    assert (statuses(), len(server.received)) == (["sent"], 2)
     assert not outbox.retry(Delivery.objects.get(), at=after(61))
 
 
@@ -278,7 +278,7 @@ def test_one_that_waited_past_its_lease_is_left_to_who_claims_it_next(server, ho
 
     outbox.deliver(claimed, at=after(60))
 
-    assert server.heard == []
+    assert server.received == []
 
 
 def test_tries_that_nobody_came_back_from_count(hooked, project, settings):
@@ -303,7 +303,7 @@ def test_a_channel_that_was_switched_off_or_removed_is_skipped(server, hooked, p
 
     deliver_due()
 
-    assert (statuses(), server.heard) == (["skipped", "skipped"], [])
+    assert (statuses(), server.received) == (["skipped", "skipped"], [])
 
 
 def test_who_left_the_project_hears_no_more(project):
@@ -337,7 +337,7 @@ def test_a_report_is_told_once_a_subject(server, hooked, project):
         services.tell(project.id, "report", subject="2026-11-21", message=announcement, at=NOON)
     deliver_due()
 
-    ((_, _, body),) = server.heard
+    ((_, _, body),) = server.received
     assert json.loads(body)["title"] == "Saturday cost $2.31"
     assert JournalRow.objects.filter(project=project, run=None, type="notice.sent").count() == 1
 
@@ -346,7 +346,7 @@ def test_a_test_reaches_a_channel_that_is_off_and_asleep(server, hooked, project
     hooked.enabled, hooked.quiet_from, hooked.quiet_to = False, time(11), time(13)
     hooked.save(update_fields=["enabled", "quiet_from", "quiet_to"])
 
-    services.try_channel(hooked, by="ana", at=NOON)
+    services.send_test(hooked, project=hooked.project_id, by="ana", at=NOON)
     deliver_due()
 
     assert statuses(what="test") == ["sent"]

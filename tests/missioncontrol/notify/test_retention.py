@@ -26,7 +26,10 @@ def forget(*, at=LATER, keep=KEEP):
 
 
 def trials_of(channel, count):
-    return [services.try_channel(channel, by="ana", at=NOON) for _ in range(count)]
+    return [
+        services.send_test(channel, project=channel.project_id, by="ana", at=NOON)
+        for _ in range(count)
+    ]
 
 
 @pytest.fixture
@@ -118,12 +121,12 @@ def test_beat_schedules_it_and_nothing_is_forgotten_that_is_kept_for_ever(channe
     Delivery.objects.update(status="sent")
 
     settings.KEEP_DELIVERIES = None
-    tasks.prune_now()
+    tasks.prune()
     assert Delivery.objects.count() == 1
 
     settings.KEEP_DELIVERIES = KEEP
     Delivery.objects.update(created_at=NOON - 9 * KEEP)
-    tasks.prune_now()
+    tasks.prune()
     assert Delivery.objects.count() == 0
     assert CELERY_BEAT_SCHEDULE["forget"]["task"] == tasks.prune.name
 

@@ -161,7 +161,7 @@ def test_who_comes_back_meanwhile_stays_signed_in(service, phone, project, as_pe
     body = {"endpoint": mine.endpoint, "keys": mine.keys, "vapid_key": vapid.public_key()}
     as_person(owner).post("/api/v1/devices/this/push/", body, format="json")
     deliver_due(at=after(2))
-    services.try_device(Device.objects.get(), project=project.id, by="ana", at=after(3))
+    services.send_test(Device.objects.get(), project=project.id, by="ana", at=after(3))
     deliver_due(at=after(3))
 
     assert kinds(service, mine) == ["card", "told"]

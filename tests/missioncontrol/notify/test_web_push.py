@@ -146,7 +146,7 @@ def test_a_device_without_details_reads_the_title_only(service, subscribed, proj
 def test_a_test_is_pushed_at_once(service, subscribed, project):
     mine, device = subscribed()
 
-    services.try_device(device, project=project.id, by="ana", at=NOON)
+    services.send_test(device, project=project.id, by="ana", at=NOON)
     deliver_due()
 
     (push,) = service.pushes_to(mine)

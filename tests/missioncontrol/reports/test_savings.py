@@ -29,36 +29,40 @@ def a_stop(**fields):
 def test_a_stop_saves_the_turns_that_such_loops_take_less_those_it_took():
     made = estimate([a_stop()], some(10, 20, 24, 30, 40))
 
-    assert (made.low, made.likely, made.high) == (Decimal("1.60"), Decimal("2.00"), Decimal("2.60"))
-    assert (made.turns, made.samples) == (24, 5)
+    assert (made.low_usd, made.likely_usd, made.high_usd) == (
+        Decimal("1.60"),
+        Decimal("2.00"),
+        Decimal("2.60"),
+    )
+    assert (made.median_turns, made.samples) == (24, 5)
 
 
 def test_too_few_loops_went_on_to_say():
     made = estimate([a_stop()], some(10, 20, 24, 30))
 
-    assert (made.low, made.likely, made.high, made.samples) == (None, None, None, 4)
+    assert (made.low_usd, made.likely_usd, made.high_usd, made.samples) == (None, None, None, 4)
 
 
 def test_nothing_stopped_is_nothing_saved_whatever_is_known():
     made = estimate([], [])
 
-    assert (made.low, made.likely, made.high) == (0, 0, 0)
+    assert (made.low_usd, made.likely_usd, made.high_usd) == (0, 0, 0)
 
 
 def test_a_stop_whose_calls_have_no_price_is_counted_and_in_no_amount():
     both = estimate([a_stop(), a_stop(usd_per_turn=None)], some(10, 20, 24, 30, 40))
     alone = estimate([a_stop(usd_per_turn=None)], some(10, 20, 24, 30, 40))
 
-    assert (both.likely, both.stops, both.unpriced) == (Decimal("2.00"), 2, 1)
-    assert alone.likely is None
+    assert (both.likely_usd, both.stops, both.unpriced_stops) == (Decimal("2.00"), 2, 1)
+    assert alone.likely_usd is None
 
 
 def test_loops_of_its_kind_are_compared_where_there_are_enough():
     lasted = [*some(10, 10, 10, 10, 10), *some(100, 100, 100, 100, 100, kind="ping_pong")]
 
-    assert estimate([a_stop()], lasted).likely == Decimal("0.60")
-    assert estimate([a_stop(kind="ping_pong")], lasted).likely == Decimal("9.60")
-    assert estimate([a_stop(kind="stall")], lasted).likely == Decimal("5.10")
+    assert estimate([a_stop()], lasted).likely_usd == Decimal("0.60")
+    assert estimate([a_stop(kind="ping_pong")], lasted).likely_usd == Decimal("9.60")
+    assert estimate([a_stop(kind="stall")], lasted).likely_usd == Decimal("5.10")
 
 
 def test_no_more_is_saved_than_the_runs_ceiling_had_left():
@@ -70,8 +74,8 @@ def test_no_more_is_saved_than_the_runs_ceiling_had_left():
 def test_the_range_is_in_order_and_never_below_nothing(stops, lasted):
     made = estimate(stops, lasted)
 
-    assert made.low is not None
-    assert 0 <= made.low <= made.likely <= made.high
+    assert made.low_usd is not None
+    assert 0 <= made.low_usd <= made.likely_usd <= made.high_usd
 
 
 @given(stops=st.lists(STOPS, max_size=8), lasted=ENOUGH_OF_THEM)
@@ -86,7 +90,7 @@ def test_the_longest_loop_and_the_ceilings_bound_what_is_saved(stops, lasted):
         for stop in stops
     )
 
-    assert estimate(stops, lasted).high <= most
+    assert estimate(stops, lasted).high_usd <= most
 
 
 @given(stop=STOPS, turns=st.integers(0, 600), more=st.integers(0, 100))
@@ -100,9 +104,9 @@ def test_a_loop_stopped_sooner_saved_as_much_or_more(stop, turns, more):
 
 @given(stops=st.lists(STOPS, max_size=8), lasted=ENOUGH_OF_THEM)
 def test_stops_add_up_in_whatever_order_they_are_told(stops, lasted):
-    one_by_one = sum((estimate([stop], lasted).likely for stop in stops), Decimal(0))
+    one_by_one = sum((estimate([stop], lasted).likely_usd for stop in stops), Decimal(0))
 
-    assert estimate(stops[::-1], lasted[::-1]).likely == one_by_one
+    assert estimate(stops[::-1], lasted[::-1]).likely_usd == one_by_one
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1), st.floats(0, 1))

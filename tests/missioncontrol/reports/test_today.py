@@ -8,7 +8,7 @@ import pytest
 from guard.turn import Usage
 from missioncontrol.reports import accounting
 from missioncontrol.reports.account_parts import Asked
-from missioncontrol.reports.today import spent_today
+from missioncontrol.reports.accounting import spent_today
 from tests.build import NOON, a_call, a_project, a_run, judged, report
 
 pytestmark = pytest.mark.django_db

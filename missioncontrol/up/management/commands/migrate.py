@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.commands import migrate
 from django.db import connections
 
-from missioncontrol.up import new_database
+from missioncontrol.up import database
 
 
 class Command(migrate.Command):
@@ -17,7 +17,7 @@ class Command(migrate.Command):
         """Make what is missing; with a part, a look or a pretence asked for, as Django does."""
         is_djangos = any(options[name] for name in ("app_label", "plan", "check_unapplied", "fake"))
         connection = connections[options["database"]]
-        with new_database.one_at_a_time(connection):
-            if not is_djangos and new_database.is_empty(connection):
-                new_database.create_tables(connection)
+        with database.one_at_a_time(connection):
+            if not is_djangos and database.is_empty(connection):
+                database.create_tables(connection)
             super().handle(*args, **options)
