@@ -10,12 +10,12 @@ from pathlib import Path
 from guard.adapters import adapter_of
 from guard.adapters.base import Finding, Hooks
 from guard.adapters.hook import PROBE
-from guard.adapters.hook_wiring import FORWARDER_EARLY_S
 from guard.connect.command import ProjectSettings, add_place_arguments, project_of
 from guard.connect.settings_file import settings_file
 from guard.errors import GuardError, ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
 from guard.sdk.keys import USER_WIDE, Connection, connection_for
+from guard.sdk.timing import FORWARDER_EARLY_S
 
 add_arguments = add_place_arguments
 
