@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     if not agreed(file.path, before, after, yes=args.yes):
         return REFUSED
     # Before it is written: at no moment may git take up a file with a key in it.
-    if adapter.settings.holds_key and (excluded := keep_out_of_git(file.path)):
+    if adapter.settings_hold_key and (excluded := keep_out_of_git(file.path)):
         say(excluded)
     with undoable(file.path, is_theirs=not adapter.settings.subscribed(before)):
         file.write(after)
