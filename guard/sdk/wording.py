@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from guard.errors import ServerRefused
+from guard.errors import ServerAway, ServerRefused
 from guard.sdk.exchange import Answer
 from guard.turn import Turn
 from guard.wire import CallAction, Directive, DirectiveAction, Escalation, Message
@@ -57,6 +57,17 @@ def cut(text: str | None, most: int = MOST_CHARS) -> str | None:
 def is_passing(status: int) -> bool:
     """What a proxy or a server just starting says; none speaks for the run."""
     return status >= SERVER_ERROR or status == TOO_MANY
+
+
+def speaking(answer: Answer) -> Answer:
+    """Give back an answer that speaks for the run.
+
+    Raises:
+        ServerAway: It is what a proxy or a server just starting says.
+    """
+    if is_passing(answer.status):
+        raise ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
+    return answer
 
 
 def comes_again_in(answer: Answer, *, left_s: float) -> float | None:
