@@ -14,10 +14,10 @@ from guard.events import Emit, Emitter
 from guard.nature import ToolNature
 from guard.sdk.conversation import Conversation, Fail, new_key
 from guard.sdk.delivery import Send
-from guard.sdk.lineage import environment_under, opening_under
+from guard.sdk.lineage import OWN_VARIABLE, environment_under, opening_under
 from guard.sdk.offline import Offline
 from guard.sdk.outbox import outbox_root, project_folder
-from guard.sdk.wording import MOST_CHARS
+from guard.sdk.wording import MOST_CHARS, text_of
 from guard.turn import Phase, Role, Turn, Usage
 from guard.wire import Escalation, Mode
 
@@ -145,7 +145,7 @@ def opening_of(
 ) -> dict[str, Any]:
     """Body of `POST runs/`. Its key makes opening again after a failure harmless."""
     body = {
-        "key": run_key or os.environ.get("MISSIONCONTROL_RUN_KEY") or new_key(),
+        "key": run_key or os.environ.get(OWN_VARIABLE) or new_key(),
         "name": name,
         "agent": agent,
         "mode": str(mode) if mode else None,
@@ -179,8 +179,8 @@ def done(turn: Turn, result: Any, error: Any, facts: Mapping[str, Any]) -> Turn:
     return replace(
         turn,
         phase=Phase.DONE,
-        result=None if result is None else _as_text(result),
-        error=None if error is None else _as_text(error),
+        result=None if result is None else text_of(result),
+        error=None if error is None else text_of(error),
         **known(facts),
     )
 
@@ -216,14 +216,6 @@ def _as_json(args: Mapping[str, Any]) -> dict[str, Any]:
     from guard.sdk.capture import plain_data
 
     return dict(plain_data(dict(args), MOST_CHARS))
-
-
-def _as_text(value: Any) -> str:
-    try:
-        return str(value)
-    except Exception:
-        logger.debug("a result that cannot be told as text", exc_info=True)
-        return f"<{type(value).__qualname__}>"
 
 
 # Of all arguments of a call; a request may have 8 MB.

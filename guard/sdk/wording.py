@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -11,6 +12,8 @@ from guard.errors import ServerAway, ServerRefused
 from guard.sdk.exchange import Answer
 from guard.turn import Turn
 from guard.wire import CallAction, Directive, DirectiveAction, Escalation, Message
+
+logger = logging.getLogger("guard")
 
 SUCCESSES = range(200, 300)
 
@@ -52,6 +55,15 @@ def cut(text: str | None, most: int = MOST_CHARS) -> str | None:
         return text
     half = most // 2
     return f"{text[:half]}\n[{len(text) - 2 * half} characters cut]\n{text[-half:]}"
+
+
+def text_of(value: object) -> str:
+    """Say a value as text; one whose own code fails at that by its type."""
+    try:
+        return str(value)
+    except Exception:
+        logger.debug("a value that cannot be told as text", exc_info=True)
+        return f"<{type(value).__qualname__}>"
 
 
 def is_passing(status: int) -> bool:
