@@ -18,16 +18,6 @@ Settings = dict[str, Any]
 Hooks = dict[str, Any]
 
 
-def nothing(_body: dict[str, Any]) -> dict[str, Any]:
-    """Add nothing to a hook body."""
-    return {}
-
-
-def no_finding(_folder: Path) -> tuple[Finding, ...]:
-    """Find nothing more to look at."""
-    return ()
-
-
 class Session(Protocol):
     """A session that can be spoken to from beside it, without its hooks.
 
@@ -37,21 +27,6 @@ class Session(Protocol):
     def stop(self) -> bool: ...
 
     def say(self, words: str) -> bool: ...
-
-
-def out_of_reach(_body: Mapping[str, Any]) -> Session | None:
-    """Speak to no session: its hooks alone do."""
-    return None
-
-
-def never(_asked: Mapping[str, Any]) -> bool:
-    """Say no, whatever is asked."""
-    return False
-
-
-def asks_nobody(_event: HookEvent) -> float | None:
-    """Keep no question of an agent's open: its own person is asked, at its terminal."""
-    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,24 +96,23 @@ def hold_reason(holding: Hooks, *, minutes: int, over: str = "", blocks: bool | 
     return f"before a tool runs, up to {minutes} min{over}{away}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingsWriter:
+class SettingsWriter(Protocol):
     """An agent's settings file: our hooks put in, taken out, found again. Pure.
 
-    Attributes:
-        path: Name the file in a project's directory; None: the person's own.
-        connected: Return settings with our hooks in, whatever else they hold kept;
-            twice changes nothing more.
-        disconnected: Return settings without our hooks.
-        subscribed: Return event -> our hook, for the events that reach us.
-        holds_key: The agent key stands in the file, so git must never take it up.
+    Each agent's module `settings` is one.
     """
 
-    path: Callable[[Path | None], Path]
-    connected: Callable[[Settings, Wiring], Settings]
-    disconnected: Callable[[Settings], Settings]
-    subscribed: Callable[[Settings], Hooks]
-    holds_key: bool = False
+    def path(self, project: Path | None) -> Path:
+        """Name the file in a project's directory; None: the person's own."""
+
+    def connected(self, settings: Settings, wiring: Wiring) -> Settings:
+        """Return settings with our hooks in, whatever else they hold kept; twice is as once."""
+
+    def disconnected(self, settings: Settings) -> Settings:
+        """Return settings without our hooks."""
+
+    def subscribed(self, settings: Settings) -> Hooks:
+        """Return event -> our hook, for the events that reach us."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +132,7 @@ class Adapter:
         capabilities: Say what can truly be done to the session of this event:
             `hold`, `inject` (where), `terminate` ("hook", "signal" or "not").
         settings: Its settings file.
+        settings_hold_key: The agent key stands in that file, so git must never take it up.
         abilities: Say what its hooks, as set, can do; `guard doctor` shows it.
         advice: What is left to the person once it is connected; shown after
             `guard connect`.
@@ -189,15 +164,16 @@ class Adapter:
     capabilities: Callable[[HookEvent], dict[str, Any]]
     settings: SettingsWriter
     abilities: Callable[[Hooks], tuple[Finding, ...]]
+    settings_hold_key: bool = False
     advice: tuple[str, ...] = ()
     # Defaults are functions that do nothing, so that no caller asks whether there is one.
-    look_up: Callable[[dict[str, Any]], dict[str, Any]] = nothing
-    examine: Callable[[Path], tuple[Finding, ...]] = no_finding
+    look_up: Callable[[dict[str, Any]], dict[str, Any]] = lambda _body: {}
+    examine: Callable[[Path], tuple[Finding, ...]] = lambda _folder: ()
     vias: tuple[Literal["http", "command"], ...] = ("command",)
-    misses: Callable[[Body], bool] = never
+    misses: Callable[[Body], bool] = lambda _body: False
     started_by: str = ""
     program: str = ""
-    reach: Callable[[Body], Session | None] = out_of_reach
+    reach: Callable[[Body], Session | None] = lambda _body: None
     idle_event: str = ""
-    asks_for_s: Callable[[HookEvent], float | None] = asks_nobody
-    rests: Callable[[Mapping[str, str]], bool] = never
+    asks_for_s: Callable[[HookEvent], float | None] = lambda _event: None
+    rests: Callable[[Mapping[str, str]], bool] = lambda _environ: False

@@ -15,9 +15,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from guard.adapters.claude_code import hooks as claude_code
-from guard.adapters.counts import anthropic_usage
 from guard.adapters.hook import HookEvent
 from guard.errors import FrameworkMissing, Stopped
+from guard.formats.claude_code import usage_of
 from guard.sdk.aio import AsyncSession
 from guard.sdk.conversation import Go
 from guard.sdk.timing import HOOK_HOLD_S
@@ -152,7 +152,7 @@ class MissionControl:
             "call_id": result.uuid,
             "model": next(iter(result.model_usage or ()), None),
             "provider": "anthropic",
-            "usage": anthropic_usage(result.usage),
+            "usage": usage_of(result.usage or None),
             "cost_usd": total - before if total >= before else total,
         }
         with contextlib.suppress(Stopped):

@@ -82,27 +82,6 @@ def litellm_usage(counts: Mapping[str, Any]) -> Usage:
     )
 
 
-def anthropic_usage(counts: Mapping[str, Any] | None) -> Usage | None:
-    """Read Anthropic's counts, whose input excludes what was cached.
-
-    >>> anthropic_usage({"input_tokens": 1200, "cache_read_input_tokens": 9_000,
-    ...     "cache_creation_input_tokens": 300, "output_tokens": 42})
-    Usage(input=1200, cache_read=9000, cache_write_5m=300, cache_write_1h=0, output=42, reasoning=0)
-    """
-    if not counts:
-        return None
-    written = _count(counts, "cache_creation_input_tokens")
-    tiers = counts.get("cache_creation") or {}
-    hourly = min(written, _count(tiers, "ephemeral_1h_input_tokens"))
-    return Usage(
-        input=_count(counts, "input_tokens"),
-        cache_read=_count(counts, "cache_read_input_tokens"),
-        cache_write_5m=written - hourly,
-        cache_write_1h=hourly,
-        output=_count(counts, "output_tokens"),
-    )
-
-
 def _count(counts: Mapping[str, Any], name: str) -> int:
     # Null as well as absent: providers write either.
     return int(counts.get(name) or 0)

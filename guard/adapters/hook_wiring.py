@@ -11,10 +11,6 @@ from dataclasses import dataclass
 HEADER = "X-MissionControl-Hook"
 
 
-# How long before the hook's time-out our forwarder stops waiting, to answer itself.
-FORWARDER_EARLY_S = 30
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookWiring:
     """What one hook request says of its wiring; empty where it says nothing.

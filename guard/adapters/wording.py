@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from guard.adapters.hook import HookEvent
 from guard.wire import Directive
 
 NO_MORE = "This session has ended: call no more tools."
@@ -21,3 +24,13 @@ NOT_RUN = "Mission Control answered another call of yours instead; this one was 
 def texts_of(directive: Directive) -> str:
     """Return the texts of a directive's messages, one below the other."""
     return "\n\n".join(message.text for message in directive.messages)
+
+
+def deny(event: HookEvent, reason: str) -> dict[str, Any]:
+    """Keep a call from running, as Claude Code and Codex are told; the model reads why."""
+    return specific(event, permissionDecision="deny", permissionDecisionReason=reason)
+
+
+def specific(event: HookEvent, **fields: str) -> dict[str, Any]:
+    """Answer an event with fields of its own."""
+    return {"hookSpecificOutput": {"hookEventName": event.name, **fields}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 from dataclasses import dataclass, replace
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     if not agreed(file.path, before, after, yes=args.yes):
         return REFUSED
     # Before it is written: at no moment may git take up a file with a key in it.
-    if adapter.settings.holds_key and (excluded := keep_out_of_git(file.path)):
+    if adapter.settings_hold_key and (excluded := keep_out_of_git(file.path)):
         say(excluded)
     with undoable(file.path, is_theirs=not adapter.settings.subscribed(before)):
         file.write(after)
@@ -129,7 +130,9 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> Connection
     url, key = address_and_key(args.url, args.key, standing, exchange=by_code)
     bare = Connection(client=args.client, place=place, url=url, key=key)
     # Fill in what was not asked for: the project's word first, then what stands there.
-    project = project_of(bare)
+    project = None
+    with contextlib.suppress(ServerAway, ServerRefused, ValueError):
+        project = project_of(bare)
     fail = args.fail or (project.fail if project else standing.fail if standing else "open")
     longest_s = project.hold_limit + MARGIN_S if project else 0
     return replace(
@@ -151,11 +154,14 @@ class ProjectSettings:
 
 
 def project_of(connection: Connection) -> ProjectSettings | None:
-    """Ask the server about our project; None: it is away, or says nothing of it."""
-    try:
-        answer = forward(connection, {"hook_event_name": PROBE, "session_id": ""})
-    except (ServerAway, ServerRefused, ValueError):
-        return None
+    """Ask the server about our project; None: it says nothing of it.
+
+    Raises:
+        ServerAway: Nobody answered.
+        ServerRefused: It does not take our key.
+        ValueError: The address or the key is unusable.
+    """
+    answer = forward(connection, {"hook_event_name": PROBE, "session_id": ""})
     # Another program at this address may answer too, and an older server tells less.
     project = answer.get("missioncontrol") if isinstance(answer, dict) else None
     if not isinstance(project, dict) or not isinstance(project.get("hold_limit"), int):

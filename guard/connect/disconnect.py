@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     # Byte for byte as it was, where nobody else changed it; else without what is ours.
     if after != before and not put_back(file.path):
         file.write(after)
-    if adapter.settings.holds_key:
+    if adapter.settings_hold_key:
         take_into_git(file.path)
     forget(adapter.client, file.place)
     forget_before(file.path)

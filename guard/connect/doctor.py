@@ -9,13 +9,11 @@ from pathlib import Path
 
 from guard.adapters import adapter_of
 from guard.adapters.base import Finding, Hooks
-from guard.adapters.hook import PROBE
-from guard.adapters.hook_wiring import FORWARDER_EARLY_S
 from guard.connect.command import ProjectSettings, add_place_arguments, project_of
 from guard.connect.settings_file import settings_file
 from guard.errors import GuardError, ServerAway, ServerRefused
-from guard.hooks.forwarding import forward
 from guard.sdk.keys import USER_WIDE, Connection, connection_for
+from guard.sdk.timing import FORWARDER_EARLY_S
 
 add_arguments = add_place_arguments
 
@@ -43,19 +41,17 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
     hooks: Hooks = {}
     for place in (None, project_dir or str(Path.cwd())):
         hooks |= adapter.settings.subscribed(settings_file(adapter.settings, place).read())
-    connection = connection_for(client, project_dir or Path.cwd())
+    connection, project = connection_for(client, project_dir or Path.cwd()), None
     if connection is None:
         server = Finding(what="server", works=False, because="no address and key are known here")
     else:
         place = "everywhere" if connection.place == USER_WIDE else f"in {connection.place}"
         because = f"{connection.url} takes our key, {place}"
         try:
-            forward(connection, {"hook_event_name": PROBE, "session_id": ""})
+            project = project_of(connection)
             server = Finding(what="server", works=True, because=because)
         except (ServerAway, ServerRefused, ValueError) as error:
             server = Finding(what="server", works=False, because=f"{connection.url}: {error}")
-    # Not asked of a server that just did not answer: it would be waited for a second time.
-    project = project_of(connection) if connection and server.works else None
     # Whatever the settings say, no hook does anything without a server that answers.
     abilities = [
         replace(ability, works=ability.works and server.works)
@@ -64,13 +60,10 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
     agreed = _agreed(connection, project) if connection and project else []
     local = adapter.examine(Path(project_dir or Path.cwd()))
     missing = [event for event in adapter.events if event not in hooks]
+    because = f"{len(adapter.events)} hooks are set"
     if missing:
         because = f"no hook for {', '.join(missing)}; run `guard connect {adapter.client}`"
-        settings = Finding(what="settings", works=False, because=because)
-    else:
-        settings = Finding(
-            what="settings", works=True, because=f"{len(adapter.events)} hooks are set"
-        )
+    settings = Finding(what="settings", works=not missing, because=because)
     return [settings, *local, server, *agreed, *abilities]
 
 

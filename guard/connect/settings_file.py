@@ -112,16 +112,16 @@ def change(path: Path, before: dict[str, Any], after: dict[str, Any]) -> str:
 BEARER = re.compile(r'(Bearer [^"\s]{0,6})[^"\s]*')
 
 
-def exclude_file(path: Path) -> Path | None:
+def exclude_file(root: Path) -> Path | None:
     """Name the file in which this repository's owner keeps files out of git."""
-    root = _work_tree(path)
-    where = root and _git(root, "rev-parse", "--git-path", "info/exclude")
-    return (root / where.strip()).resolve() if root and where else None
+    where = _git(root, "rev-parse", "--git-path", "info/exclude")
+    return (root / where.strip()).resolve() if where else None
 
 
 def take_into_git(path: Path) -> None:
     """Undo `keep_out_of_git`, whatever else was added since."""
-    exclude, root = exclude_file(path), _work_tree(path)
+    root = _work_tree(path)
+    exclude = exclude_file(root) if root else None
     if exclude is None or root is None or not is_known(exclude):
         return
     line = f"/{path.relative_to(root).as_posix()}"
@@ -148,13 +148,10 @@ def keep_out_of_git(path: Path) -> str | None:
     # Ignored already, by whatever rule: nothing is to be added.
     if _git(root, "check-ignore", "-q", "--", str(path)) is not None:
         return None
-    where = _git(root, "rev-parse", "--git-path", "info/exclude")
-    if where is None:
-        raise ConnectRefused(f"Git would take up {path}, and its exclude file cannot be found.")
     # Not .gitignore, which is the project's own and would be committed.
-    exclude, line = root / where.strip(), f"/{path.relative_to(root).as_posix()}"
-    # Resolved as in `exclude_file`: `disconnect` looks for what was written under this name.
-    exclude = exclude.resolve()
+    exclude, line = exclude_file(root), f"/{path.relative_to(root).as_posix()}"
+    if exclude is None:
+        raise ConnectRefused(f"Git would take up {path}, and its exclude file cannot be found.")
     with undoable(exclude):
         exclude.parent.mkdir(parents=True, exist_ok=True)
         kept = exclude.read_text("utf-8") if exclude.exists() else ""

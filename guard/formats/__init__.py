@@ -30,11 +30,11 @@ _NAMED = 10
 
 # Asked in this order: a turn file is the most general form, so it comes last.
 FORMATS: dict[str, tuple[Recognises, Callable[..., Recording]]] = {
-    "claude-code": (claude_code.recognises, claude_code.read),
-    "codex": (codex.recognises, codex.read),
+    "claude-code": (claude_code.recognises, claude_code.Reader.read),
+    "codex": (codex.recognises, codex.Reader.read),
     "gemini": (gemini.recognises, gemini.read),
-    "trajectory": (trajectories.recognises, trajectories.read),
-    "messages": (messages.recognises, messages.read),
+    "trajectory": (trajectories.recognises, trajectories.Reader.read),
+    "messages": (messages.recognises, messages.Reader.read),
     "turns": (turn_file.recognises, turn_file.read),
 }
 

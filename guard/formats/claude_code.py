@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from guard.formats.fields import read_args, read_count, read_text, read_time
+from guard.formats.fields import (
+    read_args,
+    read_content,
+    read_count,
+    read_mapping,
+    read_rows,
+    read_text,
+    read_time,
+)
 from guard.formats.paired import PairedTurns
-from guard.formats.parallel import tell_apart
-from guard.formats.recording import Recording
 from guard.turn import Role, Turn, Usage
 
 # Summaries and file snapshots may stand before the first message.
@@ -29,25 +35,11 @@ def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
     )
 
 
-def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
-    """Read a transcript: each tool call one turn, with what came back."""
-    reader, malformed = _Reader(), 0
-    for row in rows:
-        if row is None:
-            malformed += 1
-        else:
-            reader.take(row)
-    return Recording(
-        run=reader.session or stem, turns=tell_apart(reader.turns), malformed=malformed
-    )
-
-
-class _Reader(PairedTurns):
+class Reader(PairedTurns):
     """Reads record by record, of the session and of its sub-agents."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.session: str | None = None
         # Record or call -> the sub-agent whose chain it stands in.
         self._chains: dict[str, str] = {}
         self._sides = 0
@@ -60,9 +52,7 @@ class _Reader(PairedTurns):
         blocks = message.get("content")
         if isinstance(blocks, str):
             blocks = [{"type": "text", "text": blocks}]
-        if not isinstance(blocks, list):
-            return
-        blocks = [block for block in blocks if isinstance(block, dict)]
+        blocks = read_rows(blocks)
         if row.get("type") == "assistant":
             self._take_assistant(row, message, blocks, agent=read_text(row.get("agentId")) or side)
         elif row.get("type") == "user":
@@ -70,7 +60,7 @@ class _Reader(PairedTurns):
                 if block.get("type") == "tool_result":
                     self.answer(
                         str(block.get("tool_use_id")),
-                        block_text(block.get("content")),
+                        read_content(block.get("content")) or "",
                         failed=bool(block.get("is_error")),
                     )
             spoken = "\n".join(
@@ -136,24 +126,11 @@ def _session(row: Mapping[str, Any]) -> str | None:
     return read_text(row.get("sessionId")) or read_text(row.get("session_id"))
 
 
-def block_text(content: object) -> str:
-    """Give the text of a tool's answer: a string, or blocks of text."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, dict):
-        content = [content]
-    if not isinstance(content, list):
-        return ""
-    texts = [read_text(block.get("text")) for block in content if isinstance(block, dict)]
-    return "\n".join(text for text in texts if text)
-
-
 def usage_of(value: object) -> Usage | None:
     """Read an answer's usage; its input excludes what was cached."""
     if not isinstance(value, dict):
         return None
-    tiers = value.get("cache_creation")
-    tiers = tiers if isinstance(tiers, dict) else {}
+    tiers = read_mapping(value.get("cache_creation"))
     written = read_count(value.get("cache_creation_input_tokens"))
     hour = read_count(tiers.get("ephemeral_1h_input_tokens"))
     return Usage(

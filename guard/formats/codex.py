@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from guard.formats.claude_code import block_text
-from guard.formats.fields import read_answer, read_args, read_count, read_text, read_time
+from guard.formats.fields import (
+    read_answer,
+    read_args,
+    read_content,
+    read_count,
+    read_mapping,
+    read_text,
+    read_time,
+)
 from guard.formats.paired import PairedTurns
-from guard.formats.recording import Recording
 from guard.turn import Role, Turn, Usage
 
 PROVIDER = "openai"
@@ -33,23 +39,11 @@ def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
     )
 
 
-def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
-    """Read a rollout: each tool call one turn, with what came back."""
-    reader, malformed = _Reader(), 0
-    for row in rows:
-        if row is None:
-            malformed += 1
-        else:
-            reader.take(row)
-    return Recording(run=reader.session or stem, turns=tuple(reader.turns), malformed=malformed)
-
-
-class _Reader(PairedTurns):
+class Reader(PairedTurns):
     """Pairs calls with outputs by `call_id`; usage goes to the latest turn."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.session: str | None = None
         self._model: str | None = None
         self._counted: Mapping[str, Any] | None = None
 
@@ -106,7 +100,7 @@ class _Reader(PairedTurns):
     def _take_item(self, kind: str, payload: Mapping[str, Any], turn: Turn) -> None:
         """Take an item of a rollout: what was said, a call, or what came back from one."""
         if kind == "message":
-            text = block_text(payload.get("content"))
+            text = read_content(payload.get("content")) or ""
             role = {"user": Role.USER, "assistant": Role.ASSISTANT}.get(str(payload.get("role")))
             # Codex tells the model of its surroundings in the user's name.
             if text and role and not text.startswith(_SPOKEN_BY_MACHINES):
@@ -127,9 +121,9 @@ class _Reader(PairedTurns):
             self.answer(str(payload.get("call_id")), shown, failed=bool(code))
 
     def _take_usage(self, info: object) -> None:
-        last = info.get("last_token_usage") if isinstance(info, dict) else None
+        last = read_mapping(info).get("last_token_usage")
         # The same figures are told again with every rate-limit update.
-        total = info.get("total_token_usage") if isinstance(info, dict) else None
+        total = read_mapping(info).get("total_token_usage")
         if not isinstance(last, dict) or total == self._counted or not self.turns:
             return
         self._counted = total
@@ -147,13 +141,12 @@ class _Reader(PairedTurns):
 def output_of(output: object) -> tuple[str, int]:
     """Give what a tool returned and its exit code, 0 where none is told."""
     if isinstance(output, list):
-        output = block_text(output)
+        output = read_content(output) or ""
     if not isinstance(output, str):
         return json.dumps(output, default=str) if output is not None else "", 0
     wrapped = read_args(output) if output.startswith("{") else None
     if wrapped and isinstance(wrapped.get("output"), str):
-        details = wrapped.get("metadata")
-        code = details.get("exit_code") if isinstance(details, dict) else 0
+        code = read_mapping(wrapped.get("metadata")).get("exit_code")
         return wrapped["output"], code if isinstance(code, int) else 0
     # Only in the head, where Codex writes it: a log that is read may speak of exit codes too.
     found = _EXIT_CODE.search(output[:400])

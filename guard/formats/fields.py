@@ -71,11 +71,22 @@ def read_nature(value: object) -> ToolNature | None:
 
 
 def read_content(value: object) -> str | None:
-    """Give what was said: a text, or the texts of a list of blocks."""
-    if isinstance(value, list):
-        texts = [read_text(block.get("text")) for block in value if isinstance(block, dict)]
+    """Give what was said: a text, or the texts of blocks."""
+    if isinstance(value, list | dict):
+        blocks = read_rows(value if isinstance(value, list) else [value])
+        texts = [read_text(block.get("text")) for block in blocks]
         return "\n".join(text for text in texts if text) or None
     return read_text(value)
+
+
+def read_mapping(value: object) -> dict[str, Any]:
+    """Give an object; empty where it is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def read_rows(value: object) -> list[dict[str, Any]]:
+    """Give the objects of a list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def read_text(value: object) -> str | None:

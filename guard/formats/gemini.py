@@ -6,8 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from guard.formats.claude_code import block_text
-from guard.formats.fields import read_answer, read_args, read_count, read_text, read_time
+from guard.formats.fields import (
+    read_answer,
+    read_args,
+    read_content,
+    read_count,
+    read_rows,
+    read_text,
+    read_time,
+)
 from guard.formats.recording import Recording
 from guard.turn import Role, Turn, Usage
 
@@ -47,7 +54,7 @@ def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
     turns: list[Turn] = []
     for message in messages.values():
         at = read_time(message.get("timestamp"))
-        text = block_text(message.get("content"))
+        text = read_content(message.get("content"))
         if message.get("type") == "user" and text:
             turns.append(Turn(role=Role.USER, content=text, ts=at))
         elif message.get("type") == "gemini":
@@ -59,11 +66,8 @@ def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
                 usage=usage_of(message.get("tokens")),
                 ts=at,
             )
-            calls = message.get("toolCalls")
             turns += [replace(base, content=text)] if text else []
-            for call in calls if isinstance(calls, list) else []:
-                if isinstance(call, dict):
-                    turns.append(_call(base, call))
+            turns += [_call(base, call) for call in read_rows(message.get("toolCalls"))]
     return Recording(
         run=session or stem,
         turns=tuple(replace(turn, seq=place) for place, turn in enumerate(turns)),

@@ -10,10 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from guard.formats.claude_code import block_text
-from guard.formats.fields import read_answer, read_args, read_text, read_turn
+from guard.formats.fields import (
+    read_answer,
+    read_args,
+    read_content,
+    read_rows,
+    read_text,
+    read_turn,
+)
 from guard.formats.paired import PairedTurns
-from guard.formats.recording import Recording
 from guard.turn import Role
 
 Row = Mapping[str, Any]
@@ -31,37 +36,18 @@ def recognises(rows: Sequence[Row]) -> bool:
         return False
     for row in rows:
         # Lone messages without a call could be any log that has speakers.
-        blocks = {str(block.get("type")) for block in _blocks(row)}
+        blocks = {str(block.get("type")) for block in read_rows(row.get("content"))}
         holds_calls = bool(_TELLING & row.keys() or blocks & (_CALLS | {"tool_result"}))
         if _listed(row) is not None or (holds_calls and _speaker(row) is not None):
             return True
     return False
 
 
-def read(rows: Iterable[Row | None], *, stem: str) -> Recording:
-    """Read the messages: each tool call one turn, with what came back.
-
-    Of several documents in one file each is a session of its own.
-    """
-    reader, malformed = _Reader(), 0
-    for number, row in enumerate(rows):
-        if row is None:
-            malformed += 1
-            continue
-        listed = _listed(row)
-        for message in [row] if listed is None else listed:
-            reader.take(message, session=None if listed is None else str(number))
-    return Recording(run=stem, turns=tuple(reader.turns), malformed=malformed)
-
-
 def _listed(row: Row) -> Sequence[Row] | None:
     """Give the messages of a document; None: it holds none."""
     for name in _LISTS:
-        inner = row.get(name)
-        messages = (
-            [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
-        )
-        if messages and any(_speaker(one) for one in messages):
+        messages = read_rows(row.get(name))
+        if any(_speaker(one) for one in messages):
             return messages
     return None
 
@@ -71,15 +57,26 @@ def _speaker(message: Row) -> str | None:
     return _SPEAKERS.get(name, name) if name else None
 
 
-def _blocks(message: Row) -> list[Row]:
-    content = message.get("content")
-    return [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+class Reader(PairedTurns):
+    """Reads message by message, whichever interface wrote it.
 
+    Of several documents in one file each is a session of its own.
+    """
 
-class _Reader(PairedTurns):
-    """Reads message by message, whichever interface wrote it."""
+    def __init__(self) -> None:
+        super().__init__()
+        self._documents = 0
 
-    def take(self, message: Row, *, session: str | None) -> None:
+    def take(self, row: Row) -> None:
+        listed = _listed(row)
+        if listed is None:
+            self._take_message(row, session=None)
+            return
+        for message in listed:
+            self._take_message(message, session=str(self._documents))
+        self._documents += 1
+
+    def _take_message(self, message: Row, *, session: str | None) -> None:
         speaker = _speaker(message)
         if speaker is None:
             return
@@ -102,10 +99,10 @@ class _Reader(PairedTurns):
         answered = [
             self.answer(
                 str(block.get("tool_use_id")),
-                block_text(block.get("content")),
+                read_content(block.get("content")) or "",
                 failed=bool(block.get("is_error")),
             )
-            for block in _blocks(message)
+            for block in read_rows(message.get("content"))
             if block.get("type") == "tool_result"
         ]
         if any(answered) and not turn.content:
@@ -135,7 +132,7 @@ def _calls(message: Row) -> Iterable[tuple[str | None, str, Mapping[str, Any] | 
             if args is None and given is not None:
                 args = {"input": read_answer(given)}
             yield read_text(call.get("id")), _name(function), args
-    for block in _blocks(message):
+    for block in read_rows(message.get("content")):
         if str(block.get("type")) in _CALLS:
             yield read_text(block.get("id")), _name(block), read_args(block.get("input"))
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
+from guard.formats.parallel import tell_apart
+from guard.formats.recording import Recording
 from guard.turn import Turn
+
+Row = Mapping[str, Any]
 
 
 class PairedTurns:
@@ -12,7 +18,25 @@ class PairedTurns:
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
+        self.session: str | None = None
         self._places: dict[str, int] = {}
+
+    @classmethod
+    def read(cls, rows: Iterable[Row | None], *, stem: str) -> Recording:
+        """Read a file's rows: each tool call one turn, with what came back."""
+        reader, malformed = cls(), 0
+        for row in rows:
+            if row is None:
+                malformed += 1
+            else:
+                reader.take(row)
+        return Recording(
+            run=reader.session or stem, turns=tell_apart(reader.turns), malformed=malformed
+        )
+
+    def take(self, row: Row) -> None:
+        """Take the next row."""
+        raise NotImplementedError
 
     def add(self, turn: Turn, *, call: str | None = None) -> None:
         """Append a turn; `call` is the id by which its answer names it."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from guard.formats.claude_code import block_text
 from guard.formats.fields import (
     read_args,
+    read_content,
     read_count,
+    read_mapping,
     read_money,
+    read_rows,
     read_text,
     read_time,
     read_turn,
 )
 from guard.formats.paired import PairedTurns
-from guard.formats.recording import Recording
 from guard.turn import Role, Turn, Usage
 
 Row = Mapping[str, Any]
@@ -35,44 +36,33 @@ def recognises(rows: Sequence[Row]) -> bool:
     )
 
 
-def read(rows: Iterable[Row | None], *, stem: str) -> Recording:
-    """Read a trajectory: each tool call one turn, with what came back."""
-    reader, malformed, run = _Reader(), 0, None
-    for row in rows:
-        if row is None:
-            malformed += 1
-        elif _is_atif(row):
-            run = run or read_text(row.get("session_id"))
-            for step in _rows(row.get("steps")):
-                reader.take_step(step)
-        elif _is_swe_agent(row):
-            for step in _rows(row.get("trajectory")):
-                reader.take_action(step)
-        else:
-            reader.take_event(row)
-    return Recording(run=run or stem, turns=tuple(reader.turns), malformed=malformed)
-
-
 def _is_atif(row: Row) -> bool:
     return str(row.get("schema_version")).startswith("ATIF") and isinstance(row.get("steps"), list)
 
 
 def _is_swe_agent(row: Row) -> bool:
-    steps = _rows(row.get("trajectory"))
+    steps = read_rows(row.get("trajectory"))
     return bool(steps) and "action" in steps[0] and "observation" in steps[0]
 
 
-def _rows(value: object) -> list[Row]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-class _Reader(PairedTurns):
+class Reader(PairedTurns):
     """Reads the steps, actions or events of one trajectory."""
 
-    def take_step(self, step: Row) -> None:
+    def take(self, row: Row) -> None:
+        if _is_atif(row):
+            self.session = self.session or read_text(row.get("session_id"))
+            for step in read_rows(row.get("steps")):
+                self._take_step(step)
+        elif _is_swe_agent(row):
+            for step in read_rows(row.get("trajectory")):
+                self._take_action(step)
+        else:
+            self._take_event(row)
+
+    def _take_step(self, step: Row) -> None:
         """Take a step of an ATIF trajectory."""
         role = {"agent": "assistant"}.get(str(step.get("source")), step.get("source"))
-        turn = read_turn({"role": role, "content": _text(step.get("message"))})
+        turn = read_turn({"role": role, "content": step.get("message")})
         if turn is None:
             return
         turn = replace(
@@ -89,7 +79,7 @@ class _Reader(PairedTurns):
                 output=read_count(metrics.get("completion_tokens")),
             )
             turn = replace(turn, usage=usage, cost_usd=read_money(metrics.get("cost_usd")))
-        calls = _rows(step.get("tool_calls"))
+        calls = read_rows(step.get("tool_calls"))
         if not calls:
             self.add(turn)
         for number, call in enumerate(calls):
@@ -99,14 +89,12 @@ class _Reader(PairedTurns):
             args = read_args(call.get("arguments"))
             key = read_text(call.get("tool_call_id"))
             self.add(replace(base, key=key, tool=tool, args=args), call=key)
-        observed = step.get("observation")
-        results = _rows(observed.get("results")) if isinstance(observed, dict) else []
-        for result in results:
+        for result in read_rows(read_mapping(step.get("observation")).get("results")):
             key = read_text(result.get("source_call_id"))
             # Some harnesses leave the id out where there was one call.
             self._put(key or (str(calls[0].get("tool_call_id")) if calls else None), result)
 
-    def take_action(self, step: Row) -> None:
+    def _take_action(self, step: Row) -> None:
         """Take an action of a SWE-agent trajectory, with what it observed."""
         action = read_text(step.get("action")) or ""
         thought = read_text(step.get("thought")) or read_text(step.get("response"))
@@ -117,14 +105,13 @@ class _Reader(PairedTurns):
         observed = read_text(step.get("observation")) or ""
         self.add(replace(turn, tool="bash", args={"command": action.strip()}, result=observed))
 
-    def take_event(self, event: Row) -> None:
+    def _take_event(self, event: Row) -> None:
         """Take an action or an observation of OpenHands."""
         action = read_text(event.get("action"))
         if action is None:
             self._put(str(event.get("cause")), event)
             return
-        args = event.get("args")
-        args = dict(args) if isinstance(args, dict) else {}
+        args = dict(read_mapping(event.get("args")))
         if action in _PASSED_OVER:
             return
         # Out of the arguments: another thought makes no other call.
@@ -142,16 +129,10 @@ class _Reader(PairedTurns):
         self.add(turn, call=str(event.get("id")))
 
     def _put(self, key: str | None, answer: Row) -> None:
-        text = _text(answer.get("content")) or ""
+        text = read_content(answer.get("content")) or ""
         # By the version of OpenHands the exit code stands in the extras or in their metadata.
-        extras = answer.get("extras")
-        extras = extras if isinstance(extras, dict) else {}
-        metadata = extras.get("metadata")
-        code = (metadata if isinstance(metadata, dict) else extras).get("exit_code")
+        extras = read_mapping(answer.get("extras"))
+        code = (read_mapping(extras.get("metadata")) or extras).get("exit_code")
         # -1 is a command that still runs.
         failed = answer.get("observation") == "error" or (isinstance(code, int) and code > 0)
         self.answer(key or "", text, failed=failed)
-
-
-def _text(value: object) -> str | None:
-    return value if value is None or isinstance(value, str) else block_text(value)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from guard.errors import GuardError
@@ -14,9 +16,15 @@ from guard.printing import printable, progress
 from guard.replay import choose_policy
 from guard.report.loops import EarlierFiles, look_through
 from guard.report.page import as_page
-from guard.report.sessions import SESSION_FOLDERS, find_sessions, session_folders
 from guard.report.totals import Totals, counted, dollars
 
+# Agent -> where its transcripts lie, under a person's home.
+SESSION_FOLDERS: dict[str, str] = {
+    "claude-code": ".claude/projects",
+    "codex": ".codex/sessions",
+    "gemini": ".gemini/tmp",
+}
+_ENDINGS = (".jsonl", ".json")
 _USUAL_FOLDERS = ", ".join(f"~/{place}" for place in SESSION_FOLDERS.values())
 
 
@@ -86,6 +94,36 @@ def add_up(paths: list[Path], policy: Policy = DEFAULT_POLICY) -> Totals:
             continue
         totals.add(look_through(recording, policy, earlier), path)
     return totals
+
+
+def session_folders(home: Path) -> list[Path]:
+    """Give the agents' transcript folders that exist under a home."""
+    return [folder for where in SESSION_FOLDERS.values() if (folder := home / where).is_dir()]
+
+
+def find_sessions(paths: Iterable[Path]) -> Iterator[list[Path]]:
+    """Give the session files folder by folder, oldest file first.
+
+    A session that was resumed is told again in a later file of its folder, so
+    that files of one folder belong together.
+    """
+
+    def written_at(path: Path) -> tuple[float, str]:
+        # A file may go while others are looked at; it then only sorts first.
+        try:
+            return path.stat().st_mtime, path.name
+        except OSError:
+            return 0.0, path.name
+
+    for path in paths:
+        if not path.is_dir():
+            yield [path]
+            continue
+        for folder, below, names in os.walk(path):
+            below.sort()  # os.walk follows this list: the same order on every file system
+            found = [Path(folder, name) for name in names if name.endswith(_ENDINGS)]
+            if found:
+                yield sorted(found, key=written_at)
 
 
 def as_text(totals: Totals) -> str:

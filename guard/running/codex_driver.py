@@ -24,8 +24,7 @@ from guard.adapters.reading import mapping, text
 from guard.running import linking
 from guard.running.app_server import AppServer, AppServerFailed, Notice
 from guard.running.codex_exec import Task
-from guard.running.codex_items import turn_of
-from guard.running.codex_output import CodexOutput
+from guard.running.codex_items import CodexOutput, turn_of
 from guard.running.codex_usage import Ledger, read_usage_update
 from guard.running.reporting import Reporter
 from guard.running.run_client import RunClient

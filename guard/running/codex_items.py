@@ -1,11 +1,13 @@
-"""What the app-server tells of a turn, as turns of ours and as lines for people. Pure."""
+"""What the app-server tells of a turn: as turns of ours, and as Codex shows it itself."""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from guard.adapters.codex.hooks import CLIENT
@@ -98,3 +100,51 @@ def _paths(item: Item) -> list[str]:
     changes = item.get("changes")
     rows = (mapping(change) for change in (changes if isinstance(changes, list) else ()))
     return [text(row, "path") for row in rows if text(row, "path")]
+
+
+class CodexOutput:
+    """Shows a session as it goes; `as_json`: one event a line on standard output."""
+
+    def __init__(self, *, as_json: bool, last_message: Path | None) -> None:
+        self._as_json, self._file = as_json, last_message
+        self._last_message = ""
+        self._used: Mapping[str, Any] = {}
+
+    def thread(self, thread_id: str) -> None:
+        """The session has begun."""
+        self._event("thread.started", thread_id=thread_id)
+
+    def show(self, method: str, params: Mapping[str, Any]) -> None:
+        """Show a notice."""
+        if method == "thread/tokenUsage/updated":
+            self._used = mapping(mapping(params.get("tokenUsage")).get("total"))
+        elif method == "turn/started":
+            self._event("turn.started")
+        elif method in {"item/started", "item/completed"}:
+            item = mapping(params.get("item"))
+            # What the person asked is no output of the agent's.
+            if text(item, "type") == "userMessage":
+                return
+            self._event(method.replace("/", "."), item=snake(dict(item)))
+            if method != "item/completed":
+                return
+            if text(item, "type") == "agentMessage":
+                self._last_message = text(item, "text")
+            if not self._as_json and (line := line_of(item)):
+                sys.stderr.write(f"{line}\n")
+        elif method == "turn/completed":
+            self._event("turn.completed", usage=snake(dict(self._used)))
+            if fault := mapping(mapping(params.get("turn")).get("error")):
+                sys.stderr.write(f"codex: {text(fault, 'message')}\n")
+
+    def finish(self) -> None:
+        """Give the last message, where nothing else went to standard output."""
+        if not self._as_json and self._last_message:
+            sys.stdout.write(f"{self._last_message}\n")
+        if self._file is not None:
+            self._file.write_text(self._last_message, "utf-8")
+
+    def _event(self, kind: str, **facts: Any) -> None:
+        if self._as_json:
+            sys.stdout.write(json.dumps({"type": kind, **facts}, separators=(",", ":")) + "\n")
+            sys.stdout.flush()

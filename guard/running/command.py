@@ -18,6 +18,7 @@ from guard.running.keeper import Keeper
 from guard.running.run_client import RunClient
 from guard.sdk.conversation import new_key
 from guard.sdk.keys import USER_WIDE, Connection, address_and_key, connection_for
+from guard.sdk.lineage import OWN_VARIABLE
 
 # Agents that name their sessions themselves: each session is a run of its own.
 PROGRAMS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini", "cursor-agent": "cursor"}
@@ -135,7 +136,7 @@ def environment(connection: Connection, notes: str, own: str | None) -> dict[str
         "MISSIONCONTROL_KEY": connection.key,
         linking.NOTES: notes,
     }
-    return os.environ | added | ({linking.RUN_KEY: own} if own else {})
+    return os.environ | added | ({OWN_VARIABLE: own} if own else {})
 
 
 NAME_CHARS = 80

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import MutableMapping
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, unquote
 
 # The directory for notes; names who keeps the process this runs below.
@@ -18,9 +16,6 @@ NOTES = "MISSIONCONTROL_NOTES"
 
 # Set where the keeper itself carries messages to the model: hooks carry none.
 STEERED = "MISSIONCONTROL_STEERED"
-
-# The key of the run that a Session below joins, where it is given none.
-RUN_KEY = "MISSIONCONTROL_RUN_KEY"
 
 
 def note_session(client: str, session: str) -> None:
@@ -40,11 +35,7 @@ def noted(folder: Path) -> set[str]:
         return set()
 
 
-def kept_facts() -> dict[str, Any]:
+def kept_facts() -> dict[str, bool]:
     """Say in a hook body that a keeper can end this agent, or speaks to its model."""
-    facts: MutableMapping[str, Any] = {}
-    if os.environ.get(NOTES):
-        facts["kept"] = True
-    if os.environ.get(STEERED):
-        facts["steered"] = True
-    return dict(facts)
+    marks = {"kept": NOTES, "steered": STEERED}
+    return {fact: True for fact, variable in marks.items() if os.environ.get(variable)}

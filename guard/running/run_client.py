@@ -20,7 +20,7 @@ from guard.sdk.wording import (
     SUCCESSES,
     body_of,
     directive_of,
-    is_passing,
+    speaking,
     turn_json,
 )
 from guard.turn import Turn
@@ -154,9 +154,7 @@ class RunClient:
         timeout_s: float = 10.0,
     ) -> Answer:
         asked = Request(method=method, path=path, body=body, timeout_s=timeout_s)
-        answer = self._transport.send(asked)
-        if is_passing(answer.status):
-            raise ServerAway(f"it answers {answer.status}")
+        answer = speaking(self._transport.send(asked))
         if answer.status not in SUCCESSES:
             body_of(answer)  # raises, with the server's reason
         return answer

@@ -6,7 +6,6 @@ and stopped.
 
 from guard.runtime.loop import Agent, run_agent, run_multi_agent
 from guard.runtime.model import ChatModel
-from guard.runtime.tool import Tool
-from guard.runtime.workspace import Workspace
+from guard.runtime.tools import Tool, Workspace
 
 __all__ = ["Agent", "ChatModel", "Tool", "Workspace", "run_agent", "run_multi_agent"]

@@ -8,8 +8,7 @@ from typing import Any
 
 from guard.errors import ToolFailed
 from guard.runtime.model import ChatModel, Completion, ToolCall
-from guard.runtime.tool import Tool
-from guard.runtime.workspace import Workspace
+from guard.runtime.tools import Tool, Workspace
 from guard.sdk.session import Session
 from guard.turn import Role
 
@@ -57,9 +56,15 @@ def run_agent(
         Stopped: A person ended the run.
         ModelFailed: The endpoint failed.
     """
-    session.say(goal, role=Role.USER)
-    table = _Table(session=session, agents=[agent], tools=_all(workspace, tools), on_text=on_text)
-    return table.work(goal, most_steps=most_steps)
+    return run_multi_agent(
+        session,
+        goal,
+        agents=[agent],
+        workspace=workspace,
+        tools=tools,
+        most_steps=most_steps,
+        on_text=on_text,
+    )
 
 
 def run_multi_agent(
@@ -87,12 +92,9 @@ def run_multi_agent(
     if not agents or len({agent.name for agent in agents}) < len(agents):
         raise ValueError("each agent needs a name of its own")
     session.say(goal, role=Role.USER)
-    table = _Table(session=session, agents=agents, tools=_all(workspace, tools), on_text=on_text)
+    everything = [*workspace.tools(), *tools]
+    table = _Table(session=session, agents=agents, tools=everything, on_text=on_text)
     return table.work(goal, most_steps=most_steps)
-
-
-def _all(workspace: Workspace, tools: Sequence[Tool]) -> list[Tool]:
-    return [*workspace.tools(), *tools]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -5,33 +5,22 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import CancelledError
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from guard.errors import ServerAway
-from guard.events import Emit
-from guard.sdk.conversation import Fail, Go, new_key
+from guard.sdk.conversation import Go
 from guard.sdk.current import enter, leave
+from guard.sdk.delivery import Send
 from guard.sdk.exchange import Answer, AsyncTransport, Do, Flow, Request, T, Wait
-from guard.sdk.lineage import environment_under
-from guard.sdk.opening import (
-    Outboxes,
-    address,
-    conversation_of,
-    done,
-    hand_over,
-    message_turn,
-    opening_of,
-    proposed,
-    with_messages,
-)
+from guard.sdk.opening import BaseSession, done, hand_over, message_turn, proposed, with_messages
 from guard.sdk.session import Session, Twin
 from guard.sdk.streams import AsyncHttpTransport
 from guard.sdk.transport import HttpTransport
 from guard.turn import Role
-from guard.wire import Escalation, Mode
+from guard.wire import Escalation
 
 logger = logging.getLogger("guard")
 
@@ -39,7 +28,7 @@ logger = logging.getLogger("guard")
 LOOP_LAG_S = 10.0
 
 
-class AsyncSession:
+class AsyncSession(BaseSession[AsyncTransport]):
     """One run of your asyncio agent, reported to Mission Control.
 
     As `guard.Session`, awaited; `on_escalation` may be a coroutine function, begun and
@@ -47,79 +36,22 @@ class AsyncSession:
     socket, no thread; many tasks may share a session.
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        url: str | None = None,
-        key: str | None = None,
-        agent: str = "agent",
-        goal: str | None = None,
-        workspace: Sequence[str] = (),
-        run_key: str | None = None,
-        mode: Mode | str | None = None,
-        fail: Fail = "open",
-        transport: AsyncTransport | None = None,
-        on_escalation: Callable[[Escalation], object] | None = None,
-        emit: Emit | None = None,
-        outbox: Outboxes = None,
-        ask: bool = True,
-        heartbeat: bool = True,
-        **opening: Any,
-    ) -> None:
-        self.agent = agent
-        self._address = {"url": url, "key": key, "outbox": outbox}
-        self.unread: list[str] = []
-        self._outer: Any = None
+    def _connect(
+        self, where: tuple[str, str], transport: AsyncTransport | None
+    ) -> tuple[Send, Send]:
         # Made when a plain function first asks: most programs have none among their tools.
         self._twin: Session | None = None
-        self._on_escalation = on_escalation
-        where = address(url, key)
         self._transport = transport or AsyncHttpTransport(*where)
         # For signs of life: a loop that a tool blocks is no dead agent.
         self._beside_the_loop = HttpTransport(*where)
         self._loop: asyncio.AbstractEventLoop | None = None
         # A transport of a test stands for the only server there is: nothing may go past it.
         beats = self._send_in_background if transport else self._beside_the_loop.send
-        own = opening_of(
-            name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
-        )
-        self._conversation = conversation_of(
-            # What the caller says wins over what is ours to fill in.
-            own | opening,
-            where,
-            send=self._send_in_background,
-            fail=fail,
-            emit=emit,
-            outbox=outbox,
-            asks=ask,
-            beats=beats if heartbeat else None,
-        )
-
-    @property
-    def run_id(self) -> str | None:
-        """The run's id on the server; None while it was never reached."""
-        return self._conversation.run_id
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """What to add to the environment of a process that this agent starts.
-
-        An agent in it, ours or Claude Code, then links its run to this one.
-        """
-        return environment_under(self._conversation.opening["key"])
+        return self._send_in_background, beats
 
     def child(self, name: str, **opening: Any) -> AsyncSession:
-        """Make the session of a sub-agent: its run belongs to this one.
-
-        Budgets and loops are seen over both, and ending this run ends that one.
-
-        Args:
-            name: What people call the sub-agent's run.
-            opening: What `guard.AsyncSession` takes.
-        """
-        belongs = {"parent_key": self._conversation.opening["key"], "run_key": new_key()}
-        return AsyncSession(name, **{**self._address, **belongs, **opening})
+        """Make the session of a sub-agent, as `Session.child`."""
+        return AsyncSession(name, **self._opening_of_child(opening))
 
     async def __aenter__(self) -> Self:
         await self._drive(self._conversation.open())

@@ -11,16 +11,13 @@ import decimal
 import enum
 import inspect
 import json
-import logging
 import os
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from guard.redact import redact_json
-from guard.sdk.wording import cut
-
-logger = logging.getLogger("guard")
+from guard.sdk.wording import cut, text_of
 
 # True: every argument. False: none. Names: these.
 Keep = bool | Sequence[str]
@@ -94,7 +91,7 @@ def plain_data(value: Any, most: int, depth: int = 0) -> Any:
     if isinstance(value, enum.Enum):
         return plain_data(value.value, most, depth + 1) if depth < DEEPEST else _type_of(value)
     if isinstance(value, _WORDS):
-        return _text(value)
+        return text_of(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return f"<{len(value)} bytes>"
     return _plain_group(value, most, depth)
@@ -134,14 +131,6 @@ def _rest(group: Any, kind: Any) -> Any:
 def _word(text: str, most: int) -> str:
     # Not str(): that of a subclass may run the host's code.
     return str(cut(str.__str__(text), most))
-
-
-def _text(value: object) -> str:
-    try:
-        return str(value)
-    except Exception:  # a path may be of the host's own kind
-        logger.debug("a value that cannot be told as text", exc_info=True)
-        return _type_of(value)
 
 
 def _type_of(value: object) -> str:

@@ -32,6 +32,7 @@ from guard.sdk.wording import (
     directive_of,
     is_passing,
     pause_of,
+    speaking,
     turn_json,
 )
 from guard.turn import Turn
@@ -213,14 +214,12 @@ class Conversation:
     def _ask(self, request: Request) -> Flow[Mapping[str, Any]]:
         # A server that is there and says when to come again is waited for, some seconds in all.
         left_s = AGAIN_WITHIN_S
-        answer = _got((yield request))
+        answer = yield request
         while (pause_s := comes_again_in(answer, left_s=left_s)) is not None:
             yield Wait(seconds=pause_s)
             left_s -= pause_s
-            answer = _got((yield request))
-        if is_passing(answer.status):
-            raise ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
-        body = body_of(answer)
+            answer = yield request
+        body = body_of(speaking(answer))
         # A good answer: the next refusal is news again.
         self._refused = False
         return body
@@ -247,7 +246,7 @@ class Conversation:
         while True:
             wait_s = pause_s
             try:
-                answer = _got((yield request))
+                answer: Answer = yield request
             except ServerAway as error:
                 if away_s >= GIVE_UP_S:
                     raise
@@ -296,9 +295,7 @@ class Conversation:
             # Dropped only once it was answered: what is not marked now is with the next turn.
             message_id = self._unmarked[0]
             path = f"runs/{self.run_id}/messages/{quote(message_id, safe='')}/delivered/"
-            answer = _got((yield Request(method="POST", path=path, body={})))
-            if is_passing(answer.status):
-                raise ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
+            speaking((yield Request(method="POST", path=path, body={})))
             with self._lock:
                 self._unmarked[:] = [kept for kept in self._unmarked if kept != message_id]
 
@@ -316,10 +313,3 @@ class Conversation:
         if not self._refused:
             logger.warning("%s: %s", error, MEANWHILE[self.fail])
         self._refused = True
-
-
-def _got(answer: Answer | None) -> Answer:
-    """The driver answers every `Request`; only a `Wait` is answered by None."""
-    if answer is None:
-        raise ServerAway("no answer")
-    return answer

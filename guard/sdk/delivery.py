@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from guard.errors import ServerAway, ServerRefused
+from guard.errors import ServerRefused
 from guard.sdk.exchange import Answer, Request
 from guard.sdk.outbox import leftovers
 from guard.sdk.outbox_file import Batch, Record
-from guard.sdk.wording import body_of, is_passing
+from guard.sdk.wording import body_of, speaking
 
 logger = logging.getLogger("guard")
 
@@ -148,8 +148,4 @@ def post(send: Send, method: str, path: str, body: Any, *, wait_s: int = 0) -> A
     request = Request(
         method=method, path=path, body=body, headers=headers, timeout_s=wait_s + NETWORK_S
     )
-    answer = send(request)
-    # A proxy or a server just starting: it does not speak for the run.
-    if is_passing(answer.status):
-        raise ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
-    return body_of(answer)
+    return body_of(speaking(send(request)))

@@ -8,16 +8,16 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from guard.events import Emit, Emitter
 from guard.nature import ToolNature
 from guard.sdk.conversation import Conversation, Fail, new_key
 from guard.sdk.delivery import Send
-from guard.sdk.lineage import opening_under
+from guard.sdk.lineage import OWN_VARIABLE, environment_under, opening_under
 from guard.sdk.offline import Offline
 from guard.sdk.outbox import outbox_root, project_folder
-from guard.sdk.wording import MOST_CHARS
+from guard.sdk.wording import MOST_CHARS, text_of
 from guard.turn import Phase, Role, Turn, Usage
 from guard.wire import Escalation, Mode
 
@@ -38,22 +38,80 @@ Outboxes = Path | str | bool | None
 DEFAULT_URL = "http://127.0.0.1:8765"
 
 
-def conversation_of(
-    opening: Mapping[str, Any],
-    where: tuple[str, str],
-    *,
-    send: Send,
-    fail: Fail,
-    emit: Emit | None,
-    outbox: Outboxes,
-    asks: bool,
-    beats: Send | None,
-) -> Conversation:
-    """One run's side of the protocol, with what it takes to go on alone."""
-    emitter, root = Emitter(emit), outbox_root(outbox)
-    folder = project_folder(root, *where) if root else None
-    offline = Offline(opening=opening, folder=folder, send=send, emit=emitter, beats=beats)
-    return Conversation(opening=opening, offline=offline, fail=fail, asks=asks, emit=emitter)
+TransportT = TypeVar("TransportT")
+
+
+class BaseSession(Generic[TransportT]):
+    """How a session of either kind begins, and what it is called by."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        url: str | None = None,
+        key: str | None = None,
+        agent: str = "agent",
+        goal: str | None = None,
+        workspace: Sequence[str] = (),
+        run_key: str | None = None,
+        mode: Mode | str | None = None,
+        fail: Fail = "open",
+        transport: TransportT | None = None,
+        on_escalation: Callable[[Escalation], object] | None = None,
+        emit: Emit | None = None,
+        outbox: Outboxes = None,
+        ask: bool = True,
+        heartbeat: bool = True,
+        **opening: Any,
+    ) -> None:
+        self.agent = agent
+        # As it was given, not as it was found: a child looks into the environment by itself.
+        self._address: dict[str, Any] = {"url": url, "key": key, "outbox": outbox}
+        self.unread: list[str] = []
+        self._outer: Any = None
+        self._on_escalation = on_escalation
+        where = address(url, key)
+        send, beats = self._connect(where, transport)
+        own = opening_of(
+            name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
+        )
+        # What the caller says wins over what is ours to fill in.
+        own |= opening
+        emitter, root = Emitter(emit), outbox_root(outbox)
+        offline = Offline(
+            opening=own,
+            folder=project_folder(root, *where) if root else None,
+            send=send,
+            emit=emitter,
+            beats=beats if heartbeat else None,
+        )
+        self._conversation = Conversation(
+            opening=own, offline=offline, fail=fail, asks=ask, emit=emitter
+        )
+
+    def _connect(self, where: tuple[str, str], transport: TransportT | None) -> tuple[Send, Send]:
+        """Make the transport; answers what carries the background's requests, and the beats."""
+        raise NotImplementedError
+
+    @property
+    def run_id(self) -> str | None:
+        """The run's id on the server; None while it was never reached."""
+        return self._conversation.run_id
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What to add to the environment of a process that this agent starts.
+
+        An agent in it, ours or Claude Code, then links its run to this one.
+        """
+        return environment_under(self._conversation.opening["key"])
+
+    def _opening_of_child(self, opening: Mapping[str, Any]) -> dict[str, Any]:
+        # By key, not by id: the parent may have begun while the server was away, and has no id
+        # yet. A key of its own, or `$MISSIONCONTROL_RUN_KEY` would join the child to its
+        # parent's run.
+        belongs = {"parent_key": self._conversation.opening["key"], "run_key": new_key()}
+        return {**self._address, **belongs, **opening}
 
 
 def hand_over(escalation: Escalation, callback: Callable[[Escalation], object] | None) -> object:
@@ -87,7 +145,7 @@ def opening_of(
 ) -> dict[str, Any]:
     """Body of `POST runs/`. Its key makes opening again after a failure harmless."""
     body = {
-        "key": run_key or os.environ.get("MISSIONCONTROL_RUN_KEY") or new_key(),
+        "key": run_key or os.environ.get(OWN_VARIABLE) or new_key(),
         "name": name,
         "agent": agent,
         "mode": str(mode) if mode else None,
@@ -121,8 +179,8 @@ def done(turn: Turn, result: Any, error: Any, facts: Mapping[str, Any]) -> Turn:
     return replace(
         turn,
         phase=Phase.DONE,
-        result=None if result is None else _as_text(result),
-        error=None if error is None else _as_text(error),
+        result=None if result is None else text_of(result),
+        error=None if error is None else text_of(error),
         **known(facts),
     )
 
@@ -158,14 +216,6 @@ def _as_json(args: Mapping[str, Any]) -> dict[str, Any]:
     from guard.sdk.capture import plain_data
 
     return dict(plain_data(dict(args), MOST_CHARS))
-
-
-def _as_text(value: Any) -> str:
-    try:
-        return str(value)
-    except Exception:
-        logger.debug("a result that cannot be told as text", exc_info=True)
-        return f"<{type(value).__qualname__}>"
 
 
 # Of all arguments of a call; a request may have 8 MB.

@@ -92,7 +92,7 @@ class Outbox:
     def pending(self) -> bool:
         """There is something that was not delivered."""
         with self._lock:
-            return self._file is not None and self._file.sent < self._file.size
+            return self._file is not None and self._file.pending
 
     def keep(self, record: Record) -> bool:
         """Append a record; False: it was dropped, which is counted and told once."""
@@ -113,15 +113,15 @@ class Outbox:
     def batch(self) -> Batch:
         """Give what stands next in line; empty when all is delivered."""
         with self._lock:
-            return self._file.read() if self._file is not None else Batch((), 0)
+            return self._file.batch() if self._file is not None else Batch((), 0)
 
     def delivered(self, batch: Batch) -> None:
         """Forget what was delivered; an empty file is removed."""
         with self._lock:
             if self._file is None:
                 return
-            self._file.sent = batch.end
-            if self._file.sent >= self._file.size:
+            self._file.delivered(batch)
+            if not self._file.pending:
                 self._file.remove()
                 self._file, self._turns = None, 0
 
@@ -177,35 +177,7 @@ class Outbox:
         self._complained = True
 
 
-@dataclass(slots=True)
-class Leftover:
-    """An outbox whose owner is gone; to be delivered by whoever found it."""
-
-    _file: OutboxFile
-
-    def batch(self) -> Batch:
-        """Give what stands next in line; empty when all is delivered."""
-        return self._file.read()
-
-    def delivered(self, batch: Batch) -> None:
-        """Note how far it is delivered."""
-        self._file.sent = batch.end
-
-    @property
-    def pending(self) -> bool:
-        """There is something that was not delivered."""
-        return self._file.sent < self._file.size
-
-    def remove(self) -> None:
-        """Remove the file: all of it is delivered."""
-        self._file.remove()
-
-    def close(self) -> None:
-        """Leave it as it is, for another time."""
-        self._file.close()
-
-
-def leftovers(folder: Path) -> Iterator[Leftover]:
+def leftovers(folder: Path) -> Iterator[OutboxFile]:
     """Take each file of a folder whose owner is gone, oldest first.
 
     The taker removes or closes it.
@@ -213,7 +185,7 @@ def leftovers(folder: Path) -> Iterator[Leftover]:
     for path in _files(folder):
         file = OutboxFile.adopt(path)
         if file is not None:
-            yield Leftover(file)
+            yield file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

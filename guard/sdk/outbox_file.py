@@ -89,8 +89,17 @@ class OutboxFile:
         self._torn = count < len(whole)
         return not self._torn
 
-    def read(self) -> Batch:
-        """Read the records that stand next, whole lines only."""
+    @property
+    def pending(self) -> bool:
+        """There is something that was not delivered."""
+        return self.sent < self.size
+
+    def delivered(self, batch: Batch) -> None:
+        """Note how far it is delivered."""
+        self.sent = batch.end
+
+    def batch(self) -> Batch:
+        """Read the records that stand next, whole lines only; none when all is delivered."""
         os.lseek(self._descriptor, self.sent, os.SEEK_SET)  # what is appended goes to the end
         raw = os.read(self._descriptor, max(BATCH_BYTES, 2 * LONGEST_LINE))
         if not raw:  # somebody has cut the file
@@ -103,10 +112,12 @@ class OutboxFile:
         return Batch(tuple(read_records(raw[:cut])), end)
 
     def remove(self) -> None:
+        """Remove the file: all of it is delivered."""
         self.path.unlink(missing_ok=True)
         self.close()
 
     def close(self) -> None:
+        """Leave it as it is, for another time."""
         os.close(self._descriptor)
 
 

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from guard.errors import ServerAway
-from guard.events import Emit
-from guard.sdk.conversation import Conversation, Fail, Go, new_key
+from guard.sdk.conversation import Conversation, Go
 from guard.sdk.current import enter, leave
+from guard.sdk.delivery import Send
 from guard.sdk.exchange import Do, Flow, T, Transport, Wait
-from guard.sdk.lineage import environment_under
-from guard.sdk.opening import (
-    Outboxes,
-    address,
-    conversation_of,
-    done,
-    hand_over,
-    message_turn,
-    opening_of,
-    proposed,
-    with_messages,
-)
+from guard.sdk.opening import BaseSession, done, hand_over, message_turn, proposed, with_messages
 from guard.sdk.transport import HttpTransport
 from guard.turn import Role
-from guard.wire import Escalation, Mode
-
-logger = logging.getLogger("guard")
+from guard.wire import Escalation
 
 
-class Session:
+class Session(BaseSession[Transport]):
     """One run of your agent, reported to Mission Control.
 
     Ask before each tool call, tell what came of it:
@@ -78,61 +64,9 @@ class Session:
             Without a parent the one in `$MISSIONCONTROL_PARENT_RUN` is taken, if any.
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        url: str | None = None,
-        key: str | None = None,
-        agent: str = "agent",
-        goal: str | None = None,
-        workspace: Sequence[str] = (),
-        run_key: str | None = None,
-        mode: Mode | str | None = None,
-        fail: Fail = "open",
-        transport: Transport | None = None,
-        on_escalation: Callable[[Escalation], object] | None = None,
-        emit: Emit | None = None,
-        outbox: Outboxes = None,
-        ask: bool = True,
-        heartbeat: bool = True,
-        **opening: Any,
-    ) -> None:
-        self.agent = agent
-        # As it was given, not as it was found: a child looks into the environment by itself.
-        self._address: dict[str, Any] = {"url": url, "key": key, "outbox": outbox}
-        self.unread: list[str] = []
-        self._outer: Any = None
-        self._on_escalation = on_escalation
-        where = address(url, key)
+    def _connect(self, where: tuple[str, str], transport: Transport | None) -> tuple[Send, Send]:
         self._transport = transport or HttpTransport(*where)
-        own = opening_of(
-            name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
-        )
-        self._conversation = conversation_of(
-            # What the caller says wins over what is ours to fill in.
-            own | opening,
-            where,
-            send=self._transport.send,
-            fail=fail,
-            emit=emit,
-            outbox=outbox,
-            asks=ask,
-            beats=self._transport.send if heartbeat else None,
-        )
-
-    @property
-    def run_id(self) -> str | None:
-        """The run's id on the server; None while it was never reached."""
-        return self._conversation.run_id
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """What to add to the environment of a process that this agent starts.
-
-        An agent in it, ours or Claude Code, then links its run to this one.
-        """
-        return environment_under(self._conversation.opening["key"])
+        return self._transport.send, self._transport.send
 
     def child(self, name: str, **opening: Any) -> Session:
         """Make the session of a sub-agent: its run belongs to this one.
@@ -143,11 +77,7 @@ class Session:
             name: What people call the sub-agent's run.
             opening: What `guard.Session` takes.
         """
-        # By key, not by id: the parent may have begun while the server was away, and has no id
-        # yet. A key of its own, or `$MISSIONCONTROL_RUN_KEY` would join the child to its
-        # parent's run.
-        belongs = {"parent_key": self._conversation.opening["key"], "run_key": new_key()}
-        return Session(name, **{**self._address, **belongs, **opening})
+        return Session(name, **self._opening_of_child(opening))
 
     def __enter__(self) -> Self:
         self._drive(self._conversation.open())

@@ -65,7 +65,7 @@ def _call(function: Function, how: Telling) -> Function:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         # Looked up at each call: a function is decorated once, and called within many runs.
-        session = _here()
+        session = _plain(current_session())
         go = session.before(**asks(args, kwargs))
         if not go.run:
             return how.instead(go)
@@ -106,7 +106,7 @@ def _generator(function: Function, how: Telling) -> Function:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         # When the first item is asked for: a generator that nobody reads calls nothing.
-        session, items = _here(), _Items()
+        session, items = _plain(current_session()), _Items()
         go = session.before(**asks(args, kwargs))
         if not go.run:
             yield how.instead(go)
@@ -236,11 +236,6 @@ async def _tell_error_async(session: Session | AsyncSession, go: Go, error: Exce
         logger.info("the run has been stopped; the next call will say so")
 
 
-def _here() -> Session:
-    """The session around a plain function; an asyncio one is spoken to by its twin."""
-    return _plain(current_session())
-
-
 async def _before(session: Session | AsyncSession, asked: dict[str, Any]) -> Go:
     if isinstance(session, AsyncSession) and session.is_here():
         return await session.before(**asked)
@@ -255,4 +250,5 @@ async def _after(session: Session | AsyncSession, go: Go, **facts: Any) -> tuple
 
 
 def _plain(session: Session | AsyncSession) -> Session:
+    """The session as a plain function speaks to it: an asyncio one by its twin."""
     return session.twin() if isinstance(session, AsyncSession) else session

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from guard.errors import ServerRefused
+from guard.errors import ServerAway, ServerRefused
 from guard.sdk.exchange import Answer
 from guard.turn import Turn
 from guard.wire import CallAction, Directive, DirectiveAction, Escalation, Message
+
+logger = logging.getLogger("guard")
 
 SUCCESSES = range(200, 300)
 
@@ -54,9 +57,29 @@ def cut(text: str | None, most: int = MOST_CHARS) -> str | None:
     return f"{text[:half]}\n[{len(text) - 2 * half} characters cut]\n{text[-half:]}"
 
 
+def text_of(value: object) -> str:
+    """Say a value as text; one whose own code fails at that by its type."""
+    try:
+        return str(value)
+    except Exception:
+        logger.debug("a value that cannot be told as text", exc_info=True)
+        return f"<{type(value).__qualname__}>"
+
+
 def is_passing(status: int) -> bool:
     """What a proxy or a server just starting says; none speaks for the run."""
     return status >= SERVER_ERROR or status == TOO_MANY
+
+
+def speaking(answer: Answer) -> Answer:
+    """Give back an answer that speaks for the run.
+
+    Raises:
+        ServerAway: It is what a proxy or a server just starting says.
+    """
+    if is_passing(answer.status):
+        raise ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
+    return answer
 
 
 def comes_again_in(answer: Answer, *, left_s: float) -> float | None:

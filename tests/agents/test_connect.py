@@ -267,7 +267,9 @@ def test_a_longer_hold_gets_a_longer_time_out(server, project):
     assert f"timeout={4 * 3600 + MARGIN_S}" in hooks["PreToolUse"]["headers"][HEADER]
 
 
-@pytest.mark.parametrize(("limit", "fails"), [(3600, "closed"), (7200, "closed"), (3600, "open")])
+@pytest.mark.parametrize(
+    ("limit", "fails"), [(3600, "closed"), (3850, "closed"), (7200, "closed"), (3600, "open")]
+)
 def test_the_doctor_finds_out_what_the_project_has_changed_since(
     server, project, limit, fails, capsys
 ):

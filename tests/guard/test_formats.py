@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guard.errors import UnreadableRecording
-from guard.formats import read_recording
+from guard.formats import FORMATS, read_recording
 from guard.formats.fields import read_money, read_time, read_turn, read_usage
 from guard.turn import Phase, Role, Usage
 from tests.guard import transcripts
@@ -289,11 +289,9 @@ def test_a_transcript_cut_anywhere_is_read_as_far_as_it_goes(file, rows):
 
 @given(rows=st.lists(st.dictionaries(st.sampled_from(["type", "payload", "message", "id"]), JSON)))
 def test_strange_records_in_transcripts_are_passed_over(rows):
-    from guard.formats import claude_code, codex, gemini
-
-    for reader in (claude_code, codex, gemini):
-        reader.recognises(rows)
-        reader.read(rows, stem="x")
+    for recognises, read in (FORMATS[form] for form in ("claude-code", "codex", "gemini")):
+        recognises(rows)
+        read(rows, stem="x")
 
 
 def claude_record(kind: str, content: object, **fields) -> dict[str, object]:

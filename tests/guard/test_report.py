@@ -15,9 +15,9 @@ import pytest
 from guard.cli import main
 from guard.formats import Recording
 from guard.printing import printable, progress
+from guard.report.command import session_folders
 from guard.report.loops import EarlierFiles, Loop, Session, look_through
 from guard.report.page import as_page
-from guard.report.sessions import session_folders
 from guard.report.totals import Totals, dollars
 from guard.turn import Turn, Usage
 from tests.guard import transcripts

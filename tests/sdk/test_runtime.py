@@ -12,7 +12,7 @@ import pytest
 from guard import Engine, Role, Session, Turn
 from guard.errors import ModelFailed, ToolFailed
 from guard.runtime import Agent, ChatModel, Tool, Workspace, run_agent, run_multi_agent
-from guard.runtime.streaming import Draft
+from guard.runtime.model import Draft
 from tests.guard.chat_endpoint import ChatServer, Reply, a_completion, a_refusal
 from tests.installations import ROOT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from guard.adapters.base import Adapter, Body, Finding, Hooks, SettingsWriter, hold_reason
+from guard.adapters.base import Adapter, Body, Finding, Hooks, hold_reason
 from guard.adapters.claude_code import hooks as claude_code
 from guard.adapters.claude_code import settings
 from guard.adapters.claude_code.permission import asks_for_s
@@ -79,13 +79,8 @@ ADAPTER = Adapter(
     answer=claude_code.answer,
     capabilities=claude_code.capabilities,
     program="claude",
-    settings=SettingsWriter(
-        path=settings.path,
-        connected=settings.connected,
-        disconnected=settings.disconnected,
-        subscribed=settings.subscribed,
-        holds_key=True,
-    ),
+    settings=settings,
+    settings_hold_key=True,
     abilities=abilities,
     look_up=look_up,
     vias=("http", "command"),

@@ -23,7 +23,7 @@ from guard.adapters.reading import (
     read_prompt,
     text,
 )
-from guard.adapters.wording import NOT_RUN, STILL_HELD, STOPPED, texts_of
+from guard.adapters.wording import NOT_RUN, STILL_HELD, STOPPED, deny, specific, texts_of
 from guard.turn import Phase, Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction
 
@@ -192,24 +192,16 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         # loop after it; so the call is denied as well.
         reason = directive.reason or STOPPED
         ending: Answer = {"continue": False, "stopReason": reason}
-        return _deny(event, reason) | ending if event.holds else ending
+        return deny(event, reason) | ending if event.holds else ending
     if event.holds and directive.action is DirectiveAction.HOLD:
         # A headless session need not sit out the wait: its process ends, and asks when resumed.
         parks = event.parks_after_s is not None
         decision, reason = ("defer", PARKED) if parks else ("deny", STILL_HELD)
-        return _specific(event, permissionDecision=decision, permissionDecisionReason=reason)
+        return specific(event, permissionDecision=decision, permissionDecisionReason=reason)
     if event.holds and directive.call is CallAction.SKIP:
-        return _deny(event, texts_of(directive) or directive.reason or NOT_RUN)
+        return deny(event, texts_of(directive) or directive.reason or NOT_RUN)
     texts = texts_of(directive) if event.takes_messages else ""
-    return _specific(event, additionalContext=texts) if texts else {}
-
-
-def _deny(event: HookEvent, reason: str) -> Answer:
-    return _specific(event, permissionDecision="deny", permissionDecisionReason=reason)
-
-
-def _specific(event: HookEvent, **fields: str) -> Answer:
-    return {"hookSpecificOutput": {"hookEventName": event.name, **fields}}
+    return specific(event, additionalContext=texts) if texts else {}
 
 
 PARKED = "Mission Control holds this call for a person. Resume the session to go on."

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from guard.adapters.hook import HookEvent
+from guard.adapters.wording import STOPPED
 from guard.wire import Directive, DirectiveAction
 
 # A command with one of these is no literal in a rule of Claude Code's: `rm *` as a rule would
@@ -49,7 +50,7 @@ def answer(event: HookEvent, directive: Directive) -> dict[str, Any]:
     """
     if directive.action is DirectiveAction.STOP:
         # `interrupt`, or the model would read the denial and try another way.
-        reason = directive.reason or "Stopped by Mission Control."
+        reason = directive.reason or STOPPED
         return _decision({"behavior": "deny", "message": reason, "interrupt": True})
     if event.answered == "deny":
         message = f"{DENIED} {event.answer_text}" if event.answer_text else DENIED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from guard.adapters.ancestry import session_process
-from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter, hold_reason
+from guard.adapters.base import Adapter, Finding, Hooks, hold_reason
 from guard.adapters.codex import daemon, rollout, settings
 from guard.adapters.codex import hooks as codex
 from guard.adapters.codex.examine import ask_trust, try_forwarder
@@ -72,12 +72,7 @@ ADAPTER = Adapter(
     capabilities=codex.capabilities,
     program="codex",
     reach=daemon.reach,
-    settings=SettingsWriter(
-        path=settings.path,
-        connected=settings.connected,
-        disconnected=settings.disconnected,
-        subscribed=settings.subscribed,
-    ),
+    settings=settings,
     abilities=abilities,
     advice=(TRUST,),
     look_up=look_up,

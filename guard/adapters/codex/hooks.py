@@ -27,7 +27,7 @@ from guard.adapters.reading import (
     text,
     whole,
 )
-from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, texts_of
+from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, deny, specific, texts_of
 from guard.sdk.lineage import parent_of
 from guard.turn import Phase, Turn
 from guard.wire import CallAction, Directive, DirectiveAction
@@ -169,26 +169,18 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         # and signals the process it knows.
         reason, reply = directive.reason or STOPPED, Answer()
         if event.holds:
-            reply = _deny(event, f"{reason} {NO_MORE}")
+            reply = deny(event, f"{reason} {NO_MORE}")
         elif event.name == "UserPromptSubmit":
             reply = {"decision": "block", "reason": reason}
         elif event.name == "PostToolUse":
-            reply = _specific(event, additionalContext=f"{reason} {NO_MORE}")
+            reply = specific(event, additionalContext=f"{reason} {NO_MORE}")
         return reply | ({"guard": {"end": reason}} if event.agent_pid else {})
     if event.holds and directive.action is DirectiveAction.HOLD:
-        return _deny(event, STILL_HELD)
+        return deny(event, STILL_HELD)
     if event.holds and directive.call is CallAction.SKIP:
-        return _deny(event, texts_of(directive) or directive.reason or NOT_RUN)
+        return deny(event, texts_of(directive) or directive.reason or NOT_RUN)
     texts = texts_of(directive) if event.holds or event.takes_messages else ""
     if texts and event.name == "Stop":
         # Its only way to say more: not to let it end yet.
         return {"decision": "block", "reason": texts}
-    return _specific(event, additionalContext=texts) if texts else {}
-
-
-def _deny(event: HookEvent, reason: str) -> Answer:
-    return _specific(event, permissionDecision="deny", permissionDecisionReason=reason)
-
-
-def _specific(event: HookEvent, **fields: str) -> Answer:
-    return {"hookSpecificOutput": {"hookEventName": event.name, **fields}}
+    return specific(event, additionalContext=texts) if texts else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guard.adapters.base import Adapter, Body, Finding, Hooks, SettingsWriter, hold_reason
+from guard.adapters.base import Adapter, Body, Finding, Hooks, hold_reason
 from guard.adapters.cursor import hooks as cursor
 from guard.adapters.cursor import settings
 from guard.sdk.timing import HOOK_HOLD_S
@@ -52,12 +52,7 @@ ADAPTER = Adapter(
     read=cursor.read,
     answer=cursor.answer,
     capabilities=cursor.capabilities,
-    settings=SettingsWriter(
-        path=settings.path,
-        connected=settings.connected,
-        disconnected=settings.disconnected,
-        subscribed=settings.subscribed,
-    ),
+    settings=settings,
     abilities=abilities,
     advice=(UNVERIFIED, BESIDE_CLAUDE),
     look_up=look_up,

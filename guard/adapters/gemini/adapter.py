@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter, hold_reason
+from guard.adapters.base import Adapter, Finding, Hooks, hold_reason
 from guard.adapters.gemini import hooks as gemini
 from guard.adapters.gemini import settings, trust, usage
 
@@ -55,12 +55,7 @@ ADAPTER = Adapter(
     answer=gemini.answer,
     capabilities=gemini.capabilities,
     program="gemini",
-    settings=SettingsWriter(
-        path=settings.path,
-        connected=settings.connected,
-        disconnected=settings.disconnected,
-        subscribed=settings.subscribed,
-    ),
+    settings=settings,
     abilities=abilities,
     advice=(TRUST, SHARED),
     look_up=usage.look_up,

@@ -1,17 +1,51 @@
-"""The directory an agent may read and write, and nothing around it."""
+"""What a model may call: tools, and those that work in the one directory it may touch."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from guard.errors import ToolFailed
-from guard.runtime.tool import Tool
 
 # What the model reads of one file; the rest is cut, and it is told so.
 MOST_CHARS = 4000
 
 # A folder of packages has tens of thousands, which no model's context holds.
 MOST_FILES = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A function a model may call, and what it is told of it.
+
+    Attributes:
+        name: What the model calls it.
+        description: What it does, for the model.
+        run: Called with the arguments by name; answers the text the model reads, or
+            raises `guard.errors.ToolFailed` with a sentence for it.
+        parameters: Each parameter with its meaning; all are required texts.
+    """
+
+    name: str
+    description: str
+    run: Callable[..., str]
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    def declared(self) -> dict[str, Any]:
+        """Write it as a chat endpoint wants tools declared."""
+        properties = {
+            parameter: {"type": "string", "description": meaning}
+            for parameter, meaning in self.parameters.items()
+        }
+        accepted = {
+            "type": "object",
+            "properties": properties,
+            "required": list(self.parameters),
+        }
+        function = {"name": self.name, "description": self.description, "parameters": accepted}
+        return {"type": "function", "function": function}
 
 
 class Workspace:
