@@ -90,8 +90,9 @@ def inject(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     if not (tap.message or "").strip():
         raise InvalidRequest("inject needs a message for the agent.", field="message")
     _say(tx, run, tap.message or "", made)
-    about = made.decision.signal["turns"] if made.decision else ()
-    holding.correct(tx, run, by=made.by, reason="inject", about=about)
+    card = made.decision
+    about, agent = (card.signal["turns"], card.agent) if card else ((), "")
+    holding.correct(tx, run, by=made.by, reason="inject", about=about, agent=agent)
 
 
 def finish(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
