@@ -145,6 +145,9 @@ def undo(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> budgets.
     undone = run.interventions.select_related("decision").filter(key=tap.undoes or "").first()
     if undone is None:
         raise InvalidRequest("undo names no tap on this run.", field="undoes")
+    # Two people at once, or a second click under a key of its own; under the run's lock.
+    if undoing.is_undone(run, undone, beside=made):
+        raise ActionUnavailable("It was taken back already.")
     return undoing.take_back(tx, run, undone, by=made.by)
 
 
