@@ -150,6 +150,16 @@ def directory(name: str, default: Path) -> Path:
 
 # Seconds after which PostgreSQL ends the transaction of a process that says nothing in it.
 FROZEN_S = 15
+# How long libpq waits for a host that is silent, by its names for it: while it is connected to (s),
+# and once it was (idle s, s between questions, how many; ms without an acknowledgement). Left to
+# the system, a machine that went away keeps each process waiting for minutes, or hours.
+GIVES_UP = {
+    "connect_timeout": "10",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "25000",
+}
 # So long a request waits for a connection, and the pool tries to make one. It tries at growing
 # distances: left to its own 300 s, it would find a database that was away for two minutes only
 # two minutes after its return. Who asks after it gave up has it begin anew.
@@ -173,7 +183,7 @@ def database(
     if url.scheme not in {"postgres", "postgresql"}:
         raise SettingInvalid(name, url.scheme, "postgres://… or sqlite:///…")
     # What libpq knows, such as `sslmode`, is handed on to it.
-    options: dict[str, Any] = dict(parse_qsl(url.query))
+    options: dict[str, Any] = GIVES_UP | dict(parse_qsl(url.query))
     # Of ours, not libpq's: for a pooler that gives each transaction another connection.
     if options.pop("prepared", "") == "no":
         options["prepare_threshold"] = None

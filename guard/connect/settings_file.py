@@ -71,13 +71,17 @@ class SettingsFile:
     def _text(self, settings: dict[str, Any]) -> str:
         """Write it as its owner does: indented alike, ended alike."""
         # A file that people keep under version control should differ by our hooks alone.
-        theirs = self.path.read_text("utf-8-sig") if self.path.exists() else ""
+        theirs = self.path.read_bytes().decode() if self.path.exists() else ""
         indent = _INDENT.search(theirs)
         text = json.dumps(settings, indent=indent[1] if indent else 2, ensure_ascii=False)
-        return text if theirs and not theirs.endswith("\n") else text + "\n"
+        text = text if theirs and not theirs.endswith("\n") else text + "\n"
+        mark = _MARK if theirs.startswith(_MARK) else ""
+        return mark + (text.replace("\n", "\r\n") if "\r\n" in theirs else text)
 
 
 _INDENT = re.compile(r'\n([ \t]{1,8})"')
+# With which editors of Windows begin a file.
+_MARK = "\ufeff"
 
 
 def settings_file(writer: SettingsWriter, project_dir: str | None) -> SettingsFile:

@@ -28,6 +28,7 @@ from guard.errors import ServerAway, ServerRefused
 from guard.hooks import idle, watcher
 from guard.hooks.forwarding import forward
 from guard.hooks.unread import end_when_unread
+from guard.reading.depth import shallow
 from guard.running.ending import end_process
 from guard.running.linking import note_session
 from guard.sdk.keys import Connection, connection_for
@@ -92,9 +93,9 @@ def run(args: argparse.Namespace) -> int:
 def body_of_hook(raw: bytes) -> dict[str, Any]:
     """Read a hook's body, what is too long for the server cut; empty: it cannot be read."""
     # UTF-8, as JSON is: the text that Python makes of standard input is Windows' own code page.
-    # Too deep for Python is no JSON either: a model could hide a call in it.
+    # A model could hide a call in what is too deep for Python to read, or to write again.
     try:
-        body = mapping(json.loads(raw.decode("utf-8-sig", "replace")))
+        body = mapping(json.loads(shallow(raw).decode("utf-8-sig", "replace")))
     except (ValueError, RecursionError):
         return {}
     if len(raw) <= MOST_BYTES:
@@ -103,13 +104,9 @@ def body_of_hook(raw: bytes) -> dict[str, Any]:
     from guard.sdk.capture import MOST_RESULT_CHARS, plain_data
 
     def in_bounds(value: Any) -> Any:
-        try:
-            written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        except RecursionError:
-            written = None  # read, and too deep to be written
-        if written is not None and len(written.encode("utf-8", "replace")) <= MOST_BYTES:
-            return value
-        return plain_data(value, MOST_RESULT_CHARS)
+        written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        is_short = len(written.encode("utf-8", "replace")) <= MOST_BYTES
+        return value if is_short else plain_data(value, MOST_RESULT_CHARS)
 
     return {name: in_bounds(value) for name, value in body.items()}
 
@@ -132,8 +129,7 @@ def pass_on(
         answered = end_when_unread()
     try:
         answer = forward(connection, sent, timeout_s=patience_s, headers=wiring.headers())
-    # Read, it may still be too deep for Python to write.
-    except (ServerAway, ServerRefused, ValueError, RecursionError) as error:
+    except (ServerAway, ServerRefused, ValueError) as error:
         _complain(f"{connection.url} did not take the hook: {error}")
         return BLOCKS if acts and connection.fail == "closed" else 0
     # From here on there is work that nobody reads, and the watch must not end it.

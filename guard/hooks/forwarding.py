@@ -16,9 +16,9 @@ from typing import Any
 
 from guard.adapters.hook import PROBE
 from guard.errors import ServerAway
+from guard.hooks.watched import ServerSilent, WatchedTransport
 from guard.sdk.exchange import Request, Transport
 from guard.sdk.keys import Connection
-from guard.sdk.transport import HttpTransport
 from guard.sdk.wording import AGAIN_WITHIN_S, SUCCESSES, body_of, comes_again_in
 
 # A server that was waiting with us may be away this long: a restart, an update.
@@ -67,7 +67,7 @@ def forward(
     away_since: float | None = None
     path = f"hooks/{connection.client}/"
     asked = partial(Request, method="POST", path=path, body=body, headers=headers or {})
-    with contextlib.closing(transport or HttpTransport(connection.url, connection.key)) as carrier:
+    with contextlib.closing(transport or WatchedTransport(connection)) as carrier:
         while True:
             asked_at = clock()
             try:
@@ -87,6 +87,8 @@ def forward(
                 error = ServerAway(f"it answers {answer.status}")
             except ServerAway as reason:
                 is_cut = isinstance(reason.__cause__, _CUT) or clock() - asked_at >= WAITED_S
+                if isinstance(reason, ServerSilent):
+                    is_cut = reason.had_answered  # from the start it held nobody
                 error = reason
                 if away_since is None and not is_cut:
                     raise

@@ -26,6 +26,8 @@ class Child:
 
     def __init__(self, command: Sequence[str], *, env: Mapping[str, str], **streams: Any) -> None:
         self._terminal: int | None = None
+        # Whose turn it was at the terminal: a shell's job has a group of its own.
+        self._foreground = 0
         # The one we read from and are in the foreground of: no other is ours to lend.
         with contextlib.suppress(OSError, ValueError, AttributeError):
             descriptor = sys.stdin.fileno()
@@ -112,11 +114,15 @@ class Child:
     def _lend_terminal(self) -> None:
         if self._terminal is None:
             return
-        with contextlib.suppress(OSError):  # it may have ended already
-            os.tcsetpgrp(self._terminal, self.pid)
-            os.killpg(self.pid, signal.SIGCONT)  # it may have asked for it too early
+        for group in (self.pid, self._foreground):
+            with contextlib.suppress(OSError):  # it may have ended already
+                os.tcsetpgrp(self._terminal, group or self.pid)
+                os.killpg(group or self.pid, signal.SIGCONT)  # it may have asked too early
 
     def _take_terminal_back(self) -> None:
-        if self._terminal is not None:
-            with contextlib.suppress(OSError):
-                os.tcsetpgrp(self._terminal, os.getpgrp())
+        if self._terminal is None:
+            return
+        with contextlib.suppress(OSError):
+            if (group := os.tcgetpgrp(self._terminal)) != os.getpgrp():
+                self._foreground = group
+            os.tcsetpgrp(self._terminal, os.getpgrp())

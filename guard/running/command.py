@@ -29,8 +29,8 @@ NOT_STARTED = 69
 # What a shell says of a command that is not there, and of one that is no program.
 NOT_FOUND, NOT_RUNNABLE = 127, 126
 
-# What a shell says of a command that SIGTERM ended.
-ENDED = 143
+# What a shell says of a command that SIGTERM ended, and of one that Ctrl-C did.
+ENDED, INTERRUPTED = 143, 130
 
 CAPABILITIES = {
     "hold": True,
@@ -79,6 +79,8 @@ def run(args: argparse.Namespace) -> int:
     except GuardError as error:
         say(str(error))
         return NOT_STARTED
+    except KeyboardInterrupt:  # before the command began: from then on it is the command's own
+        return INTERRUPTED
     except FileNotFoundError as error:
         say(f"{error.filename}: there is no such command.")
         return NOT_FOUND

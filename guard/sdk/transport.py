@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
@@ -114,7 +115,8 @@ class HttpTransport:
     def __init__(self, url: str, key: str) -> None:
         self._endpoint = Endpoint.of(url, key)
         self._idle: list[http.client.HTTPConnection] = []
-        self._keeps = True
+        self._under_way: set[http.client.HTTPConnection] = set()
+        self._keeps, self._is_cut = True, False
         self._lock = threading.Lock()
 
     def send(self, request: Request) -> Answer:
@@ -132,6 +134,8 @@ class HttpTransport:
                 # The server closed a connection we kept. Every call of ours may
                 # be repeated (turns have keys), so a fresh one is tried.
                 kept.close()
+                if self._is_cut:
+                    raise ServerAway("it was given up") from None
             except (OSError, http.client.HTTPException) as error:
                 raise ServerAway(str(error) or type(error).__name__) from error
         try:
@@ -150,7 +154,19 @@ class HttpTransport:
         for connection in idle:
             connection.close()
 
+    def cut(self) -> None:
+        """Give up for good, with what is under way: nobody answers at its other end."""
+        self.close()
+        with self._lock:
+            self._is_cut, left = True, list(self._under_way)
+        for connection in left:
+            if (line := connection.sock) is not None:
+                with contextlib.suppress(OSError):
+                    line.shutdown(socket.SHUT_RDWR)
+
     def _exchange(self, connection: http.client.HTTPConnection, request: Request) -> Answer:
+        with self._lock:
+            self._under_way.add(connection)
         try:
             if connection.sock is not None:
                 # Connecting had a time of its own; this one may be as long as a held call.
@@ -164,6 +180,9 @@ class HttpTransport:
             # The rest of this answer would be taken for the next one's.
             connection.close()
             raise
+        finally:
+            with self._lock:
+                self._under_way.discard(connection)
         with self._lock:
             # It drops its socket by itself where the server said that it closes.
             room = (

@@ -127,7 +127,16 @@ async def build(run_id: UUID, control: ControlState, *, asked_seq: int | None) -
     queued: Any = ()
     if control.queued_messages:
         queued = await dispatcher.read(lambda: directives.queued(run_id))
+    asked_seq = await corrected_seq(run_id, control, asked_seq)
     return directives.directive(control, asked_seq=asked_seq, messages=queued)
+
+
+async def corrected_seq(run_id: UUID, control: ControlState, asked_seq: int | None) -> int | None:
+    """Return the turn that is asked about; None where it runs beside those that do not."""
+    if asked_seq is None or not directives.may_skip(control, asked_seq):
+        return asked_seq
+    is_let_go = await dispatcher.read(lambda: directives.is_let_go(run_id, asked_seq))
+    return None if is_let_go else asked_seq
 
 
 def once_sent(run_id: UUID, control: ControlState) -> Sent | None:

@@ -17,6 +17,7 @@ from uuid import UUID
 from django.db import InternalError, OperationalError
 from pydantic_core import to_json
 
+from guard.reading.depth import shallow
 from missioncontrol import origin
 from missioncontrol.accounts.models import AgentKey
 from missioncontrol.accounts.reach import KeyHolder
@@ -253,14 +254,22 @@ def read_json_object(body: bytes) -> dict[str, Any]:
         InvalidRequest: it is not.
     """
     try:
-        # PostgreSQL stores neither NUL nor half of a character
-        # in a text: they are mended here, for all.
-        value = storable(json.loads(body))
-    except (ValueError, RecursionError):
-        raise InvalidRequest("The body is not JSON, or nested too deep.") from None
+        value = _value_of(body)
+    except (ValueError, RecursionError):  # the latter: nested deep, and never closed
+        raise InvalidRequest("The body is not JSON.") from None
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.")
     return value
+
+
+def _value_of(body: bytes) -> Any:
+    # PostgreSQL stores neither NUL nor half of a character
+    # in a text: they are mended here, for all.
+    try:
+        return storable(json.loads(body))
+    except RecursionError:
+        # Refused, such a call would run unseen where its agent fails open.
+        return storable(json.loads(shallow(body)))
 
 
 def wait_seconds(text: str | None) -> float:

@@ -107,8 +107,9 @@ def inject(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     if not (tap.message or "").strip():
         raise InvalidRequest("inject needs a message for the agent.", field="message")
     _say(tx, run, tap.message or "", made)
-    about = made.decision.signal["turns"] if made.decision else ()
-    holding.correct(tx, run, by=made.by, reason="inject", about=about)
+    card = made.decision
+    about, agent = (card.signal["turns"], card.agent) if card else ((), "")
+    holding.correct(tx, run, by=made.by, reason="inject", about=about, agent=agent)
 
 
 def finish(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
@@ -160,6 +161,9 @@ def undo(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> budgets.
     undone = run.interventions.select_related("decision").filter(key=tap.undoes or "").first()
     if undone is None:
         raise InvalidRequest("undo names no tap on this run.", field="undoes")
+    # Two people at once, or a second click under a key of its own; under the run's lock.
+    if undoing.is_undone(run, undone, beside=made):
+        raise ActionUnavailable("It was taken back already.")
     return undoing.take_back(tx, run, undone, by=made.by)
 
 

@@ -13,7 +13,7 @@ from guard.wire import CallAction, Directive, DirectiveAction, Escalation
 from guard.wire import Message as WireMessage
 from missioncontrol.decisions.models import Message
 from missioncontrol.runs.lifecycle import FORBIDDEN, Status
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import Run, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ def directive(
     elif control.on_hold:
         action = DirectiveAction.HOLD
     # Held calls that a correction answered do not run; later ones do.
-    if asked_seq is not None and control.skip_from_seq <= asked_seq <= control.skip_through_seq:
+    if asked_seq is not None and may_skip(control, asked_seq):
         call = CallAction.SKIP
     return Directive(
         version=control.version,
@@ -102,6 +102,17 @@ def directive(
         decision=control.open_decision,
         messages=tuple(messages),
     )
+
+
+def may_skip(control: ControlState, seq: int) -> bool:
+    """Say whether a call stands among those that a correction answered."""
+    return control.skip_from_seq <= seq <= control.skip_through_seq
+
+
+def is_let_go(run_id: UUID, seq: int) -> bool:
+    """Say whether a call among those runs all the same: another agent's, held beside them."""
+    held = Turn.objects.filter(run=run_id, seq=seq, phase="proposed")
+    return held.filter(skipped=False).exists()
 
 
 def go_on(control: ControlState) -> Directive:

@@ -110,26 +110,34 @@ def park(tx: RunTransaction, run: Run) -> None:
     tx.record(run, HoldAbandoned, by="agent", decision=run.open_decision, parked=True)
 
 
-def correct(tx: RunTransaction, run: Run, *, by: str, reason: str, about: Sequence[int]) -> None:
+def correct(
+    tx: RunTransaction, run: Run, *, by: str, reason: str, about: Sequence[int], agent: str = ""
+) -> None:
     """Answer the held calls with the correction that is queued, and let the agent go on.
 
     `about`: the turns of the card, oldest first; without one all held calls are meant.
+    `agent`: whose card it is; the calls of others run, for they are sent no text.
     What was corrected is held again at its first reappearance.
     """
     was_held = run.status in ON_HOLD
     # Before the release, which ends the hold that tells which calls are held.
-    skipped = skip_held_calls(run)
+    skipped = skip_held_calls(run, agent=agent)
     release(tx, run, by=by, reason=reason)
     corrected = [list(about)] if about else [[seq] for seq in skipped]
     run.meters.corrected = corrected if was_held else []
 
 
-def skip_held_calls(run: Run) -> list[int]:
-    """Answer the calls that are being held with `skip`: they will not run. Return their turns."""
+def skip_held_calls(run: Run, *, agent: str = "") -> list[int]:
+    """Answer an agent's calls that are being held, or all, with `skip`: they will not run.
+
+    Return their turns.
+    """
     if run.hold is None or run.status not in ON_HOLD:
         return []
     run.meters.skip_from_seq, run.meters.skip_through_seq = run.hold.from_seq, run.meters.last_seq
     held = Turn.objects.filter(run=run, seq__gte=run.hold.from_seq, phase="proposed")
+    if agent:
+        held = held.filter(agent=agent)
     skipped = list(held.values_list("seq", flat=True))
     held.update(skipped=True)
     return skipped

@@ -17,6 +17,7 @@ from missioncontrol.decisions import (
     rows,
 )
 from missioncontrol.decisions.models import Intervention, LetGo
+from missioncontrol.decisions.taps import taps
 from missioncontrol.errors import ActionUnavailable
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
@@ -36,6 +37,14 @@ def ceilings_at(owner: Run, scope: str) -> dict[str, Any]:
     if scope == ORGANISATION:
         return {ORGANISATION: organisation.extra()}
     return {name: getattr(owner.project, name) for name in SHARED}
+
+
+def is_undone(run: Run, answer: Intervention, *, beside: Intervention) -> bool:
+    """Say whether another tap than the one at hand took this answer back."""
+    others = run.interventions.filter(action="undo").exclude(pk=beside.pk)
+    # What a tap takes back stands in its body alone; a run has few of them.
+    bodies = others.values_list("body", flat=True)
+    return any(taps.validate_json(body).undoes == answer.key for body in bodies)
 
 
 def take_back(

@@ -208,7 +208,8 @@ def _rule(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow)
             )
             fix.save(force_insert=True)
             cards.close_card(tx, run, resolution="autofix", by="auto")
-            holding.correct(tx, run, by="auto", reason="autofix", about=decision.signal["turns"])
+            about, agent = decision.signal["turns"], decision.agent
+            holding.correct(tx, run, by="auto", reason="autofix", about=about, agent=agent)
             run.meters.recovering = fix.id
             row = rows.autofix_row(fix, run, delivered_at=None)
             tx.record(run, AutofixApplied, by="auto", row=row)

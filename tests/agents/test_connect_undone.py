@@ -154,3 +154,18 @@ def test_what_others_keep_out_of_git_stays_out(repository):
     call(disconnect, "claude-code", "--project-dir", repository)
 
     assert exclude.read_text() == theirs + "/notes\n"
+
+
+@AGENTS
+def test_a_file_of_windows_stays_one_whatever_was_changed_meanwhile(agent, repository):
+    file = a_file(repository, FILES[agent][0], '\ufeff{\r\n    "mine": 1\r\n}\r\n')
+    connect_to(agent, "--project-dir", repository)
+    text = file.read_bytes().decode()
+    file.write_bytes(text.replace('"mine": 1', '"mine": 2').encode())
+
+    call(disconnect, agent, "--project-dir", repository)
+
+    left = file.read_bytes()
+    assert left.startswith("\ufeff{\r\n    ".encode())
+    assert b'"mine": 2' in left
+    assert left.count(b"\n") == left.count(b"\r\n")

@@ -296,3 +296,19 @@ def test_what_is_not_built_yet_is_a_404_and_not_a_page(nobody, path):
     response = nobody.ask("GET", path)
 
     assert (response.status, response.json["code"]) == (404, "not_found")
+
+
+def test_a_correction_answers_its_own_agents_call_and_lets_the_one_beside_it_run(agent, person):
+    run = agent.open_run()
+    agent.get_stuck(run)
+    beside = a_turn("make", agent="writer", key=uuid4().hex, phase="proposed")
+    assert agent.post_turns(run, beside).json["directive"]["action"] == "hold"
+    (card,) = person.get(f"/api/v1/decisions/?status=open&run={run}")["results"]
+
+    fields = {"decision": card["id"], "version": card["version"], "message": "Read the log."}
+    assert person.tap(run, "inject", **fields).status == 201
+
+    calls = agent.ask("GET", f"/api/v1/runs/{run}/directive/?call={beside['key']}")
+    assert (calls.json["action"], calls.json["call"]) == ("proceed", "run")
+    turns = person.get(f"/api/v1/runs/{run}/turns/")["results"]
+    assert [turn["skipped"] for turn in turns] == [False, False, True, False]

@@ -1,15 +1,20 @@
 """The forwarder's patience: what it waits for, and what it does not."""
 
 import http.client
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from guard.errors import ServerAway, ServerRefused
+from guard.hooks import watched
 from guard.hooks.forwarding import RETURNS_WITHIN_S, forward
-from guard.sdk.exchange import Answer
+from guard.hooks.watched import ServerSilent, WatchedTransport
+from guard.sdk.exchange import Answer, Request
 from guard.sdk.keys import USER_WIDE, Connection
+from tests.installations import wait_for
+from tests.sdk.server import LoopbackServer
 
 HERE = Connection(client="codex", place=USER_WIDE, url="http://127.0.0.1:9", key="mc_k")
 CUT, REFUSED = http.client.RemoteDisconnected("cut"), ConnectionRefusedError("refused")
@@ -40,6 +45,8 @@ class World:
             self.now, answer = self.now + answer.seconds, answer.answered
         if isinstance(answer, Answer):
             return answer
+        if isinstance(answer, ServerAway):
+            raise answer
         raise ServerAway(str(answer)) from answer
 
     def close(self):
@@ -80,6 +87,21 @@ def test_a_server_that_does_not_come_back_is_given_up():
     with pytest.raises(ServerAway, match="refused"):
         world.forward()
     assert RETURNS_WITHIN_S - 2 <= world.now <= RETURNS_WITHIN_S
+
+
+def test_a_server_that_stands_still_from_the_start_is_not_waited_for():
+    world = World(After(40, ServerSilent(had_answered=False)))
+
+    with pytest.raises(ServerAway):
+        world.forward()
+    assert len(world.asked) == 1
+
+
+def test_a_server_that_stood_still_while_it_held_a_call_is_asked_again():
+    silent = After(40, ServerSilent(had_answered=False))
+    world = World(After(100, ServerSilent(had_answered=True)), silent, silent, YES)
+
+    assert world.forward() == {"it": "ran"}
 
 
 def test_restarts_in_a_row_are_each_waited_for():
@@ -141,3 +163,57 @@ def test_a_line_that_went_dead_under_a_hold_is_no_answer():
     dead = After(90, TimeoutError("connection timed out"))
 
     assert World(dead, REFUSED, YES).forward() == {"it": "ran"}
+
+
+class Server(LoopbackServer):
+    """Holds the call it is asked about, and answers others until it stands still."""
+
+    def __init__(self, *, answers):
+        super().__init__()
+        self.left, self.thawed = answers, threading.Event()
+
+    def answer(self, asked):
+        self.asked.append(asked)
+        is_probe = asked.body["hook_event_name"] == "Probe"
+        if not is_probe or self.left <= 0:
+            self.thawed.wait(60)
+        self.left -= is_probe
+        return 200, {"it": "ran"}
+
+
+@pytest.mark.parametrize("answers", [0, 2])
+def test_a_server_that_keeps_its_connections_and_answers_nobody_is_given_up(monkeypatch, answers):
+    monkeypatch.setattr(watched, "LOOKS_EVERY_S", 0.2)
+    monkeypatch.setattr(watched, "ANSWERS_WITHIN_S", 0.5)
+    server = Server(answers=answers)
+    server.start()
+    transport = WatchedTransport(replace(HERE, url=server.url))
+    body = {"hook_event_name": "PreToolUse"}
+
+    with pytest.raises(ServerSilent) as raised:
+        transport.send(Request(method="POST", path="hooks/codex/", body=body, timeout_s=60))
+
+    assert raised.value.had_answered is (answers > 0)
+    server.thawed.set()
+    asked = Request(method="POST", path="hooks/codex/", body=body, timeout_s=60)
+    assert transport.send(asked) == YES
+    transport.close()
+    server.stop()
+
+
+def test_a_held_call_is_answered_though_it_was_asked_about_meanwhile(monkeypatch):
+    monkeypatch.setattr(watched, "LOOKS_EVERY_S", 0.05)
+    server = Server(answers=1_000)
+    server.start()
+    wait_for_probes = threading.Thread(target=lambda: let_go_after(server, probes=3))
+    wait_for_probes.start()
+
+    connection = replace(HERE, url=server.url)
+    assert forward(connection, {"hook_event_name": "PreToolUse"}, timeout_s=60) == {"it": "ran"}
+    assert sum(asked.body["hook_event_name"] == "PreToolUse" for asked in server.asked) == 1
+    server.stop()
+
+
+def let_go_after(server, *, probes):
+    wait_for(lambda: len(server.asked) > probes)
+    server.thawed.set()

@@ -11,7 +11,7 @@ import pytest
 
 from guard.errors import ServerAway, ServerRefused
 from guard.running import run_client
-from guard.running.command import NOT_RUNNABLE, NOT_STARTED
+from guard.running.command import INTERRUPTED, NOT_RUNNABLE, NOT_STARTED
 from guard.running.ending import is_running
 from guard.running.keeper import Keeper
 from guard.running.reporting import Reporter
@@ -285,3 +285,30 @@ def test_a_paused_command_hears_a_signal_that_ends_it(paused, number):
 
     assert keeper.wait(60) == 128 + number
     assert not is_running(pid)
+
+
+class InterruptedWhileItOpens(OneRun):
+    """Opens a run, and before its answer is there the person presses Ctrl-C."""
+
+    process = None
+
+    def answer(self, asked):
+        answer = super().answer(asked)
+        if asked.path == "/api/v1/runs/" and len(self.of("POST", "/runs/")) == 1:
+            self.process.send_signal(signal.SIGINT)
+        return answer
+
+
+def test_a_run_whose_opening_was_interrupted_is_ended():
+    server = InterruptedWhileItOpens()
+    server.start()
+    where = {"MISSIONCONTROL_URL": server.url, "MISSIONCONTROL_KEY": "mc_k"}
+    with subprocess.Popen([*RUN, "--", "sleep", "60"], env=os.environ | where) as process:
+        server.process = process
+        status = process.wait(120)
+    server.stop()
+
+    opened = server.of("POST", "/runs/")
+    assert len({asked.body["key"] for asked in opened}) == 1
+    assert [asked.body for asked in server.of("PATCH", "/runs/run-1/")] == [{"status": "failed"}]
+    assert status == INTERRUPTED

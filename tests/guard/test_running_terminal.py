@@ -2,6 +2,7 @@
 
 import os
 import pty
+import queue
 import select
 import subprocess
 import sys
@@ -108,4 +109,23 @@ def test_ctrl_c_ends_a_command_that_stands_still(terminal):
 
     assert person.shows(b"caught")
     assert person.status() == 5
+    server.stop()
+
+
+def test_a_shells_job_has_the_terminal_again_after_a_pause(terminal):
+    server, answers = KeptRun(), queue.Queue()
+    server.answer_poll = lambda _: answers.get()
+    server.start()
+    person = terminal("bash", "--norc", "-i", url=server.url)
+    person.types(b"sh -c 'echo job-$((40+2)); read line; echo got-$line-$((40+3))'\n")
+    assert person.shows(b"job-42")
+
+    answers.put((200, directive("hold", version=1)))
+    answers.put((200, directive("proceed", version=2)))
+    answers.put((204, None))
+    server.await_polls(3)
+    person.types(b"hello\n")
+
+    assert person.shows(b"got-hello-43")
+    answers.put((204, None))
     server.stop()

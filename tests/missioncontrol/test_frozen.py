@@ -26,20 +26,31 @@ def options(*, serving, pooled=False):
 def test_who_serves_agents_may_not_freeze_in_a_transaction(monkeypatch):
     monkeypatch.setenv("DATABASE_URL", URL)
 
-    said = options(serving=True)["options"]
-    assert said.startswith("-c idle_in_transaction_session_timeout=15s ")
+    libpq_options = options(serving=True)["options"]
+    assert libpq_options.startswith("-c idle_in_transaction_session_timeout=15s ")
 
 
 def test_a_command_may_take_its_time(monkeypatch):
     monkeypatch.setenv("DATABASE_URL", URL)
 
-    assert options(serving=False) == {}
+    assert "options" not in options(serving=False)
 
 
 def test_what_the_address_says_of_its_options_stands(monkeypatch):
     monkeypatch.setenv("DATABASE_URL", f"{URL}?options=-c%20statement_timeout%3D60s")
 
-    assert options(serving=True) == {"options": "-c statement_timeout=60s"}
+    assert options(serving=True)["options"] == "-c statement_timeout=60s"
+
+
+@pytest.mark.parametrize("serving", [True, False])
+def test_a_database_that_does_not_answer_is_given_up_unless_the_address_says_otherwise(
+    monkeypatch, serving
+):
+    monkeypatch.setenv("DATABASE_URL", f"{URL}?tcp_user_timeout=0")
+
+    found = options(serving=serving)
+
+    assert (found["connect_timeout"], found["tcp_user_timeout"]) == ("10", "0")
 
 
 @POSTGRES

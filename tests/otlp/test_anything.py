@@ -67,6 +67,14 @@ ANY_JSON = VALUES | st.dictionaries(
 ROUGH = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=tried(30))
 
 
+def sized(inner: bytes, *, field: int) -> bytes:
+    """Write a message within another."""
+    size, length = b"", len(inner)
+    while length > 0x7F:
+        size, length = size + bytes([length & 0x7F | 0x80]), length >> 7
+    return bytes([field << 3 | 2]) + size + bytes([length]) + inner
+
+
 @ROUGH
 @given(body=st.binary(max_size=400), signal=st.sampled_from(["traces", "logs", "metrics"]))
 def test_any_bytes_are_read_or_refused(body, signal):
@@ -156,6 +164,42 @@ def test_a_gzip_bomb_is_not_unpacked():
 
     with pytest.raises(BodyTooLarge):
         unpacked(bomb, "gzip")
+
+
+EMPTY_IN_PROTOBUF = {
+    "groups": b"\n\x00" * 8_000_000,
+    "groups, after a group of the old kind": b"\x0b\x0c" + b"\n\x00" * 8_000_000,
+    "spans": sized(sized(b"\x12\x00" * 8_000_000, field=2), field=1),
+    "values in an attribute": sized(
+        sized(sized(sized(sized(b"\n\x00" * 7_000_000, field=5), field=2), field=1), field=1),
+        field=1,
+    ),
+}
+
+
+@pytest.mark.parametrize("body", EMPTY_IN_PROTOBUF.values(), ids=EMPTY_IN_PROTOBUF)
+def test_millions_of_empty_messages_are_refused_before_they_are_built(body):
+    with pytest.raises((BodyTooLarge, InvalidRequest)):
+        from_protobuf.read(body, "traces")
+
+
+def test_millions_of_empty_objects_are_refused_before_they_are_built():
+    with pytest.raises(BodyTooLarge):
+        from_json.read(b'{"resourceSpans":[' + b"{}," * 5_000_000 + b"{}]}", "traces")
+
+
+def test_a_large_request_of_real_spans_is_taken_whole():
+    message = ExportTraceServiceRequest()
+    within = message.resource_spans.add().scope_spans.add()
+    for number in range(1, 5_001):
+        span = within.spans.add(name="chat", trace_id=bytes.fromhex(TRACE))
+        span.span_id = number.to_bytes(8, "big")
+        for name in range(20):
+            span.attributes.add(key=f"gen_ai.{name}").value.string_value = "x" * 120
+
+    batch = from_protobuf.read(message.SerializeToString(), "traces")
+
+    assert (len(batch.records), batch.refused) == (5_000, {})
 
 
 def test_gzip_of_several_members_is_unpacked_whole():

@@ -22,7 +22,7 @@ from guard.wire import CallAction, Directive
 from guard.wire import Message as WireMessage
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.reach import KeyHolder
-from missioncontrol.api.agents import once_sent
+from missioncontrol.api.agents import corrected_seq, once_sent
 from missioncontrol.api.endpoint import Request, Response, read_json_object
 from missioncontrol.api.hooks import asking, resting, witness
 from missioncontrol.api.hooks.storing import store
@@ -139,7 +139,8 @@ async def _directive(
     event: HookEvent, run_id: UUID, control: ControlState, *, asked_seq: int
 ) -> Directive:
     """Claim the queued messages for this one answer, where the model reads it."""
-    directive = directives.directive(control, asked_seq=asked_seq if event.holds else None)
+    seq = await corrected_seq(run_id, control, asked_seq if event.holds else None)
+    directive = directives.directive(control, asked_seq=seq)
     skipped = event.denial_is_read and directive.call is CallAction.SKIP
     is_read = (event.takes_messages or skipped) and not control.forbidden
     if not (control.queued_messages and is_read):

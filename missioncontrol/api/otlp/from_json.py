@@ -20,6 +20,7 @@ from missioncontrol.api.otlp.batch import (
     named,
     read_each,
 )
+from missioncontrol.api.otlp.counting import check_json
 from missioncontrol.api.otlp.record import Event, Record, Signal, whole
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.cleaning import storable_text
@@ -39,7 +40,9 @@ def read(body: bytes, signal: Signal) -> Batch:
 
     Raises:
         InvalidRequest: it is no JSON object, or its groups are no lists.
+        BodyTooLarge: it holds too many.
     """
+    check_json(body)
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):

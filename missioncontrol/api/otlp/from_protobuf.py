@@ -24,6 +24,7 @@ from missioncontrol.api.otlp.batch import (
     named,
     read_each,
 )
+from missioncontrol.api.otlp.counting import NO_PROTOBUF, check_protobuf
 from missioncontrol.api.otlp.record import Event, Record, Signal
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.cleaning import storable_text
@@ -48,11 +49,13 @@ def read(body: bytes, signal: Signal) -> Batch:
 
     Raises:
         InvalidRequest: it is no such protobuf message.
+        BodyTooLarge: it holds too many.
     """
+    check_protobuf(body, MESSAGES[signal].DESCRIPTOR)
     try:
         message = MESSAGES[signal].FromString(body)
     except DecodeError:
-        raise InvalidRequest("The body is no OTLP request in protobuf.") from None
+        raise InvalidRequest(NO_PROTOBUF) from None
     resources, scopes, records = GROUPS[signal]
     rows = (
         (given, resource)

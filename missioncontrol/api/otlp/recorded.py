@@ -53,13 +53,13 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
     prompt = next((one.facts.prompt for one in ordered if one.facts.prompt), "")
     agent = next((one.facts.agent for one in ordered if one.facts.agent), ordered[0].facts.client)
     turns: list[Turn] = []
-    waiting: list[storing.Proposal] = []
+    waiting = storing.Proposals(NOTHING)
     for one in ordered:
         for turn in one.facts.turns:
             if turn.is_proposed:
-                waiting.append((turn.key, turn.tool, turn.args))
+                waiting.add(turn)
             elif one.facts.unpaired:
-                turn = storing.completing(waiting, turn, NOTHING)  # noqa: PLW2901 - as it was told
+                turn = waiting.completed_by(turn)  # noqa: PLW2901 - as it was told
             moment = turn.ts or one.record.began_at or one.record.ended_at
             turns.append(replace(turn, ts=moment, agent=turn.agent or agent))
     recording = Recording(

@@ -6,7 +6,7 @@ request that broke in the middle is sent again and does no harm.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,6 +27,7 @@ from missioncontrol.costs import telemetry
 from missioncontrol.costs.ledger import Call
 from missioncontrol.decisions import sessions
 from missioncontrol.errors import Forbidden
+from missioncontrol.proof import canonical
 from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.cleaning import masked_json, masked_text
@@ -39,8 +40,6 @@ from missioncontrol.runs.statements import insert_rows
 MOST_RUNS = 200
 # As long as the names that hooks give to runs.
 PROMPT_LENGTH = 60
-# A proposed turn that waits for its tool: its key, the tool, the masked arguments.
-Proposal = tuple[str | None, str | None, Any]
 SOURCE = {"traces": "spans", "logs": "logs"}
 # A run that only telemetry tells of is watched: nothing of ours is asked before a call.
 CAPABILITIES = {
@@ -184,34 +183,48 @@ def _open_run(
     return run
 
 
+class Proposals:
+    """Proposed turns that wait for their tool: key by masked tool and arguments, oldest first."""
+
+    def __init__(self, own: Redaction) -> None:
+        self._own = own
+        self._keys: dict[tuple[str | None, str], deque[str | None]] = defaultdict(deque)
+
+    def add_stored(self, key: str | None, tool: str | None, args: Any) -> None:
+        """Note one that is stored, masked as it is."""
+        self._keys[tool, canonical(args)].append(key)
+
+    def add(self, turn: Turn) -> None:
+        """Note one that is about to be stored."""
+        self._keys[self._told(turn)].append(turn.key)
+
+    def completed_by(self, turn: Turn) -> Turn:
+        """Give a tool call that has no id the key of the proposal it answers, if one waits."""
+        # Once: two equal calls answer two proposals, the older first.
+        waiting = self._keys.get(self._told(turn))
+        return replace(turn, key=waiting.popleft()) if waiting else turn
+
+    def _told(self, turn: Turn) -> tuple[str | None, str]:
+        # As proposals are stored.
+        tool, args = masked_text(turn.tool, self._own), masked_json(turn.args, self._own)
+        return tool, canonical(args)
+
+
 def _pair_turns(run: Run, readings: list[Reading], own: Redaction) -> list[Turn]:
     """Give a tool call that came without its id the proposal it completes."""
     # A call is completed by the request that proposed it, or by a later one.
-    waiting: list[Proposal] = []
+    waiting = Proposals(own)
     if any(one.facts.unpaired for one in readings):
         open_ = TurnModel.objects.filter(run=run, phase="proposed", key__isnull=False)
-        waiting.extend(open_.order_by("seq").values_list("key", "tool", "args"))
+        for key, tool, args in open_.order_by("seq").values_list("key", "tool", "args"):
+            waiting.add_stored(key, tool, args)
     turns: list[Turn] = []
     for one in readings:
         for turn in one.facts.turns:
             if turn.is_proposed:
-                args = masked_json(turn.args, own)
-                waiting.append((turn.key, masked_text(turn.tool, own), args))
-            turns.append(completing(waiting, turn, own) if one.facts.unpaired else turn)
+                waiting.add(turn)
+            turns.append(waiting.completed_by(turn) if one.facts.unpaired else turn)
     return turns
-
-
-def completing(waiting: list[Proposal], turn: Turn, own: Redaction) -> Turn:
-    """Give a tool call that has no id the key of the proposal it answers, if one waits."""
-    # As proposals are stored.
-    named, given = masked_text(turn.tool, own), masked_json(turn.args, own)
-    for proposal in waiting:
-        key, tool, args = proposal
-        if tool == named and args == given:
-            # Once: two equal calls answer two proposals, the older first.
-            waiting.remove(proposal)
-            return replace(turn, key=key)
-    return turn
 
 
 def calls_of(readings: Sequence[Reading], *, agent: str) -> list[Call]:

@@ -125,6 +125,19 @@ def test_what_holds_or_ends_is_not_undone(action):
         undo(run, made)
 
 
+@pytest.mark.parametrize("action", ["continue", "allowlist", "inject"])
+def test_an_answer_is_taken_back_once(action):
+    run = a_stuck_run()
+    made = tap(run, action, message="Read the log first.")
+    undo(run, made)
+
+    with pytest.raises(ActionUnavailable, match="taken back already"):
+        tap(run, "undo", key="a second window's", undoes=made.key, decision=None)
+
+    assert JournalRow.objects.filter(run=run, type="decision.opened").count() == 2
+    assert Intervention.objects.filter(run=run, action="undo").count() == 1
+
+
 def test_an_undo_says_of_what():
     with pytest.raises(InvalidRequest):
         tap(a_stuck_run(), "undo", undoes="never tapped", decision=None)
@@ -332,12 +345,12 @@ def test_a_flagged_run_is_flagged_again_and_not_held():
 
 
 def test_a_card_that_opened_since_stays_as_it_is():
-    run = a_stuck_run()
+    run = a_stuck_run(budget={"usd": 10})
     made = tap(run, "continue")
-    undo(run, made)
+    run = at_its_budget(run)
     again = card(run)
 
-    tap(run, "undo", key="twice", undoes=made.key, decision=None)
+    undo(run, made)
 
     assert card(run) == again
     assert run.decisions.count() == 2
