@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from django.contrib.auth.models import User
+from django.core.management.base import CommandError
 from django.db import IntegrityError, transaction
 
 from missioncontrol.accounts import naming
-from missioncontrol.accounts.services import LOCAL_OWNER
+from missioncontrol.accounts.services import LOCAL_OWNER, ensure_local_owner
 from missioncontrol.errors import InvalidRequest
 
 LONGEST_NAME = 60
@@ -27,6 +28,18 @@ def name_of(user: User) -> str:
 def find(name: str) -> User | None:
     """Return who is called so, however it is capitalised; None: nobody is."""
     return next(_called(name), None)
+
+
+def chosen(name: str | None) -> User:
+    """Return whom a command names; of nobody: the person who started this installation.
+
+    Raises:
+        CommandError: nobody is called so.
+    """
+    found = find(name) if name else ensure_local_owner()
+    if found is None:
+        raise CommandError(f"Nobody here is called {name!r}; see `users list`.")
+    return found
 
 
 def make_person(name: str) -> User:

@@ -5,7 +5,8 @@ outcome, or the request's own end, which tell that somebody answered at the agen
 time. Nothing here permits a call by itself: what nobody answers stays with the terminal.
 
 Its card is no detection: it holds nobody, no judge is asked, and it stands beside the run's
-other card. The agent's own dialog is open meanwhile, and the first answer wins.
+other card. The agent's own dialog is open meanwhile, and the first answer wins. What is given a
+run's id takes its row lock; what is given a transaction stands in one that holds it.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ async def test_a_view_whose_client_left_still_has_its_body(views):
     views.may_go.set()
     await asyncio.wait_for(client.task, LONG)
 
-    assert (views.bodies, client.said) == ([b"a tap"], [])
+    assert (views.bodies, client.sent) == ([b"a tap"], [])
 
 
 async def test_a_request_whose_client_left_before_its_turn_is_never_begun(views):
@@ -170,5 +170,5 @@ async def test_an_agent_that_waited_too_long_is_told_to_come_again(views, monkey
     late = Client(DjangoApplication(), "note", key="mc_1")
 
     assert (await late.answer())[0] == 503
-    assert (b"Retry-After", b"2") in late.said[0]["headers"]
+    assert (b"Retry-After", b"2") in late.sent[0]["headers"]
     assert views.threads == []

@@ -9,7 +9,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from missioncontrol.accounts import people
-from missioncontrol.accounts.services import ensure_local_owner
 from missioncontrol.audit.project_import import import_project
 from missioncontrol.clock import now
 from missioncontrol.errors import MissionControlError
@@ -26,11 +25,8 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, file: Path, owner: str | None, trust: str, **__: Any) -> None:
         """Import it, or say in a sentence why not."""
-        person = people.find(owner) if owner else ensure_local_owner()
-        if person is None:
-            raise CommandError(f"There is nobody called {owner!r}.")
         try:
-            done = import_project(file, owner=person, trust=trust, at=now())
+            done = import_project(file, owner=people.chosen(owner), trust=trust, at=now())
         except (MissionControlError, OSError) as refused:
             raise CommandError(str(refused)) from None
         self.stdout.write(

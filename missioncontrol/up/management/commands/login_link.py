@@ -6,7 +6,7 @@ import argparse
 import json
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from missioncontrol import clock
 from missioncontrol.accounts import people, services
@@ -23,10 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("--person", default="", help="a member's name; default: you")
 
     def handle(self, *_: object, url: str, person: str = "", **__: object) -> None:
-        user = people.find(person) if person else services.ensure_local_owner()
-        if user is None:
-            raise CommandError(f"Nobody here is called {person!r}.")
-        link = services.mint_login_link(user=user, at=clock.now())
+        link = services.mint_login_link(user=people.chosen(person), at=clock.now())
         base = url or settings.PUBLIC_URL
         if not base:
             # The running `up` says in its lock file where it serves.

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Count
 
 from guard.wire import Mode
-from missioncontrol.accounts import people, services
+from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.naming import checked_name
 from missioncontrol.clock import now
@@ -56,14 +56,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{project.id}  {project.name} ({members}{archived})")
 
     def _make(self, options: dict[str, Any]) -> None:
-        name = options["owner"]
-        if not name:
-            owner = services.ensure_local_owner()
-        else:
-            found = people.find(name)
-            if found is None:
-                raise CommandError(f"Nobody here is called {name!r}.")
-            owner = found
+        owner = people.chosen(options["owner"])
         made = rules.make_project(name=options["name"], owner=owner, mode=Mode.PAUSE, at=now())
         # The id alone, so that a script can take it.
         self.stdout.write(str(made.id))

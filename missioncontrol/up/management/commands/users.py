@@ -56,19 +56,12 @@ class Command(BaseCommand):
             self.stdout.write(f"{people.name_of(user)} ({listed}; {seen}{inactive})")
 
     def _deactivate(self, options: dict[str, Any]) -> None:
-        access.set_active(_person(options["person"]), False, by=TERMINAL, at=now())
+        access.set_active(people.chosen(options["person"]), False, by=TERMINAL, at=now())
 
     def _activate(self, options: dict[str, Any]) -> None:
-        access.set_active(_person(options["person"]), True, by=TERMINAL, at=now())
+        access.set_active(people.chosen(options["person"]), True, by=TERMINAL, at=now())
 
     def _erase(self, options: dict[str, Any]) -> None:
-        person = _person(options["person"])
+        person = people.chosen(options["person"])
         erase_person(person, by=options["by"], reason=options["reason"], at=now())
         self.stdout.write(f"{options['person']} was erased.")
-
-
-def _person(name: str) -> User:
-    found = people.find(name)
-    if found is None:
-        raise CommandError(f"Nobody here is called {name!r}; see `users list`.")
-    return found
