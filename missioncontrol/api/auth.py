@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest
-from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
@@ -89,10 +89,6 @@ class PersonalTokenAuthentication(BaseAuthentication):
         note_use(known, at=now())
         uses.note_request(request, PersonalToken, known.pk)
         return known.user, known
-
-
-class BrowserSession(SessionAuthentication):
-    """A signed-in session; writes send X-CSRFToken."""
 
 
 class IsPerson(BasePermission):

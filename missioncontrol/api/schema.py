@@ -8,20 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import is_dataclass
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, Literal, TypeVar
+from types import NoneType
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from django.conf import settings
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from pydantic import TypeAdapter
+from rest_framework.request import Request
+from rest_framework.views import APIView
 
 from guard.adapters import ADAPTERS
 from guard.turn import Turn
 from guard.wire import Directive, TurnsReply
 from missioncontrol import wire
+from missioncontrol.api.rest import Page, json_response
 from missioncontrol.wire.events import Event
 from missioncontrol.wire.problems import Problem
 
@@ -39,44 +45,64 @@ def described(
     *,
     takes: type[Any] | None = None,
     takes_file: bool = False,
-    returns: type[Any] | None = None,
-    many: bool = False,
-    status: int = 200,
-    or_known: bool = False,
+    status: int | None = None,
     files: tuple[str, ...] = (),
     query: tuple[str, ...] = (),
 ) -> Callable[[F], F]:
-    """Say in the schema what a view takes and answers.
+    """Say in the schema what a view takes and answers, and answer it.
 
-    `takes_file`: the body is a file as it is. `or_known`: with 200 where the same
-    was made before; `files`: a file of these media types.
+    What that is says the view's annotation: a row, a `Page` or a list of rows, a row and whether
+    it is new (201, or 200 where the same was made before), nothing (204), or a response.
+    `takes_file`: the body is a file as it is; `files`: so is the answer, of these media types.
     """
-    body: dict[str, Any] | None = _reference(returns, "serialization") if returns else None
-    if many and body:
-        # Every list is a page, so that a short one can grow without another shape.
-        body = {
-            "type": "object",
-            "required": ["results", "next"],
-            "properties": {
-                "results": {"type": "array", "items": body},
-                "next": {"type": ["string", "null"]},
+
+    def decorate(view: F) -> F:
+        returned = get_type_hints(view)["return"]
+        parts: tuple[Any, ...] = get_args(returned) or (returned,)
+        is_row, many = is_dataclass(parts[0]), get_origin(returned) in {Page, list}
+        body: dict[str, Any] | None = _reference(parts[0], "serialization") if is_row else None
+        if many and body:
+            # Every list is a page, so that a short one can grow without another shape.
+            body = {
+                "type": "object",
+                "required": ["results", "next"],
+                "properties": {
+                    "results": {"type": "array", "items": body},
+                    "next": {"type": ["string", "null"]},
+                },
+            }
+        or_known = get_origin(returned) is tuple
+        usual = status or (201 if or_known else 204 if returned is NoneType else 200)
+
+        @wraps(view)
+        def answer(self: APIView, request: Request, **place: Any) -> HttpResponseBase:
+            found, is_new = view(self, request, **place), True
+            if isinstance(found, HttpResponseBase):
+                return found
+            if or_known:
+                found, is_new = found
+            if found is None:
+                return HttpResponse(status=usual)
+            whole = Page(found) if isinstance(found, list) else found
+            return json_response(whole, status=usual if is_new else 200)
+
+        asked = {"application/json": _reference(takes, "validation")} if takes else None
+        described_view = extend_schema(
+            operation_id=name,
+            # Added for all of them in one place (`complete`).
+            auth=[],
+            request={"application/octet-stream": OpenApiTypes.BINARY} if takes_file else asked,
+            responses={
+                (usual, *files): OpenApiTypes.BINARY if files else body,
+                **({200: body} if or_known else {}),
+                # `default`: every refusal has this shape, whatever its status.
+                ("default", PROBLEM): _reference(Problem, "serialization"),
             },
-        }
-    sent = OpenApiTypes.BINARY if files else body
-    asked = {"application/json": _reference(takes, "validation")} if takes else None
-    return extend_schema(
-        operation_id=name,
-        # Added for all of them in one place (`complete`).
-        auth=[],
-        request={"application/octet-stream": OpenApiTypes.BINARY} if takes_file else asked,
-        responses={
-            (status, *files): sent,
-            **({200: body} if or_known else {}),
-            # `default`: every refusal has this shape, whatever its status.
-            ("default", PROBLEM): _reference(Problem, "serialization"),
-        },
-        parameters=[OpenApiParameter(name, str) for name in query],
-    )
+            parameters=[OpenApiParameter(name, str) for name in query],
+        )
+        return cast(F, described_view(answer))
+
+    return decorate
 
 
 def complete(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:

@@ -7,14 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.accounts import selectors, uses
 from missioncontrol.accounts.models import AgentKey, PersonalToken, Reach, Scope
 from missioncontrol.api import auth, keys
-from missioncontrol.api.rest import json_response, page_response, read_body
+from missioncontrol.api.rest import Page, page_of, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import NotFound
@@ -96,42 +95,36 @@ class NewToken:
 
 
 class AgentKeys(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("keys_list", returns=AgentKeyRow, many=True, query=("project",))
-    def get(self, request: Request) -> HttpResponse:
+    @described("keys_list", query=("project",))
+    def get(self, request: Request) -> Page[AgentKeyRow]:
         """List agent keys, newest first; a secret is never shown again."""
         found = selectors.agent_keys(projects=auth.projects_of(request))
-        return page_response(request, found, lambda key: AgentKeyRow(**_key(key)))
+        return page_of(request, found, lambda key: AgentKeyRow(**_key(key)))
 
-    @described("keys_make", takes=NewAgentKey, returns=MadeAgentKey, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("keys_make", takes=NewAgentKey, status=201)
+    def post(self, request: Request) -> MadeAgentKey:
         """Make an agent key; owners only. Its secret is in this answer alone."""
         asked = read_body(request, NewAgentKey)
         return _make_key(request, auth.owned_project(request, asked.project), asked)
 
 
 class ProjectKeys(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("projects_keys_list", returns=AgentKeyRow, many=True)
-    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("projects_keys_list")
+    def get(self, request: Request, project_id: UUID) -> Page[AgentKeyRow]:
         """List a project's agent keys, newest first."""
         found = selectors.agent_keys(projects=[auth.check_belongs(request, project_id)])
-        return page_response(request, found, lambda key: AgentKeyRow(**_key(key)))
+        return page_of(request, found, lambda key: AgentKeyRow(**_key(key)))
 
-    @described("projects_keys_make", takes=NewAgentKey, returns=MadeAgentKey, status=201)
-    def post(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("projects_keys_make", takes=NewAgentKey, status=201)
+    def post(self, request: Request, project_id: UUID) -> MadeAgentKey:
         """Make an agent key of this project; owners only. Its secret is in this answer alone."""
         asked = read_body(request, NewAgentKey)
         return _make_key(request, auth.owned_project(request, project_id), asked)
 
 
 class OneAgentKey(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("keys_revoke", status=204)
-    def delete(self, request: Request, key_id: UUID) -> HttpResponse:
+    @described("keys_revoke")
+    def delete(self, request: Request, key_id: UUID) -> None:
         """Revoke an agent key; owners only."""
         # Without a fresh proof: who sees that a key has leaked ends it at once.
         key = access.revoke_agent_key(
@@ -142,14 +135,11 @@ class OneAgentKey(APIView):
         )
         # At once in this process; the others know it for some seconds.
         keys.forget(key.digest)
-        return HttpResponse(status=204)
 
 
 class RotatedAgentKey(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("keys_rotate", takes=Rotation, returns=MadeAgentKey, status=201)
-    def post(self, request: Request, key_id: UUID) -> HttpResponse:
+    @described("keys_rotate", takes=Rotation, status=201)
+    def post(self, request: Request, key_id: UUID) -> MadeAgentKey:
         """Make the key that takes this one's place; owners only. Both live for a while."""
         auth.check_by_hand(request)
         auth.check_recent(request)
@@ -163,14 +153,12 @@ class RotatedAgentKey(APIView):
         )
         # Its end is another now: at once, with an overlap of 0.
         keys.forget(AgentKey.objects.values_list("digest", flat=True).get(pk=key_id))
-        return json_response(MadeAgentKey(**_key(made.row), secret=made.secret), status=201)
+        return MadeAgentKey(**_key(made.row), secret=made.secret)
 
 
 class AgentKeyUses(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("keys_uses", returns=SecretUses)
-    def get(self, request: Request, key_id: UUID) -> HttpResponse:
+    @described("keys_uses")
+    def get(self, request: Request, key_id: UUID) -> SecretUses:
         """Tell from where and on which runs an agent key was used; owners only."""
         # Addresses and programs of agents are the owners' business.
         found = selectors.agent_keys(projects=auth.owned_projects(request, key_id=key_id))
@@ -192,33 +180,29 @@ class AgentKeyUses(APIView):
             for use in used
             if (run := runs.get(use["run"]))
         )
-        return json_response(SecretUses(places=_places(key), runs=used_on))
+        return SecretUses(places=_places(key), runs=used_on)
 
 
 class TokenUses(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("tokens_uses", returns=SecretUses)
-    def get(self, request: Request, token_id: UUID) -> HttpResponse:
+    @described("tokens_uses")
+    def get(self, request: Request, token_id: UUID) -> SecretUses:
         """Tell from where one of your tokens was used."""
         token = selectors.personal_tokens(auth.person_of(request)).filter(pk=token_id).first()
         if token is None:
             raise NotFound("The token")
-        return json_response(SecretUses(places=_places(token), runs=()))
+        return SecretUses(places=_places(token), runs=())
 
 
 class Tokens(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("tokens_list", returns=TokenRow, many=True)
-    def get(self, request: Request) -> HttpResponse:
+    @described("tokens_list")
+    def get(self, request: Request) -> Page[TokenRow]:
         """List your personal tokens, newest first."""
         # A person's own, also for an owner: what scripts of theirs do is nobody else's business.
         mine = selectors.personal_tokens(auth.person_of(request))
-        return page_response(request, mine, lambda token: TokenRow(**_token(token)))
+        return page_of(request, mine, lambda token: TokenRow(**_token(token)))
 
-    @described("tokens_make", takes=NewToken, returns=MadeToken, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("tokens_make", takes=NewToken, status=201)
+    def post(self, request: Request) -> MadeToken:
         """Make a personal token, signed in. Its secret is in this answer alone."""
         auth.check_by_hand(request)
         auth.check_recent(request)
@@ -233,27 +217,22 @@ class Tokens(APIView):
             by=auth.name_of(request),
             at=now(),
         )
-        return json_response(MadeToken(**_token(made.row), secret=made.secret), status=201)
+        return MadeToken(**_token(made.row), secret=made.secret)
 
 
 class OneToken(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("tokens_revoke", status=204)
-    def delete(self, request: Request, token_id: UUID) -> HttpResponse:
+    @described("tokens_revoke")
+    def delete(self, request: Request, token_id: UUID) -> None:
         """Revoke one of your tokens; the sockets it opened are closed."""
         # Without a fresh proof, as with agent keys: one that has leaked ends at once.
         access.revoke_token(
             token_id, user=auth.person_of(request), by=auth.name_of(request), at=now()
         )
-        return HttpResponse(status=204)
 
 
 class Sessions(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("sessions_end_others", status=204)
-    def delete(self, request: Request) -> HttpResponse:
+    @described("sessions_end_others")
+    def delete(self, request: Request) -> None:
         """Sign out everywhere but here."""
         auth.check_by_hand(request)
         # A token cannot: only who sits at a browser has a session that is kept.
@@ -263,10 +242,9 @@ class Sessions(APIView):
             by=auth.name_of(request),
             at=now(),
         )
-        return HttpResponse(status=204)
 
 
-def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> HttpResponse:
+def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> MadeAgentKey:
     auth.check_by_hand(request)
     auth.check_recent(request)
     # Asked again under the project's lock: who was lowered meanwhile makes no key.
@@ -281,7 +259,7 @@ def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> HttpRespon
             reports_only=asked.reports_only,
             expires_at=asked.expires_at,
         )
-    return json_response(MadeAgentKey(**_key(made.row), secret=made.secret), status=201)
+    return MadeAgentKey(**_key(made.row), secret=made.secret)
 
 
 def _key(key: AgentKey) -> dict[str, Any]:

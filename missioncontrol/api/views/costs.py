@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.api import auth
-from missioncontrol.api.rest import YEARS, json_response, list_response, moment, word
+from missioncontrol.api.rest import YEARS, Page, following, moment, word
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.costs import selectors
@@ -32,54 +32,39 @@ ACCOUNT = ("range", "day", "group_by", "agent", "model", "project")
 
 
 class Costs(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described(
-        "costs_list", returns=CostRow, many=True, query=("group_by", "since", "until", "project")
-    )
-    def get(self, request: Request) -> HttpResponse:
+    @described("costs_list", query=("group_by", "since", "until", "project"))
+    def get(self, request: Request) -> list[CostRow]:
         """Add up model calls by day (default), agent, model, project or run."""
-        found = selectors.costs(
+        return selectors.costs(
             projects=auth.projects_of(request),
             group_by=_choice(request, "group_by", COST_GROUPS),
             since=moment(request, "since"),
             until=moment(request, "until"),
         )
-        return list_response(request, found)
 
 
 class Usual(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("costs_usual", returns=UsualRow, many=True, query=("project",))
-    def get(self, request: Request) -> HttpResponse:
+    @described("costs_usual", query=("project",))
+    def get(self, request: Request) -> list[UsualRow]:
         """Tell what each agent usually spends an hour, where enough runs are recorded."""
-        return list_response(
-            request, baseline_spending(projects=auth.projects_of(request), at=now())
-        )
+        return baseline_spending(projects=auth.projects_of(request), at=now())
 
 
 class Today(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("costs_today", returns=TodayRow, many=True, query=("project",))
-    def get(self, request: Request) -> HttpResponse:
+    @described("costs_today", query=("project",))
+    def get(self, request: Request) -> list[TodayRow]:
         """Tell what each project spent since its midnight, and its day's budget."""
-        return list_response(request, spent_today(projects=auth.projects_of(request), at=now()))
+        return spent_today(projects=auth.projects_of(request), at=now())
 
 
 class Account(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("costs_account", returns=CostAccount, query=ACCOUNT)
-    def get(self, request: Request) -> HttpResponse:
+    @described("costs_account", query=ACCOUNT)
+    def get(self, request: Request) -> CostAccount:
         """Account for a `range` (day, week, month) that holds `day`; today's by default."""
-        return json_response(_account(request))
+        return _account(request)
 
 
 class Export(APIView):
-    permission_classes = [auth.IsPerson]
-
     @described("costs_export", files=("text/csv",), query=ACCOUNT)
     def get(self, request: Request) -> HttpResponse:
         """Export an account's groups as CSV."""
@@ -89,31 +74,25 @@ class Export(APIView):
 
 
 class Reports(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("reports_list", returns=ReportRow, many=True, query=("project", "cursor"))
-    def get(self, request: Request) -> HttpResponse:
+    @described("reports_list", query=("project", "cursor"))
+    def get(self, request: Request) -> Page[ReportRow]:
         """List daily cost reports, the latest day first; of each its newest version."""
         before = read_day(request.query_params.get("cursor"))
         found = rows.listed(projects=auth.projects_of(request), before=before, days=DAYS_A_PAGE)
         # By whole days: of several projects one day has
         # several rows, and a page never ends within it.
         is_full = len({row.day for row in found}) == DAYS_A_PAGE
-        return list_response(request, found, cursor=found[-1].day if is_full else None)
+        return Page(found, following(request, found[-1].day if is_full else None))
 
 
 class OneReport(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("reports_read", returns=Report)
-    def get(self, request: Request, report_id: UUID) -> HttpResponse:
+    @described("reports_read")
+    def get(self, request: Request, report_id: UUID) -> Report:
         """Show a daily cost report, as it was made."""
-        return json_response(rows.one(report_id, projects=auth.projects_of(request)))
+        return rows.one(report_id, projects=auth.projects_of(request))
 
 
 class ReportFile(APIView):
-    permission_classes = [auth.IsPerson]
-
     @described("reports_csv", files=("text/csv",))
     def get(self, request: Request, report_id: UUID) -> HttpResponse:
         """Export a daily cost report as CSV."""

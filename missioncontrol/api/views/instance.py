@@ -15,13 +15,12 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import connection
-from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.api import auth
 from missioncontrol.api.limit_use import limits_row
-from missioncontrol.api.rest import json_response, read_body
+from missioncontrol.api.rest import read_body
 from missioncontrol.api.schema import described
 from missioncontrol.api.views import operator
 from missioncontrol.celery import app
@@ -36,10 +35,8 @@ from missioncontrol.wire.instance import InstanceRow, OrganisationBudget, PartRo
 
 
 class Instance(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("instance", returns=InstanceRow)
-    def get(self, request: Request) -> HttpResponse:
+    @described("instance")
+    def get(self, request: Request) -> InstanceRow:
         """Show this installation: its parts, where its data is; owners only."""
         owned = auth.owned_projects(request)
         # Paths and addresses help who looks for a way in.
@@ -48,29 +45,27 @@ class Instance(APIView):
         contact, keep = vapid.contact(), settings.KEEP_DELIVERIES
         # The file system of the data, which may be another than the program's.
         counted, disk = count_everything(), shutil.disk_usage(settings.DATA_DIR)
-        return json_response(
-            InstanceRow(
-                version=settings.VERSION,
-                python=platform.python_version(),
-                parts=_parts(),
-                data_dir=str(settings.DATA_DIR),
-                database_bytes=_database_bytes(),
-                disk_free_bytes=disk.free,
-                disk_bytes=disk.total,
-                public_url=settings.PUBLIC_URL,
-                is_secure=request.is_secure() or settings.PUBLIC_URL.startswith("https://"),
-                push_contact=contact.subject,
-                push_problem=contact.problem,
-                runs=sum(counted.runs.values()),
-                turns=counted.turns,
-                events=JournalRow.objects.count(),
-                waiting=counted.waiting,
-                unindexed=lag(),
-                keep_deliveries_days=keep.days if keep else None,
-                # Of other people's projects the keys are none of their business.
-                limits=limits_row(projects=owned),
-                budget=organisation.day_budget(at=now()),
-            )
+        return InstanceRow(
+            version=settings.VERSION,
+            python=platform.python_version(),
+            parts=_parts(),
+            data_dir=str(settings.DATA_DIR),
+            database_bytes=_database_bytes(),
+            disk_free_bytes=disk.free,
+            disk_bytes=disk.total,
+            public_url=settings.PUBLIC_URL,
+            is_secure=request.is_secure() or settings.PUBLIC_URL.startswith("https://"),
+            push_contact=contact.subject,
+            push_problem=contact.problem,
+            runs=sum(counted.runs.values()),
+            turns=counted.turns,
+            events=JournalRow.objects.count(),
+            waiting=counted.waiting,
+            unindexed=lag(),
+            keep_deliveries_days=keep.days if keep else None,
+            # Of other people's projects the keys are none of their business.
+            limits=limits_row(projects=owned),
+            budget=organisation.day_budget(at=now()),
         )
 
 
@@ -82,10 +77,8 @@ class DayBudget:
 
 
 class InstanceBudget(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("instance_budget", takes=DayBudget, returns=OrganisationBudget)
-    def patch(self, request: Request) -> HttpResponse:
+    @described("instance_budget", takes=DayBudget)
+    def patch(self, request: Request) -> OrganisationBudget:
         """Set or remove what all projects together may spend a day; owners only."""
         asked = read_body(request, DayBudget)
         auth.check_by_hand(request)
@@ -94,7 +87,7 @@ class InstanceBudget(APIView):
         auth.check_recent(request)
         # It lets go or holds runs of every project, of which this owner may see one alone.
         organisation.set_day_budget(asked.day_usd, by=auth.name_of(request), at=now())
-        return json_response(organisation.day_budget(at=now()))
+        return organisation.day_budget(at=now())
 
 
 def _parts() -> tuple[PartRow, ...]:

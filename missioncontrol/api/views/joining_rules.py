@@ -7,13 +7,12 @@ from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
-from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.accounts.models import JoiningBy, JoiningRule, Role
 from missioncontrol.api import auth
-from missioncontrol.api.rest import json_response, page_response, read_body
+from missioncontrol.api.rest import Page, page_of, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import NotFound
@@ -33,17 +32,15 @@ class NewJoiningRule:
 
 
 class JoiningRules(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("joining_rules_list", returns=JoiningRuleRow, many=True)
-    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("joining_rules_list")
+    def get(self, request: Request, project_id: UUID) -> Page[JoiningRuleRow]:
         """List whom the identity provider's word lets in; owners only."""
         auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
         found = JoiningRule.objects.filter(project_id=project_id).order_by("id")
-        return page_response(request, found, _row)
+        return page_of(request, found, _row)
 
-    @described("joining_rules_add", takes=NewJoiningRule, returns=JoiningRuleRow, status=201)
-    def post(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("joining_rules_add", takes=NewJoiningRule, status=201)
+    def post(self, request: Request, project_id: UUID) -> JoiningRuleRow:
         """Let in who signs in there and fulfils a rule; owners only."""
         # Such a rule outlives whoever made it: it takes a person, and a fresh proof.
         auth.check_by_hand(request)
@@ -61,19 +58,16 @@ class JoiningRules(APIView):
             owner=auth.person_of(request),
             at=now(),
         )
-        return json_response(_row(rule), status=201)
+        return _row(rule)
 
 
 class OneJoiningRule(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("joining_rules_remove", status=204)
-    def delete(self, request: Request, project_id: UUID, rule_id: UUID) -> HttpResponse:
+    @described("joining_rules_remove")
+    def delete(self, request: Request, project_id: UUID, rule_id: UUID) -> None:
         """Let nobody more in by a rule; owners only. Who came by it stays."""
         auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
         auth.check_recent(request)
         signing_in.remove_rule(project_id, rule_id, by=auth.name_of(request), at=now())
-        return HttpResponse(status=204)
 
 
 def _row(rule: JoiningRule) -> JoiningRuleRow:

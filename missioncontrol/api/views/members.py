@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Max
-from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
@@ -17,7 +16,7 @@ from missioncontrol.accounts import invitations, people
 from missioncontrol.accounts.models import Invitation, Membership, Role
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
-from missioncontrol.api.rest import json_response, list_response, page_response, read_body
+from missioncontrol.api.rest import Page, page_of, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.api.views.devices import base_of_links
 from missioncontrol.clock import now
@@ -46,20 +45,16 @@ class NewInvitation:
 
 
 class Members(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("members_list", returns=MemberRow, many=True)
-    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("members_list")
+    def get(self, request: Request, project_id: UUID) -> list[MemberRow]:
         """List who belongs to a project, by name."""
         auth.check_belongs(request, project_id)
-        return list_response(request, _members(request, project_id))
+        return _members(request, project_id)
 
 
 class OneMember(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("members_change", takes=MemberPatch, returns=MemberRow)
-    def patch(self, request: Request, project_id: UUID, user_id: int) -> HttpResponse:
+    @described("members_change", takes=MemberPatch)
+    def patch(self, request: Request, project_id: UUID, user_id: int) -> MemberRow:
         """Give a member another role; owners only. It holds from their next request on."""
         auth.check_by_hand(request)
         auth.check_owns(request, project_id, OWNERS_ONLY)
@@ -73,10 +68,10 @@ class OneMember(APIView):
             if role not in sharing.MAY_SHARE:
                 sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
         rows = _members(request, project_id)
-        return json_response(next(row for row in rows if row.id == str(user_id)))
+        return next(row for row in rows if row.id == str(user_id))
 
-    @described("members_remove", status=204)
-    def delete(self, request: Request, project_id: UUID, user_id: int) -> HttpResponse:
+    @described("members_remove")
+    def delete(self, request: Request, project_id: UUID, user_id: int) -> None:
         """Remove a member, for owners; or leave, whoever you are."""
         auth.check_by_hand(request)
         # Whoever wants to leave may, also without a proof.
@@ -90,26 +85,23 @@ class OneMember(APIView):
         with transaction.atomic():
             members.remove(project_id, user_id, by=by, at=at)
             sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
-        return HttpResponse(status=204)
 
 
 class Invitations(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("invitations_list", returns=InvitationRow, many=True)
-    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("invitations_list")
+    def get(self, request: Request, project_id: UUID) -> Page[InvitationRow]:
         """List the invitations of a project, newest first; owners only."""
         auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
         found = Invitation.objects.filter(project_id=project_id).order_by("-id")
         at = now()
-        return page_response(
+        return page_of(
             request,
             found.select_related("invited_by", "used_by"),
             lambda row: InvitationRow(**_fields(row, at=at)),
         )
 
-    @described("invitations_make", takes=NewInvitation, returns=MadeInvitation, status=201)
-    def post(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("invitations_make", takes=NewInvitation, status=201)
+    def post(self, request: Request, project_id: UUID) -> MadeInvitation:
         """Make a link that lets one person in, once; owners only. It is in this answer alone."""
         auth.check_by_hand(request)
         auth.check_owns(request, project_id, OWNERS_ONLY)
@@ -126,26 +118,20 @@ class Invitations(APIView):
             expires_at=asked.expires_at or at + invitations.LIFE,
         )
         base, is_local = base_of_links(request)
-        return json_response(
-            # Behind `#`: a browser sends that part to no server, so no log has the secret.
-            MadeInvitation(
-                **_fields(made.row, at=at), url=f"{base}/join#{made.secret}", is_local=is_local
-            ),
-            status=201,
+        # Behind `#`: a browser sends that part to no server, so no log has the secret.
+        return MadeInvitation(
+            **_fields(made.row, at=at), url=f"{base}/join#{made.secret}", is_local=is_local
         )
 
 
 class OneInvitation(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("invitations_revoke", status=204)
-    def delete(self, request: Request, project_id: UUID, invitation_id: UUID) -> HttpResponse:
+    @described("invitations_revoke")
+    def delete(self, request: Request, project_id: UUID, invitation_id: UUID) -> None:
         """Take an invitation back; owners only."""
         auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
         members.revoke_invitation(
             invitation_id, project_id=project_id, by=auth.name_of(request), at=now()
         )
-        return HttpResponse(status=204)
 
 
 def _members(request: Request, project_id: UUID) -> list[MemberRow]:

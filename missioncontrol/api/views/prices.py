@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from uuid import UUID
 
-from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.api import auth
-from missioncontrol.api.rest import json_response, list_response, read_body
+from missioncontrol.api.rest import read_body
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.costs.prices import read_price
@@ -32,16 +31,14 @@ class NewPrice:
 
 
 class Prices(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("prices_list", returns=PriceRow, many=True)
-    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("prices_list")
+    def get(self, request: Request, project_id: UUID) -> list[PriceRow]:
         """List a project's own prices, by model."""
         # A list for all who may look: what a model costs is no secret within a project.
         if project_id not in auth.projects_of(request):
             raise NotFound("The project")
         prices = Project.objects.values_list("prices", flat=True).get(pk=project_id)
-        rows = [
+        return [
             PriceRow(
                 project=project_id,
                 model=model,
@@ -52,25 +49,21 @@ class Prices(APIView):
             )
             for model, table in sorted(prices.items())
         ]
-        return list_response(request, rows)
 
-    @described("prices_set", takes=NewPrice, returns=PriceSet)
-    def post(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("prices_set", takes=NewPrice)
+    def post(self, request: Request, project_id: UUID) -> PriceSet:
         """Set the price of a model and count its unpriced calls with it; owners only."""
         # Calls without a price are counted with it at once, against budgets too.
         auth.check_owns(request, project_id, "Only an owner sets prices.")
         asked = read_body(request, NewPrice)
         model, table = read_price(asked.model, asdict(asked))
-        return json_response(
-            set_price(project_id, model, table, by=auth.name_of(request), at=now())
-        )
+        return set_price(project_id, model, table, by=auth.name_of(request), at=now())
 
-    @described("prices_remove", status=204, query=("model",))
-    def delete(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("prices_remove", query=("model",))
+    def delete(self, request: Request, project_id: UUID) -> None:
         """Remove a model's price: the public list holds again; what was counted stays."""
         auth.check_owns(request, project_id, "Only an owner sets prices.")
         model = request.query_params.get("model", "")
         if not model:
             raise InvalidRequest("model: say which.", field="model")
         set_price(project_id, model, None, by=auth.name_of(request), at=now())
-        return HttpResponse(status=204)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import ensure_csrf_cookie
 from rest_framework.request import Request
@@ -22,7 +22,7 @@ from missioncontrol.accounts import factors, ways
 from missioncontrol.accounts.naming import checked_name
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys
-from missioncontrol.api.rest import json_response, list_response, read_body
+from missioncontrol.api.rest import read_body
 from missioncontrol.api.schema import described
 from missioncontrol.api.streaming import stream
 from missioncontrol.api.views.demo import demo_state
@@ -97,15 +97,13 @@ class MePatch:
 
 
 class Projects(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("projects_list", returns=ProjectRow, many=True)
-    def get(self, request: Request) -> HttpResponse:
+    @described("projects_list")
+    def get(self, request: Request) -> list[ProjectRow]:
         """List your projects."""
-        return list_response(request, project_rows(request))
+        return project_rows(request)
 
-    @described("projects_make", takes=NewProject, returns=ProjectRow, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("projects_make", takes=NewProject, status=201)
+    def post(self, request: Request) -> ProjectRow:
         """Make a project and own it; for who owns one already."""
         # Else a viewer of one project could fill the server with others.
         if not auth.owned_projects(request):
@@ -115,19 +113,17 @@ class Projects(APIView):
         made = rules.make_project(
             name=asked.name, owner=auth.person_of(request), mode=asked.mode, at=now()
         )
-        return json_response(find_project(request, made.id), status=201)
+        return find_project(request, made.id)
 
 
 class OneProject(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("projects_read", returns=ProjectRow)
-    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("projects_read")
+    def get(self, request: Request, project_id: UUID) -> ProjectRow:
         """Show a project."""
-        return json_response(find_project(request, project_id))
+        return find_project(request, project_id)
 
-    @described("projects_change", takes=ProjectPatch, returns=ProjectRow)
-    def patch(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("projects_change", takes=ProjectPatch)
+    def patch(self, request: Request, project_id: UUID) -> ProjectRow:
         """Change a project's rules, or put it away; owners only."""
         asked = read_body(request, ProjectPatch)
         even_archived = asked.archived is False
@@ -147,69 +143,59 @@ class OneProject(APIView):
         if "redact_rules" in changes:
             # What is masked goes with the holder of a key, who is remembered for some seconds.
             keys.forget_all()
-        return json_response(find_project(request, project_id))
+        return find_project(request, project_id)
 
 
 class RedactionPreviews(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("projects_redaction_preview", takes=RedactRules, returns=RedactionPreview)
-    def post(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("projects_redaction_preview", takes=RedactRules)
+    def post(self, request: Request, project_id: UUID) -> RedactionPreview:
         """Say what rules would have masked of recorded turns; none is kept. Owners only."""
         asked = read_body(request, RedactRules)
         auth.check_owns(request, project_id, NOT_AN_OWNER)
-        return json_response(preview(project_id, read_rules(asked.rules), at=now()))
+        return preview(project_id, read_rules(asked.rules), at=now())
 
 
 class ControllerSecret(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("projects_controller_secret", returns=Secret)
-    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("projects_controller_secret")
+    def get(self, request: Request, project_id: UUID) -> Secret:
         """Show what the webhooks of a project's controllers are signed with; owners only."""
         auth.check_by_hand(request)
         if find_project(request, project_id).role != "owner":
             raise Forbidden("Only an owner sees the secret.")
         auth.check_recent(request)
-        return json_response(Secret(secret=signing.secret_of(project_id)))
+        return Secret(secret=signing.secret_of(project_id))
 
 
 class WhoAmI(APIView):
-    permission_classes = [auth.IsPerson]
-
     # The screens ask this first: with its answer they can write.
     @method_decorator(ensure_csrf_cookie)
-    @described("me", returns=Me)
-    def get(self, request: Request) -> HttpResponse:
+    @described("me")
+    def get(self, request: Request) -> Me:
         """Show who is signed in, and what they may see."""
         closed = ways.closed_memberships(auth.person_of(request)).order_by("project_id")
         # Agents report there too, and names under `localhost` are known to browsers alone.
         here = urlsplit(request.build_absolute_uri("/"))
         if (here.hostname or "").endswith(".localhost"):
             here = here._replace(netloc=here.netloc.replace(here.hostname or "", "127.0.0.1"))
-        return json_response(
-            Me(
-                user=User(id=str(request.user.pk), name=auth.name_of(request)),
-                projects=tuple(project_rows(request)),
-                closed=tuple(closed.values_list("project__name", flat=True)),
-                version=settings.VERSION,
-                agent_url=settings.PUBLIC_URL or here.geturl().rstrip("/"),
-                demo=demo_state(request),
-            )
+        return Me(
+            user=User(id=str(request.user.pk), name=auth.name_of(request)),
+            projects=tuple(project_rows(request)),
+            closed=tuple(closed.values_list("project__name", flat=True)),
+            version=settings.VERSION,
+            agent_url=settings.PUBLIC_URL or here.geturl().rstrip("/"),
+            demo=demo_state(request),
         )
 
-    @described("me_change", takes=MePatch, returns=User)
-    def patch(self, request: Request) -> HttpResponse:
+    @described("me_change", takes=MePatch)
+    def patch(self, request: Request) -> User:
         """Say what you are called; what stands in the audit log keeps the old name."""
         auth.check_by_hand(request)
         person = auth.person_of(request)
         members.rename_person(person, read_body(request, MePatch).name, at=now())
-        return json_response(User(id=str(person.pk), name=auth.name_of(request)))
+        return User(id=str(person.pk), name=auth.name_of(request))
 
 
 class ProjectExport(APIView):
-    permission_classes = [auth.IsPerson]
-
     @described("projects_export", files=("application/jsonl",))
     def get(self, request: Request, project_id: UUID) -> StreamingHttpResponse:
         """Export everything of a project as JSON Lines; `manage.py import_project` reads it."""

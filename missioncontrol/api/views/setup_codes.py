@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -19,7 +18,7 @@ from missioncontrol.accounts import setup_codes
 from missioncontrol.accounts.models import Project, SetupCode
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, peers
-from missioncontrol.api.rest import json_response, read_body
+from missioncontrol.api.rest import read_body
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import NotFound
@@ -48,10 +47,8 @@ class Exchange:
 
 
 class SetupCodes(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("setup_codes_offer", takes=NewSetupCode, returns=MadeSetupCode, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("setup_codes_offer", takes=NewSetupCode, status=201)
+    def post(self, request: Request) -> MadeSetupCode:
         """Offer a code that is good for one agent key, once, for ten minutes; owners only."""
         auth.check_by_hand(request)
         project = auth.owned_project(request, read_body(request, NewSetupCode).project)
@@ -60,7 +57,7 @@ class SetupCodes(APIView):
         made = setup_codes.offer(
             Project.objects.get(pk=project), by=auth.name_of(request), at=now()
         )
-        row = MadeSetupCode(
+        return MadeSetupCode(
             **_fields(made.row),
             code=made.secret,
             # As this machine would call it: agents beside the server are offered first.
@@ -68,34 +65,31 @@ class SetupCodes(APIView):
             agents=tuple(FoundAgentRow(**asdict(one)) for one in found_agents(Path.home())),
             install=shlex.join(("pip", "install", source())),
         )
-        return json_response(row, status=201)
 
 
 class OneSetupCode(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("setup_codes_read", returns=SetupCodeRow)
-    def get(self, request: Request, code_id: UUID) -> HttpResponse:
+    @described("setup_codes_read")
+    def get(self, request: Request, code_id: UUID) -> SetupCodeRow:
         """Say whether a code was used, when and on which machine."""
         mine = SetupCode.objects.filter(pk=code_id, project_id__in=auth.projects_of(request))
         found = mine.first()
         if found is None:
             raise NotFound("The set-up code")
-        return json_response(SetupCodeRow(**_fields(found)))
+        return SetupCodeRow(**_fields(found))
 
 
 class ExchangeCode(APIView):
     authentication_classes: list[Any] = []  # the code is the authority
     permission_classes = [AllowAny]
 
-    @described("setup_codes_exchange", takes=Exchange, returns=ExchangedKey, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("setup_codes_exchange", takes=Exchange, status=201)
+    def post(self, request: Request) -> ExchangedKey:
         """Exchange a code for an agent key; its secret is in this answer alone."""
         # Before the body is read: whoever guesses is held back whatever they send.
         TRIES.check(peers.asked_from(request), at=now())
         asked = read_body(request, Exchange)
         made = access.exchange_code(asked.code, name=asked.name, on=asked.on, at=now())
-        return json_response(ExchangedKey(key=made.secret, project=made.row.project_id), status=201)
+        return ExchangedKey(key=made.secret, project=made.row.project_id)
 
 
 def _fields(row: SetupCode) -> dict[str, Any]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.api import auth
-from missioncontrol.api.rest import json_response, list_response
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.decisions import selectors
@@ -21,21 +19,16 @@ MOST_BOARDS = 8
 
 
 class Boards(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("boards", returns=Board, many=True)
-    def get(self, request: Request) -> HttpResponse:
+    @described("boards")
+    def get(self, request: Request) -> list[Board]:
         """Show the boards of your first eight projects, as `/ws/projects/ID/` would begin."""
         projects, at = auth.projects_of(request, even_archived=False)[:MOST_BOARDS], now()
-        boards = [Board(project=one, snapshot=selectors.board(one, at=at)) for one in projects]
-        return list_response(request, boards)
+        return [Board(project=one, snapshot=selectors.board(one, at=at)) for one in projects]
 
 
 class RunSnapshot(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("runs_snapshot", returns=Snapshot)
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("runs_snapshot")
+    def get(self, request: Request, run_id: UUID) -> Snapshot:
         """Show a run with its cards and answers, as `/ws/runs/ID/` would begin."""
         run = find_run(run_id, projects=auth.projects_of(request))
-        return json_response(selectors.page(run, at=now()))
+        return selectors.page(run, at=now())
