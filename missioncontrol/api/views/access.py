@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from rest_framework.request import Request
@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from missioncontrol.accounts import selectors, uses
 from missioncontrol.accounts.models import AgentKey, PersonalToken, Reach, Scope
 from missioncontrol.api import auth, keys
-from missioncontrol.api.rest import Page, page_of, read_body
+from missioncontrol.api.rest import Page, page_of, read_body, row_of
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import NotFound
@@ -30,32 +30,8 @@ from missioncontrol.wire.access import (
     UsedOn,
 )
 
+T = TypeVar("T")
 MOST_RUNS = 200
-
-# By name: a column that is added to the table is not shown by itself.
-KEY_FIELDS = (
-    "id",
-    "name",
-    "prefix",
-    "reach",
-    "agent",
-    "reports_only",
-    "created_at",
-    "created_by",
-    "expires_at",
-    "last_used_at",
-    "revoked_at",
-)
-TOKEN_FIELDS = (
-    "id",
-    "name",
-    "prefix",
-    "scope",
-    "created_at",
-    "expires_at",
-    "last_used_at",
-    "revoked_at",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +75,7 @@ class AgentKeys(APIView):
     def get(self, request: Request) -> Page[AgentKeyRow]:
         """List agent keys, newest first; a secret is never shown again."""
         found = selectors.agent_keys(projects=auth.projects_of(request))
-        return page_of(request, found, lambda key: AgentKeyRow(**_key(key)))
+        return page_of(request, found, lambda key: _row(AgentKeyRow, key))
 
     @described("keys_make", takes=NewAgentKey, status=201)
     def post(self, request: Request) -> MadeAgentKey:
@@ -113,7 +89,7 @@ class ProjectKeys(APIView):
     def get(self, request: Request, project_id: UUID) -> Page[AgentKeyRow]:
         """List a project's agent keys, newest first."""
         found = selectors.agent_keys(projects=[auth.check_belongs(request, project_id)])
-        return page_of(request, found, lambda key: AgentKeyRow(**_key(key)))
+        return page_of(request, found, lambda key: _row(AgentKeyRow, key))
 
     @described("projects_keys_make", takes=NewAgentKey, status=201)
     def post(self, request: Request, project_id: UUID) -> MadeAgentKey:
@@ -153,7 +129,7 @@ class RotatedAgentKey(APIView):
         )
         # Its end is another now: at once, with an overlap of 0.
         keys.forget(AgentKey.objects.values_list("digest", flat=True).get(pk=key_id))
-        return MadeAgentKey(**_key(made.row), secret=made.secret)
+        return _row(MadeAgentKey, made.row, secret=made.secret)
 
 
 class AgentKeyUses(APIView):
@@ -199,7 +175,7 @@ class Tokens(APIView):
         """List your personal tokens, newest first."""
         # A person's own, also for an owner: what scripts of theirs do is nobody else's business.
         mine = selectors.personal_tokens(auth.person_of(request))
-        return page_of(request, mine, lambda token: TokenRow(**_token(token)))
+        return page_of(request, mine, lambda token: _row(TokenRow, token))
 
     @described("tokens_make", takes=NewToken, status=201)
     def post(self, request: Request) -> MadeToken:
@@ -217,7 +193,7 @@ class Tokens(APIView):
             by=auth.name_of(request),
             at=now(),
         )
-        return MadeToken(**_token(made.row), secret=made.secret)
+        return _row(MadeToken, made.row, secret=made.secret)
 
 
 class OneToken(APIView):
@@ -259,22 +235,12 @@ def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> MadeAgentK
             reports_only=asked.reports_only,
             expires_at=asked.expires_at,
         )
-    return MadeAgentKey(**_key(made.row), secret=made.secret)
+    return _row(MadeAgentKey, made.row, secret=made.secret)
 
 
-def _key(key: AgentKey) -> dict[str, Any]:
-    return _row(key, KEY_FIELDS)
-
-
-def _token(token: PersonalToken) -> dict[str, Any]:
-    return _row(token, TOKEN_FIELDS)
-
-
-def _row(secret: AgentKey | PersonalToken, fields: tuple[str, ...]) -> dict[str, Any]:
+def _row(kind: type[T], secret: AgentKey | PersonalToken, /, **more: Any) -> T:
     """Show a secret's row; `last_used_from` is read with those that are listed."""
-    values = {name: getattr(secret, name) for name in fields}
-    last = getattr(secret, "last_used_from", None)
-    return {"project": secret.project_id, "last_used_from": last, **values}
+    return row_of(kind, secret, last_used_from=getattr(secret, "last_used_from", None), **more)
 
 
 def _places(secret: AgentKey | PersonalToken) -> tuple[UsedFrom, ...]:

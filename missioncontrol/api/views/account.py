@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 
 from missioncontrol.accounts import factors, lockout, ways
 from missioncontrol.api import auth, peers
-from missioncontrol.api.rest import read_body
+from missioncontrol.api.rest import read_body, row_of
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, NotFound
@@ -93,11 +93,9 @@ class Account(APIView):
             has_password=user.has_usable_password(),
             has_app=any(row.type == factors.Kind.APP for row in rows),
             passkeys=tuple(
-                PasskeyRow(
-                    id=r.pk, name=str(r), created_at=r.created_at, last_used_at=r.last_used_at
-                )
-                for r in rows
-                if r.type == factors.Kind.PASSKEY
+                row_of(PasskeyRow, row, name=str(row))
+                for row in rows
+                if row.type == factors.Kind.PASSKEY
             ),
             recovery_codes=factors.recovery_codes_left(user),
             provider=settings.OIDC.name if settings.OIDC else "",

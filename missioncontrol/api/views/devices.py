@@ -18,7 +18,7 @@ from missioncontrol.accounts import browsers, certificates, pairing, ways
 from missioncontrol.accounts.models import Browser
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
-from missioncontrol.api.rest import read_body
+from missioncontrol.api.rest import read_body, row_of
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, Unavailable
@@ -277,30 +277,20 @@ def _row(
         if tried is None:
             tried = devices.last_tried([device])
         last = tried.get(device.id, Tried())
-        push = PushRow(
-            enabled=device.enabled,
-            show_details=device.show_details,
+        push = row_of(
+            PushRow,
+            device,
             quiet_from=device.quiet_from.strftime("%H:%M") if device.quiet_from else None,
             quiet_to=device.quiet_to.strftime("%H:%M") if device.quiet_to else None,
-            time_zone=device.time_zone,
-            language=device.language,
-            hears_reports=device.hears_reports,
             last_sent_at=last.sent_at,
             last_failed_at=last.failed_at,
             last_error=last.error or None,
             # With another key each push is refused; the page then subscribes anew.
             is_current=device.vapid_key == _push_key(),
         )
-    return DeviceRow(
-        id=browser.id,
-        name=browser.name,
-        kind="phone" if browser.kind == "phone" else "desktop",
-        program=browser.program,
-        created_at=browser.created_at,
-        seen_at=browser.seen_at,
-        is_this=this is not None and this.id == browser.id,
-        push=push,
-    )
+    kind = "phone" if browser.kind == "phone" else "desktop"
+    is_this = this is not None and this.id == browser.id
+    return row_of(DeviceRow, browser, kind=kind, is_this=is_this, push=push)
 
 
 def _reach(request: Request) -> Reach:

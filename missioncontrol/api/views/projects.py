@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -22,7 +22,7 @@ from missioncontrol.accounts import factors, ways
 from missioncontrol.accounts.naming import checked_name
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys
-from missioncontrol.api.rest import read_body
+from missioncontrol.api.rest import read_body, row_of
 from missioncontrol.api.schema import described
 from missioncontrol.api.streaming import stream
 from missioncontrol.api.views.demo import demo_state
@@ -42,7 +42,6 @@ from missioncontrol.wire.projects import (
     ProjectRow,
     RedactionPreview,
     RedactRules,
-    RoleWord,
     User,
 )
 from missioncontrol.zones import read_zone
@@ -160,8 +159,7 @@ class ControllerSecret(APIView):
     def get(self, request: Request, project_id: UUID) -> Secret:
         """Show what the webhooks of a project's controllers are signed with; owners only."""
         auth.check_by_hand(request)
-        if find_project(request, project_id).role != "owner":
-            raise Forbidden("Only an owner sees the secret.")
+        auth.check_owns(request, project_id, "Only an owner sees the secret.", even_archived=True)
         auth.check_recent(request)
         return Secret(secret=signing.secret_of(project_id))
 
@@ -199,8 +197,7 @@ class ProjectExport(APIView):
     @described("projects_export", files=("application/jsonl",))
     def get(self, request: Request, project_id: UUID) -> StreamingHttpResponse:
         """Export everything of a project as JSON Lines; `manage.py import_project` reads it."""
-        if find_project(request, project_id).role != "owner":
-            raise Forbidden("Only an owner exports a project.")
+        auth.check_owns(request, project_id, "Only an owner exports a project.", even_archived=True)
 
         def lines() -> Iterator[bytes]:
             # Into a file at once, then as fast as it is taken: its rows are of one moment, and a
@@ -213,33 +210,19 @@ class ProjectExport(APIView):
         return stream(request, lines(), kind="jsonl", name="project")
 
 
-def project_rows(request: Request) -> list[ProjectRow]:
+def project_rows(request: Request, **which: Any) -> list[ProjectRow]:
     """Return the caller's projects, oldest first."""
     mine = ways.open_memberships_of(auth.person_of(request), token=request.auth)
     return [
-        ProjectRow(
-            id=project.id,
-            name=project.name,
-            role=cast(RoleWord, membership.role),
-            mode=Mode(project.mode),
-            policy=project.policy,
-            policy_version=project.policy_version,
-            budget=project.budget,
+        row_of(
+            ProjectRow,
+            project,
+            role=membership.role,
             # As one table, whatever columns they are kept in.
             budgets={"run": project.budget, **project.budgets},
             day_extra=extra_today(project, at=now()),
-            time_zone=project.time_zone,
-            hold_limit=project.hold_limit,
-            unanswered="proceed" if project.unanswered == "proceed" else "stop",
-            fail="closed" if project.fail == "closed" else "open",
-            agents_choose=project.agents_choose,
-            daily_report=project.daily_report,
-            keep_words_days=project.keep_words_days,
-            second_factor=project.second_factor,
-            redact_rules=tuple(project.redact_rules),
-            archived_at=project.archived_at,
         )
-        for membership in mine.order_by("project_id")
+        for membership in mine.filter(**which).order_by("project_id")
         for project in [membership.project]
     ]
 
@@ -250,9 +233,8 @@ def find_project(request: Request, project_id: UUID) -> ProjectRow:
     Raises:
         NotFound: it is none of theirs.
     """
-    for row in project_rows(request):
-        if row.id == project_id:
-            return row
+    for row in project_rows(request, project=project_id):
+        return row
     raise NotFound("The project")
 
 

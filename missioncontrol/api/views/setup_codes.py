@@ -18,7 +18,7 @@ from missioncontrol.accounts import setup_codes
 from missioncontrol.accounts.models import Project, SetupCode
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, peers
-from missioncontrol.api.rest import read_body
+from missioncontrol.api.rest import read_body, row_of
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import NotFound
@@ -57,8 +57,9 @@ class SetupCodes(APIView):
         made = setup_codes.offer(
             Project.objects.get(pk=project), by=auth.name_of(request), at=now()
         )
-        return MadeSetupCode(
-            **_fields(made.row),
+        return row_of(
+            MadeSetupCode,
+            made.row,
             code=made.secret,
             # As this machine would call it: agents beside the server are offered first.
             guard=shlex.join(forwarder()),
@@ -75,7 +76,7 @@ class OneSetupCode(APIView):
         found = mine.first()
         if found is None:
             raise NotFound("The set-up code")
-        return SetupCodeRow(**_fields(found))
+        return row_of(SetupCodeRow, found)
 
 
 class ExchangeCode(APIView):
@@ -90,8 +91,3 @@ class ExchangeCode(APIView):
         asked = read_body(request, Exchange)
         made = access.exchange_code(asked.code, name=asked.name, on=asked.on, at=now())
         return ExchangedKey(key=made.secret, project=made.row.project_id)
-
-
-def _fields(row: SetupCode) -> dict[str, Any]:
-    names = ("id", "expires_at", "used_at", "used_on")
-    return {"project": row.project_id, **{name: getattr(row, name) for name in names}}
