@@ -76,7 +76,7 @@ MIDDLEWARE = [
     "missioncontrol.api.middleware.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "missioncontrol.api.compression.CompressedAnswers",
+    "missioncontrol.api.middleware.CompressedAnswers",
     "missioncontrol.api.middleware.KeptSession",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final, Literal
 from uuid import UUID
 
-from missioncontrol.wire.budgets import BudgetScope
+from missioncontrol.wire.runs import BudgetScope
 
 DecisionStatus = Literal["judging", "open", "resolved", "expired"]
 Resolution = Literal[

@@ -6,8 +6,10 @@ request that broke in the middle is sent again and does no harm.
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -19,7 +21,6 @@ from guard.turn import Turn
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.api.otlp.batch import Batch
-from missioncontrol.api.otlp.keeping import kept, kept_record
 from missioncontrol.api.otlp.reading import Reading
 from missioncontrol.api.otlp.record import Record
 from missioncontrol.compiled import CompiledQuery
@@ -29,7 +30,7 @@ from missioncontrol.decisions import sessions
 from missioncontrol.errors import Forbidden
 from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import services as runs
-from missioncontrol.runs.cleaning import masked_json, masked_text
+from missioncontrol.runs.cleaning import masked_json, masked_name, masked_text, storable_moment
 from missioncontrol.runs.ingest import Arrival, clean
 from missioncontrol.runs.models import Run, TelemetryRecord
 from missioncontrol.runs.models import Turn as TurnModel
@@ -54,6 +55,21 @@ CAPABILITIES = {
         "terminate": "Only telemetry tells of this run: it cannot be ended from here.",
     },
 }
+MOST_ATTRIBUTES = 100
+LONGEST_TEXT = 1000
+LONGEST_VALUE = 4000
+# Conversations are turns, and instructions are long: with every model call again.
+NOT_KEPT = (
+    "gen_ai.input.messages",
+    "gen_ai.output.messages",
+    "gen_ai.prompt",
+    "gen_ai.completion",
+    "gen_ai.system_instructions",
+    "gen_ai.tool.definitions",
+    "llm.input_messages",
+    "llm.output_messages",
+    "response_text",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +228,39 @@ def completing(waiting: list[Proposal], turn: Turn, own: Redaction) -> Turn:
             waiting.remove(proposal)
             return replace(turn, key=key)
     return turn
+
+
+def kept_record(run: UUID, reading: Reading, *, at: datetime, own: Redaction) -> TelemetryRecord:
+    """Return the row that keeps a record."""
+    record, facts = reading.record, reading.facts
+    return TelemetryRecord(
+        run_id=run,
+        key=record.key,
+        name=masked_name(record.name, 200, own),
+        agent=facts.agent,
+        attributes=kept(record.attributes, own),
+        turn_key=facts.tool_key,
+        began_at=storable_moment(record.began_at),
+        at=at,
+    )
+
+
+def kept(attributes: Mapping[str, Any], own: Redaction) -> dict[str, Any]:
+    """Return attributes as they are stored: no conversations, no secrets, not too long."""
+    named = ((name, value) for name, value in attributes.items() if not name.startswith(NOT_KEPT))
+    chosen: dict[str, Any] = {}
+    for name, value in itertools.islice(named, MOST_ATTRIBUTES):
+        # Cut what is far too long before masking reads it.
+        is_nested = isinstance(value, list | dict)
+        text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else value
+        is_long = isinstance(text, str) and len(text) > LONGEST_VALUE
+        chosen[name[:200]] = text[:LONGEST_VALUE] if is_long else value
+    masked: dict[str, Any] = masked_json(chosen, own) or {}
+    # Cut only once masked: half a number would not have been known for one.
+    return {
+        name: (value[:LONGEST_TEXT] if isinstance(value, str) else value)
+        for name, value in masked.items()
+    }
 
 
 def calls_of(readings: Sequence[Reading], *, agent: str) -> list[Call]:

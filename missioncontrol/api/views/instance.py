@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import platform
 import shutil
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib.metadata import version
 from pathlib import Path
 from sqlite3 import sqlite_version
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import Count
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from missioncontrol.accounts.models import AgentKey, Project
 from missioncontrol.api import auth
-from missioncontrol.api.limit_use import limits_row
+from missioncontrol.api.limits import RateLimiter, limiter
 from missioncontrol.api.rest import read_body
 from missioncontrol.api.schema import described
 from missioncontrol.api.views import operator
@@ -30,8 +34,18 @@ from missioncontrol.decisions.totals import count_everything
 from missioncontrol.errors import Forbidden
 from missioncontrol.history.catching_up import lag
 from missioncontrol.notify import vapid
-from missioncontrol.runs.models import JournalRow
-from missioncontrol.wire.instance import InstanceRow, OrganisationBudget, PartRow
+from missioncontrol.runs.lifecycle import ENDED
+from missioncontrol.runs.models import JournalRow, Run
+from missioncontrol.wire.instance import (
+    InstanceRow,
+    LimitRow,
+    LimitsRow,
+    LimitUse,
+    OrganisationBudget,
+    PartRow,
+)
+
+MOST_USERS = 50
 
 
 class Instance(APIView):
@@ -88,6 +102,55 @@ class InstanceBudget(APIView):
         # It lets go or holds runs of every project, of which this owner may see one alone.
         organisation.set_day_budget(asked.day_usd, by=auth.name_of(request), at=now())
         return organisation.day_budget(at=now())
+
+
+def limits_row(*, projects: Collection[UUID], counted: RateLimiter = limiter) -> LimitsRow:
+    """Show the limits of this installation, and their use by some projects and their keys."""
+    spent, refused = counted.spent(), dict(counted.refused)
+    # Buckets know keys by hash and projects by id: strangers' stay what they are.
+    hashes = {name for _, name in spent.keys() | refused.keys()}
+    ours = AgentKey.objects.filter(project__in=projects).select_related("project")
+    keys = {key.digest: key for key in ours if key.digest in hashes}
+    named = Project.objects.filter(pk__in=projects)
+    whole = {str(project.pk): project for project in named if str(project.pk) in hashes}
+    by_key = _open_runs("opened_by", [key.pk for key in keys.values()])
+    by_project = _open_runs("project", [project.pk for project in whole.values()])
+    found: list[LimitUse] = []
+    who: dict[str, Any]
+    taken: dict[str, Any]
+    for kind, name in spent.keys() | refused.keys():
+        if key := keys.get(name):
+            who = {"key": key.pk, "name": key.name, "project": key.project.name}
+            runs = by_key.get(key.pk, 0)
+        elif project := whole.get(name):
+            who = {"key": None, "name": "", "project": project.name}
+            runs = by_project.get(project.pk, 0)
+        else:
+            continue
+        taken = {"a_minute": spent.get((kind, name), 0), "refused": refused.get((kind, name), 0)}
+        found.append(LimitUse(kind=cast(Any, kind), **who, **taken, open_runs=runs))
+    # Who is refused stands first: that is what somebody looks for here.
+    found.sort(key=lambda use: (-use.refused, use.kind == "bytes", -use.a_minute, use.name))
+    return LimitsRow(
+        requests=tuple(
+            LimitRow(
+                kind=cast(Any, kind),
+                a_key=most,
+                an_address=settings.ADDRESS_LIMITS.get(kind),
+                a_project=settings.PROJECT_LIMITS.get(kind),
+            )
+            for kind, most in settings.KEY_LIMITS.items()
+        ),
+        body_bytes=settings.BODY_LIMIT,
+        person_body_bytes=settings.STRANGER_BODY_LIMIT,
+        openings=settings.MOST_OPENINGS,
+        users=tuple(found[:MOST_USERS]),
+    )
+
+
+def _open_runs(whose: str, ids: Collection[UUID]) -> dict[UUID, int]:
+    live = Run.objects.filter(**{f"{whose}__in": ids}).exclude(status__in=ENDED)
+    return dict(live.values_list(whose).annotate(Count("pk")).order_by())
 
 
 def _parts() -> tuple[PartRow, ...]:

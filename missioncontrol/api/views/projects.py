@@ -233,9 +233,10 @@ def find_project(request: Request, project_id: UUID) -> ProjectRow:
     Raises:
         NotFound: it is none of theirs.
     """
-    for row in project_rows(request, project=project_id):
-        return row
-    raise NotFound("The project")
+    rows = project_rows(request, project=project_id)
+    if not rows:
+        raise NotFound("The project")
+    return rows[0]
 
 
 def _checked(asked: ProjectPatch) -> dict[str, Any]:

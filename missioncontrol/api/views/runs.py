@@ -1,4 +1,4 @@
-"""Runs: open, list, look, end, change the mode; their timeline and taps."""
+"""Runs: open, list, look, end, change the mode, tap; what a socket says first."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from missioncontrol.clock import now
 from missioncontrol.costs import linking
 from missioncontrol.decisions import choices, conversation, interventions, sessions
 from missioncontrol.decisions.choices import LateChoice
+from missioncontrol.decisions.selectors import board
+from missioncontrol.decisions.selectors import page as run_page
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import agent_rules
 from missioncontrol.errors import Forbidden, InvalidRequest
@@ -32,10 +34,14 @@ from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import REPORTS_ONLY, OpenRun, open_run
 from missioncontrol.wire.conversation import Conversation as ConversationRow
 from missioncontrol.wire.decisions import InterventionRow
+from missioncontrol.wire.frames import Board, Snapshot
 from missioncontrol.wire.history import HistoryRow
 from missioncontrol.wire.policies import RunRules
 from missioncontrol.wire.runs import RunRow, TreeRow
 from missioncontrol.wire.turns import TelemetryRow
+
+# Of more projects the sockets bring theirs: each board may hold a thousand runs.
+MOST_BOARDS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +189,22 @@ class Conversation(APIView):
         """Show what people and the agent said, how far each text came, settled permissions."""
         run = selectors.find_run(run_id, projects=auth.projects_of(request))
         return conversation.show_conversation(run)
+
+
+class Boards(APIView):
+    @described("boards")
+    def get(self, request: Request) -> list[Board]:
+        """Show the boards of your first eight projects, as `/ws/projects/ID/` would begin."""
+        projects, at = auth.projects_of(request, even_archived=False)[:MOST_BOARDS], now()
+        return [Board(project=one, snapshot=board(one, at=at)) for one in projects]
+
+
+class RunSnapshot(APIView):
+    @described("runs_snapshot")
+    def get(self, request: Request, run_id: UUID) -> Snapshot:
+        """Show a run with its cards and answers, as `/ws/runs/ID/` would begin."""
+        run = selectors.find_run(run_id, projects=auth.projects_of(request))
+        return run_page(run, at=now())
 
 
 class Rules(APIView):

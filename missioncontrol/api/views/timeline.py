@@ -18,8 +18,15 @@ from missioncontrol.detection.score_parts import explain_move
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs import selectors, timeline
 from missioncontrol.runs.models import Run
-from missioncontrol.wire.scores import ScoreMove
-from missioncontrol.wire.turns import FoundTurns, HandOffs, MomentRow, RunFacets, RunSeries, TurnRow
+from missioncontrol.wire.turns import (
+    FoundTurns,
+    HandOffs,
+    MomentRow,
+    RunFacets,
+    RunSeries,
+    ScoreMove,
+    TurnRow,
+)
 
 FILTERS = ("agent", "tool", "signal", "role", "flagged", "q")
 POINTS = 300
