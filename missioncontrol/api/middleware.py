@@ -4,20 +4,18 @@ keep a browser from helping an attacker; JSON for our own pages, gzipped to a te
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from asgiref.sync import iscoroutinefunction
 from django.conf import settings
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
-from django.utils.decorators import sync_and_async_middleware
 
 from missioncontrol import origin
 from missioncontrol.accounts.session_store import SessionStore
@@ -102,16 +100,8 @@ class CompressedAnswers(GZipMiddleware):
         return super().process_response(request, response)
 
 
-@sync_and_async_middleware
 def SecurityHeaders(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # noqa: N802
     """Add a Content-Security-Policy to all that Django answers; no cache keeps the API's."""
-    if iscoroutinefunction(get_response):
-
-        async def later(request: Any) -> Any:
-            waiting: Awaitable[Any] = get_response(request)
-            return _guarded(request, await waiting)
-
-        return later
     return lambda request: _guarded(request, get_response(request))
 
 

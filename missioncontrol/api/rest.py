@@ -88,7 +88,7 @@ def page_shown_together(
     if after:
         descending = bool(found.query.order_by) and found.query.order_by[0] == "-id"
         # Ids are made in the order of time: what comes meanwhile moves no page.
-        cursor = _uuid(after)
+        cursor = _uuid("cursor", after)
         found = found.filter(id__lt=cursor) if descending else found.filter(id__gt=cursor)
     rows = list(found[: limit + 1])
     more = rows[limit - 1].id if len(rows) > limit else None
@@ -168,11 +168,11 @@ def words(request: Request, name: str) -> list[str]:
 def identity(request: Request, name: str) -> UUID | None:
     """Read an id from the query."""
     text = request.query_params.get(name)
-    return _uuid(text) if text else None
+    return _uuid(name, text) if text else None
 
 
-def _uuid(text: str) -> UUID:
+def _uuid(name: str, text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise InvalidRequest(f"expected an id, got {text!r}.") from None
+        raise InvalidRequest(f"{name}: expected an id, got {text!r}.", field=name) from None

@@ -167,12 +167,8 @@ def _reference(kind: type[Any], mode: str) -> dict[str, str]:
     return {"$ref": REF.format(model=kind.__name__)}
 
 
-def _returns(model: str) -> dict[str, Any]:
-    return {"description": "", "content": _json({"$ref": REF.format(model=model)})}
-
-
-def _json(reference: dict[str, Any]) -> dict[str, Any]:
-    return {"application/json": {"schema": reference}}
+def _json(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}
 
 
 SECURITY_SCHEMES = {
@@ -183,23 +179,43 @@ SECURITY_SCHEMES = {
 }
 
 _RUN = {"name": "run_id", "in": "path", "required": True, "schema": {"type": "string"}}
-_AGENT: list[dict[str, list[str]]] = [{"agent": []}]
-
-
-def _problems() -> dict[str, Any]:
-    body = {PROBLEM: {"schema": _reference(Problem, "serialization")}}
-    return {"default": {"description": "RFC 9457", "content": body}}
+_OBJECT = {"type": "object"}
+_BINARY = {"application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}}
 
 
 def _query(name: str, kind: str) -> dict[str, Any]:
     return {"name": name, "in": "query", "schema": {"type": kind}}
 
 
+def _operation(
+    name: str,
+    text: str,
+    answer: dict[str, Any],
+    *,
+    caller: str = "agent",
+    others: dict[str, Any] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """Describe an operation by what it answers; `others`: by their statuses."""
+    problems = {PROBLEM: {"schema": _reference(Problem, "serialization")}}
+    return {
+        "operationId": name,
+        "description": text,
+        "security": [{caller: []}],
+        "responses": {
+            "200": {"description": "", "content": answer},
+            **(others or {}),
+            "default": {"description": "RFC 9457", "content": problems},
+        },
+        **more,
+    }
+
+
 def _open_to_all(
     name: str, statuses: dict[str, str], kinds: tuple[str, ...] = ("application/json",)
 ) -> dict[str, Any]:
     """Describe an endpoint that needs no sign-in, by what each status says."""
-    content = {kind: {"schema": {"type": "object"}} for kind in kinds}
+    content = {kind: {"schema": _OBJECT} for kind in kinds}
     answered = {
         status: {"description": text, "content": content} for status, text in statuses.items()
     }
@@ -214,19 +230,14 @@ def _otlp(signal: str, rejected: str) -> dict[str, Any]:
         "type": "object",
         "properties": {"partialSuccess": {"type": "object", "properties": counted}},
     }
-    binary = {"application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}}
     return {
-        "post": {
-            "operationId": f"otlp_{signal}",
-            "description": "OTLP/HTTP in JSON or protobuf, plain or gzip. Records that cannot be "
+        "post": _operation(
+            f"otlp_{signal}",
+            "OTLP/HTTP in JSON or protobuf, plain or gzip. Records that cannot be "
             "read are counted in the answer; the others are kept.",
-            "security": _AGENT,
-            "requestBody": {"required": True, "content": {**_json({"type": "object"}), **binary}},
-            "responses": {
-                "200": {"description": "", "content": {**_json(partial), **binary}},
-                **_problems(),
-            },
-        }
+            {**_json(partial), **_BINARY},
+            requestBody={"required": True, "content": {**_json(_OBJECT), **_BINARY}},
+        )
     }
 
 
@@ -237,47 +248,36 @@ PUBLIC = frozenset({"healthz", "readyz", "schema", "setup_codes_exchange"})
 # By hand: these never pass through Django, so that spectacular cannot find them.
 THIN_PATHS: dict[str, Any] = {
     "/api/v1/runs/{run_id}/directive/": {
-        "get": {
-            "operationId": "runs_directive",
-            "description": "The directive now, or the next one newer than `after` within `wait` "
+        "get": _operation(
+            "runs_directive",
+            "The directive now, or the next one newer than `after` within `wait` "
             "seconds; 204 if none. `call` names the key of the proposed turn asked about; "
             "`keeper=1`: who started the agent asks, which does not count as its waiting.",
-            "parameters": [
+            _json(_reference(Directive, "serialization")),
+            others={"204": {"description": "none newer"}},
+            parameters=[
                 _RUN,
                 _query("wait", "number"),
                 _query("after", "integer"),
                 _query("call", "string"),
                 _query("keeper", "integer"),
             ],
-            "security": _AGENT,
-            "responses": {
-                "200": _returns("Directive"),
-                "204": {"description": "none newer"},
-                **_problems(),
-            },
-        }
+        )
     },
     "/api/v1/runs/{run_id}/presence/": {
-        "post": {
-            "operationId": "runs_presence",
-            "description": "The agent's process lives. Who says so must say it again within so "
+        "post": _operation(
+            "runs_presence",
+            "The agent's process lives. Who says so must say it again within so "
             "many seconds, else the run is `lost`; who never does is missed after 30 minutes.",
-            "parameters": [_RUN],
-            "security": _AGENT,
-            "responses": {
-                "200": {
-                    "description": "",
-                    "content": _json(
-                        {
-                            "type": "object",
-                            "required": ["again_within_s"],
-                            "properties": {"again_within_s": {"type": "number"}},
-                        }
-                    ),
-                },
-                **_problems(),
-            },
-        }
+            _json(
+                {
+                    "type": "object",
+                    "required": ["again_within_s"],
+                    "properties": {"again_within_s": {"type": "number"}},
+                }
+            ),
+            parameters=[_RUN],
+        )
     },
     "/v1/traces": _otlp("traces", "rejectedSpans"),
     "/v1/logs": _otlp("logs", "rejectedLogRecords"),
@@ -287,44 +287,37 @@ THIN_PATHS: dict[str, Any] = {
         "readyz", {"200": "database, broker and worker do their work", "503": "one does not"}
     ),
     "/metrics": {
-        "get": {
-            "operationId": "metrics",
-            "description": "What Prometheus scrapes, to whoever sends the operator's token "
+        "get": _operation(
+            "metrics",
+            "What Prometheus scrapes, to whoever sends the operator's token "
             "(`MISSIONCONTROL_METRICS_TOKEN`); to others, 404.",
-            "security": [{"operator": []}],
-            "responses": {
-                "200": {"description": "", "content": {"text/plain": {}}},
-                **_problems(),
-            },
-        }
+            {"text/plain": {}},
+            caller="operator",
+        )
     },
     "/api/schema/": _open_to_all("schema", {"200": "this document"}, SCHEMA_KINDS),
     **{
         f"/api/v1/hooks/{client}/": {
-            "post": {
-                "operationId": f"hooks_{client.replace('-', '_')}",
-                "description": f"The hook body {client} itself writes in, its hook answer out; "
+            "post": _operation(
+                f"hooks_{client.replace('-', '_')}",
+                f"The hook body {client} itself writes in, its hook answer out; "
                 "held while the run is held.",
-                "security": _AGENT,
-                "requestBody": {"content": _json({"type": "object"})},
-                "responses": {
-                    "200": {"description": "", "content": _json({"type": "object"})},
-                    **_problems(),
-                },
-            }
+                _json(_OBJECT),
+                requestBody={"content": _json(_OBJECT)},
+            )
         }
         # An agent that is added stands in the schema with its adapter.
         for client in ADAPTERS
     },
 }
 
-POST_TURNS: dict[str, Any] = {
-    "operationId": "runs_turns_create",
-    "description": "Store 1 to 500 turns. With `Prefer: wait=S` (at most 60) the answer comes "
+POST_TURNS: dict[str, Any] = _operation(
+    "runs_turns_create",
+    "Store 1 to 500 turns. With `Prefer: wait=S` (at most 60) the answer comes "
     "once detection has judged them.",
-    "parameters": [_RUN, {"name": "Prefer", "in": "header", "schema": {"type": "string"}}],
-    "security": _AGENT,
-    "requestBody": {
+    _json(_reference(TurnsReply, "serialization")),
+    parameters=[_RUN, {"name": "Prefer", "in": "header", "schema": {"type": "string"}}],
+    requestBody={
         "required": True,
         "content": _json(
             {
@@ -341,5 +334,4 @@ POST_TURNS: dict[str, Any] = {
             }
         ),
     },
-    "responses": {"200": _returns("TurnsReply"), **_problems()},
-}
+)

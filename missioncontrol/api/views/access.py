@@ -137,10 +137,11 @@ class AgentKeyUses(APIView):
     def get(self, request: Request, key_id: UUID) -> SecretUses:
         """Tell from where and on which runs an agent key was used; owners only."""
         # Addresses and programs of agents are the owners' business.
-        found = selectors.agent_keys(projects=auth.owned_projects(request, key_id=key_id))
+        found = selectors.agent_keys(projects=auth.projects_of(request))
         key = found.filter(pk=key_id).first()
         if key is None:
             raise NotFound("The key")
+        auth.check_owns(request, key.project_id, auth.KEYS_ARE_OWNERS, even_archived=True)
         used = uses.runs(key, most=MOST_RUNS)
         # Of its own project, and of those that are still there.
         ours = Run.objects.filter(project=key.project_id).select_related("meters")
@@ -224,7 +225,7 @@ def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> MadeAgentK
     auth.check_by_hand(request)
     auth.check_recent(request)
     # Asked again under the project's lock: who was lowered meanwhile makes no key.
-    with auth.owning(request, project, "Only an owner makes and revokes keys."):
+    with auth.owning(request, project, auth.KEYS_ARE_OWNERS):
         made = access.make_agent_key(
             project,
             name=asked.name,

@@ -12,7 +12,6 @@ from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
 from missioncontrol.api.rest import Page, identity, page_of, read_body, words
 from missioncontrol.api.schema import described
-from missioncontrol.api.views.decisions import named_project
 from missioncontrol.clock import now
 from missioncontrol.notify import channels, selectors
 from missioncontrol.notify.models import Channel
@@ -77,7 +76,7 @@ class Channels(APIView):
     def post(self, request: Request) -> ChannelRow:
         """Add a channel; owners only."""
         asked = read_body(request, NewChannel)
-        project = named_project(request, asked.project)
+        project = auth.writable_project(request, asked.project)
         # An address of their own would be told of every card.
         _check_owns(request, project)
         channel = channels.add_channel(

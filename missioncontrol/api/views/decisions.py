@@ -15,14 +15,13 @@ from rest_framework.views import APIView
 
 from guard.deciding import AllowPattern
 from missioncontrol.api import auth
-from missioncontrol.api.rest import Page, moment, page_of, read_body, words
+from missioncontrol.api.rest import Page, identity, moment, page_of, read_body, words
 from missioncontrol.api.schema import described
 from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.audit import anchors
 from missioncontrol.clock import now
 from missioncontrol.decisions import allowlist, rows, selectors
 from missioncontrol.decisions.allowlist_preview import Scope, preview
-from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.selectors import audit_row, list_journal
 from missioncontrol.wire.allowlist import AllowlistPreview, AllowlistRow
@@ -85,7 +84,7 @@ class Allowlist(APIView):
     def post(self, request: Request) -> AllowlistRow:
         """Add an entry by hand."""
         asked = read_body(request, NewAllowlistEntry)
-        project = named_project(request, asked.project)
+        project = auth.writable_project(request, asked.project)
         # As narrow as what was named: an entry for a project must be meant.
         named = "run" if asked.run else "agent" if asked.agent else "project"
         entry = allowlist.add_entry(
@@ -108,7 +107,7 @@ class AllowlistPreviews(APIView):
     def post(self, request: Request) -> AllowlistPreview:
         """Say what an entry would have matched; none is made. A call is no text for an address."""
         asked = read_body(request, NewAllowlistEntry)
-        project = named_project(request, asked.project)
+        project = auth.writable_project(request, asked.project)
         scope = Scope(project=project, run=asked.run, agent=asked.agent)
         # Read as the entry would be, so that what is refused there is refused here.
         pattern = AllowPattern(pattern=asked.pattern, match=asked.match)
@@ -152,26 +151,10 @@ class AuditExport(APIView):
         return stream(request, lines, kind="jsonl", name="audit")
 
 
-def named_project(request: Request, project: UUID | None) -> UUID:
-    """Return the project a write is for: the named one, or the only one.
-
-    Raises:
-        InvalidRequest: the person has several and named none.
-    """
-    project = auth.the_project(request, project)
-    auth.check_may_act(request, project)
-    return project
-
-
 def _journal(request: Request, *, oldest_first: bool = False) -> QuerySet[JournalRow]:
-    run = request.query_params.get("run")
-    try:
-        run_id = UUID(run) if run else None
-    except ValueError:
-        raise InvalidRequest(f"run: expected an id, got {run!r}.", field="run") from None
     return list_journal(
         projects=auth.projects_of(request),
-        run=run_id,
+        run=identity(request, "run"),
         types=words(request, "type"),
         # No name that was stored is longer, and PostgreSQL takes no NUL.
         by=request.query_params.get("by", "").replace("\0", "")[:150],

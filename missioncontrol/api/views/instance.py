@@ -171,25 +171,15 @@ def _parts() -> tuple[PartRow, ...]:
             info = channel.client.info("server")
             name = "Valkey" if "valkey_version" in info else "Redis"
             broker = f"{name} {info.get('valkey_version') or info.get('redis_version', '')}"
-    return (
-        PartRow(
-            name="database",
-            ok=operator.passes(operator.database),
-            what=kept_in,
-            place=place,
-        ),
-        PartRow(
-            name="broker",
-            ok=operator.passes(operator.broker),
-            what=broker,
-            place=without_password(settings.REDIS_URL),
-        ),
-        PartRow(
-            name="worker",
-            ok=operator.passes(operator.worker),
-            what=f"Celery {version('celery')}",
-            place="",
-        ),
+    told = {
+        "database": (kept_in, place),
+        "broker": (broker, without_password(settings.REDIS_URL)),
+        "worker": (f"Celery {version('celery')}", ""),
+    }
+    return tuple(
+        PartRow(name=cast(Any, name), ok=operator.passes(check), what=what, place=where)
+        for name, check in operator.CHECKS.items()
+        for what, where in [told[name]]
     )
 
 

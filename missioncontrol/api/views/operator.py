@@ -142,4 +142,5 @@ def worker() -> bool:
     return any(not name.startswith("judge@") for answer in answers for name in answer)
 
 
-readiness = Readiness({"database": database, "broker": broker, "worker": worker})
+CHECKS = {"database": database, "broker": broker, "worker": worker}
+readiness = Readiness(CHECKS)

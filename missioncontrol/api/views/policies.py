@@ -14,7 +14,6 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.api import auth
 from missioncontrol.api.rest import Page, page_of, read_body, whole
 from missioncontrol.api.schema import described
-from missioncontrol.api.views.decisions import named_project
 from missioncontrol.clock import now
 from missioncontrol.decisions import suggestions
 from missioncontrol.detection import backtest_rows, backtests, policies, run_scores, tasks
@@ -91,7 +90,7 @@ class Backtests(APIView):
     def post(self, request: Request) -> BacktestRow:
         """Replay recorded runs under a policy and under today's; answers at once."""
         asked = read_body(request, NewBacktest)
-        project = Project.objects.get(pk=named_project(request, asked.project))
+        project = Project.objects.get(pk=auth.writable_project(request, asked.project))
         backtest = backtests.ask(
             project,
             asked.policy,

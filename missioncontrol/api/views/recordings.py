@@ -62,8 +62,7 @@ class Recordings(APIView):
         """Import a recorded run from the file in the body, called `name`; the same file again
         answers 200 with the run it is.
         """
-        project_id = auth.the_project(request, identity(request, "project"))
-        auth.check_may_act(request, project_id)
+        project_id = auth.writable_project(request, identity(request, "project"))
         IMPORTS.check(str(request.user.pk), at=now())
         # The file's name alone: a browser may send the folders it lay in.
         name = Path(word(request, "name") or "recording").name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import date
 from http import HTTPStatus
 from typing import Any
@@ -17,7 +17,7 @@ from missioncontrol.accounts import people
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.api import auth, peers
-from missioncontrol.api.rest import YEARS, Page, address_of, identity, page_of, read_body
+from missioncontrol.api.rest import YEARS, Page, address_of, identity, page_of, read_body, row_of
 from missioncontrol.api.schema import described
 from missioncontrol.api.views import signing_in
 from missioncontrol.api.views.devices import base_of_links
@@ -67,8 +67,7 @@ class Shares(APIView):
             raise InvalidRequest(
                 f"week: expected a date such as 2026-11-21, got {asked.week}.", field="week"
             )
-        project = auth.the_project(request, asked.project)
-        auth.check_may_act(request, project)
+        project = auth.writable_project(request, asked.project)
         # Last: what is refused for another reason takes nothing of their pace.
         MADE.check(str(request.user.pk), at=now())
         made = sharing.share(
@@ -82,9 +81,8 @@ class Shares(APIView):
             at=now(),
         )
         base, is_local = base_of_links(request)
-        row = sharing.share_row(made.row)
-        fields_of_row = {field.name: getattr(row, field.name) for field in fields(ShareRow)}
-        return MadeShare(**fields_of_row, url=f"{base}/shared/{made.secret}/", is_local=is_local)
+        url = f"{base}/shared/{made.secret}/"
+        return row_of(MadeShare, sharing.share_row(made.row), url=url, is_local=is_local)
 
 
 class OneShare(APIView):
