@@ -121,7 +121,7 @@ async def _store(batch: Batch, request: Request) -> None:
 
     def find() -> list[storing.Visit]:
         readings = understood(batch, project=key.project, sessions=sessions, own=key.redaction)
-        return storing.visits(batch, readings, project=key.project, key=key, at=now())
+        return storing.visits(batch, readings, key=key, at=now())
 
     found = await _aside(find)
     for visit in found:

@@ -28,7 +28,7 @@ from missioncontrol.costs import telemetry
 from missioncontrol.costs.ledger import Call
 from missioncontrol.decisions import sessions
 from missioncontrol.errors import Forbidden
-from missioncontrol.redaction import NOTHING, Redaction
+from missioncontrol.redaction import Redaction
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.cleaning import masked_json, masked_name, masked_text, storable_moment
 from missioncontrol.runs.ingest import Arrival, clean
@@ -87,12 +87,7 @@ class Visit:
 
 
 def visits(
-    batch: Batch,
-    readings: Sequence[Reading],
-    *,
-    project: UUID,
-    at: datetime,
-    key: KeyHolder | None = None,
+    batch: Batch, readings: Sequence[Reading], *, key: KeyHolder, at: datetime
 ) -> list[Visit]:
     """Find each session's run, or open it, and what is new to it.
 
@@ -102,14 +97,13 @@ def visits(
     by_key: dict[str, list[Reading]] = defaultdict(list)
     for one in readings:
         by_key[one.run_key].append(one)
-    own = key.redaction if key else NOTHING
     found = []
     for number, (run_key, of_run) in enumerate(by_key.items()):
         if number >= MOST_RUNS:
             _refuse(batch, of_run, f"at most {MOST_RUNS} sessions a request")
             continue
         try:
-            run = _open_run(project, run_key, of_run, at=at, opener=key)
+            run = _open_run(run_key, of_run, at=at, opener=key)
         except Forbidden as refused:
             _refuse(batch, of_run, str(refused))
             continue
@@ -120,14 +114,14 @@ def visits(
             del unknown[record.key]
         new = [one for one in of_run if unknown.get(one.record.key) is one]
         # Hooks and SDK tell of the turns themselves, and tell more.
-        turns = _pair_turns(run, new, own) if run.observed_only else []
-        records = [kept_record(run.id, one, at=at, own=own) for one in new]
+        turns = _pair_turns(run, new, key.redaction) if run.observed_only else []
+        records = [kept_record(run.id, one, at=at, own=key.redaction) for one in new]
         is_only_turns = turns and not any(one.facts.use or one.facts.ends for one in new)
         arrival = Arrival(
             run=run.id,
-            project=project,
+            project=key.project,
             turns=turns,
-            redaction=own,
+            redaction=key.redaction,
             telemetry=records if is_only_turns else (),
         )
         # Masked here, in a thread of its own: the ingest thread stores for everybody.
@@ -165,20 +159,18 @@ def _refuse(batch: Batch, readings: Iterable[Reading], why: str) -> None:
         batch.refuse(one.record.place, why)
 
 
-def _open_run(
-    project: UUID, key: str, readings: list[Reading], *, at: datetime, opener: KeyHolder | None
-) -> Run:
-    run = runs.join_run(project, key, opener=opener, at=at)
+def _open_run(key: str, readings: list[Reading], *, opener: KeyHolder, at: datetime) -> Run:
+    run = runs.join_run(opener.project, key, opener=opener, at=at)
     if run is not None and (run.goal or not run.observed_only):
         return run  # most requests: nothing is said anew of a run that has its name
-    first, own = readings[0], opener.redaction if opener else NOTHING
+    first, own = readings[0], opener.redaction
     prompt = next((one.facts.prompt for one in readings if one.facts.prompt), "")
     prompt = masked_text(prompt, own) or ""  # before the name is cut from it
     name = f"{first.facts.client}: {prompt[:PROMPT_LENGTH]}" if prompt else first.facts.client
     agent = next((one.facts.agent for one in readings if one.facts.agent), first.facts.client)
     if run is None:
         run, is_new = runs.open_run(
-            Project.objects.get(pk=project),
+            Project.objects.get(pk=opener.project),
             runs.OpenRun(
                 name=name,
                 key=key,

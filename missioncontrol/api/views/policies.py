@@ -19,8 +19,8 @@ from missioncontrol.decisions import suggestions
 from missioncontrol.detection import backtest_rows, backtests, policies, run_scores, tasks
 from missioncontrol.errors import NotFound
 from missioncontrol.wire.allowlist import AllowlistSuggestion
-from missioncontrol.wire.backtests import BacktestRow
 from missioncontrol.wire.policies import PolicyCheck, PolicyScores, PolicyVersionRow
+from missioncontrol.wire.recordings import BacktestRow
 
 DAYS = 30
 MOST_DAYS = 365

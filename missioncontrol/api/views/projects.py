@@ -1,4 +1,4 @@
-"""Projects and the person who is signed in."""
+"""Projects, the demo's among them, and the person who is signed in."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from rest_framework.views import APIView
 
 from guard.budget import Budget
 from guard.wire import Mode
+from missioncontrol import extras
 from missioncontrol.accounts import factors, ways
 from missioncontrol.accounts.naming import checked_name
 from missioncontrol.accounts.pace import Pace
@@ -25,15 +26,14 @@ from missioncontrol.api import auth, keys
 from missioncontrol.api.rest import read_body, row_of
 from missioncontrol.api.schema import described
 from missioncontrol.api.streaming import stream
-from missioncontrol.api.views.demo import demo_state
 from missioncontrol.audit.project_export import export_lines
 from missioncontrol.clock import now
 from missioncontrol.decisions.budgets import extra_today, read_budgets
 from missioncontrol.detection.policies import read_policy
 from missioncontrol.env import LONGEST_DAYS
-from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
+from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, Unavailable
 from missioncontrol.notify import signing
-from missioncontrol.projects import members, rules
+from missioncontrol.projects import demo, members, rules
 from missioncontrol.redaction import read_rules
 from missioncontrol.runs.redaction_preview import preview
 from missioncontrol.wire.notices import Secret
@@ -49,6 +49,7 @@ from missioncontrol.zones import read_zone
 LONGEST_HOLD_S = 24 * 3600
 NOT_AN_OWNER = "Only an owner changes a project's rules."
 MADE = Pace("projects made", most=10, in_all=60)
+DEMOS = Pace("demos", most=10, in_all=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +209,40 @@ class ProjectExport(APIView):
                 yield from kept
 
         return stream(request, lines(), kind="jsonl", name="project")
+
+
+class Demo(APIView):
+    @described("demo_start", status=202)
+    def post(self, request: Request) -> None:
+        """Start three agents in projects of their own; for who owns a project."""
+        _check_owns_one(request)
+        DEMOS.check(str(request.user.pk), at=now())
+        # A web process starts no program; without `up` nobody would read what it asks.
+        if not settings.IS_SUPERVISED:
+            raise Unavailable("Only `manage.py up` starts the demo's agents.")
+        demo.start_demo(auth.person_of(request), at=now())
+
+    @described("demo_remove")
+    def delete(self, request: Request) -> None:
+        """End the demo's agents and archive their projects."""
+        _check_owns_one(request)
+        demo.remove_demo(auth.person_of(request), at=now())
+
+
+def demo_state(request: Request) -> Literal["off", "running"] | None:
+    """Say whether the caller's demo runs; None: they cannot start or remove one."""
+    if not settings.IS_SUPERVISED or not auth.owned_projects(request):
+        return None
+    running = extras.demo_asked(settings.DATA_DIR)
+    if running is None:
+        return "off"
+    # Somebody else's runs: it is theirs to end.
+    return "running" if running.owner == auth.person_of(request).get_username() else None
+
+
+def _check_owns_one(request: Request) -> None:
+    if not auth.owned_projects(request):
+        raise Forbidden("Only who owns a project starts and removes the demo.")
 
 
 def project_rows(request: Request, **which: Any) -> list[ProjectRow]:
