@@ -58,19 +58,7 @@ def described(
 
     def decorate(view: F) -> F:
         returned = get_type_hints(view)["return"]
-        parts: tuple[Any, ...] = get_args(returned) or (returned,)
-        is_row, many = is_dataclass(parts[0]), get_origin(returned) in {Page, list}
-        body: dict[str, Any] | None = _reference(parts[0], "serialization") if is_row else None
-        if many and body:
-            # Every list is a page, so that a short one can grow without another shape.
-            body = {
-                "type": "object",
-                "required": ["results", "next"],
-                "properties": {
-                    "results": {"type": "array", "items": body},
-                    "next": {"type": ["string", "null"]},
-                },
-            }
+        body = _body_of(returned)
         or_known = get_origin(returned) is tuple
         usual = status or (201 if or_known else 204 if returned is NoneType else 200)
 
@@ -103,6 +91,24 @@ def described(
         return cast(F, described_view(answer))
 
     return decorate
+
+
+def _body_of(returned: Any) -> dict[str, Any] | None:
+    """Describe what a view returns; None: nothing, or a response of its own."""
+    row = (get_args(returned) or (returned,))[0]
+    if not is_dataclass(row):
+        return None
+    body: dict[str, Any] = _reference(cast(type[Any], row), "serialization")
+    if get_origin(returned) not in {Page, list}:
+        return body
+    # Every list is a page, so that a short one can grow without another shape.
+    results = {"type": "array", "items": body}
+    following = {"type": ["string", "null"]}
+    return {
+        "type": "object",
+        "required": ["results", "next"],
+        "properties": {"results": results, "next": following},
+    }
 
 
 def complete(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from missioncontrol.runs import selectors
 from missioncontrol.runs.lineage import Relation
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import REPORTS_ONLY, OpenRun, open_run
-from missioncontrol.wire.conversation import Conversation as ConversationRow
+from missioncontrol.wire.decisions import Conversation as ConversationRow
 from missioncontrol.wire.decisions import InterventionRow
 from missioncontrol.wire.frames import Board, Snapshot
 from missioncontrol.wire.history import HistoryRow
