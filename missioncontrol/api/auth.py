@@ -35,6 +35,7 @@ from missioncontrol.errors import (
 )
 from missioncontrol.runs import journal
 from missioncontrol.runs import selectors as runs
+from missioncontrol.runs.models import Run
 
 WRITERS = frozenset({Role.OWNER, Role.OPERATOR})
 KEYS_ARE_OWNERS = "Only an owner makes and revokes keys."
@@ -139,6 +140,15 @@ def projects_of(request: Request, *, even_archived: bool = True) -> list[UUID]:
     if not named:
         raise NotFound("The project")
     return named
+
+
+def find_run(request: Request, run_id: UUID) -> Run:
+    """Return a run that the caller may see.
+
+    Raises:
+        NotFound: there is none, for them.
+    """
+    return runs.find_run(run_id, projects=projects_of(request))
 
 
 def check_reach(request: Request, run_id: UUID) -> None:

@@ -68,7 +68,7 @@ class Summary(APIView):
     @described("runs_summary")
     def get(self, request: Request, run_id: UUID) -> RunSummary:
         """Say what a run was asked, did, changed, tested and spent, made without a model."""
-        run = find_run(run_id, projects=auth.projects_of(request))
+        run = auth.find_run(request, run_id)
         return summarize(run)
 
 

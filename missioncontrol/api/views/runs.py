@@ -147,7 +147,7 @@ class Tree(APIView):
     @described("runs_tree")
     def get(self, request: Request, run_id: UUID) -> TreeRow:
         """Show the tree a run belongs to, and what all of it used."""
-        run = selectors.find_run(run_id, projects=auth.projects_of(request))
+        run = auth.find_run(request, run_id)
         return selectors.show_tree(run, at=now())
 
 
@@ -155,7 +155,7 @@ class Telemetry(APIView):
     @described("runs_telemetry", query=("after", "limit"))
     def get(self, request: Request, run_id: UUID) -> Page[TelemetryRow]:
         """List the spans and log records of a run, with every attribute that was kept."""
-        run = selectors.find_run(run_id, projects=auth.projects_of(request))
+        run = auth.find_run(request, run_id)
         limit, after = page_size(request), whole(request, "after")
         page = selectors.list_telemetry(run, limit=limit, after=after)
         # A full page may be the last: an empty one after it costs less than counting.
@@ -187,7 +187,7 @@ class Conversation(APIView):
     @described("runs_conversation")
     def get(self, request: Request, run_id: UUID) -> ConversationRow:
         """Show what people and the agent said, how far each text came, settled permissions."""
-        run = selectors.find_run(run_id, projects=auth.projects_of(request))
+        run = auth.find_run(request, run_id)
         return conversation.show_conversation(run)
 
 
@@ -203,7 +203,7 @@ class RunSnapshot(APIView):
     @described("runs_snapshot")
     def get(self, request: Request, run_id: UUID) -> Snapshot:
         """Show a run with its cards and answers, as `/ws/runs/ID/` would begin."""
-        run = selectors.find_run(run_id, projects=auth.projects_of(request))
+        run = auth.find_run(request, run_id)
         return run_page(run, at=now())
 
 

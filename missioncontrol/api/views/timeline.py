@@ -16,8 +16,7 @@ from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.policies import asks_from
 from missioncontrol.detection.score_parts import explain_move
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.runs import selectors, timeline
-from missioncontrol.runs.models import Run
+from missioncontrol.runs import timeline
 from missioncontrol.wire.turns import (
     FoundTurns,
     HandOffs,
@@ -42,7 +41,7 @@ class Turns(APIView):
         """List a run's turns in order of `seq`, long texts cut; `before_seq` pages backwards,
         `around` centres on a turn, `seqs` picks some by number.
         """
-        run, limit = _run(request, run_id), page_size(request)
+        run, limit = auth.find_run(request, run_id), page_size(request)
         if "seqs" in request.query_params:
             text = request.query_params.get("seqs", "")
             if not _SEQS.fullmatch(text):
@@ -71,14 +70,14 @@ class OneTurn(APIView):
     @described("turns_read")
     def get(self, request: Request, run_id: UUID, seq: int) -> TurnRow:
         """Show one turn in full."""
-        return timeline.show_turn(_run(request, run_id), seq)
+        return timeline.show_turn(auth.find_run(request, run_id), seq)
 
 
 class Found(APIView):
     @described("turns_find", query=(*FILTERS, "before_seq"))
     def get(self, request: Request, run_id: UUID) -> FoundTurns:
         """Number the turns that match a filter; a search goes back from the newest."""
-        run = _run(request, run_id)
+        run = auth.find_run(request, run_id)
         # Nothing stored holds a NUL, and PostgreSQL refuses to be asked for one.
         given = {name: request.query_params.get(name, "").replace("\0", "") for name in FILTERS}
         if len(given["q"]) > timeline.LONGEST_NEEDLE:
@@ -97,14 +96,14 @@ class Score(APIView):
     @described("turns_score")
     def get(self, request: Request, run_id: UUID, seq: int) -> ScoreMove:
         """Say why the stuck score moved at a turn, in parts that add up."""
-        return explain_move(_run(request, run_id), seq)
+        return explain_move(auth.find_run(request, run_id), seq)
 
 
 class Facets(APIView):
     @described("runs_facets")
     def get(self, request: Request, run_id: UUID) -> RunFacets:
         """Count a run's turns by agent, tool, role and detector."""
-        return timeline.count_facets(_run(request, run_id))
+        return timeline.count_facets(auth.find_run(request, run_id))
 
 
 class Series(APIView):
@@ -115,7 +114,7 @@ class Series(APIView):
         # 0 is a number that was asked for, and not the default.
         if points is not None and not 0 < points <= timeline.MOST_POINTS:
             raise InvalidRequest(f"points: expected 1 to {timeline.MOST_POINTS}.", field="points")
-        run = _run(request, run_id)
+        run = auth.find_run(request, run_id)
         series = timeline.show_series(
             run,
             points=points or POINTS,
@@ -134,15 +133,11 @@ class Moments(APIView):
         if len(texts) > MOST_MOMENTS:
             raise InvalidRequest(f"at: at most {MOST_MOMENTS} at once.", field="at")
         moments = [read_moment("at", text) for text in texts]
-        return Page(timeline.place_moments(_run(request, run_id), moments))
+        return Page(timeline.place_moments(auth.find_run(request, run_id), moments))
 
 
 class HandedOn(APIView):
     @described("runs_hand_offs")
     def get(self, request: Request, run_id: UUID) -> HandOffs:
         """List where another agent of the run took over, and what it was asked."""
-        return timeline.list_hand_offs(_run(request, run_id))
-
-
-def _run(request: Request, run_id: UUID) -> Run:
-    return selectors.find_run(run_id, projects=auth.projects_of(request))
+        return timeline.list_hand_offs(auth.find_run(request, run_id))
