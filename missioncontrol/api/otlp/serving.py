@@ -17,7 +17,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from missioncontrol.api.endpoint import Request, Response
+from missioncontrol.api.endpoint import PROTOBUF, Request, Response
 from missioncontrol.api.otlp import from_json, from_protobuf, storing
 from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.reading import Sessions, understood
@@ -44,7 +44,7 @@ REJECTED: dict[Signal, tuple[Any, str, str]] = {
 sessions = Sessions()
 # Apart from the threads of hooks: a held agent never waits behind a heap of spans.
 _pool = ThreadPoolExecutor(2, thread_name_prefix="otlp")
-JSON, PROTOBUF = "application/json", "application/x-protobuf"
+JSON = "application/json"
 UNPACKED_LIMIT = 16 * 1024 * 1024
 # Of a gzip file: exporters send one, and empty ones cost time that no size bounds.
 MOST_MEMBERS = 100
