@@ -20,6 +20,7 @@
     ├── WrongMediaType          415  a body of a kind we do not read
     ├── KeyReused               422  the same key came with another body
     ├── TooManyRequests         429  wait a little
+    ├── TooManyOpenRuns         429  end some runs first
     └── Unavailable             503  not now; send it again
 
 Each has a stable `code`, an HTTP `status` and one sentence as its text.
@@ -38,13 +39,16 @@ class MissionControlError(Exception):
     status: ClassVar[int] = 500
     title: ClassVar[str] = "Something went wrong"
 
+    wait_s = 0
+    """In how many seconds to ask again; 0: that would be in vain."""
+
     def extra(self) -> dict[str, Any]:
         """Return further members of the problem document."""
         return {}
 
     def headers(self) -> dict[str, str]:
         """Return what else the answer's head says."""
-        return {}
+        return {"Retry-After": str(self.wait_s)} if self.wait_s else {}
 
 
 class SettingInvalid(MissionControlError):
@@ -231,9 +235,6 @@ class TooManyRequests(MissionControlError):
     def extra(self) -> dict[str, Any]:
         return {"wait_s": self.wait_s}
 
-    def headers(self) -> dict[str, str]:
-        return {"Retry-After": str(self.wait_s)}
-
 
 class TooManyOpenRuns(MissionControlError):
     code = "too_many_open_runs"
@@ -245,9 +246,6 @@ class TooManyOpenRuns(MissionControlError):
     def __init__(self, whose: str, most: int) -> None:
         super().__init__(f"At most {most} open runs of a {whose}; end some first.")
 
-    def headers(self) -> dict[str, str]:
-        return {"Retry-After": str(self.wait_s)}
-
 
 class Unavailable(MissionControlError):
     code = "unavailable"
@@ -257,6 +255,3 @@ class Unavailable(MissionControlError):
     def __init__(self, detail: str, *, wait_s: int = 1) -> None:
         super().__init__(detail)
         self.wait_s = wait_s
-
-    def headers(self) -> dict[str, str]:
-        return {"Retry-After": str(self.wait_s)}

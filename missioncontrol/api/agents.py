@@ -116,14 +116,9 @@ async def post_presence(request: Request) -> Response:
 async def _directive(
     request: Request, run_id: UUID, control: ControlState, *, asked_seq: int | None
 ) -> Directive:
-    """Return the directive; one whose key only reports is told to go on, and nothing else."""
+    """Return the directive with the messages that wait; who only reports is told to go on."""
     if request.key.reports_only:
         return directives.go_on(control)
-    return await build(run_id, control, asked_seq=asked_seq)
-
-
-async def build(run_id: UUID, control: ControlState, *, asked_seq: int | None) -> Directive:
-    """Return the directive with the messages that wait."""
     queued: Any = ()
     if control.queued_messages:
         queued = await dispatcher.read(lambda: directives.queued(run_id))

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest
-from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
@@ -35,8 +35,10 @@ from missioncontrol.errors import (
 )
 from missioncontrol.runs import journal
 from missioncontrol.runs import selectors as runs
+from missioncontrol.runs.models import Run
 
 WRITERS = frozenset({Role.OWNER, Role.OPERATOR})
+KEYS_ARE_OWNERS = "Only an owner makes and revokes keys."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,10 +93,6 @@ class PersonalTokenAuthentication(BaseAuthentication):
         return known.user, known
 
 
-class BrowserSession(SessionAuthentication):
-    """A signed-in session; writes send X-CSRFToken."""
-
-
 class IsPerson(BasePermission):
     """People only: a session or a personal token."""
 
@@ -144,6 +142,15 @@ def projects_of(request: Request, *, even_archived: bool = True) -> list[UUID]:
     return named
 
 
+def find_run(request: Request, run_id: UUID) -> Run:
+    """Return a run that the caller may see.
+
+    Raises:
+        NotFound: there is none, for them.
+    """
+    return runs.find_run(run_id, projects=projects_of(request))
+
+
 def check_reach(request: Request, run_id: UUID) -> None:
     """Refuse an agent whose key does not reach this run; to it, there is none.
 
@@ -190,6 +197,17 @@ def the_project(request: Request, named: UUID | None) -> UUID:
     if len(live) != 1:
         raise InvalidRequest("project: say which of your projects.", field="project")
     return live[0]
+
+
+def writable_project(request: Request, named: UUID | None) -> UUID:
+    """Return the project a write is for, as `the_project` does, if the person may act there.
+
+    Raises:
+        Forbidden: they may look but not act, or it is archived.
+    """
+    project = the_project(request, named)
+    check_may_act(request, project)
+    return project
 
 
 def check_belongs(request: Request, project: UUID) -> UUID:
@@ -285,8 +303,7 @@ def acting_in(request: Request) -> Container[UUID]:
 
 def owned_with_keys(request: Request) -> Container[UUID]:
     """Return the projects whose keys the caller may end, archived ones too."""
-    refusal = "Only an owner makes and revokes keys."
-    return LookedUp(partial(check_owns, request, refusal=refusal, even_archived=True))
+    return LookedUp(partial(check_owns, request, refusal=KEYS_ARE_OWNERS, even_archived=True))
 
 
 def check_by_hand(request: Request) -> None:
@@ -314,21 +331,9 @@ def check_recent(request: Request) -> None:
         raise SignInAgain(mine)
 
 
-def owned_projects(request: Request, *, key_id: UUID | None = None) -> list[UUID]:
-    """Return the projects a person owns; a key of one they do not own is refused.
-
-    Raises:
-        Forbidden: the key is of a project they belong to without owning it.
-    """
-    # A key of a project that they know of is refused in words; one of any other is not there.
-    owned = _memberships(request, roles=frozenset({Role.OWNER}))
-    mine = _memberships(request)
-    if (
-        key_id
-        and AgentKey.objects.filter(pk=key_id, project_id__in=set(mine) - set(owned)).exists()
-    ):
-        raise Forbidden("Only an owner makes and revokes keys.")
-    return owned
+def owned_projects(request: Request) -> list[UUID]:
+    """Return the projects a person owns."""
+    return _memberships(request, roles=frozenset({Role.OWNER}))
 
 
 def owned_project(request: Request, named: UUID | None) -> UUID:
@@ -340,7 +345,7 @@ def owned_project(request: Request, named: UUID | None) -> UUID:
         InvalidRequest: they have several and named none.
     """
     project = the_project(request, named)
-    check_owns(request, project, "Only an owner makes and revokes keys.")
+    check_owns(request, project, KEYS_ARE_OWNERS)
     return project
 
 

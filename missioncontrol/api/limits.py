@@ -48,12 +48,11 @@ class Buckets:
 
         More than a minute's at once are taken from a bucket that is full.
         """
-        now, a_second = self._clock(), self._a_minute / MINUTE_S
+        now = self._clock()
         # One pair a name, refilled when it is looked at: nothing runs in between.
-        spent, at = self._spent.get(name, (0.0, now))
-        spent = max(spent - (now - at) * a_second, 0.0)
+        spent = self._left(*self._spent.get(name, (0.0, now)), now=now)
         if self._a_minute and spent and spent + tokens > self._a_minute:
-            return min(spent, spent + tokens - self._a_minute) / a_second
+            return min(spent, spent + tokens - self._a_minute) * MINUTE_S / self._a_minute
         if len(self._spent) >= KEPT_NAMES:
             # Drop the names whose minute is over, or all: there are too many to be agents.
             recent = now - MINUTE_S
@@ -65,11 +64,14 @@ class Buckets:
 
     def spent(self) -> dict[str, int]:
         """Return what each name has taken of its minute; who took nothing is not named."""
-        now, a_second = self._clock(), self._a_minute / MINUTE_S
-        left = {
-            name: spent - (now - at) * a_second for name, (spent, at) in list(self._spent.items())
-        }
-        return {name: math.ceil(spent) for name, spent in left.items() if spent > 0}
+        now = self._clock()
+        left = {name: self._left(*kept, now=now) for name, kept in list(self._spent.items())}
+        return {name: math.ceil(spent) for name, spent in left.items() if spent}
+
+    def _left(self, spent: float, at: float, *, now: float) -> float:
+        # Without a limit nothing refills at its pace: what was taken is over within a minute.
+        a_second = (self._a_minute or spent) / MINUTE_S
+        return max(spent - (now - at) * a_second, 0.0)
 
 
 class RateLimiter:

@@ -78,8 +78,11 @@ def _database_away(fault: Exception) -> MissionControlError:
 MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
     (MissionControlError, lambda error: error),
     ((OperationalError, InternalError), _database_away),
-    # PostgreSQL alone counts characters: SQLite keeps whatever comes.
-    (DataError, lambda _: InvalidRequest("A value is too long or too large to be stored.")),
+    # PostgreSQL alone counts characters; of a number SQLite's driver raises Python's own error.
+    (
+        (DataError, OverflowError),
+        lambda _: InvalidRequest("A value is too long or too large to be stored."),
+    ),
     # Every wrong field is told, each with what was expected.
     (
         PolicyInvalid,

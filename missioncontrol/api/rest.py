@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar, cast
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
@@ -54,36 +55,51 @@ def json_response(value: Any, *, status: int = 200) -> HttpResponse:
     return HttpResponse(to_json(value), status=status, content_type="application/json")
 
 
-def page_response(
-    request: Request, found: QuerySet[Any], show: Callable[[Any], Any]
-) -> HttpResponse:
-    """Answer one page of rows that sort by `id`, and the address of the next."""
-    return rows_response(request, found, lambda rows: [show(row) for row in rows])
+def row_of(kind: type[T], source: object, /, **more: Any) -> T:
+    """Show a stored row as a wire row: what it has under the same names, and `more`.
+
+    What the wire row does not name is not shown; another row is shown by its id.
+    """
+    names = {field.name for field in fields(cast(Any, kind))} - more.keys()
+    ids = {name: f"{name}_id" for name in names if hasattr(source, f"{name}_id")}
+    return kind(**{name: getattr(source, ids.get(name, name)) for name in names}, **more)
 
 
-def rows_response(
-    request: Request, found: QuerySet[Any], show: Callable[[list[Any]], Iterable[Any]]
-) -> HttpResponse:
-    """Answer one page of rows that are shown together."""
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Some rows of a list, and the address of those that follow."""
+
+    results: Sequence[T]
+    next: str | None = None
+
+
+def page_of(request: Request, found: QuerySet[Any], show: Callable[[Any], T]) -> Page[T]:
+    """Return one page of rows that sort by `id`."""
+    return page_shown_together(request, found, lambda rows: [show(row) for row in rows])
+
+
+def page_shown_together(
+    request: Request, found: QuerySet[Any], show: Callable[[list[Any]], Iterable[T]]
+) -> Page[T]:
+    """Return one page of rows that are shown all at once."""
     # One row more than is shown tells whether there is another page.
     limit = page_size(request)
     after = request.query_params.get("cursor")
     if after:
         descending = bool(found.query.order_by) and found.query.order_by[0] == "-id"
         # Ids are made in the order of time: what comes meanwhile moves no page.
-        cursor = _uuid(after)
+        cursor = _uuid("cursor", after)
         found = found.filter(id__lt=cursor) if descending else found.filter(id__gt=cursor)
     rows = list(found[: limit + 1])
     more = rows[limit - 1].id if len(rows) > limit else None
-    return list_response(request, show(rows[:limit]), cursor=more)
+    return Page(list(show(rows[:limit])), following(request, more))
 
 
-def list_response(request: Request, rows: Iterable[Any], *, cursor: Any = None) -> HttpResponse:
-    """Answer `{"results", "next"}`."""
+def following(request: Request, cursor: Any) -> str | None:
+    """Return the address of the page after `cursor`; None: there is no more."""
     # With the filters that it was asked by: the next page is of the same list.
     query = {**request.query_params.dict(), "cursor": str(cursor)}
-    following = f"{address_of(request)}?{urlencode(query)}"
-    return json_response({"results": list(rows), "next": following if cursor else None})
+    return f"{address_of(request)}?{urlencode(query)}" if cursor else None
 
 
 def address_of(request: Request | HttpRequest) -> str:
@@ -152,11 +168,11 @@ def words(request: Request, name: str) -> list[str]:
 def identity(request: Request, name: str) -> UUID | None:
     """Read an id from the query."""
     text = request.query_params.get(name)
-    return _uuid(text) if text else None
+    return _uuid(name, text) if text else None
 
 
-def _uuid(text: str) -> UUID:
+def _uuid(name: str, text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise InvalidRequest(f"expected an id, got {text!r}.") from None
+        raise InvalidRequest(f"{name}: expected an id, got {text!r}.", field=name) from None

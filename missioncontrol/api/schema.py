@@ -8,20 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import is_dataclass
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, Literal, TypeVar
+from types import NoneType
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from django.conf import settings
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from pydantic import TypeAdapter
+from rest_framework.request import Request
+from rest_framework.views import APIView
 
 from guard.adapters import ADAPTERS
 from guard.turn import Turn
 from guard.wire import Directive, TurnsReply
 from missioncontrol import wire
+from missioncontrol.api.rest import Page, json_response
 from missioncontrol.wire.events import Event
 from missioncontrol.wire.problems import Problem
 
@@ -39,44 +45,70 @@ def described(
     *,
     takes: type[Any] | None = None,
     takes_file: bool = False,
-    returns: type[Any] | None = None,
-    many: bool = False,
-    status: int = 200,
-    or_known: bool = False,
+    status: int | None = None,
     files: tuple[str, ...] = (),
     query: tuple[str, ...] = (),
 ) -> Callable[[F], F]:
-    """Say in the schema what a view takes and answers.
+    """Say in the schema what a view takes and answers, and answer it.
 
-    `takes_file`: the body is a file as it is. `or_known`: with 200 where the same
-    was made before; `files`: a file of these media types.
+    What that is says the view's annotation: a row, a `Page` or a list of rows, a row and whether
+    it is new (201, or 200 where the same was made before), nothing (204), or a response.
+    `takes_file`: the body is a file as it is; `files`: so is the answer, of these media types.
     """
-    body: dict[str, Any] | None = _reference(returns, "serialization") if returns else None
-    if many and body:
-        # Every list is a page, so that a short one can grow without another shape.
-        body = {
-            "type": "object",
-            "required": ["results", "next"],
-            "properties": {
-                "results": {"type": "array", "items": body},
-                "next": {"type": ["string", "null"]},
+
+    def decorate(view: F) -> F:
+        returned = get_type_hints(view)["return"]
+        body = _body_of(returned)
+        or_known = get_origin(returned) is tuple
+        usual = status or (201 if or_known else 204 if returned is NoneType else 200)
+
+        @wraps(view)
+        def answer(self: APIView, request: Request, **place: Any) -> HttpResponseBase:
+            found, is_new = view(self, request, **place), True
+            if isinstance(found, HttpResponseBase):
+                return found
+            if or_known:
+                found, is_new = found
+            if found is None:
+                return HttpResponse(status=usual)
+            whole = Page(found) if isinstance(found, list) else found
+            return json_response(whole, status=usual if is_new else 200)
+
+        asked = {"application/json": _reference(takes, "validation")} if takes else None
+        described_view = extend_schema(
+            operation_id=name,
+            # Added for all of them in one place (`complete`).
+            auth=[],
+            request={"application/octet-stream": OpenApiTypes.BINARY} if takes_file else asked,
+            responses={
+                (usual, *files): OpenApiTypes.BINARY if files else body,
+                **({200: body} if or_known else {}),
+                # `default`: every refusal has this shape, whatever its status.
+                ("default", PROBLEM): _reference(Problem, "serialization"),
             },
-        }
-    sent = OpenApiTypes.BINARY if files else body
-    asked = {"application/json": _reference(takes, "validation")} if takes else None
-    return extend_schema(
-        operation_id=name,
-        # Added for all of them in one place (`complete`).
-        auth=[],
-        request={"application/octet-stream": OpenApiTypes.BINARY} if takes_file else asked,
-        responses={
-            (status, *files): sent,
-            **({200: body} if or_known else {}),
-            # `default`: every refusal has this shape, whatever its status.
-            ("default", PROBLEM): _reference(Problem, "serialization"),
-        },
-        parameters=[OpenApiParameter(name, str) for name in query],
-    )
+            parameters=[OpenApiParameter(name, str) for name in query],
+        )
+        return cast(F, described_view(answer))
+
+    return decorate
+
+
+def _body_of(returned: Any) -> dict[str, Any] | None:
+    """Describe what a view returns; None: nothing, or a response of its own."""
+    row = (get_args(returned) or (returned,))[0]
+    if not is_dataclass(row):
+        return None
+    body: dict[str, Any] = _reference(cast(type[Any], row), "serialization")
+    if get_origin(returned) not in {Page, list}:
+        return body
+    # Every list is a page, so that a short one can grow without another shape.
+    results = {"type": "array", "items": body}
+    following = {"type": ["string", "null"]}
+    return {
+        "type": "object",
+        "required": ["results", "next"],
+        "properties": {"results": results, "next": following},
+    }
 
 
 def complete(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
@@ -141,12 +173,8 @@ def _reference(kind: type[Any], mode: str) -> dict[str, str]:
     return {"$ref": REF.format(model=kind.__name__)}
 
 
-def _returns(model: str) -> dict[str, Any]:
-    return {"description": "", "content": _json({"$ref": REF.format(model=model)})}
-
-
-def _json(reference: dict[str, Any]) -> dict[str, Any]:
-    return {"application/json": {"schema": reference}}
+def _json(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}
 
 
 SECURITY_SCHEMES = {
@@ -157,23 +185,43 @@ SECURITY_SCHEMES = {
 }
 
 _RUN = {"name": "run_id", "in": "path", "required": True, "schema": {"type": "string"}}
-_AGENT: list[dict[str, list[str]]] = [{"agent": []}]
-
-
-def _problems() -> dict[str, Any]:
-    body = {PROBLEM: {"schema": _reference(Problem, "serialization")}}
-    return {"default": {"description": "RFC 9457", "content": body}}
+_OBJECT = {"type": "object"}
+_BINARY = {"application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}}
 
 
 def _query(name: str, kind: str) -> dict[str, Any]:
     return {"name": name, "in": "query", "schema": {"type": kind}}
 
 
+def _operation(
+    name: str,
+    text: str,
+    answer: dict[str, Any],
+    *,
+    caller: str = "agent",
+    others: dict[str, Any] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """Describe an operation by what it answers; `others`: by their statuses."""
+    problems = {PROBLEM: {"schema": _reference(Problem, "serialization")}}
+    return {
+        "operationId": name,
+        "description": text,
+        "security": [{caller: []}],
+        "responses": {
+            "200": {"description": "", "content": answer},
+            **(others or {}),
+            "default": {"description": "RFC 9457", "content": problems},
+        },
+        **more,
+    }
+
+
 def _open_to_all(
     name: str, statuses: dict[str, str], kinds: tuple[str, ...] = ("application/json",)
 ) -> dict[str, Any]:
     """Describe an endpoint that needs no sign-in, by what each status says."""
-    content = {kind: {"schema": {"type": "object"}} for kind in kinds}
+    content = {kind: {"schema": _OBJECT} for kind in kinds}
     answered = {
         status: {"description": text, "content": content} for status, text in statuses.items()
     }
@@ -188,19 +236,14 @@ def _otlp(signal: str, rejected: str) -> dict[str, Any]:
         "type": "object",
         "properties": {"partialSuccess": {"type": "object", "properties": counted}},
     }
-    binary = {"application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}}
     return {
-        "post": {
-            "operationId": f"otlp_{signal}",
-            "description": "OTLP/HTTP in JSON or protobuf, plain or gzip. Records that cannot be "
+        "post": _operation(
+            f"otlp_{signal}",
+            "OTLP/HTTP in JSON or protobuf, plain or gzip. Records that cannot be "
             "read are counted in the answer; the others are kept.",
-            "security": _AGENT,
-            "requestBody": {"required": True, "content": {**_json({"type": "object"}), **binary}},
-            "responses": {
-                "200": {"description": "", "content": {**_json(partial), **binary}},
-                **_problems(),
-            },
-        }
+            {**_json(partial), **_BINARY},
+            requestBody={"required": True, "content": {**_json(_OBJECT), **_BINARY}},
+        )
     }
 
 
@@ -211,47 +254,36 @@ PUBLIC = frozenset({"healthz", "readyz", "schema", "setup_codes_exchange"})
 # By hand: these never pass through Django, so that spectacular cannot find them.
 THIN_PATHS: dict[str, Any] = {
     "/api/v1/runs/{run_id}/directive/": {
-        "get": {
-            "operationId": "runs_directive",
-            "description": "The directive now, or the next one newer than `after` within `wait` "
+        "get": _operation(
+            "runs_directive",
+            "The directive now, or the next one newer than `after` within `wait` "
             "seconds; 204 if none. `call` names the key of the proposed turn asked about; "
             "`keeper=1`: who started the agent asks, which does not count as its waiting.",
-            "parameters": [
+            _json(_reference(Directive, "serialization")),
+            others={"204": {"description": "none newer"}},
+            parameters=[
                 _RUN,
                 _query("wait", "number"),
                 _query("after", "integer"),
                 _query("call", "string"),
                 _query("keeper", "integer"),
             ],
-            "security": _AGENT,
-            "responses": {
-                "200": _returns("Directive"),
-                "204": {"description": "none newer"},
-                **_problems(),
-            },
-        }
+        )
     },
     "/api/v1/runs/{run_id}/presence/": {
-        "post": {
-            "operationId": "runs_presence",
-            "description": "The agent's process lives. Who says so must say it again within so "
+        "post": _operation(
+            "runs_presence",
+            "The agent's process lives. Who says so must say it again within so "
             "many seconds, else the run is `lost`; who never does is missed after 30 minutes.",
-            "parameters": [_RUN],
-            "security": _AGENT,
-            "responses": {
-                "200": {
-                    "description": "",
-                    "content": _json(
-                        {
-                            "type": "object",
-                            "required": ["again_within_s"],
-                            "properties": {"again_within_s": {"type": "number"}},
-                        }
-                    ),
-                },
-                **_problems(),
-            },
-        }
+            _json(
+                {
+                    "type": "object",
+                    "required": ["again_within_s"],
+                    "properties": {"again_within_s": {"type": "number"}},
+                }
+            ),
+            parameters=[_RUN],
+        )
     },
     "/v1/traces": _otlp("traces", "rejectedSpans"),
     "/v1/logs": _otlp("logs", "rejectedLogRecords"),
@@ -261,44 +293,37 @@ THIN_PATHS: dict[str, Any] = {
         "readyz", {"200": "database, broker and worker do their work", "503": "one does not"}
     ),
     "/metrics": {
-        "get": {
-            "operationId": "metrics",
-            "description": "What Prometheus scrapes, to whoever sends the operator's token "
+        "get": _operation(
+            "metrics",
+            "What Prometheus scrapes, to whoever sends the operator's token "
             "(`MISSIONCONTROL_METRICS_TOKEN`); to others, 404.",
-            "security": [{"operator": []}],
-            "responses": {
-                "200": {"description": "", "content": {"text/plain": {}}},
-                **_problems(),
-            },
-        }
+            {"text/plain": {}},
+            caller="operator",
+        )
     },
     "/api/schema/": _open_to_all("schema", {"200": "this document"}, SCHEMA_KINDS),
     **{
         f"/api/v1/hooks/{client}/": {
-            "post": {
-                "operationId": f"hooks_{client.replace('-', '_')}",
-                "description": f"The hook body {client} itself writes in, its hook answer out; "
+            "post": _operation(
+                f"hooks_{client.replace('-', '_')}",
+                f"The hook body {client} itself writes in, its hook answer out; "
                 "held while the run is held.",
-                "security": _AGENT,
-                "requestBody": {"content": _json({"type": "object"})},
-                "responses": {
-                    "200": {"description": "", "content": _json({"type": "object"})},
-                    **_problems(),
-                },
-            }
+                _json(_OBJECT),
+                requestBody={"content": _json(_OBJECT)},
+            )
         }
         # An agent that is added stands in the schema with its adapter.
         for client in ADAPTERS
     },
 }
 
-POST_TURNS: dict[str, Any] = {
-    "operationId": "runs_turns_create",
-    "description": "Store 1 to 500 turns. With `Prefer: wait=S` (at most 60) the answer comes "
+POST_TURNS: dict[str, Any] = _operation(
+    "runs_turns_create",
+    "Store 1 to 500 turns. With `Prefer: wait=S` (at most 60) the answer comes "
     "once detection has judged them.",
-    "parameters": [_RUN, {"name": "Prefer", "in": "header", "schema": {"type": "string"}}],
-    "security": _AGENT,
-    "requestBody": {
+    _json(_reference(TurnsReply, "serialization")),
+    parameters=[_RUN, {"name": "Prefer", "in": "header", "schema": {"type": "string"}}],
+    requestBody={
         "required": True,
         "content": _json(
             {
@@ -315,5 +340,4 @@ POST_TURNS: dict[str, Any] = {
             }
         ),
     },
-    "responses": {"200": _returns("TurnsReply"), **_problems()},
-}
+)

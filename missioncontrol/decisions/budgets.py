@@ -46,8 +46,8 @@ from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import ceilings_of
-from missioncontrol.wire.budgets import BudgetState
 from missioncontrol.wire.events import BudgetCrossed
+from missioncontrol.wire.runs import BudgetState
 
 logger = logging.getLogger(__name__)
 

@@ -22,14 +22,14 @@ from missioncontrol.decisions.models import Message
 from missioncontrol.decisions.rows import evidences
 from missioncontrol.decisions.undoing import TEXTS
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
-from missioncontrol.wire.conversation import (
+from missioncontrol.wire.decisions import (
+    PERMISSION,
     Conversation,
     MessageRow,
     MessageState,
     PermissionRow,
     WordsRow,
 )
-from missioncontrol.wire.decisions import PERMISSION
 
 # Of each kind; the newest.
 MOST = 30

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection.models import Backtest, BacktestRun
-from missioncontrol.wire.backtests import BacktestFlag, BacktestRow, BacktestRunRow, BacktestSide
+from missioncontrol.wire.recordings import BacktestFlag, BacktestRow, BacktestRunRow, BacktestSide
 
 Label = Literal["loop", "healthy"]
 # What an answer to a card says of its run; the others say nothing.

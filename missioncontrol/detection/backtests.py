@@ -28,7 +28,7 @@ from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import unfold
-from missioncontrol.wire.backtests import BacktestFlag
+from missioncontrol.wire.recordings import BacktestFlag
 
 MOST_RUNS = 500
 # Of one run; of a longer one its first.

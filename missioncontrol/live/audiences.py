@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Any
 
 from missioncontrol.broadcast import Frame
@@ -113,3 +113,35 @@ class Audiences:
 
 # Of this process.
 audiences = Audiences()
+
+
+class SharedReading:
+    """Readings by name, once for all that ask at the same time; at most one more waits for each.
+
+    When a server comes back, every screen asks for its project's board within a second.
+    Who asks while a reading is under way waits for the next one: theirs began after they
+    had joined their group, so that nothing falls between it and the first event.
+    """
+
+    def __init__(self) -> None:
+        self._running: dict[Hashable, asyncio.Future[str]] = {}
+        self._next: dict[Hashable, asyncio.Future[str]] = {}
+
+    async def read(self, name: Hashable, reading: Callable[[], Awaitable[str]]) -> str:
+        """Return what `reading` gives, from a reading that has not begun yet."""
+        waiting = self._next.get(name)
+        if waiting is None:
+
+            async def read_after_running() -> str:
+                if name in self._running:
+                    await asyncio.wait([self._running[name]])
+                # From here on it reads: whoever asks now needs the one after it.
+                self._running[name] = self._next.pop(name)
+                try:
+                    return await reading()
+                finally:
+                    del self._running[name]
+
+            waiting = self._next[name] = asyncio.ensure_future(read_after_running())
+        # A socket that closes must not end the reading for all others.
+        return await asyncio.shield(waiting)

@@ -1,25 +1,33 @@
-"""One-way sockets: a snapshot, then what their audience is told."""
+"""One-way sockets: a snapshot, then what their audience is told.
+
+Opened by a browser by its session and our own Origin, by a script by token.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
+from django.contrib.auth.models import User
 from pydantic import TypeAdapter
 
-from missioncontrol import broadcast
-from missioncontrol.accounts import ways
+from missioncontrol import broadcast, origin
+from missioncontrol.accounts import sessions, ways
+from missioncontrol.accounts.models import PersonalToken
+from missioncontrol.accounts.selectors import find_personal_token
+from missioncontrol.accounts.tokens import PERSON_PREFIX
 from missioncontrol.clock import now
 from missioncontrol.decisions import selectors
 from missioncontrol.errors import NotFound
-from missioncontrol.live.audiences import audiences
-from missioncontrol.live.sharing import SharedReading
-from missioncontrol.live.signing_in import Opener, opener_of
+from missioncontrol.live.audiences import SharedReading, audiences
 from missioncontrol.runs.selectors import find_run
 from missioncontrol.subscriptions import subscriber, wait_for_event
 from missioncontrol.wire.frames import Snapshot
@@ -38,6 +46,8 @@ NOT_YOURS = 4403
 _snapshots: TypeAdapter[Snapshot] = TypeAdapter(Snapshot)
 # Of this process: what many sockets ask for at once is read once.
 readings = SharedReading()
+# The scheme of the page that may open such a socket.
+PAGES = {"ws": "http", "wss": "https"}
 
 
 class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
@@ -178,3 +188,36 @@ class RunConsumer(LiveConsumer):
 def _projects_of(opener: Opener) -> list[UUID]:
     mine = ways.open_memberships_of(opener.user, token=opener.token)
     return list(mine.values_list("project_id", flat=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opener:
+    """Who opens a socket; `token`: what they proved themselves with, unless it is a session."""
+
+    user: User
+    token: PersonalToken | None = None
+
+
+def opener_of(scope: dict[str, Any]) -> Opener | None:
+    """Return who is behind a socket; None: refused."""
+    headers = {name.decode("latin1"): value.decode("latin1") for name, value in scope["headers"]}
+    scheme = scope.get("scheme", "ws")
+    if not origin.is_our_host(headers.get("host", "")):
+        return None
+    # A script's socket has no Origin, and needs none: no browser sends this header by itself.
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        token = token.strip()
+        known = find_personal_token(token, at=now()) if token.startswith(PERSON_PREFIX) else None
+        return Opener(user=known.user, token=known) if known else None
+    # A page of another site may carry our cookie, but not our Origin: scheme, host and port.
+    ours = {f"{PAGES[scheme]}://{headers.get('host', '')}"}
+    if settings.PUBLIC_URL:
+        public = urlsplit(settings.PUBLIC_URL)
+        ours.add(f"{public.scheme}://{public.netloc}")
+    if headers.get("origin") not in ours:
+        return None
+    # Over HTTPS it has another name, which no neighbouring host can set.
+    name = origin.cookie_name(settings.SESSION_COOKIE_NAME, scheme)
+    user = sessions.person_of(headers.get("cookie", ""), name)
+    return Opener(user=user) if user else None

@@ -19,8 +19,8 @@ from guard.redact import redact
 from missioncontrol.notify.texts import CATALOGUES, SOURCE, Texts, language_of
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import Run
-from missioncontrol.wire.budgets import BudgetScope
 from missioncontrol.wire.decisions import DecisionRow, InterventionAction
+from missioncontrol.wire.runs import BudgetScope
 
 LONGEST_TEXT = 500
 LONGEST_CALL = 120

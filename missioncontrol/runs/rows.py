@@ -21,8 +21,7 @@ from guard.wire import Mode
 from missioncontrol.runs.brief import brief_args, brief_text, is_long
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import JournalRow, Run, Turn
-from missioncontrol.wire.budgets import BudgetState
-from missioncontrol.wire.runs import Meters, Presence, RunRow, RunStatus, TapePoint
+from missioncontrol.wire.runs import BudgetState, Meters, Presence, RunRow, RunStatus, TapePoint
 from missioncontrol.wire.turns import TurnRow
 
 BURN_MINUTES = 5

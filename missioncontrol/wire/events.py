@@ -12,7 +12,6 @@ from pydantic import Field
 
 from guard.turn import Usage
 from guard.wire import Mode
-from missioncontrol.wire.budgets import BudgetScope
 from missioncontrol.wire.decisions import (
     AutofixRow,
     DecisionRow,
@@ -23,7 +22,7 @@ from missioncontrol.wire.decisions import (
     Resolution,
     VerdictRow,
 )
-from missioncontrol.wire.runs import KinRelation, RunRow, RunStatus
+from missioncontrol.wire.runs import BudgetScope, KinRelation, RunRow, RunStatus
 from missioncontrol.wire.turns import TurnRow
 
 

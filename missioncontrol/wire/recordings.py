@@ -1,9 +1,11 @@
-"""Recordings: runs that were over when a person imported them."""
+"""What would have been asked about recorded runs: imported ones, and of a proposed policy."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
+from typing import Any, Literal
 from uuid import UUID
 
 from guard.formats.recording import Why
@@ -51,3 +53,76 @@ class RecordingRow:
     """It was imported just now, by this request."""
     unread: tuple[UnreadEntry, ...] = ()
     """The first few of `unreadable`: told by the import alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestFlag:
+    """Where a policy would have raised its first alarm in a recorded run."""
+
+    alarm_turn: int
+    stop_turn: int | None
+    """Where it would have ended the run; None: it would not have."""
+    detector: str
+    kind: str
+    summary: str
+    turns_after: int
+    """Turns the run took after the alarm."""
+    cost_after_usd: Decimal | None
+    """What they cost; None: unpriced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestRunRow:
+    run: UUID
+    run_name: str
+    agent: str
+    started_at: datetime
+    turns: int
+    proposed: BacktestFlag | None
+    today: BacktestFlag | None
+    label: Literal["loop", "healthy"] | None
+    """How its cards were answered; None: nobody said."""
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestSide:
+    """What one policy would have done in all."""
+
+    flagged: int
+    stopped: int
+    loops_found: int
+    """Flagged runs whose card people or the judge answered as a loop."""
+    healthy_flagged: int
+    """Flagged runs whose every card was let go on."""
+    turns_after: int
+    cost_after_usd: Decimal | None
+    detectors: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestRow:
+    id: UUID
+    project: UUID
+    status: Literal["queued", "running", "done", "failed"]
+    since: datetime | None
+    total: int
+    done: int
+    left_out: int
+    """Runs beyond what one backtest replays."""
+    turns: int
+    error: str | None
+    by: str
+    at: datetime
+    finished_at: datetime | None
+    policy: dict[str, Any]
+    today_policy: dict[str, Any]
+    today_version: int
+    loops: int
+    """Replayed runs that people or the judge called a loop,"""
+    healthy: int
+    """and that they let go on."""
+    proposed: BacktestSide
+    today: BacktestSide
+    runs: tuple[BacktestRunRow, ...]
+    """Those that either policy flags, newest first."""

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID, uuid4
 
+from missioncontrol.accounts.models import Reach
+from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.api.otlp import from_json, storing
 from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.reading import Reading, Sessions, understood
@@ -135,10 +137,11 @@ def uses_of(*bodies: Mapping[str, Any]) -> list[Any]:
 def take(project: Any, *bodies: Mapping[str, Any]) -> list[Run]:
     """Take requests as the endpoint does, in this thread; return the project's runs."""
     sessions = Sessions()
+    key = KeyHolder(key=uuid4(), project=project.id, reach=Reach.PROJECT)
     for body in bodies:
         batch = read(body)
         of_batch = understood(batch, project=project.id, sessions=sessions)
-        found = storing.visits(batch, of_batch, project=project.id, at=NOON)
+        found = storing.visits(batch, of_batch, key=key, at=NOON)
         if arrivals := [one.arrival for one in found if one.arrival]:
             store(arrivals, at=NOON)
         storing.settle(found, at=NOON)

@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from missioncontrol.api.otlp import from_json, from_protobuf
-from missioncontrol.api.otlp.body import MOST_MEMBERS, UNPACKED_LIMIT, unpacked
+from missioncontrol.api.otlp.serving import MOST_MEMBERS, UNPACKED_LIMIT, unpacked
 from missioncontrol.errors import BodyTooLarge, InvalidRequest, MissionControlError
 from tests.build import NOON, a_project
 from tests.examples import tried

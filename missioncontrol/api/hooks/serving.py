@@ -24,7 +24,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.api.agents import corrected_seq, once_sent
 from missioncontrol.api.endpoint import Request, Response, read_json_object
-from missioncontrol.api.hooks import asking, resting, witness
+from missioncontrol.api.hooks import asking, standing_by
 from missioncontrol.api.hooks.storing import store
 from missioncontrol.api.web_process import beside, dispatcher
 from missioncontrol.clock import now
@@ -58,12 +58,12 @@ async def hook(request: Request) -> Response:
     await request.note_use(run.id)
     # Before anything is stored: a witness tells of no turn.
     if event.stands_by:
-        return await witness.stand_by(run, request)
+        return await standing_by.stand_by(run, request)
     own = request.key.redaction
     stored = await store(event, run, size=size, own=own)
     await asking.follow(event, stored)
     if event.idles:
-        return await resting.wait_for_message(run, request)
+        return await standing_by.wait_for_message(run, request)
     if event.ends:
         await dispatcher.run(lambda: sessions.end_session(run.id, at=now()))
         return Response(200, b"{}")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
+from guard.formats.fields import read_money
 from guard.turn import Turn, Usage
 
 # Services that have adapters of ours, by the name their runs' keys begin with.
@@ -94,3 +96,29 @@ def client_of(service: str) -> str:
     """Name who speaks, by the service that was instrumented."""
     # Cut: it is the first half of the run's key.
     return CLIENTS.get(service, service)[:60] or NAMELESS
+
+
+def inclusive(
+    *, given: int, output: int, read: int = 0, written: int = 0, hour: int = 0, reasoning: int = 0
+) -> Usage | None:
+    """Return usage of a vendor whose input includes what was cached; None: nothing told.
+
+    Where it is less than what was cached, it was told without it.
+    """
+    cached = read + written
+    usage = Usage(
+        input=given - cached if given >= cached else given,
+        cache_read=read,
+        # Cache writes of no stated tier are 5-minute writes.
+        cache_write_5m=written - min(hour, written),
+        cache_write_1h=min(hour, written),
+        output=output,
+        reasoning=reasoning,
+    )
+    return usage if usage.total else None
+
+
+def dollars(*figures: Any) -> Decimal | None:
+    """Return the first figure above 0: an agent that knows no price says 0."""
+    amounts = (read_money(one) for one in figures)
+    return next((amount for amount in amounts if amount), None)

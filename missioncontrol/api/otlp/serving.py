@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -16,15 +17,20 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from missioncontrol.api.endpoint import Request, Response
+from missioncontrol.api.endpoint import PROTOBUF, Request, Response
 from missioncontrol.api.otlp import from_json, from_protobuf, storing
 from missioncontrol.api.otlp.batch import Batch
-from missioncontrol.api.otlp.body import PROTOBUF, media_type, unpacked
 from missioncontrol.api.otlp.reading import Sessions, understood
 from missioncontrol.api.otlp.record import Signal
 from missioncontrol.api.web_process import LARGE, beside, dispatcher, writer
 from missioncontrol.clock import now
-from missioncontrol.errors import MissionControlError, Unavailable
+from missioncontrol.errors import (
+    BodyTooLarge,
+    InvalidRequest,
+    MissionControlError,
+    Unavailable,
+    WrongMediaType,
+)
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -38,6 +44,14 @@ REJECTED: dict[Signal, tuple[Any, str, str]] = {
 sessions = Sessions()
 # Apart from the threads of hooks: a held agent never waits behind a heap of spans.
 _pool = ThreadPoolExecutor(2, thread_name_prefix="otlp")
+JSON = "application/json"
+UNPACKED_LIMIT = 16 * 1024 * 1024
+# Of a gzip file: exporters send one, and empty ones cost time that no size bounds.
+MOST_MEMBERS = 100
+# zlib's way to ask for gzip's header instead of its own.
+GZIP_HEADER = 16 + zlib.MAX_WBITS
+NO_GZIP = "The body is not gzip, or cut off."
+_STEP = 1024 * 1024
 
 
 async def traces(request: Request) -> Response:
@@ -107,7 +121,7 @@ async def _store(batch: Batch, request: Request) -> None:
 
     def find() -> list[storing.Visit]:
         readings = understood(batch, project=key.project, sessions=sessions, own=key.redaction)
-        return storing.visits(batch, readings, project=key.project, key=key, at=now())
+        return storing.visits(batch, readings, key=key, at=now())
 
     found = await _aside(find)
     for visit in found:
@@ -122,3 +136,53 @@ async def _store(batch: Batch, request: Request) -> None:
         await _aside(lambda: storing.settle(left, at=now()))
     for one in stored:
         dispatcher.dispatch(one.run.id, root=one.run.root)
+
+
+def media_type(content_type: str) -> str:
+    """Return which of the two encodings a body has.
+
+    Raises:
+        WrongMediaType: neither.
+    """
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind not in {JSON, PROTOBUF}:
+        raise WrongMediaType(f"Send {JSON} or {PROTOBUF}, not {kind or 'nothing'}.")
+    return kind
+
+
+def unpacked(body: bytes, encoding: str) -> bytes:
+    """Return a body as it was before its content encoding.
+
+    Raises:
+        WrongMediaType: an encoding other than gzip.
+        BodyTooLarge: it would grow beyond the limit; it is not unpacked further.
+        InvalidRequest: it is no gzip, or one of too many members.
+    """
+    encoding = encoding.strip().lower()
+    if encoding in {"", "identity"}:
+        return body
+    # The one encoding that the OTLP specification names.
+    if encoding != "gzip":
+        raise WrongMediaType(f"Content-Encoding gzip or none, not {encoding[:40]}.")
+    parts: list[bytes] = []
+    size = members = 0
+    try:
+        while body:
+            members += 1
+            if members > MOST_MEMBERS:
+                raise InvalidRequest(f"At most {MOST_MEMBERS} gzip members in a body.")
+            member = zlib.decompressobj(GZIP_HEADER)
+            while not member.eof:
+                # A little at a time: a small body may grow beyond all memory.
+                part = member.decompress(body, _STEP)
+                body = member.unconsumed_tail
+                size += len(part)
+                if size > UNPACKED_LIMIT:
+                    raise BodyTooLarge(f"At most {UNPACKED_LIMIT} bytes once unpacked.")
+                if not part and not body and not member.eof:
+                    raise InvalidRequest(NO_GZIP)
+                parts.append(part)
+            body = member.unused_data
+    except zlib.error:
+        raise InvalidRequest(NO_GZIP) from None
+    return b"".join(parts)

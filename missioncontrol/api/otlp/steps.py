@@ -13,8 +13,7 @@ from typing import Any
 from guard.formats.fields import read_answer
 from guard.turn import Phase, Role, Turn, Usage
 from missioncontrol.api.otlp.facts import ChatMessage, ModelUse, RecordFacts, ToolAnswer
-from missioncontrol.api.otlp.identifying import with_own_ids
-from missioncontrol.api.otlp.messages import arguments
+from missioncontrol.api.otlp.messages import arguments, with_own_ids
 from missioncontrol.api.otlp.record import Record
 
 NAME_LENGTH, TOOL_LENGTH = 100, 200

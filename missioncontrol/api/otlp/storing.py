@@ -6,8 +6,10 @@ request that broke in the middle is sent again and does no harm.
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -19,7 +21,6 @@ from guard.turn import Turn
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.api.otlp.batch import Batch
-from missioncontrol.api.otlp.keeping import kept, kept_record
 from missioncontrol.api.otlp.reading import Reading
 from missioncontrol.api.otlp.record import Record
 from missioncontrol.compiled import CompiledQuery
@@ -28,9 +29,9 @@ from missioncontrol.costs.ledger import Call
 from missioncontrol.decisions import sessions
 from missioncontrol.errors import Forbidden
 from missioncontrol.proof import canonical
-from missioncontrol.redaction import NOTHING, Redaction
+from missioncontrol.redaction import Redaction
 from missioncontrol.runs import services as runs
-from missioncontrol.runs.cleaning import masked_json, masked_text
+from missioncontrol.runs.cleaning import masked_json, masked_name, masked_text, storable_moment
 from missioncontrol.runs.ingest import Arrival, clean
 from missioncontrol.runs.models import Run, TelemetryRecord
 from missioncontrol.runs.models import Turn as TurnModel
@@ -53,6 +54,21 @@ CAPABILITIES = {
         "terminate": "Only telemetry tells of this run: it cannot be ended from here.",
     },
 }
+MOST_ATTRIBUTES = 100
+LONGEST_TEXT = 1000
+LONGEST_VALUE = 4000
+# Conversations are turns, and instructions are long: with every model call again.
+NOT_KEPT = (
+    "gen_ai.input.messages",
+    "gen_ai.output.messages",
+    "gen_ai.prompt",
+    "gen_ai.completion",
+    "gen_ai.system_instructions",
+    "gen_ai.tool.definitions",
+    "llm.input_messages",
+    "llm.output_messages",
+    "response_text",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +86,7 @@ class Visit:
 
 
 def visits(
-    batch: Batch,
-    readings: Sequence[Reading],
-    *,
-    project: UUID,
-    at: datetime,
-    key: KeyHolder | None = None,
+    batch: Batch, readings: Sequence[Reading], *, key: KeyHolder, at: datetime
 ) -> list[Visit]:
     """Find each session's run, or open it, and what is new to it.
 
@@ -85,14 +96,13 @@ def visits(
     by_key: dict[str, list[Reading]] = defaultdict(list)
     for one in readings:
         by_key[one.run_key].append(one)
-    own = key.redaction if key else NOTHING
     found = []
     for number, (run_key, of_run) in enumerate(by_key.items()):
         if number >= MOST_RUNS:
             _refuse(batch, of_run, f"at most {MOST_RUNS} sessions a request")
             continue
         try:
-            run = _open_run(project, run_key, of_run, at=at, opener=key)
+            run = _open_run(run_key, of_run, at=at, opener=key)
         except Forbidden as refused:
             _refuse(batch, of_run, str(refused))
             continue
@@ -103,14 +113,14 @@ def visits(
             del unknown[record.key]
         new = [one for one in of_run if unknown.get(one.record.key) is one]
         # Hooks and SDK tell of the turns themselves, and tell more.
-        turns = _pair_turns(run, new, own) if run.observed_only else []
-        records = [kept_record(run.id, one, at=at, own=own) for one in new]
+        turns = _pair_turns(run, new, key.redaction) if run.observed_only else []
+        records = [kept_record(run.id, one, at=at, own=key.redaction) for one in new]
         is_only_turns = turns and not any(one.facts.use or one.facts.ends for one in new)
         arrival = Arrival(
             run=run.id,
-            project=project,
+            project=key.project,
             turns=turns,
-            redaction=own,
+            redaction=key.redaction,
             telemetry=records if is_only_turns else (),
         )
         # Masked here, in a thread of its own: the ingest thread stores for everybody.
@@ -148,20 +158,18 @@ def _refuse(batch: Batch, readings: Iterable[Reading], why: str) -> None:
         batch.refuse(one.record.place, why)
 
 
-def _open_run(
-    project: UUID, key: str, readings: list[Reading], *, at: datetime, opener: KeyHolder | None
-) -> Run:
-    run = runs.join_run(project, key, opener=opener, at=at)
+def _open_run(key: str, readings: list[Reading], *, opener: KeyHolder, at: datetime) -> Run:
+    run = runs.join_run(opener.project, key, opener=opener, at=at)
     if run is not None and (run.goal or not run.observed_only):
         return run  # most requests: nothing is said anew of a run that has its name
-    first, own = readings[0], opener.redaction if opener else NOTHING
+    first, own = readings[0], opener.redaction
     prompt = next((one.facts.prompt for one in readings if one.facts.prompt), "")
     prompt = masked_text(prompt, own) or ""  # before the name is cut from it
     name = f"{first.facts.client}: {prompt[:PROMPT_LENGTH]}" if prompt else first.facts.client
     agent = next((one.facts.agent for one in readings if one.facts.agent), first.facts.client)
     if run is None:
         run, is_new = runs.open_run(
-            Project.objects.get(pk=project),
+            Project.objects.get(pk=opener.project),
             runs.OpenRun(
                 name=name,
                 key=key,
@@ -225,6 +233,39 @@ def _pair_turns(run: Run, readings: list[Reading], own: Redaction) -> list[Turn]
                 waiting.add(turn)
             turns.append(waiting.completed_by(turn) if one.facts.unpaired else turn)
     return turns
+
+
+def kept_record(run: UUID, reading: Reading, *, at: datetime, own: Redaction) -> TelemetryRecord:
+    """Return the row that keeps a record."""
+    record, facts = reading.record, reading.facts
+    return TelemetryRecord(
+        run_id=run,
+        key=record.key,
+        name=masked_name(record.name, 200, own),
+        agent=facts.agent,
+        attributes=kept(record.attributes, own),
+        turn_key=facts.tool_key,
+        began_at=storable_moment(record.began_at),
+        at=at,
+    )
+
+
+def kept(attributes: Mapping[str, Any], own: Redaction) -> dict[str, Any]:
+    """Return attributes as they are stored: no conversations, no secrets, not too long."""
+    named = ((name, value) for name, value in attributes.items() if not name.startswith(NOT_KEPT))
+    chosen: dict[str, Any] = {}
+    for name, value in itertools.islice(named, MOST_ATTRIBUTES):
+        # Cut what is far too long before masking reads it.
+        is_nested = isinstance(value, list | dict)
+        text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else value
+        is_long = isinstance(text, str) and len(text) > LONGEST_VALUE
+        chosen[name[:200]] = text[:LONGEST_VALUE] if is_long else value
+    masked: dict[str, Any] = masked_json(chosen, own) or {}
+    # Cut only once masked: half a number would not have been known for one.
+    return {
+        name: (value[:LONGEST_TEXT] if isinstance(value, str) else value)
+        for name, value in masked.items()
+    }
 
 
 def calls_of(readings: Sequence[Reading], *, agent: str) -> list[Call]:

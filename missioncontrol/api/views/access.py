@@ -1,20 +1,25 @@
-"""Agent keys, personal tokens, and signing out elsewhere."""
+"""Agent keys, the codes that fetch one, personal tokens, and signing out elsewhere."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import shlex
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 from uuid import UUID
 
-from django.http import HttpResponse
+from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from missioncontrol.accounts import selectors, uses
-from missioncontrol.accounts.models import AgentKey, PersonalToken, Reach, Scope
-from missioncontrol.api import auth, keys
-from missioncontrol.api.rest import json_response, page_response, read_body
+from guard.connect.command import forwarder, source
+from guard.connect.found import found_agents
+from missioncontrol.accounts import selectors, setup_codes, uses
+from missioncontrol.accounts.models import AgentKey, PersonalToken, Project, Reach, Scope, SetupCode
+from missioncontrol.accounts.pace import Pace
+from missioncontrol.api import auth, keys, peers
+from missioncontrol.api.rest import Page, page_of, read_body, row_of
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import NotFound
@@ -23,40 +28,23 @@ from missioncontrol.projects.access import OVERLAP
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.access import (
     AgentKeyRow,
+    ExchangedKey,
+    FoundAgentRow,
     MadeAgentKey,
+    MadeSetupCode,
     MadeToken,
     SecretUses,
+    SetupCodeRow,
     TokenRow,
     UsedFrom,
     UsedOn,
 )
 
+T = TypeVar("T")
 MOST_RUNS = 200
-
-# By name: a column that is added to the table is not shown by itself.
-KEY_FIELDS = (
-    "id",
-    "name",
-    "prefix",
-    "reach",
-    "agent",
-    "reports_only",
-    "created_at",
-    "created_by",
-    "expires_at",
-    "last_used_at",
-    "revoked_at",
-)
-TOKEN_FIELDS = (
-    "id",
-    "name",
-    "prefix",
-    "scope",
-    "created_at",
-    "expires_at",
-    "last_used_at",
-    "revoked_at",
-)
+CODES_OFFERED = Pace("set-up codes offered", most=10, in_all=100)
+# Of 58 bits: at this pace nobody finds one in its ten minutes.
+CODES_TRIED = Pace("set-up codes", most=20, in_all=200)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,42 +84,36 @@ class NewToken:
 
 
 class AgentKeys(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("keys_list", returns=AgentKeyRow, many=True, query=("project",))
-    def get(self, request: Request) -> HttpResponse:
+    @described("keys_list", query=("project",))
+    def get(self, request: Request) -> Page[AgentKeyRow]:
         """List agent keys, newest first; a secret is never shown again."""
         found = selectors.agent_keys(projects=auth.projects_of(request))
-        return page_response(request, found, lambda key: AgentKeyRow(**_key(key)))
+        return page_of(request, found, lambda key: _row(AgentKeyRow, key))
 
-    @described("keys_make", takes=NewAgentKey, returns=MadeAgentKey, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("keys_make", takes=NewAgentKey, status=201)
+    def post(self, request: Request) -> MadeAgentKey:
         """Make an agent key; owners only. Its secret is in this answer alone."""
         asked = read_body(request, NewAgentKey)
         return _make_key(request, auth.owned_project(request, asked.project), asked)
 
 
 class ProjectKeys(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("projects_keys_list", returns=AgentKeyRow, many=True)
-    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("projects_keys_list")
+    def get(self, request: Request, project_id: UUID) -> Page[AgentKeyRow]:
         """List a project's agent keys, newest first."""
         found = selectors.agent_keys(projects=[auth.check_belongs(request, project_id)])
-        return page_response(request, found, lambda key: AgentKeyRow(**_key(key)))
+        return page_of(request, found, lambda key: _row(AgentKeyRow, key))
 
-    @described("projects_keys_make", takes=NewAgentKey, returns=MadeAgentKey, status=201)
-    def post(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("projects_keys_make", takes=NewAgentKey, status=201)
+    def post(self, request: Request, project_id: UUID) -> MadeAgentKey:
         """Make an agent key of this project; owners only. Its secret is in this answer alone."""
         asked = read_body(request, NewAgentKey)
         return _make_key(request, auth.owned_project(request, project_id), asked)
 
 
 class OneAgentKey(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("keys_revoke", status=204)
-    def delete(self, request: Request, key_id: UUID) -> HttpResponse:
+    @described("keys_revoke")
+    def delete(self, request: Request, key_id: UUID) -> None:
         """Revoke an agent key; owners only."""
         # Without a fresh proof: who sees that a key has leaked ends it at once.
         key = access.revoke_agent_key(
@@ -142,14 +124,11 @@ class OneAgentKey(APIView):
         )
         # At once in this process; the others know it for some seconds.
         keys.forget(key.digest)
-        return HttpResponse(status=204)
 
 
 class RotatedAgentKey(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("keys_rotate", takes=Rotation, returns=MadeAgentKey, status=201)
-    def post(self, request: Request, key_id: UUID) -> HttpResponse:
+    @described("keys_rotate", takes=Rotation, status=201)
+    def post(self, request: Request, key_id: UUID) -> MadeAgentKey:
         """Make the key that takes this one's place; owners only. Both live for a while."""
         auth.check_by_hand(request)
         auth.check_recent(request)
@@ -163,20 +142,19 @@ class RotatedAgentKey(APIView):
         )
         # Its end is another now: at once, with an overlap of 0.
         keys.forget(AgentKey.objects.values_list("digest", flat=True).get(pk=key_id))
-        return json_response(MadeAgentKey(**_key(made.row), secret=made.secret), status=201)
+        return _row(MadeAgentKey, made.row, secret=made.secret)
 
 
 class AgentKeyUses(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("keys_uses", returns=SecretUses)
-    def get(self, request: Request, key_id: UUID) -> HttpResponse:
+    @described("keys_uses")
+    def get(self, request: Request, key_id: UUID) -> SecretUses:
         """Tell from where and on which runs an agent key was used; owners only."""
         # Addresses and programs of agents are the owners' business.
-        found = selectors.agent_keys(projects=auth.owned_projects(request, key_id=key_id))
+        found = selectors.agent_keys(projects=auth.projects_of(request))
         key = found.filter(pk=key_id).first()
         if key is None:
             raise NotFound("The key")
+        auth.check_owns(request, key.project_id, auth.KEYS_ARE_OWNERS, even_archived=True)
         used = uses.runs(key, most=MOST_RUNS)
         # Of its own project, and of those that are still there.
         ours = Run.objects.filter(project=key.project_id).select_related("meters")
@@ -192,33 +170,29 @@ class AgentKeyUses(APIView):
             for use in used
             if (run := runs.get(use["run"]))
         )
-        return json_response(SecretUses(places=_places(key), runs=used_on))
+        return SecretUses(places=_places(key), runs=used_on)
 
 
 class TokenUses(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("tokens_uses", returns=SecretUses)
-    def get(self, request: Request, token_id: UUID) -> HttpResponse:
+    @described("tokens_uses")
+    def get(self, request: Request, token_id: UUID) -> SecretUses:
         """Tell from where one of your tokens was used."""
         token = selectors.personal_tokens(auth.person_of(request)).filter(pk=token_id).first()
         if token is None:
             raise NotFound("The token")
-        return json_response(SecretUses(places=_places(token), runs=()))
+        return SecretUses(places=_places(token), runs=())
 
 
 class Tokens(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("tokens_list", returns=TokenRow, many=True)
-    def get(self, request: Request) -> HttpResponse:
+    @described("tokens_list")
+    def get(self, request: Request) -> Page[TokenRow]:
         """List your personal tokens, newest first."""
         # A person's own, also for an owner: what scripts of theirs do is nobody else's business.
         mine = selectors.personal_tokens(auth.person_of(request))
-        return page_response(request, mine, lambda token: TokenRow(**_token(token)))
+        return page_of(request, mine, lambda token: _row(TokenRow, token))
 
-    @described("tokens_make", takes=NewToken, returns=MadeToken, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("tokens_make", takes=NewToken, status=201)
+    def post(self, request: Request) -> MadeToken:
         """Make a personal token, signed in. Its secret is in this answer alone."""
         auth.check_by_hand(request)
         auth.check_recent(request)
@@ -233,27 +207,22 @@ class Tokens(APIView):
             by=auth.name_of(request),
             at=now(),
         )
-        return json_response(MadeToken(**_token(made.row), secret=made.secret), status=201)
+        return _row(MadeToken, made.row, secret=made.secret)
 
 
 class OneToken(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("tokens_revoke", status=204)
-    def delete(self, request: Request, token_id: UUID) -> HttpResponse:
+    @described("tokens_revoke")
+    def delete(self, request: Request, token_id: UUID) -> None:
         """Revoke one of your tokens; the sockets it opened are closed."""
         # Without a fresh proof, as with agent keys: one that has leaked ends at once.
         access.revoke_token(
             token_id, user=auth.person_of(request), by=auth.name_of(request), at=now()
         )
-        return HttpResponse(status=204)
 
 
 class Sessions(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("sessions_end_others", status=204)
-    def delete(self, request: Request) -> HttpResponse:
+    @described("sessions_end_others")
+    def delete(self, request: Request) -> None:
         """Sign out everywhere but here."""
         auth.check_by_hand(request)
         # A token cannot: only who sits at a browser has a session that is kept.
@@ -263,14 +232,76 @@ class Sessions(APIView):
             by=auth.name_of(request),
             at=now(),
         )
-        return HttpResponse(status=204)
 
 
-def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> HttpResponse:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSetupCode:
+    """`project` where the person has several."""
+
+    project: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """A code, what its key is to be called, and which machine asks."""
+
+    code: str
+    name: str
+    on: str
+
+
+class SetupCodes(APIView):
+    @described("setup_codes_offer", takes=NewSetupCode, status=201)
+    def post(self, request: Request) -> MadeSetupCode:
+        """Offer a code that is good for one agent key, once, for ten minutes; owners only."""
+        auth.check_by_hand(request)
+        project = auth.owned_project(request, read_body(request, NewSetupCode).project)
+        auth.check_recent(request)
+        CODES_OFFERED.check(str(request.user.pk), at=now())
+        made = setup_codes.offer(
+            Project.objects.get(pk=project), by=auth.name_of(request), at=now()
+        )
+        return row_of(
+            MadeSetupCode,
+            made.row,
+            code=made.secret,
+            # As this machine would call it: agents beside the server are offered first.
+            guard=shlex.join(forwarder()),
+            agents=tuple(FoundAgentRow(**asdict(one)) for one in found_agents(Path.home())),
+            install=shlex.join(("pip", "install", source())),
+        )
+
+
+class OneSetupCode(APIView):
+    @described("setup_codes_read")
+    def get(self, request: Request, code_id: UUID) -> SetupCodeRow:
+        """Say whether a code was used, when and on which machine."""
+        mine = SetupCode.objects.filter(pk=code_id, project_id__in=auth.projects_of(request))
+        found = mine.first()
+        if found is None:
+            raise NotFound("The set-up code")
+        return row_of(SetupCodeRow, found)
+
+
+class ExchangeCode(APIView):
+    authentication_classes: list[Any] = []  # the code is the authority
+    permission_classes = [AllowAny]
+
+    @described("setup_codes_exchange", takes=Exchange, status=201)
+    def post(self, request: Request) -> ExchangedKey:
+        """Exchange a code for an agent key; its secret is in this answer alone."""
+        # Before the body is read: whoever guesses is held back whatever they send.
+        CODES_TRIED.check(peers.asked_from(request), at=now())
+        asked = read_body(request, Exchange)
+        made = access.exchange_code(asked.code, name=asked.name, on=asked.on, at=now())
+        return ExchangedKey(key=made.secret, project=made.row.project_id)
+
+
+def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> MadeAgentKey:
     auth.check_by_hand(request)
     auth.check_recent(request)
     # Asked again under the project's lock: who was lowered meanwhile makes no key.
-    with auth.owning(request, project, "Only an owner makes and revokes keys."):
+    with auth.owning(request, project, auth.KEYS_ARE_OWNERS):
         made = access.make_agent_key(
             project,
             name=asked.name,
@@ -281,22 +312,12 @@ def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> HttpRespon
             reports_only=asked.reports_only,
             expires_at=asked.expires_at,
         )
-    return json_response(MadeAgentKey(**_key(made.row), secret=made.secret), status=201)
+    return _row(MadeAgentKey, made.row, secret=made.secret)
 
 
-def _key(key: AgentKey) -> dict[str, Any]:
-    return _row(key, KEY_FIELDS)
-
-
-def _token(token: PersonalToken) -> dict[str, Any]:
-    return _row(token, TOKEN_FIELDS)
-
-
-def _row(secret: AgentKey | PersonalToken, fields: tuple[str, ...]) -> dict[str, Any]:
+def _row(kind: type[T], secret: AgentKey | PersonalToken, /, **more: Any) -> T:
     """Show a secret's row; `last_used_from` is read with those that are listed."""
-    values = {name: getattr(secret, name) for name in fields}
-    last = getattr(secret, "last_used_from", None)
-    return {"project": secret.project_id, "last_used_from": last, **values}
+    return row_of(kind, secret, last_used_from=getattr(secret, "last_used_from", None), **more)
 
 
 def _places(secret: AgentKey | PersonalToken) -> tuple[UsedFrom, ...]:

@@ -11,13 +11,12 @@ from typing import Any, cast
 import segno
 from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
-from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.accounts import factors, lockout, ways
 from missioncontrol.api import auth, peers
-from missioncontrol.api.rest import json_response, read_body
+from missioncontrol.api.rest import read_body, row_of
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, NotFound
@@ -67,7 +66,6 @@ class Proof:
 class ByHand(APIView):
     """What a person changes about their own ways in, signed in."""
 
-    permission_classes = [auth.IsPerson]
     needs_proof = True
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -82,43 +80,37 @@ class ByHand(APIView):
 
 
 class Account(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("account_read", returns=AccountRow)
-    def get(self, request: Request) -> HttpResponse:
+    @described("account_read")
+    def get(self, request: Request) -> AccountRow:
         """Show your ways in."""
         user = auth.person_of(request)
         # Where nobody signs in but by links, a factor is asked for nowhere.
         rows = factors.of(user) if settings.SIGN_IN else []
         identity = ways.identity_of(user)
-        return json_response(
-            AccountRow(
-                offered=cast(Any, tuple(way for way in OFFERED if way in settings.SIGN_IN)),
-                ways=cast(Any, ways.of(user)),
-                has_password=user.has_usable_password(),
-                has_app=any(row.type == factors.Kind.APP for row in rows),
-                passkeys=tuple(
-                    PasskeyRow(
-                        id=r.pk, name=str(r), created_at=r.created_at, last_used_at=r.last_used_at
-                    )
-                    for r in rows
-                    if r.type == factors.Kind.PASSKEY
-                ),
-                recovery_codes=factors.recovery_codes_left(user),
-                provider=settings.OIDC.name if settings.OIDC else "",
-                identity=identity.label or identity.subject if identity else None,
-                closed=tuple(
-                    ways.closed_memberships(user)
-                    .order_by("project_id")
-                    .values_list("project__name", flat=True)
-                ),
-            )
+        return AccountRow(
+            offered=cast(Any, tuple(way for way in OFFERED if way in settings.SIGN_IN)),
+            ways=cast(Any, ways.of(user)),
+            has_password=user.has_usable_password(),
+            has_app=any(row.type == factors.Kind.APP for row in rows),
+            passkeys=tuple(
+                row_of(PasskeyRow, row, name=str(row))
+                for row in rows
+                if row.type == factors.Kind.PASSKEY
+            ),
+            recovery_codes=factors.recovery_codes_left(user),
+            provider=settings.OIDC.name if settings.OIDC else "",
+            identity=identity.label or identity.subject if identity else None,
+            closed=tuple(
+                ways.closed_memberships(user)
+                .order_by("project_id")
+                .values_list("project__name", flat=True)
+            ),
         )
 
 
 class Password(ByHand):
-    @described("account_password_set", takes=NewPassword, status=204)
-    def post(self, request: Request) -> HttpResponse:
+    @described("account_password_set", takes=NewPassword)
+    def post(self, request: Request) -> None:
         """Give yourself a password, or another; your other sessions end."""
         if "password" not in settings.SIGN_IN:
             raise NotFound("That way of signing in")
@@ -126,30 +118,28 @@ class Password(ByHand):
         signing_in.set_password(user, read_body(request, NewPassword).password, at=now())
         # Else this session would end with the others: it carries the former password's hash.
         update_session_auth_hash(cast(Any, request), user)
-        return HttpResponse(status=204)
 
-    @described("account_password_remove", status=204)
-    def delete(self, request: Request) -> HttpResponse:
+    @described("account_password_remove")
+    def delete(self, request: Request) -> None:
         """Take your password away; your other sessions end."""
         user = auth.person_of(request)
         signing_in.drop_password(user, at=now())
         update_session_auth_hash(cast(Any, request), user)
-        return HttpResponse(status=204)
 
 
 class BeginApp(ByHand):
-    @described("account_app_begin", returns=BegunApp)
-    def post(self, request: Request) -> HttpResponse:
+    @described("account_app_begin")
+    def post(self, request: Request) -> BegunApp:
         """Get what an authenticator app needs; it counts once its first code is sent."""
         secret, url = factors.begin_app(request.session, auth.person_of(request))
         # As an address of data: no second request carries the secret.
         picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
-        return json_response(BegunApp(secret=secret, url=url, qr=picture))
+        return BegunApp(secret=secret, url=url, qr=picture)
 
 
 class App(ByHand):
-    @described("account_app_confirm", takes=AppCode, returns=RecoveryCodes, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("account_app_confirm", takes=AppCode, status=201)
+    def post(self, request: Request) -> RecoveryCodes:
         """Set an authenticator app up by its first code; it takes the place of another."""
         code = read_body(request, AppCode).code.strip()
         made = signing_in.confirm_app(request.session, auth.person_of(request), code, at=now())
@@ -157,24 +147,23 @@ class App(ByHand):
         request.session.cycle_key()
         return _codes(made)
 
-    @described("account_app_remove", status=204)
-    def delete(self, request: Request) -> HttpResponse:
+    @described("account_app_remove")
+    def delete(self, request: Request) -> None:
         """Remove your authenticator app; with the last second factor the codes go too."""
         signing_in.remove_factor(auth.person_of(request), kind=factors.Kind.APP, at=now())
         request.session.cycle_key()
-        return HttpResponse(status=204)
 
 
 class BeginPasskey(ByHand):
-    @described("account_passkeys_begin", returns=PasskeyOptions)
-    def post(self, request: Request) -> HttpResponse:
+    @described("account_passkeys_begin")
+    def post(self, request: Request) -> PasskeyOptions:
         """Get what a browser needs to make a passkey."""
-        return json_response(PasskeyOptions(options=factors.begin_passkey(auth.person_of(request))))
+        return PasskeyOptions(options=factors.begin_passkey(auth.person_of(request)))
 
 
 class Passkeys(ByHand):
-    @described("account_passkeys_add", takes=NewPasskey, returns=RecoveryCodes, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("account_passkeys_add", takes=NewPasskey, status=201)
+    def post(self, request: Request) -> RecoveryCodes:
         """Keep a passkey that your browser made."""
         asked = read_body(request, NewPasskey)
         made = signing_in.add_passkey(
@@ -185,18 +174,17 @@ class Passkeys(ByHand):
 
 
 class OnePasskey(ByHand):
-    @described("account_passkeys_remove", status=204)
-    def delete(self, request: Request, passkey_id: int) -> HttpResponse:
+    @described("account_passkeys_remove")
+    def delete(self, request: Request, passkey_id: int) -> None:
         """Remove one of your passkeys."""
         kind = factors.Kind.PASSKEY
         signing_in.remove_factor(auth.person_of(request), kind=kind, pk=passkey_id, at=now())
         request.session.cycle_key()
-        return HttpResponse(status=204)
 
 
 class Recovery(ByHand):
-    @described("account_recovery_codes_make", returns=RecoveryCodes, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("account_recovery_codes_make", status=201)
+    def post(self, request: Request) -> RecoveryCodes:
         """Make new recovery codes; the old ones are void."""
         made = signing_in.renew_recovery_codes(auth.person_of(request), at=now())
         request.session.cycle_key()
@@ -204,31 +192,28 @@ class Recovery(ByHand):
 
 
 class IdentityElsewhere(ByHand):
-    @described("account_identity_disconnect", status=204)
-    def delete(self, request: Request) -> HttpResponse:
+    @described("account_identity_disconnect")
+    def delete(self, request: Request) -> None:
         """Sign in by the identity provider no more."""
         signing_in.disconnect(auth.person_of(request), at=now())
         request.session.cycle_key()
-        return HttpResponse(status=204)
 
 
 class BeginAgain(ByHand):
     # A proof is what it gives.
     needs_proof = False
 
-    @described("account_again_begin", returns=PasskeyOptions)
-    def post(self, request: Request) -> HttpResponse:
+    @described("account_again_begin")
+    def post(self, request: Request) -> PasskeyOptions:
         """Get what a passkey of yours is to answer, to prove that it is you."""
-        return json_response(
-            PasskeyOptions(options=factors.ask_for_passkey(auth.person_of(request)))
-        )
+        return PasskeyOptions(options=factors.ask_for_passkey(auth.person_of(request)))
 
 
 class Again(ByHand):
     needs_proof = False
 
-    @described("account_again", takes=Proof, status=204)
-    def post(self, request: Request) -> HttpResponse:
+    @described("account_again", takes=Proof)
+    def post(self, request: Request) -> None:
         """Prove that it is still you; for some minutes keys and members may be changed."""
         # Counted apart from what somebody types as a name at the door: no name holds a NUL.
         user, proof = auth.person_of(request), read_body(request, Proof)
@@ -248,8 +233,7 @@ class Again(ByHand):
         lockout.succeeded(account, here)
         request.session.cycle_key()
         ways.note_proof(request.session, at=now())
-        return HttpResponse(status=204)
 
 
-def _codes(codes: list[str]) -> HttpResponse:
-    return json_response(RecoveryCodes(codes=tuple(codes)), status=201)
+def _codes(codes: list[str]) -> RecoveryCodes:
+    return RecoveryCodes(codes=tuple(codes))

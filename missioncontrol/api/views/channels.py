@@ -5,22 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
-from missioncontrol.api.rest import (
-    identity,
-    json_response,
-    list_response,
-    page_response,
-    read_body,
-    words,
-)
+from missioncontrol.api.rest import Page, identity, page_of, read_body, words
 from missioncontrol.api.schema import described
-from missioncontrol.api.views.decisions import named_project
 from missioncontrol.clock import now
 from missioncontrol.notify import channels, selectors, services
 from missioncontrol.notify.models import Channel
@@ -76,18 +67,16 @@ RULES = ("enabled", "step_minutes", "quiet_from", "quiet_to", "hears", "language
 
 
 class Channels(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("channels_list", returns=ChannelRow, many=True, query=("project",))
-    def get(self, request: Request) -> HttpResponse:
+    @described("channels_list", query=("project",))
+    def get(self, request: Request) -> list[ChannelRow]:
         """List how people are reached, in the order they are told."""
-        return list_response(request, selectors.channels(projects=auth.projects_of(request)))
+        return selectors.channels(projects=auth.projects_of(request))
 
-    @described("channels_add", takes=NewChannel, returns=ChannelRow, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("channels_add", takes=NewChannel, status=201)
+    def post(self, request: Request) -> ChannelRow:
         """Add a channel; owners only."""
         asked = read_body(request, NewChannel)
-        project = named_project(request, asked.project)
+        project = auth.writable_project(request, asked.project)
         # An address of their own would be told of every card.
         _check_owns(request, project)
         channel = channels.add_channel(
@@ -99,21 +88,19 @@ class Channels(APIView):
             by=auth.name_of(request),
             at=now(),
         )
-        return json_response(selectors.show_channel(channel), status=201)
+        return selectors.show_channel(channel)
 
 
 class OneChannel(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("channels_read", returns=ChannelRow)
-    def get(self, request: Request, channel_id: UUID) -> HttpResponse:
+    @described("channels_read")
+    def get(self, request: Request, channel_id: UUID) -> ChannelRow:
         """Show a channel."""
         # Viewers too: the address is shown without what is secret in it.
         found = selectors.channel(channel_id, projects=auth.projects_of(request))
-        return json_response(selectors.show_channel(found))
+        return selectors.show_channel(found)
 
-    @described("channels_change", takes=ChannelPatch, returns=ChannelRow)
-    def patch(self, request: Request, channel_id: UUID) -> HttpResponse:
+    @described("channels_change", takes=ChannelPatch)
+    def patch(self, request: Request, channel_id: UUID) -> ChannelRow:
         """Change a channel; owners only."""
         channel = _owned(request, channel_id)
         asked = read_body(request, ChannelPatch)
@@ -121,20 +108,17 @@ class OneChannel(APIView):
         # An empty text is a change: it ends quiet hours.
         changes = {name: value for name, value in given.items() if value is not None}
         changed = channels.change_channel(channel, changes, by=auth.name_of(request), at=now())
-        return json_response(selectors.show_channel(changed))
+        return selectors.show_channel(changed)
 
-    @described("channels_remove", status=204)
-    def delete(self, request: Request, channel_id: UUID) -> HttpResponse:
+    @described("channels_remove")
+    def delete(self, request: Request, channel_id: UUID) -> None:
         """Remove a channel; owners only."""
         channels.remove_channel(_owned(request, channel_id), by=auth.name_of(request), at=now())
-        return HttpResponse(status=204)
 
 
 class ChannelTest(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("channels_test", returns=DeliveryRow, status=202)
-    def post(self, request: Request, channel_id: UUID) -> HttpResponse:
+    @described("channels_test", status=202)
+    def post(self, request: Request, channel_id: UUID) -> DeliveryRow:
         """Send a channel a test, quiet hours or not; the delivery says what comes of it."""
         channel = selectors.channel(channel_id, projects=auth.projects_of(request))
         # Who may answer may test: whether it arrives is what they need to know at night.
@@ -144,19 +128,12 @@ class ChannelTest(APIView):
         made = services.send_test(
             channel, project=channel.project_id, by=auth.name_of(request), at=now()
         )
-        return json_response(delivery_row(made), status=202)
+        return delivery_row(made)
 
 
 class Deliveries(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described(
-        "deliveries_list",
-        returns=DeliveryRow,
-        many=True,
-        query=("status", "kind", "channel", "decision", "run", "project"),
-    )
-    def get(self, request: Request) -> HttpResponse:
+    @described("deliveries_list", query=("status", "kind", "channel", "decision", "run", "project"))
+    def get(self, request: Request) -> Page[DeliveryRow]:
         """List what people were told or are to be, newest first; `?status=failed,waiting`."""
         found = selectors.deliveries(
             projects=auth.projects_of(request),
@@ -166,35 +143,28 @@ class Deliveries(APIView):
             decision=identity(request, "decision"),
             run=identity(request, "run"),
         )
-        return page_response(request, found, delivery_row)
+        return page_of(request, found, delivery_row)
 
 
 class OneDelivery(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("deliveries_read", returns=DeliveryRow)
-    def get(self, request: Request, delivery_id: UUID) -> HttpResponse:
+    @described("deliveries_read")
+    def get(self, request: Request, delivery_id: UUID) -> DeliveryRow:
         """Show a delivery."""
         found = selectors.delivery(delivery_id, projects=auth.projects_of(request))
-        return json_response(delivery_row(found))
+        return delivery_row(found)
 
 
 class DeliveryRetry(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("deliveries_retry", returns=DeliveryRow, status=202)
-    def post(self, request: Request, delivery_id: UUID) -> HttpResponse:
+    @described("deliveries_retry", status=202)
+    def post(self, request: Request, delivery_id: UUID) -> DeliveryRow:
         """Try a failed delivery again, as often as a new one."""
         mine = auth.projects_of(request)
         delivery = selectors.delivery(delivery_id, projects=mine)
         auth.check_may_act(request, delivery.project_id)
         RETRIES.check(str(request.user.pk), at=now())
         channels.try_again(delivery, at=now())
-        return json_response(
-            # Read anew: it is another now.
-            delivery_row(selectors.delivery(delivery_id, projects=mine)),
-            status=202,
-        )
+        # Read anew: it is another now.
+        return delivery_row(selectors.delivery(delivery_id, projects=mine))
 
 
 def _owned(request: Request, channel_id: UUID) -> Channel:

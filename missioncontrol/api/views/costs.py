@@ -1,7 +1,8 @@
-"""What was spent: sums of model calls, accounts of days, and both as CSV."""
+"""What was spent: sums of model calls, accounts of days, both as CSV; a project's prices."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any, cast
 from uuid import UUID
@@ -10,11 +11,14 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from missioncontrol.accounts.models import Project
 from missioncontrol.api import auth
-from missioncontrol.api.rest import YEARS, json_response, list_response, moment, word
+from missioncontrol.api.rest import YEARS, Page, following, moment, read_body, word
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.costs import selectors
+from missioncontrol.costs.prices import read_price
+from missioncontrol.costs.pricing import set_price
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.reports import accounting, rows
 from missioncontrol.reports.account_parts import GROUPS, Asked
@@ -23,7 +27,16 @@ from missioncontrol.reports.baseline import baseline_spending
 from missioncontrol.reports.cost_csv import account_csv
 from missioncontrol.reports.periods import PERIOD_KINDS
 from missioncontrol.reports.texts import csv_of
-from missioncontrol.wire.costs import CostAccount, CostRow, Report, ReportRow, TodayRow, UsualRow
+from missioncontrol.wire.costs import (
+    CostAccount,
+    CostRow,
+    PriceRow,
+    PriceSet,
+    Report,
+    ReportRow,
+    TodayRow,
+    UsualRow,
+)
 
 COST_GROUPS = ("day", "agent", "model", "project", "run")
 # A month, however long it is.
@@ -32,54 +45,39 @@ ACCOUNT = ("range", "day", "group_by", "agent", "model", "project")
 
 
 class Costs(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described(
-        "costs_list", returns=CostRow, many=True, query=("group_by", "since", "until", "project")
-    )
-    def get(self, request: Request) -> HttpResponse:
+    @described("costs_list", query=("group_by", "since", "until", "project"))
+    def get(self, request: Request) -> list[CostRow]:
         """Add up model calls by day (default), agent, model, project or run."""
-        found = selectors.costs(
+        return selectors.costs(
             projects=auth.projects_of(request),
             group_by=_choice(request, "group_by", COST_GROUPS),
             since=moment(request, "since"),
             until=moment(request, "until"),
         )
-        return list_response(request, found)
 
 
 class Usual(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("costs_usual", returns=UsualRow, many=True, query=("project",))
-    def get(self, request: Request) -> HttpResponse:
+    @described("costs_usual", query=("project",))
+    def get(self, request: Request) -> list[UsualRow]:
         """Tell what each agent usually spends an hour, where enough runs are recorded."""
-        return list_response(
-            request, baseline_spending(projects=auth.projects_of(request), at=now())
-        )
+        return baseline_spending(projects=auth.projects_of(request), at=now())
 
 
 class Today(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("costs_today", returns=TodayRow, many=True, query=("project",))
-    def get(self, request: Request) -> HttpResponse:
+    @described("costs_today", query=("project",))
+    def get(self, request: Request) -> list[TodayRow]:
         """Tell what each project spent since its midnight, and its day's budget."""
-        return list_response(request, spent_today(projects=auth.projects_of(request), at=now()))
+        return spent_today(projects=auth.projects_of(request), at=now())
 
 
 class Account(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("costs_account", returns=CostAccount, query=ACCOUNT)
-    def get(self, request: Request) -> HttpResponse:
+    @described("costs_account", query=ACCOUNT)
+    def get(self, request: Request) -> CostAccount:
         """Account for a `range` (day, week, month) that holds `day`; today's by default."""
-        return json_response(_account(request))
+        return _account(request)
 
 
 class Export(APIView):
-    permission_classes = [auth.IsPerson]
-
     @described("costs_export", files=("text/csv",), query=ACCOUNT)
     def get(self, request: Request) -> HttpResponse:
         """Export an account's groups as CSV."""
@@ -89,36 +87,80 @@ class Export(APIView):
 
 
 class Reports(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("reports_list", returns=ReportRow, many=True, query=("project", "cursor"))
-    def get(self, request: Request) -> HttpResponse:
+    @described("reports_list", query=("project", "cursor"))
+    def get(self, request: Request) -> Page[ReportRow]:
         """List daily cost reports, the latest day first; of each its newest version."""
         before = read_day(request.query_params.get("cursor"))
         found = rows.listed(projects=auth.projects_of(request), before=before, days=DAYS_A_PAGE)
         # By whole days: of several projects one day has
         # several rows, and a page never ends within it.
         is_full = len({row.day for row in found}) == DAYS_A_PAGE
-        return list_response(request, found, cursor=found[-1].day if is_full else None)
+        return Page(found, following(request, found[-1].day if is_full else None))
 
 
 class OneReport(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("reports_read", returns=Report)
-    def get(self, request: Request, report_id: UUID) -> HttpResponse:
+    @described("reports_read")
+    def get(self, request: Request, report_id: UUID) -> Report:
         """Show a daily cost report, as it was made."""
-        return json_response(rows.one(report_id, projects=auth.projects_of(request)))
+        return rows.one(report_id, projects=auth.projects_of(request))
 
 
 class ReportFile(APIView):
-    permission_classes = [auth.IsPerson]
-
     @described("reports_csv", files=("text/csv",))
     def get(self, request: Request, report_id: UUID) -> HttpResponse:
         """Export a daily cost report as CSV."""
         report = rows.one(report_id, projects=auth.projects_of(request))
         return csv_file(csv_of(report), name=f"cost-report-{report.row.day}.csv")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewPrice:
+    """Dollars for a million tokens; what is absent of the cache costs as input does."""
+
+    model: str
+    input: str
+    output: str
+    cache_read: str | None = None
+    cache_write: str | None = None
+
+
+class Prices(APIView):
+    @described("prices_list")
+    def get(self, request: Request, project_id: UUID) -> list[PriceRow]:
+        """List a project's own prices, by model."""
+        # A list for all who may look: what a model costs is no secret within a project.
+        if project_id not in auth.projects_of(request):
+            raise NotFound("The project")
+        prices = Project.objects.values_list("prices", flat=True).get(pk=project_id)
+        return [
+            PriceRow(
+                project=project_id,
+                model=model,
+                input=table["input"],
+                output=table["output"],
+                cache_read=table.get("cache_read"),
+                cache_write=table.get("cache_write"),
+            )
+            for model, table in sorted(prices.items())
+        ]
+
+    @described("prices_set", takes=NewPrice)
+    def post(self, request: Request, project_id: UUID) -> PriceSet:
+        """Set the price of a model and count its unpriced calls with it; owners only."""
+        # Calls without a price are counted with it at once, against budgets too.
+        auth.check_owns(request, project_id, "Only an owner sets prices.")
+        asked = read_body(request, NewPrice)
+        model, table = read_price(asked.model, asdict(asked))
+        return set_price(project_id, model, table, by=auth.name_of(request), at=now())
+
+    @described("prices_remove", query=("model",))
+    def delete(self, request: Request, project_id: UUID) -> None:
+        """Remove a model's price: the public list holds again; what was counted stays."""
+        auth.check_owns(request, project_id, "Only an owner sets prices.")
+        model = request.query_params.get("model", "")
+        if not model:
+            raise InvalidRequest("model: say which.", field="model")
+        set_price(project_id, model, None, by=auth.name_of(request), at=now())
 
 
 def csv_file(text: str, *, name: str) -> HttpResponse:

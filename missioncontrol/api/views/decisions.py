@@ -8,21 +8,20 @@ from typing import Literal
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from pydantic_core import to_json
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from guard.deciding import AllowPattern
 from missioncontrol.api import auth
-from missioncontrol.api.rest import json_response, moment, page_response, read_body, words
+from missioncontrol.api.rest import Page, identity, moment, page_of, read_body, words
 from missioncontrol.api.schema import described
 from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.audit import anchors
 from missioncontrol.clock import now
 from missioncontrol.decisions import allowlist, rows, selectors
 from missioncontrol.decisions.allowlist_preview import Scope, preview
-from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.selectors import audit_row, list_journal
 from missioncontrol.wire.allowlist import AllowlistPreview, AllowlistRow
@@ -52,26 +51,22 @@ AUDIT_FILTERS = ("project", "run", "type", "by", "since", "until")
 
 
 class Decisions(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("decisions_list", returns=DecisionRow, many=True, query=("status", "project"))
-    def get(self, request: Request) -> HttpResponse:
+    @described("decisions_list", query=("status", "project"))
+    def get(self, request: Request) -> Page[DecisionRow]:
         """List cards, oldest first; `?status=open` is the inbox, which archived projects leave."""
         status = request.query_params.get("status", "")
         # Nobody can answer there, so it would wait in the inbox for ever.
         mine = auth.projects_of(request, even_archived=status != "open")
         found = selectors.decisions(projects=mine, status=status)
-        return page_response(request, found, selectors.show_decision)
+        return page_of(request, found, selectors.show_decision)
 
 
 class Autofixes(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("autofixes_list", returns=AutofixRow, many=True, query=("project",))
-    def get(self, request: Request) -> HttpResponse:
+    @described("autofixes_list", query=("project",))
+    def get(self, request: Request) -> Page[AutofixRow]:
         """List what was injected without a tap, newest first."""
         found = selectors.autofixes(projects=auth.projects_of(request))
-        return page_response(
+        return page_of(
             request,
             found,
             lambda fix: rows.autofix_row(fix, fix.run, delivered_at=fix.message.delivered_at),
@@ -79,19 +74,17 @@ class Autofixes(APIView):
 
 
 class Allowlist(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("allowlist_list", returns=AllowlistRow, many=True, query=("project",))
-    def get(self, request: Request) -> HttpResponse:
+    @described("allowlist_list", query=("project",))
+    def get(self, request: Request) -> Page[AllowlistRow]:
         """List what is never flagged, newest first."""
         found = selectors.allowlist(projects=auth.projects_of(request))
-        return page_response(request, found, rows.allowlist_row)
+        return page_of(request, found, rows.allowlist_row)
 
-    @described("allowlist_add", takes=NewAllowlistEntry, returns=AllowlistRow, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("allowlist_add", takes=NewAllowlistEntry, status=201)
+    def post(self, request: Request) -> AllowlistRow:
         """Add an entry by hand."""
         asked = read_body(request, NewAllowlistEntry)
-        project = named_project(request, asked.project)
+        project = auth.writable_project(request, asked.project)
         # As narrow as what was named: an entry for a project must be meant.
         named = "run" if asked.run else "agent" if asked.agent else "project"
         entry = allowlist.add_entry(
@@ -106,28 +99,24 @@ class Allowlist(APIView):
             by=auth.name_of(request),
             at=now(),
         )
-        return json_response(rows.allowlist_row(entry), status=201)
+        return rows.allowlist_row(entry)
 
 
 class AllowlistPreviews(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("allowlist_preview", takes=NewAllowlistEntry, returns=AllowlistPreview)
-    def post(self, request: Request) -> HttpResponse:
+    @described("allowlist_preview", takes=NewAllowlistEntry)
+    def post(self, request: Request) -> AllowlistPreview:
         """Say what an entry would have matched; none is made. A call is no text for an address."""
         asked = read_body(request, NewAllowlistEntry)
-        project = named_project(request, asked.project)
+        project = auth.writable_project(request, asked.project)
         scope = Scope(project=project, run=asked.run, agent=asked.agent)
         # Read as the entry would be, so that what is refused there is refused here.
         pattern = AllowPattern(pattern=asked.pattern, match=asked.match)
-        return json_response(preview(scope, pattern, at=now()))
+        return preview(scope, pattern, at=now())
 
 
 class OneAllowlistEntry(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("allowlist_remove", status=204)
-    def delete(self, request: Request, entry_id: UUID) -> HttpResponse:
+    @described("allowlist_remove")
+    def delete(self, request: Request, entry_id: UUID) -> None:
         """Remove an entry."""
         allowlist.remove_entry(
             entry_id,
@@ -135,31 +124,24 @@ class OneAllowlistEntry(APIView):
             by=auth.name_of(request),
             at=now(),
         )
-        return HttpResponse(status=204)
 
 
 class Audit(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("audit_list", returns=AuditRow, many=True, query=AUDIT_FILTERS)
-    def get(self, request: Request) -> HttpResponse:
+    @described("audit_list", query=AUDIT_FILTERS)
+    def get(self, request: Request) -> Page[AuditRow]:
         """List the journal: a run's in order, otherwise newest first."""
-        return page_response(request, _journal(request), audit_row)
+        return page_of(request, _journal(request), audit_row)
 
 
 class AuditVerify(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("audit_verify", returns=Verification, query=("project",))
-    def get(self, request: Request) -> HttpResponse:
+    @described("audit_verify", query=("project",))
+    def get(self, request: Request) -> Verification:
         """Walk every chain and say whether it holds."""
         # Each time anew: a result that is kept could be what was tampered with.
-        return json_response(anchors.verify(projects=auth.projects_of(request)))
+        return anchors.verify(projects=auth.projects_of(request))
 
 
 class AuditExport(APIView):
-    permission_classes = [auth.IsPerson]
-
     @described("audit_export", files=("application/jsonl",), query=AUDIT_FILTERS)
     def get(self, request: Request) -> StreamingHttpResponse:
         """Export the journal as JSON Lines, oldest first; `missioncontrol/proof.py` verifies it."""
@@ -169,26 +151,10 @@ class AuditExport(APIView):
         return stream(request, lines, kind="jsonl", name="audit")
 
 
-def named_project(request: Request, project: UUID | None) -> UUID:
-    """Return the project a write is for: the named one, or the only one.
-
-    Raises:
-        InvalidRequest: the person has several and named none.
-    """
-    project = auth.the_project(request, project)
-    auth.check_may_act(request, project)
-    return project
-
-
 def _journal(request: Request, *, oldest_first: bool = False) -> QuerySet[JournalRow]:
-    run = request.query_params.get("run")
-    try:
-        run_id = UUID(run) if run else None
-    except ValueError:
-        raise InvalidRequest(f"run: expected an id, got {run!r}.", field="run") from None
     return list_journal(
         projects=auth.projects_of(request),
-        run=run_id,
+        run=identity(request, "run"),
         types=words(request, "type"),
         # No name that was stored is longer, and PostgreSQL takes no NUL.
         by=request.query_params.get("by", "").replace("\0", "")[:150],

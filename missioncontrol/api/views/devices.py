@@ -18,7 +18,7 @@ from missioncontrol.accounts import browsers, certificates, pairing, ways
 from missioncontrol.accounts.models import Browser
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
-from missioncontrol.api.rest import json_response, list_response, read_body
+from missioncontrol.api.rest import read_body, row_of
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, Unavailable
@@ -77,28 +77,24 @@ class ReachPatch:
 
 
 class Devices(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("devices_list", returns=DeviceRow, many=True)
-    def get(self, request: Request) -> HttpResponse:
+    @described("devices_list")
+    def get(self, request: Request) -> list[DeviceRow]:
         """List the browsers in which you are signed in, the latest seen first."""
         this = _this(request)
         mine = list(browsers.browsers_of(auth.person_of(request)).select_related("device"))
         # One query for all of them.
         tried = devices.last_tried([push for browser in mine if (push := _push_of(browser))])
-        return list_response(request, [_row(browser, this, tried) for browser in mine])
+        return [_row(browser, this, tried) for browser in mine]
 
 
 class ReachView(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("devices_reach", returns=Reach)
-    def get(self, request: Request) -> HttpResponse:
+    @described("devices_reach")
+    def get(self, request: Request) -> Reach:
         """Say where a phone reaches this installation, and what it can do there."""
-        return json_response(_reach(request))
+        return _reach(request)
 
-    @described("devices_open", takes=ReachPatch, returns=Reach)
-    def patch(self, request: Request) -> HttpResponse:
+    @described("devices_open", takes=ReachPatch)
+    def patch(self, request: Request) -> Reach:
         """Open HTTPS to the local network of this machine, or close it; owners only."""
         asked = read_body(request, ReachPatch)
         auth.check_by_hand(request)
@@ -116,12 +112,10 @@ class ReachView(APIView):
         access.record_phones(
             auth.person_of(request), on=asked.is_open, by=auth.name_of(request), at=now()
         )
-        return json_response(_reach(request))
+        return _reach(request)
 
 
 class Certificate(APIView):
-    permission_classes = [auth.IsPerson]
-
     @described("devices_certificate", files=("application/x-x509-ca-cert",))
     def get(self, request: Request) -> HttpResponse:
         """Fetch the certificate a phone may be told to trust: the one this machine made."""
@@ -134,32 +128,27 @@ class Certificate(APIView):
 
 
 class OneDevice(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("devices_change", takes=DevicePatch, returns=DeviceRow)
-    def patch(self, request: Request, device_id: UUID) -> HttpResponse:
+    @described("devices_change", takes=DevicePatch)
+    def patch(self, request: Request, device_id: UUID) -> DeviceRow:
         """Name a browser, or change how pushes reach it."""
         browser = _find(request, device_id)
         asked = asdict(read_body(request, DevicePatch))
         changes = {name: value for name, value in asked.items() if value is not None}
         access.change_device(browser, changes, by=auth.name_of(request), at=now())
         # Read anew: its push may have changed with it.
-        return json_response(_row(_find(request, device_id), _this(request)))
+        return _row(_find(request, device_id), _this(request))
 
-    @described("devices_sign_out", status=204)
-    def delete(self, request: Request, device_id: UUID) -> HttpResponse:
+    @described("devices_sign_out")
+    def delete(self, request: Request, device_id: UUID) -> None:
         """Sign a browser out, wherever it is; its notifications close, and no more reach it."""
         auth.check_by_hand(request)
         browser = _find(request, device_id)
         access.sign_out(browser, by=auth.name_of(request), at=now())
-        return HttpResponse(status=204)
 
 
 class ThisPush(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("devices_subscribe", takes=NewPush, returns=DeviceRow, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("devices_subscribe", takes=NewPush, status=201)
+    def post(self, request: Request) -> DeviceRow:
         """Have the browser that asks take pushes."""
         browser = _this(request)
         if browser is None:
@@ -185,22 +174,19 @@ class ThisPush(APIView):
         )
         if is_first:
             access.record_push(browser, on=True, at=now())
-        return json_response(_row(_find(request, browser.id), browser), status=201)
+        return _row(_find(request, browser.id), browser)
 
-    @described("devices_unsubscribe", status=204)
-    def delete(self, request: Request) -> HttpResponse:
+    @described("devices_unsubscribe")
+    def delete(self, request: Request) -> None:
         """Have the browser that asks take no more pushes."""
         browser = _this(request)
         if browser and Device.objects.filter(browser=browser).delete()[0]:
             access.record_push(browser, on=False, at=now())
-        return HttpResponse(status=204)
 
 
 class TryDevice(APIView):
-    permission_classes = [auth.IsPerson]
-
     @described("devices_test", status=202)
-    def post(self, request: Request, device_id: UUID) -> HttpResponse:
+    def post(self, request: Request, device_id: UUID) -> None:
         """Send a browser a test notification, quiet hours or not."""
         device = _push_of(_find(request, device_id))
         # A notice is of a project, a test too: any of theirs will do.
@@ -209,14 +195,11 @@ class TryDevice(APIView):
             raise NotFound("A browser that takes pushes")
         TESTS.check(str(request.user.pk), at=now())
         services.send_test(device, project=project.project_id, by=auth.name_of(request), at=now())
-        return HttpResponse(status=202)
 
 
 class Pairings(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("pairings_offer", returns=PairingRow, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("pairings_offer", status=201)
+    def post(self, request: Request) -> PairingRow:
         """Make a link and a code that sign one phone in, once, within ten minutes."""
         auth.check_by_hand(request)
         auth.check_recent(request)
@@ -231,7 +214,7 @@ class Pairings(APIView):
         # As an address of data: the secret in it goes through no second request.
         picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
         # Here alone: of what is kept, neither link nor code can be shown again.
-        row = PairingRow(
+        return PairingRow(
             id=made.id,
             status="waiting",
             expires_at=made.expires_at,
@@ -240,26 +223,24 @@ class Pairings(APIView):
             code_url=f"{base}/pair",
             qr=picture,
         )
-        return json_response(row, status=201)
 
 
 class OnePairing(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("pairings_read", returns=PairingRow)
-    def get(self, request: Request, pairing_id: UUID) -> HttpResponse:
+    @described("pairings_read")
+    def get(self, request: Request, pairing_id: UUID) -> PairingRow:
         """Say whether the phone has come."""
         link = pairing.find(pairing=pairing_id, user=auth.person_of(request))
         if link is None:
             raise NotFound("The pairing")
         if link.used_at is not None:
             device = _row(link.browser, _this(request)) if link.browser else None
-            row = PairingRow(id=link.id, status="paired", expires_at=link.expires_at, device=device)
-            return json_response(row)
+            return PairingRow(
+                id=link.id, status="paired", expires_at=link.expires_at, device=device
+            )
         # Told apart from *waiting*, so that the page offers a new one by itself.
         is_over = link.expires_at <= now()
         status: Literal["expired", "waiting"] = "expired" if is_over else "waiting"
-        return json_response(PairingRow(id=link.id, status=status, expires_at=link.expires_at))
+        return PairingRow(id=link.id, status=status, expires_at=link.expires_at)
 
 
 def _this(request: Request) -> Browser | None:
@@ -296,30 +277,20 @@ def _row(
         if tried is None:
             tried = devices.last_tried([device])
         last = tried.get(device.id, Tried())
-        push = PushRow(
-            enabled=device.enabled,
-            show_details=device.show_details,
+        push = row_of(
+            PushRow,
+            device,
             quiet_from=device.quiet_from.strftime("%H:%M") if device.quiet_from else None,
             quiet_to=device.quiet_to.strftime("%H:%M") if device.quiet_to else None,
-            time_zone=device.time_zone,
-            language=device.language,
-            hears_reports=device.hears_reports,
             last_sent_at=last.sent_at,
             last_failed_at=last.failed_at,
             last_error=last.error or None,
             # With another key each push is refused; the page then subscribes anew.
             is_current=device.vapid_key == _push_key(),
         )
-    return DeviceRow(
-        id=browser.id,
-        name=browser.name,
-        kind="phone" if browser.kind == "phone" else "desktop",
-        program=browser.program,
-        created_at=browser.created_at,
-        seen_at=browser.seen_at,
-        is_this=this is not None and this.id == browser.id,
-        push=push,
-    )
+    kind = "phone" if browser.kind == "phone" else "desktop"
+    is_this = this is not None and this.id == browser.id
+    return row_of(DeviceRow, browser, kind=kind, is_this=is_this, push=push)
 
 
 def _reach(request: Request) -> Reach:

@@ -7,20 +7,20 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.api import auth
 from missioncontrol.api.rest import (
+    Page,
+    following,
     identity,
-    json_response,
-    list_response,
     moment,
-    page_response,
+    page_of,
+    page_shown_together,
     page_size,
     read_body,
-    rows_response,
     word,
     words,
 )
@@ -34,6 +34,7 @@ from missioncontrol.history.summary import summarize
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.selectors import find_run, list_runs
 from missioncontrol.wire.history import (
+    HistoryRow,
     HistoryTotals,
     RunComparison,
     RunSummary,
@@ -55,31 +56,25 @@ class NewView:
 
 
 class Totals(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("runs_totals", returns=HistoryTotals, query=FILTERS)
-    def get(self, request: Request) -> HttpResponse:
+    @described("runs_totals", query=FILTERS)
+    def get(self, request: Request) -> HistoryTotals:
         """Add up every run the filters leave."""
         found, _ = _found(request, at=now())
         # By the database, of all of them: a page's rows would add up to the page.
-        return json_response(finding.totals(found))
+        return finding.totals(found)
 
 
 class Summary(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("runs_summary", returns=RunSummary)
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("runs_summary")
+    def get(self, request: Request, run_id: UUID) -> RunSummary:
         """Say what a run was asked, did, changed, tested and spent, made without a model."""
-        run = find_run(run_id, projects=auth.projects_of(request))
-        return json_response(summarize(run))
+        run = auth.find_run(request, run_id)
+        return summarize(run)
 
 
 class Compare(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("runs_compare", returns=RunComparison, query=("with",))
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("runs_compare", query=("with",))
+    def get(self, request: Request, run_id: UUID) -> RunComparison:
         """Align a run's turns with those of another run (`with`) of the same project."""
         projects = auth.projects_of(request)
         run = find_run(run_id, projects=projects)
@@ -90,12 +85,10 @@ class Compare(APIView):
         # As if it were not there: two projects of one person may be two customers.
         if run.project_id != other.project_id:
             raise NotFound("The run")
-        return json_response(comparing.compare(run, other))
+        return comparing.compare(run, other)
 
 
 class Export(APIView):
-    permission_classes = [auth.IsPerson]
-
     @described("runs_export", files=("application/jsonl", "text/csv"), query=(*FILTERS, "as"))
     def get(self, request: Request) -> StreamingHttpResponse:
         """Export every run the filters leave, as `as=csv` or `jsonl`."""
@@ -111,16 +104,14 @@ class Export(APIView):
 
 
 class SavedViews(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("views_list", returns=SavedViewRow, many=True, query=("project",))
-    def get(self, request: Request) -> HttpResponse:
+    @described("views_list", query=("project",))
+    def get(self, request: Request) -> Page[SavedViewRow]:
         """List your own views."""
         mine = saved_views.views_of(auth.person_of(request), projects=auth.projects_of(request))
-        return page_response(request, mine, saved_views.view_row)
+        return page_of(request, mine, saved_views.view_row)
 
-    @described("views_save", takes=NewView, returns=SavedViewRow, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("views_save", takes=NewView, status=201)
+    def post(self, request: Request) -> SavedViewRow:
         """Keep a line of search; the same name again replaces it."""
         asked = read_body(request, NewView)
         kept = saved_views.save_view(
@@ -131,34 +122,31 @@ class SavedViews(APIView):
             by=auth.name_of(request),
             at=now(),
         )
-        return json_response(saved_views.view_row(kept), status=201)
+        return saved_views.view_row(kept)
 
 
 class OneSavedView(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("views_remove", status=204)
-    def delete(self, request: Request, view_id: UUID) -> HttpResponse:
+    @described("views_remove")
+    def delete(self, request: Request, view_id: UUID) -> None:
         """Forget one of your views."""
         person, by = auth.person_of(request), auth.name_of(request)
         saved_views.remove_view(view_id, user=person, by=by, at=now())
-        return HttpResponse(status=204)
 
 
-def runs_response(request: Request) -> HttpResponse:
-    """Answer one page of `GET runs/`."""
+def page_of_runs(request: Request) -> Page[HistoryRow]:
+    """Return one page of the runs that the filters leave, in the order that was asked for."""
     at = now()
     found, query = _found(request, at=at)
     sort = word(request, "sort")
     # Newest first pages by id; any other order has a cursor of its own.
     if not sort:
-        return rows_response(request, found, lambda runs: finding.show(runs, query, at=at))
+        return page_shown_together(request, found, lambda runs: finding.show(runs, query, at=at))
     limit = page_size(request)
     ordered = sorting.sort_runs(found, sort, cursor=word(request, "cursor"))
     # One more than is shown tells whether there is another page.
     runs = list(ordered[: limit + 1])
     end = sorting.cursor_of(runs[limit - 1]) if len(runs) > limit else None
-    return list_response(request, finding.show(runs[:limit], query, at=at), cursor=end)
+    return Page(finding.show(runs[:limit], query, at=at), following(request, end))
 
 
 def _found(request: Request, *, at: datetime) -> tuple[QuerySet[Run], Query]:

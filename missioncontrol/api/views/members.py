@@ -1,31 +1,35 @@
-"""Who belongs to a project, and the links by which others come in."""
+"""Who belongs to a project, and what lets others in: links, an identity provider's word."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from functools import partial
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
-from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.accounts import invitations, people
-from missioncontrol.accounts.models import Invitation, Membership, Role
+from missioncontrol.accounts.models import Invitation, JoiningBy, JoiningRule, Membership, Role
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
-from missioncontrol.api.rest import json_response, list_response, page_response, read_body
+from missioncontrol.api.rest import Page, page_of, read_body, row_of
 from missioncontrol.api.schema import described
 from missioncontrol.api.views.devices import base_of_links
 from missioncontrol.clock import now
+from missioncontrol.errors import NotFound
 from missioncontrol.history import sharing
-from missioncontrol.projects import members
+from missioncontrol.projects import members, signing_in
 from missioncontrol.wire.access import InvitationRow, MadeInvitation, MemberRow
+from missioncontrol.wire.account import JoiningRuleRow
 from missioncontrol.wire.projects import RoleWord
 
+T = TypeVar("T")
 INVITATIONS = Pace("invitations", most=20, in_all=200)
 OWNERS_ONLY = "Only an owner decides who belongs to a project."
 
@@ -45,21 +49,26 @@ class NewInvitation:
     expires_at: datetime | None = None
 
 
-class Members(APIView):
-    permission_classes = [auth.IsPerson]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJoiningRule:
+    """Who is to be let in: a domain of verified e-mail addresses, or a group; never as owner."""
 
-    @described("members_list", returns=MemberRow, many=True)
-    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+    by: JoiningBy
+    value: str
+    role: Role = Role.VIEWER
+
+
+class Members(APIView):
+    @described("members_list")
+    def get(self, request: Request, project_id: UUID) -> list[MemberRow]:
         """List who belongs to a project, by name."""
         auth.check_belongs(request, project_id)
-        return list_response(request, _members(request, project_id))
+        return _members(request, project_id)
 
 
 class OneMember(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("members_change", takes=MemberPatch, returns=MemberRow)
-    def patch(self, request: Request, project_id: UUID, user_id: int) -> HttpResponse:
+    @described("members_change", takes=MemberPatch)
+    def patch(self, request: Request, project_id: UUID, user_id: int) -> MemberRow:
         """Give a member another role; owners only. It holds from their next request on."""
         auth.check_by_hand(request)
         auth.check_owns(request, project_id, OWNERS_ONLY)
@@ -73,10 +82,10 @@ class OneMember(APIView):
             if role not in sharing.MAY_SHARE:
                 sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
         rows = _members(request, project_id)
-        return json_response(next(row for row in rows if row.id == str(user_id)))
+        return next(row for row in rows if row.id == str(user_id))
 
-    @described("members_remove", status=204)
-    def delete(self, request: Request, project_id: UUID, user_id: int) -> HttpResponse:
+    @described("members_remove")
+    def delete(self, request: Request, project_id: UUID, user_id: int) -> None:
         """Remove a member, for owners; or leave, whoever you are."""
         auth.check_by_hand(request)
         # Whoever wants to leave may, also without a proof.
@@ -90,26 +99,23 @@ class OneMember(APIView):
         with transaction.atomic():
             members.remove(project_id, user_id, by=by, at=at)
             sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
-        return HttpResponse(status=204)
 
 
 class Invitations(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("invitations_list", returns=InvitationRow, many=True)
-    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("invitations_list")
+    def get(self, request: Request, project_id: UUID) -> Page[InvitationRow]:
         """List the invitations of a project, newest first; owners only."""
         auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
         found = Invitation.objects.filter(project_id=project_id).order_by("-id")
         at = now()
-        return page_response(
+        return page_of(
             request,
             found.select_related("invited_by", "used_by"),
-            lambda row: InvitationRow(**_fields(row, at=at)),
+            lambda row: _invitation(InvitationRow, row, at=at),
         )
 
-    @described("invitations_make", takes=NewInvitation, returns=MadeInvitation, status=201)
-    def post(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("invitations_make", takes=NewInvitation, status=201)
+    def post(self, request: Request, project_id: UUID) -> MadeInvitation:
         """Make a link that lets one person in, once; owners only. It is in this answer alone."""
         auth.check_by_hand(request)
         auth.check_owns(request, project_id, OWNERS_ONLY)
@@ -126,26 +132,58 @@ class Invitations(APIView):
             expires_at=asked.expires_at or at + invitations.LIFE,
         )
         base, is_local = base_of_links(request)
-        return json_response(
-            # Behind `#`: a browser sends that part to no server, so no log has the secret.
-            MadeInvitation(
-                **_fields(made.row, at=at), url=f"{base}/join#{made.secret}", is_local=is_local
-            ),
-            status=201,
-        )
+        # Behind `#`: a browser sends that part to no server, so no log has the secret.
+        url = f"{base}/join#{made.secret}"
+        return _invitation(MadeInvitation, made.row, at=at, url=url, is_local=is_local)
 
 
 class OneInvitation(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("invitations_revoke", status=204)
-    def delete(self, request: Request, project_id: UUID, invitation_id: UUID) -> HttpResponse:
+    @described("invitations_revoke")
+    def delete(self, request: Request, project_id: UUID, invitation_id: UUID) -> None:
         """Take an invitation back; owners only."""
         auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
         members.revoke_invitation(
             invitation_id, project_id=project_id, by=auth.name_of(request), at=now()
         )
-        return HttpResponse(status=204)
+
+
+class JoiningRules(APIView):
+    @described("joining_rules_list")
+    def get(self, request: Request, project_id: UUID) -> Page[JoiningRuleRow]:
+        """List whom the identity provider's word lets in; owners only."""
+        auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
+        found = JoiningRule.objects.filter(project_id=project_id).order_by("id")
+        return page_of(request, found, partial(row_of, JoiningRuleRow))
+
+    @described("joining_rules_add", takes=NewJoiningRule, status=201)
+    def post(self, request: Request, project_id: UUID) -> JoiningRuleRow:
+        """Let in who signs in there and fulfils a rule; owners only."""
+        # Such a rule outlives whoever made it: it takes a person, and a fresh proof.
+        auth.check_by_hand(request)
+        auth.check_owns(request, project_id, OWNERS_ONLY)
+        auth.check_recent(request)
+        # Such a rule would let nobody in, and look as if it did.
+        if settings.OIDC is None:
+            raise NotFound("An identity provider")
+        asked = read_body(request, NewJoiningRule)
+        rule = signing_in.add_rule(
+            project_id,
+            by=asked.by,
+            value=asked.value,
+            role=asked.role,
+            owner=auth.person_of(request),
+            at=now(),
+        )
+        return row_of(JoiningRuleRow, rule)
+
+
+class OneJoiningRule(APIView):
+    @described("joining_rules_remove")
+    def delete(self, request: Request, project_id: UUID, rule_id: UUID) -> None:
+        """Let nobody more in by a rule; owners only. Who came by it stays."""
+        auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
+        auth.check_recent(request)
+        signing_in.remove_rule(project_id, rule_id, by=auth.name_of(request), at=now())
 
 
 def _members(request: Request, project_id: UUID) -> list[MemberRow]:
@@ -166,18 +204,13 @@ def _members(request: Request, project_id: UUID) -> list[MemberRow]:
     return sorted(rows, key=lambda row: row.name.casefold())
 
 
-def _fields(invitation: Invitation, *, at: datetime) -> dict[str, Any]:
-    names = ("id", "role", "note", "created_at", "expires_at", "used_at")
-    status = "expired" if invitation.expires_at <= at else "open"
-    if invitation.revoked_at is not None:
+def _invitation(kind: type[T], row: Invitation, /, *, at: datetime, **more: Any) -> T:
+    status = "expired" if row.expires_at <= at else "open"
+    if row.revoked_at is not None:
         status = "revoked"
     # Last: one that was used and is over since then was used.
-    if invitation.used_at is not None:
+    if row.used_at is not None:
         status = "used"
-    return {
-        **{name: getattr(invitation, name) for name in names},
-        "project": invitation.project_id,
-        "status": status,
-        "invited_by": people.name_of(invitation.invited_by) if invitation.invited_by else "",
-        "used_by": people.name_of(invitation.used_by) if invitation.used_by else "",
-    }
+    by = people.name_of(row.invited_by) if row.invited_by else ""
+    used_by = people.name_of(row.used_by) if row.used_by else ""
+    return row_of(kind, row, status=status, invited_by=by, used_by=used_by, **more)

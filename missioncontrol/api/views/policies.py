@@ -7,22 +7,20 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.api import auth
-from missioncontrol.api.rest import json_response, list_response, page_response, read_body, whole
+from missioncontrol.api.rest import Page, page_of, read_body, whole
 from missioncontrol.api.schema import described
-from missioncontrol.api.views.decisions import named_project
 from missioncontrol.clock import now
 from missioncontrol.decisions import suggestions
 from missioncontrol.detection import backtest_rows, backtests, policies, run_scores, tasks
 from missioncontrol.errors import NotFound
 from missioncontrol.wire.allowlist import AllowlistSuggestion
-from missioncontrol.wire.backtests import BacktestRow
 from missioncontrol.wire.policies import PolicyCheck, PolicyScores, PolicyVersionRow
+from missioncontrol.wire.recordings import BacktestRow
 
 DAYS = 30
 MOST_DAYS = 365
@@ -46,63 +44,53 @@ class NewBacktest:
 
 
 class PolicyVersions(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("policies_list", returns=PolicyVersionRow, many=True)
-    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("policies_list")
+    def get(self, request: Request, project_id: UUID) -> Page[PolicyVersionRow]:
         """List the versions of a project's policy, newest first."""
         found = policies.versions(_readable(request, project_id).id).order_by("-id")
-        return page_response(request, found, policies.version_row)
+        return page_of(request, found, policies.version_row)
 
 
 class OnePolicyVersion(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("policies_read", returns=PolicyVersionRow)
-    def get(self, request: Request, project_id: UUID, number: int) -> HttpResponse:
+    @described("policies_read")
+    def get(self, request: Request, project_id: UUID, number: int) -> PolicyVersionRow:
         """Show one version as it stood."""
         project = _readable(request, project_id)
-        return json_response(policies.version_row(policies.find_version(project.id, number)))
+        return policies.version_row(policies.find_version(project.id, number))
 
 
 class CheckPolicy(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("policies_check", takes=PolicyToCheck, returns=PolicyCheck)
-    def post(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("policies_check", takes=PolicyToCheck)
+    def post(self, request: Request, project_id: UUID) -> PolicyCheck:
         """Say what is wrong with a policy, or what it would change; nothing is kept."""
         asked = read_body(request, PolicyToCheck)
         project = _readable(request, project_id)
-        return json_response(policies.check_policy(asked.policy, project=project))
+        return policies.check_policy(asked.policy, project=project)
 
 
 class RunScores(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("policies_scores", returns=PolicyScores, query=("days",))
-    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("policies_scores", query=("days",))
+    def get(self, request: Request, project_id: UUID) -> PolicyScores:
         """Show the highest stuck score of each run of the last days, and what people did."""
         project, days = _readable(request, project_id), whole(request, "days")
         # Brought within, not refused: of a span that is too long the newest part is shown.
         asked = DAYS if days is None else min(max(days, 1), MOST_DAYS)
-        return json_response(run_scores.scores_of(project, days=asked, at=now()))
+        return run_scores.scores_of(project, days=asked, at=now())
 
 
 class Backtests(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("backtests_list", returns=BacktestRow, many=True, query=("project",))
-    def get(self, request: Request) -> HttpResponse:
+    @described("backtests_list", query=("project",))
+    def get(self, request: Request) -> Page[BacktestRow]:
         """List backtests, newest first, without their runs."""
         found = backtests.listed(projects=auth.projects_of(request))
         # Each may have replayed hundreds of runs, which a list has no room for.
-        return page_response(request, found, backtest_rows.summary)
+        return page_of(request, found, backtest_rows.summary)
 
-    @described("backtests_ask", takes=NewBacktest, returns=BacktestRow, status=202)
-    def post(self, request: Request) -> HttpResponse:
+    @described("backtests_ask", takes=NewBacktest, status=202)
+    def post(self, request: Request) -> BacktestRow:
         """Replay recorded runs under a policy and under today's; answers at once."""
         asked = read_body(request, NewBacktest)
-        project = Project.objects.get(pk=named_project(request, asked.project))
+        project = Project.objects.get(pk=auth.writable_project(request, asked.project))
         backtest = backtests.ask(
             project,
             asked.policy,
@@ -113,27 +101,22 @@ class Backtests(APIView):
         )
         # In a worker: recorded turns are judged twice, under both policies.
         tasks.ask_backtest(backtest.id)
-        return json_response(backtest_rows.row(backtest), status=202)
+        return backtest_rows.row(backtest)
 
 
 class OneBacktest(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("backtests_read", returns=BacktestRow)
-    def get(self, request: Request, backtest_id: UUID) -> HttpResponse:
+    @described("backtests_read")
+    def get(self, request: Request, backtest_id: UUID) -> BacktestRow:
         """Show a backtest as far as it has come."""
         found = backtests.find(backtest_id, projects=auth.projects_of(request))
-        return json_response(backtest_rows.row(found))
+        return backtest_rows.row(found)
 
 
 class AllowlistSuggestions(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("allowlist_suggestions", returns=AllowlistSuggestion, many=True, query=("project",))
-    def get(self, request: Request) -> HttpResponse:
+    @described("allowlist_suggestions", query=("project",))
+    def get(self, request: Request) -> list[AllowlistSuggestion]:
         """List calls that people let go on three times or more; none is allowed by itself."""
-        found = suggestions.suggestions(projects=auth.projects_of(request), at=now())
-        return list_response(request, found)
+        return suggestions.suggestions(projects=auth.projects_of(request), at=now())
 
 
 def _readable(request: Request, project_id: UUID) -> Project:

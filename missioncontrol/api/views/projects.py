@@ -1,16 +1,16 @@
-"""Projects and the person who is signed in."""
+"""Projects, the demo's among them, and the person who is signed in."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import ensure_csrf_cookie
 from rest_framework.request import Request
@@ -18,22 +18,22 @@ from rest_framework.views import APIView
 
 from guard.budget import Budget
 from guard.wire import Mode
+from missioncontrol import extras
 from missioncontrol.accounts import factors, ways
 from missioncontrol.accounts.naming import checked_name
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys
-from missioncontrol.api.rest import json_response, list_response, read_body
+from missioncontrol.api.rest import read_body, row_of
 from missioncontrol.api.schema import described
 from missioncontrol.api.streaming import stream
-from missioncontrol.api.views.demo import demo_state
 from missioncontrol.audit.project_export import export_lines
 from missioncontrol.clock import now
 from missioncontrol.decisions.budgets import extra_today, read_budgets
 from missioncontrol.detection.policies import read_policy
 from missioncontrol.env import LONGEST_DAYS
-from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
+from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, Unavailable
 from missioncontrol.notify import webhook
-from missioncontrol.projects import members, rules
+from missioncontrol.projects import demo, members, rules
 from missioncontrol.redaction import read_rules
 from missioncontrol.runs.redaction_preview import preview
 from missioncontrol.wire.notices import Secret
@@ -42,7 +42,6 @@ from missioncontrol.wire.projects import (
     ProjectRow,
     RedactionPreview,
     RedactRules,
-    RoleWord,
     User,
 )
 from missioncontrol.zones import read_zone
@@ -50,6 +49,7 @@ from missioncontrol.zones import read_zone
 LONGEST_HOLD_S = 24 * 3600
 NOT_AN_OWNER = "Only an owner changes a project's rules."
 MADE = Pace("projects made", most=10, in_all=60)
+DEMOS = Pace("demos", most=10, in_all=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,15 +97,13 @@ class MePatch:
 
 
 class Projects(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("projects_list", returns=ProjectRow, many=True)
-    def get(self, request: Request) -> HttpResponse:
+    @described("projects_list")
+    def get(self, request: Request) -> list[ProjectRow]:
         """List your projects."""
-        return list_response(request, project_rows(request))
+        return project_rows(request)
 
-    @described("projects_make", takes=NewProject, returns=ProjectRow, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("projects_make", takes=NewProject, status=201)
+    def post(self, request: Request) -> ProjectRow:
         """Make a project and own it; for who owns one already."""
         # Else a viewer of one project could fill the server with others.
         if not auth.owned_projects(request):
@@ -115,19 +113,17 @@ class Projects(APIView):
         made = rules.make_project(
             name=asked.name, owner=auth.person_of(request), mode=asked.mode, at=now()
         )
-        return json_response(find_project(request, made.id), status=201)
+        return find_project(request, made.id)
 
 
 class OneProject(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("projects_read", returns=ProjectRow)
-    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("projects_read")
+    def get(self, request: Request, project_id: UUID) -> ProjectRow:
         """Show a project."""
-        return json_response(find_project(request, project_id))
+        return find_project(request, project_id)
 
-    @described("projects_change", takes=ProjectPatch, returns=ProjectRow)
-    def patch(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("projects_change", takes=ProjectPatch)
+    def patch(self, request: Request, project_id: UUID) -> ProjectRow:
         """Change a project's rules, or put it away; owners only."""
         asked = read_body(request, ProjectPatch)
         even_archived = asked.archived is False
@@ -147,74 +143,62 @@ class OneProject(APIView):
         if "redact_rules" in changes:
             # What is masked goes with the holder of a key, who is remembered for some seconds.
             keys.forget_all()
-        return json_response(find_project(request, project_id))
+        return find_project(request, project_id)
 
 
 class RedactionPreviews(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("projects_redaction_preview", takes=RedactRules, returns=RedactionPreview)
-    def post(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("projects_redaction_preview", takes=RedactRules)
+    def post(self, request: Request, project_id: UUID) -> RedactionPreview:
         """Say what rules would have masked of recorded turns; none is kept. Owners only."""
         asked = read_body(request, RedactRules)
         auth.check_owns(request, project_id, NOT_AN_OWNER)
-        return json_response(preview(project_id, read_rules(asked.rules), at=now()))
+        return preview(project_id, read_rules(asked.rules), at=now())
 
 
 class ControllerSecret(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("projects_controller_secret", returns=Secret)
-    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+    @described("projects_controller_secret")
+    def get(self, request: Request, project_id: UUID) -> Secret:
         """Show what the webhooks of a project's controllers are signed with; owners only."""
         auth.check_by_hand(request)
-        if find_project(request, project_id).role != "owner":
-            raise Forbidden("Only an owner sees the secret.")
+        auth.check_owns(request, project_id, "Only an owner sees the secret.", even_archived=True)
         auth.check_recent(request)
-        return json_response(Secret(secret=webhook.secret_of(project_id)))
+        return Secret(secret=webhook.secret_of(project_id))
 
 
 class WhoAmI(APIView):
-    permission_classes = [auth.IsPerson]
-
     # The screens ask this first: with its answer they can write.
     @method_decorator(ensure_csrf_cookie)
-    @described("me", returns=Me)
-    def get(self, request: Request) -> HttpResponse:
+    @described("me")
+    def get(self, request: Request) -> Me:
         """Show who is signed in, and what they may see."""
         closed = ways.closed_memberships(auth.person_of(request)).order_by("project_id")
         # Agents report there too, and names under `localhost` are known to browsers alone.
         here = urlsplit(request.build_absolute_uri("/"))
         if (here.hostname or "").endswith(".localhost"):
             here = here._replace(netloc=here.netloc.replace(here.hostname or "", "127.0.0.1"))
-        return json_response(
-            Me(
-                user=User(id=str(request.user.pk), name=auth.name_of(request)),
-                projects=tuple(project_rows(request)),
-                closed=tuple(closed.values_list("project__name", flat=True)),
-                version=settings.VERSION,
-                agent_url=settings.PUBLIC_URL or here.geturl().rstrip("/"),
-                demo=demo_state(request),
-            )
+        return Me(
+            user=User(id=str(request.user.pk), name=auth.name_of(request)),
+            projects=tuple(project_rows(request)),
+            closed=tuple(closed.values_list("project__name", flat=True)),
+            version=settings.VERSION,
+            agent_url=settings.PUBLIC_URL or here.geturl().rstrip("/"),
+            demo=demo_state(request),
         )
 
-    @described("me_change", takes=MePatch, returns=User)
-    def patch(self, request: Request) -> HttpResponse:
+    @described("me_change", takes=MePatch)
+    def patch(self, request: Request) -> User:
         """Say what you are called; what stands in the audit log keeps the old name."""
         auth.check_by_hand(request)
         person = auth.person_of(request)
         members.rename_person(person, read_body(request, MePatch).name, at=now())
-        return json_response(User(id=str(person.pk), name=auth.name_of(request)))
+        return User(id=str(person.pk), name=auth.name_of(request))
 
 
 class ProjectExport(APIView):
-    permission_classes = [auth.IsPerson]
-
     @described("projects_export", files=("application/jsonl",))
     def get(self, request: Request, project_id: UUID) -> StreamingHttpResponse:
         """Export everything of a project as JSON Lines; `manage.py import_project` reads it."""
-        if find_project(request, project_id).role != "owner":
-            raise Forbidden("Only an owner exports a project.")
+        auth.check_owns(request, project_id, "Only an owner exports a project.", even_archived=True)
 
         def lines() -> Iterator[bytes]:
             # Into a file at once, then as fast as it is taken: its rows are of one moment, and a
@@ -227,33 +211,53 @@ class ProjectExport(APIView):
         return stream(request, lines(), kind="jsonl", name="project")
 
 
-def project_rows(request: Request) -> list[ProjectRow]:
+class Demo(APIView):
+    @described("demo_start", status=202)
+    def post(self, request: Request) -> None:
+        """Start three agents in projects of their own; for who owns a project."""
+        _check_owns_one(request)
+        DEMOS.check(str(request.user.pk), at=now())
+        # A web process starts no program; without `up` nobody would read what it asks.
+        if not settings.IS_SUPERVISED:
+            raise Unavailable("Only `manage.py up` starts the demo's agents.")
+        demo.start_demo(auth.person_of(request), at=now())
+
+    @described("demo_remove")
+    def delete(self, request: Request) -> None:
+        """End the demo's agents and archive their projects."""
+        _check_owns_one(request)
+        demo.remove_demo(auth.person_of(request), at=now())
+
+
+def demo_state(request: Request) -> Literal["off", "running"] | None:
+    """Say whether the caller's demo runs; None: they cannot start or remove one."""
+    if not settings.IS_SUPERVISED or not auth.owned_projects(request):
+        return None
+    running = extras.demo_asked(settings.DATA_DIR)
+    if running is None:
+        return "off"
+    # Somebody else's runs: it is theirs to end.
+    return "running" if running.owner == auth.person_of(request).get_username() else None
+
+
+def _check_owns_one(request: Request) -> None:
+    if not auth.owned_projects(request):
+        raise Forbidden("Only who owns a project starts and removes the demo.")
+
+
+def project_rows(request: Request, **which: Any) -> list[ProjectRow]:
     """Return the caller's projects, oldest first."""
     mine = ways.open_memberships_of(auth.person_of(request), token=request.auth)
     return [
-        ProjectRow(
-            id=project.id,
-            name=project.name,
-            role=cast(RoleWord, membership.role),
-            mode=Mode(project.mode),
-            policy=project.policy,
-            policy_version=project.policy_version,
-            budget=project.budget,
+        row_of(
+            ProjectRow,
+            project,
+            role=membership.role,
             # As one table, whatever columns they are kept in.
             budgets={"run": project.budget, **project.budgets},
             day_extra=extra_today(project, at=now()),
-            time_zone=project.time_zone,
-            hold_limit=project.hold_limit,
-            unanswered="proceed" if project.unanswered == "proceed" else "stop",
-            fail="closed" if project.fail == "closed" else "open",
-            agents_choose=project.agents_choose,
-            daily_report=project.daily_report,
-            keep_words_days=project.keep_words_days,
-            second_factor=project.second_factor,
-            redact_rules=tuple(project.redact_rules),
-            archived_at=project.archived_at,
         )
-        for membership in mine.order_by("project_id")
+        for membership in mine.filter(**which).order_by("project_id")
         for project in [membership.project]
     ]
 
@@ -264,10 +268,10 @@ def find_project(request: Request, project_id: UUID) -> ProjectRow:
     Raises:
         NotFound: it is none of theirs.
     """
-    for row in project_rows(request):
-        if row.id == project_id:
-            return row
-    raise NotFound("The project")
+    rows = project_rows(request, project=project_id)
+    if not rows:
+        raise NotFound("The project")
+    return rows[0]
 
 
 def _checked(asked: ProjectPatch) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -24,7 +23,7 @@ from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
 from missioncontrol.api.otlp import recorded as otlp
 from missioncontrol.api.reading import fault_of
-from missioncontrol.api.rest import identity, json_response, word
+from missioncontrol.api.rest import identity, word
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.costs.ledger import Call
@@ -56,23 +55,14 @@ class Unparsed(BaseParser):
 
 
 class Recordings(APIView):
-    permission_classes = [auth.IsPerson]
     parser_classes = [Unparsed]
 
-    @described(
-        "recordings_import",
-        takes_file=True,
-        returns=RecordingRow,
-        status=201,
-        or_known=True,
-        query=("project", "name"),
-    )
-    def post(self, request: Request) -> HttpResponse:
+    @described("recordings_import", takes_file=True, query=("project", "name"))
+    def post(self, request: Request) -> tuple[RecordingRow, bool]:
         """Import a recorded run from the file in the body, called `name`; the same file again
         answers 200 with the run it is.
         """
-        project_id = auth.the_project(request, identity(request, "project"))
-        auth.check_may_act(request, project_id)
+        project_id = auth.writable_project(request, identity(request, "project"))
         IMPORTS.check(str(request.user.pk), at=now())
         # The file's name alone: a browser may send the folders it lay in.
         name = Path(word(request, "name") or "recording").name
@@ -86,7 +76,7 @@ class Recordings(APIView):
             sha256 = hashed.hexdigest()
             # Before it is read: the same file again costs no more than its hash.
             if (known := recordings.known(project_id, sha256)) is not None:
-                return json_response(recordings.recording_row(known))
+                return recordings.recording_row(known), False
             recorded, calls = _read(file, name, project_id)
         recording, is_new = recordings.import_recording(
             Project.objects.get(pk=project_id),
@@ -100,17 +90,15 @@ class Recordings(APIView):
         )
         unread = tuple(UnreadEntry(entry=one.entry, why=one.why) for one in recorded.unread)
         row = replace(recordings.recording_row(recording, is_new=is_new), unread=unread)
-        return json_response(row, status=201 if is_new else 200)
+        return row, is_new
 
 
 class OneRecording(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("recordings_read", returns=RecordingRow)
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("recordings_read")
+    def get(self, request: Request, run_id: UUID) -> RecordingRow:
         """Show what an imported run was read from, and where a card would have opened."""
         projects = auth.projects_of(request)
-        return json_response(recordings.show_recording(run_id, projects=projects))
+        return recordings.show_recording(run_id, projects=projects)
 
 
 def _read(file: io.BufferedRandom, name: str, project: UUID) -> tuple[Recorded, list[Call]]:

@@ -1,4 +1,4 @@
-"""Runs: open, list, look, end, change the mode; their timeline and taps."""
+"""Runs: open, list, look, end, change the mode, tap; what a socket says first."""
 
 from __future__ import annotations
 
@@ -16,19 +16,15 @@ from guard.policy import Policy
 from guard.wire import Mode
 from missioncontrol.accounts.models import Project
 from missioncontrol.api import auth
-from missioncontrol.api.rest import (
-    address_of,
-    json_response,
-    page_size,
-    read_body,
-    whole,
-)
+from missioncontrol.api.rest import Page, address_of, json_response, page_size, read_body, whole
 from missioncontrol.api.schema import described
 from missioncontrol.api.views import history
 from missioncontrol.clock import now
 from missioncontrol.costs import linking
 from missioncontrol.decisions import choices, conversation, interventions, sessions
 from missioncontrol.decisions.choices import LateChoice
+from missioncontrol.decisions.selectors import board
+from missioncontrol.decisions.selectors import page as run_page
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import agent_rules
 from missioncontrol.errors import Forbidden, InvalidRequest
@@ -36,12 +32,16 @@ from missioncontrol.runs import selectors
 from missioncontrol.runs.lineage import Relation
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import REPORTS_ONLY, OpenRun, open_run
-from missioncontrol.wire.conversation import Conversation as ConversationRow
+from missioncontrol.wire.decisions import Conversation as ConversationRow
 from missioncontrol.wire.decisions import InterventionRow
+from missioncontrol.wire.frames import Board, Snapshot
 from missioncontrol.wire.history import HistoryRow
 from missioncontrol.wire.policies import RunRules
 from missioncontrol.wire.runs import RunRow, TreeRow
 from missioncontrol.wire.turns import TelemetryRow
+
+# Of more projects the sockets bring theirs: each board may hold a thousand runs.
+MOST_BOARDS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,17 +60,17 @@ class RunPatch:
 class Runs(APIView):
     permission_classes = [auth.IsCaller]
 
-    @described("runs_list", returns=HistoryRow, many=True, query=(*history.FILTERS, "sort"))
-    def get(self, request: Request) -> HttpResponse:
+    @described("runs_list", query=(*history.FILTERS, "sort"))
+    def get(self, request: Request) -> Page[HistoryRow]:
         """List runs, newest first or by `sort` (a column, `-` before it: highest first);
         `q` is a line of search (docs/history.md).
         """
         if isinstance(request.user, auth.AgentCaller):
             raise Forbidden("This is for people; an agent key cannot read it.")
-        return history.runs_response(request)
+        return history.page_of_runs(request)
 
-    @described("runs_open", takes=OpenRun, returns=RunRow, status=201, or_known=True)
-    def post(self, request: Request) -> HttpResponse:
+    @described("runs_open", takes=OpenRun)
+    def post(self, request: Request) -> tuple[RunRow, bool]:
         """Open a run; the same key again answers 200 with the same run."""
         # A person has no agent that would report to it.
         if not isinstance(request.user, auth.AgentCaller):
@@ -92,22 +92,20 @@ class Runs(APIView):
         if run.observed_only or (asked.capabilities and not is_new and not key.reports_only):
             capabilities = REPORTS_ONLY.as_mapping() if key.reports_only else asked.capabilities
             run = sessions.learn_capabilities(run.id, capabilities, at=at)
-        return json_response(run_row(run, at=at), status=201 if is_new else 200)
+        return run_row(run, at=at), is_new
 
 
 class OneRun(APIView):
     permission_classes = [auth.IsCaller]
 
-    @described("runs_read", returns=RunRow)
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("runs_read")
+    def get(self, request: Request, run_id: UUID) -> RunRow:
         """Show a run."""
         auth.check_reach(request, run_id)
-        return json_response(
-            selectors.show_run(run_id, projects=auth.projects_of(request), at=now())
-        )
+        return selectors.show_run(run_id, projects=auth.projects_of(request), at=now())
 
-    @described("runs_change", takes=RunPatch, returns=RunRow)
-    def patch(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("runs_change", takes=RunPatch)
+    def patch(self, request: Request, run_id: UUID) -> RunRow:
         """Report the end or new capabilities (agent), or set the mode (person)."""
         asked, at = read_body(request, RunPatch), now()
         auth.check_reach(request, run_id)
@@ -142,39 +140,32 @@ class OneRun(APIView):
             auth.check_may_act(request, selectors.find_run(run_id, projects=projects).project_id)
             acting, by = auth.acting_in(request), auth.name_of(request)
             run = interventions.set_mode(run_id, asked.mode, projects=acting, by=by, at=at)
-        return json_response(run_row(run, at=at))
+        return run_row(run, at=at)
 
 
 class Tree(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("runs_tree", returns=TreeRow)
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("runs_tree")
+    def get(self, request: Request, run_id: UUID) -> TreeRow:
         """Show the tree a run belongs to, and what all of it used."""
-        run = selectors.find_run(run_id, projects=auth.projects_of(request))
-        return json_response(selectors.show_tree(run, at=now()))
+        run = auth.find_run(request, run_id)
+        return selectors.show_tree(run, at=now())
 
 
 class Telemetry(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("runs_telemetry", returns=TelemetryRow, many=True, query=("after", "limit"))
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("runs_telemetry", query=("after", "limit"))
+    def get(self, request: Request, run_id: UUID) -> Page[TelemetryRow]:
         """List the spans and log records of a run, with every attribute that was kept."""
-        run = selectors.find_run(run_id, projects=auth.projects_of(request))
+        run = auth.find_run(request, run_id)
         limit, after = page_size(request), whole(request, "after")
         page = selectors.list_telemetry(run, limit=limit, after=after)
-        following = f"{address_of(request)}?limit={limit}&after="
         # A full page may be the last: an empty one after it costs less than counting.
-        more = f"{following}{page[-1].id}" if len(page) == limit else None
-        return json_response({"results": page, "next": more})
+        more = f"?limit={limit}&after={page[-1].id}" if len(page) == limit else None
+        return Page(page, more and f"{address_of(request)}{more}")
 
 
 class Interventions(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("interventions_make", takes=Tap, returns=InterventionRow, status=201, or_known=True)
-    def post(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("interventions_make", takes=Tap)
+    def post(self, request: Request, run_id: UUID) -> tuple[InterventionRow, bool]:
         """Do what a person tapped; the same key and body again answers 200."""
         tap = read_body(request, Tap)
         projects = auth.projects_of(request)
@@ -189,42 +180,56 @@ class Interventions(APIView):
             # Looked up only if it matters: for a tap that raises everybody's ceiling.
             owns_one=lambda: bool(auth.owned_projects(request)),
         )
-        return json_response(made, status=201 if is_new else 200)
+        return made, is_new
 
 
 class Conversation(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("runs_conversation", returns=ConversationRow)
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("runs_conversation")
+    def get(self, request: Request, run_id: UUID) -> ConversationRow:
         """Show what people and the agent said, how far each text came, settled permissions."""
-        run = selectors.find_run(run_id, projects=auth.projects_of(request))
-        return json_response(conversation.show_conversation(run))
+        run = auth.find_run(request, run_id)
+        return conversation.show_conversation(run)
+
+
+class Boards(APIView):
+    @described("boards")
+    def get(self, request: Request) -> list[Board]:
+        """Show the boards of your first eight projects, as `/ws/projects/ID/` would begin."""
+        projects, at = auth.projects_of(request, even_archived=False)[:MOST_BOARDS], now()
+        return [Board(project=one, snapshot=board(one, at=at)) for one in projects]
+
+
+class RunSnapshot(APIView):
+    @described("runs_snapshot")
+    def get(self, request: Request, run_id: UUID) -> Snapshot:
+        """Show a run with its cards and answers, as `/ws/runs/ID/` would begin."""
+        run = auth.find_run(request, run_id)
+        return run_page(run, at=now())
 
 
 class Rules(APIView):
     permission_classes = [auth.IsAgent]
 
-    @described("runs_rules", returns=RunRules)
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("runs_rules")
+    def get(self, request: Request, run_id: UUID) -> RunRules:
         """Tell an agent the rules of its run, for when it cannot ask."""
         auth.check_reach(request, run_id)
         (project,) = auth.projects_of(request)
-        return json_response(agent_rules.rules_for(run_id, project=project, at=now()))
+        return agent_rules.rules_for(run_id, project=project, at=now())
 
 
 class Choices(APIView):
     permission_classes = [auth.IsAgent]
 
-    @described("choices_tell", takes=LateChoice, returns=InterventionRow, status=201, or_known=True)
-    def post(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("choices_tell", takes=LateChoice)
+    def post(self, request: Request, run_id: UUID) -> tuple[InterventionRow, bool]:
         """Tell what was chosen at the agent's terminal while the server was away."""
         auth.check_obeys(request)
         auth.check_reach(request, run_id)
         (project,) = auth.projects_of(request)
         asked = read_body(request, LateChoice)
         made, is_new = choices.take_choice(run_id, asked, project=project, at=now())
-        return json_response(made, status=201 if is_new else 200)
+        return made, is_new
 
 
 class Delivered(APIView):

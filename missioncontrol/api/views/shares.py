@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import date
 from http import HTTPStatus
 from typing import Any
@@ -17,14 +17,7 @@ from missioncontrol.accounts import people
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.api import auth, peers
-from missioncontrol.api.rest import (
-    YEARS,
-    address_of,
-    identity,
-    json_response,
-    page_response,
-    read_body,
-)
+from missioncontrol.api.rest import YEARS, Page, address_of, identity, page_of, read_body, row_of
 from missioncontrol.api.schema import described
 from missioncontrol.api.views import signing_in
 from missioncontrol.api.views.devices import base_of_links
@@ -55,19 +48,17 @@ class NewShare:
 
 
 class Shares(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("shares_list", returns=ShareRow, many=True, query=("project", "run", "decision"))
-    def get(self, request: Request) -> HttpResponse:
+    @described("shares_list", query=("project", "run", "decision"))
+    def get(self, request: Request) -> Page[ShareRow]:
         """List the links that show something now, newest first; their secrets are not kept."""
         found = sharing.shares(projects=auth.projects_of(request), at=now())
         for name in ("run", "decision"):
             if wanted := identity(request, name):
                 found = found.filter(**{name: wanted})
-        return page_response(request, found, sharing.share_row)
+        return page_of(request, found, sharing.share_row)
 
-    @described("shares_make", takes=NewShare, returns=MadeShare, status=201)
-    def post(self, request: Request) -> HttpResponse:
+    @described("shares_make", takes=NewShare, status=201)
+    def post(self, request: Request) -> MadeShare:
         """Make a link; whoever has it sees that one thing, and can do nothing."""
         # A link shows something to whoever has it: a token that leaked must make none.
         auth.check_by_hand(request)
@@ -76,8 +67,7 @@ class Shares(APIView):
             raise InvalidRequest(
                 f"week: expected a date such as 2026-11-21, got {asked.week}.", field="week"
             )
-        project = auth.the_project(request, asked.project)
-        auth.check_may_act(request, project)
+        project = auth.writable_project(request, asked.project)
         # Last: what is refused for another reason takes nothing of their pace.
         MADE.check(str(request.user.pk), at=now())
         made = sharing.share(
@@ -91,19 +81,13 @@ class Shares(APIView):
             at=now(),
         )
         base, is_local = base_of_links(request)
-        row = sharing.share_row(made.row)
-        fields_of_row = {field.name: getattr(row, field.name) for field in fields(ShareRow)}
-        return json_response(
-            MadeShare(**fields_of_row, url=f"{base}/shared/{made.secret}/", is_local=is_local),
-            status=201,
-        )
+        url = f"{base}/shared/{made.secret}/"
+        return row_of(MadeShare, sharing.share_row(made.row), url=url, is_local=is_local)
 
 
 class OneShare(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("shares_revoke", status=204)
-    def delete(self, request: Request, share_id: UUID) -> HttpResponse:
+    @described("shares_revoke")
+    def delete(self, request: Request, share_id: UUID) -> None:
         """End a link at once."""
         # In whatever role: a viewer is told that they may not, a stranger that there is none.
         found = Share.objects.filter(pk=share_id, project__in=auth.projects_of(request)).first()
@@ -111,7 +95,6 @@ class OneShare(APIView):
             raise NotFound("The link")
         auth.check_may_act(request, found.project_id)
         sharing.revoke(share_id, projects=[found.project_id], by=auth.person_of(request), at=now())
-        return HttpResponse(status=204)
 
 
 @signing_in.leave_no_trace

@@ -6,21 +6,26 @@ import re
 from dataclasses import replace
 from uuid import UUID
 
-from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.api import auth
-from missioncontrol.api.rest import address_of, json_response, page_size, read_moment, whole
+from missioncontrol.api.rest import Page, address_of, page_size, read_moment, whole
 from missioncontrol.api.schema import described
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.policies import asks_from
 from missioncontrol.detection.score_parts import explain_move
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.runs import selectors, timeline
-from missioncontrol.runs.models import Run
-from missioncontrol.wire.scores import ScoreMove
-from missioncontrol.wire.turns import FoundTurns, HandOffs, MomentRow, RunFacets, RunSeries, TurnRow
+from missioncontrol.runs import timeline
+from missioncontrol.wire.turns import (
+    FoundTurns,
+    HandOffs,
+    MomentRow,
+    RunFacets,
+    RunSeries,
+    ScoreMove,
+    TurnRow,
+)
 
 FILTERS = ("agent", "tool", "signal", "role", "flagged", "q")
 POINTS = 300
@@ -31,19 +36,12 @@ _SEQS = re.compile(r"\d{1,9}(,\d{1,9})*")
 
 
 class Turns(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described(
-        "turns_list",
-        returns=TurnRow,
-        many=True,
-        query=("after_seq", "before_seq", "around", "seqs", "limit"),
-    )
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("turns_list", query=("after_seq", "before_seq", "around", "seqs", "limit"))
+    def get(self, request: Request, run_id: UUID) -> Page[TurnRow]:
         """List a run's turns in order of `seq`, long texts cut; `before_seq` pages backwards,
         `around` centres on a turn, `seqs` picks some by number.
         """
-        run, limit = _run(request, run_id), page_size(request)
+        run, limit = auth.find_run(request, run_id), page_size(request)
         if "seqs" in request.query_params:
             text = request.query_params.get("seqs", "")
             if not _SEQS.fullmatch(text):
@@ -51,7 +49,7 @@ class Turns(APIView):
             seqs = [int(part) for part in text.split(",")]
             if len(seqs) > MOST_PICKED:
                 raise InvalidRequest(f"seqs: at most {MOST_PICKED} at once.", field="seqs")
-            return json_response({"results": timeline.list_picked(run, seqs=seqs), "next": None})
+            return Page(timeline.list_picked(run, seqs=seqs))
         page = timeline.list_window(
             run,
             limit=limit,
@@ -65,25 +63,21 @@ class Turns(APIView):
             backwards = whole(request, "before_seq") is not None
             place = f"before_seq={page[0].seq}" if backwards else f"after_seq={page[-1].seq}"
             following = f"{address_of(request)}?{place}&limit={limit}"
-        return json_response({"results": page, "next": following})
+        return Page(page, following)
 
 
 class OneTurn(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("turns_read", returns=TurnRow)
-    def get(self, request: Request, run_id: UUID, seq: int) -> HttpResponse:
+    @described("turns_read")
+    def get(self, request: Request, run_id: UUID, seq: int) -> TurnRow:
         """Show one turn in full."""
-        return json_response(timeline.show_turn(_run(request, run_id), seq))
+        return timeline.show_turn(auth.find_run(request, run_id), seq)
 
 
 class Found(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("turns_find", returns=FoundTurns, query=(*FILTERS, "before_seq"))
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("turns_find", query=(*FILTERS, "before_seq"))
+    def get(self, request: Request, run_id: UUID) -> FoundTurns:
         """Number the turns that match a filter; a search goes back from the newest."""
-        run = _run(request, run_id)
+        run = auth.find_run(request, run_id)
         # Nothing stored holds a NUL, and PostgreSQL refuses to be asked for one.
         given = {name: request.query_params.get(name, "").replace("\0", "") for name in FILTERS}
         if len(given["q"]) > timeline.LONGEST_NEEDLE:
@@ -91,43 +85,36 @@ class Found(APIView):
             raise InvalidRequest(f"q: at most {longest} characters.", field="q")
         # Absent, or switched off in the address.
         flagged = given.pop("flagged") not in {"", "0", "false"}
-        found = timeline.find_turns(
+        return timeline.find_turns(
             run,
             timeline.TurnFilter(flagged=flagged, **given),
             before_seq=whole(request, "before_seq"),
         )
-        return json_response(found)
 
 
 class Score(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("turns_score", returns=ScoreMove)
-    def get(self, request: Request, run_id: UUID, seq: int) -> HttpResponse:
+    @described("turns_score")
+    def get(self, request: Request, run_id: UUID, seq: int) -> ScoreMove:
         """Say why the stuck score moved at a turn, in parts that add up."""
-        return json_response(explain_move(_run(request, run_id), seq))
+        return explain_move(auth.find_run(request, run_id), seq)
 
 
 class Facets(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("runs_facets", returns=RunFacets)
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("runs_facets")
+    def get(self, request: Request, run_id: UUID) -> RunFacets:
         """Count a run's turns by agent, tool, role and detector."""
-        return json_response(timeline.count_facets(_run(request, run_id)))
+        return timeline.count_facets(auth.find_run(request, run_id))
 
 
 class Series(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("runs_series", returns=RunSeries, query=("points", "from_seq", "to_seq"))
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("runs_series", query=("points", "from_seq", "to_seq"))
+    def get(self, request: Request, run_id: UUID) -> RunSeries:
         """Show how a run went in at most `points` points; no spike is averaged away."""
         points = whole(request, "points")
         # 0 is a number that was asked for, and not the default.
         if points is not None and not 0 < points <= timeline.MOST_POINTS:
             raise InvalidRequest(f"points: expected 1 to {timeline.MOST_POINTS}.", field="points")
-        run = _run(request, run_id)
+        run = auth.find_run(request, run_id)
         series = timeline.show_series(
             run,
             points=points or POINTS,
@@ -135,30 +122,22 @@ class Series(APIView):
             to_seq=whole(request, "to_seq"),
         )
         # Beside the points, so that the line at which a card opens is drawn with them.
-        return json_response(replace(series, asks_from=asks_from(policy_of(run))))
+        return replace(series, asks_from=asks_from(policy_of(run)))
 
 
 class Moments(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("runs_moments", returns=MomentRow, many=True, query=("at",))
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("runs_moments", query=("at",))
+    def get(self, request: Request, run_id: UUID) -> Page[MomentRow]:
         """Say at which turn each moment (`at`, RFC 3339, at most 100) stands."""
         texts = request.query_params.getlist("at")
         if len(texts) > MOST_MOMENTS:
             raise InvalidRequest(f"at: at most {MOST_MOMENTS} at once.", field="at")
-        found = timeline.place_moments(_run(request, run_id), [read_moment("at", t) for t in texts])
-        return json_response({"results": found, "next": None})
+        moments = [read_moment("at", text) for text in texts]
+        return Page(timeline.place_moments(auth.find_run(request, run_id), moments))
 
 
 class HandedOn(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("runs_hand_offs", returns=HandOffs)
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+    @described("runs_hand_offs")
+    def get(self, request: Request, run_id: UUID) -> HandOffs:
         """List where another agent of the run took over, and what it was asked."""
-        return json_response(timeline.list_hand_offs(_run(request, run_id)))
-
-
-def _run(request: Request, run_id: UUID) -> Run:
-    return selectors.find_run(run_id, projects=auth.projects_of(request))
+        return timeline.list_hand_offs(auth.find_run(request, run_id))

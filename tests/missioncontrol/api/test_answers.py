@@ -26,6 +26,19 @@ def test_every_answer_forbids_sniffing_framing_and_referrers(ask, path):
     assert "Access-Control-Allow-Origin" not in answer
 
 
+@pytest.mark.parametrize("name", ["run", "decision", "channel", "cursor"])
+def test_an_id_that_is_none_is_refused_by_its_name(ask, name):
+    answer = ask.get(f"/api/v1/deliveries/?{name}=x")
+
+    assert (answer.status_code, answer.json().get("field")) == (400, name)
+
+
+def test_a_number_that_no_column_holds_is_refused_and_no_fault_of_ours(ask, project):
+    answer = ask.delete(f"/api/v1/projects/{project.id}/members/{10**30}/")
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+
+
 @pytest.mark.parametrize(
     "path",
     ["/assets/", "/assets/../../settings.py", "/.git/config", "/settings.py", "/logs/web.log"],

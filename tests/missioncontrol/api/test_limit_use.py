@@ -7,8 +7,8 @@ from missioncontrol.accounts.models import Reach
 from missioncontrol.accounts.reach import holder_of
 from missioncontrol.accounts.tokens import digest
 from missioncontrol.api import endpoint, limits
-from missioncontrol.api.limit_use import limits_row
 from missioncontrol.api.limits import Buckets, RateLimiter
+from missioncontrol.api.views.instance import limits_row
 from missioncontrol.decisions import interventions
 from missioncontrol.errors import TooManyOpenRuns, TooManyRequests
 from missioncontrol.runs.services import OpenRun, open_run

@@ -55,6 +55,17 @@ def test_without_a_limit_nothing_is_refused(clock):
     assert {bucket.take("ana") for _ in range(10_000)} == {0.0}
 
 
+def test_without_a_limit_what_was_taken_is_over_after_a_minute(clock):
+    bucket = Buckets(0, clock)
+    bucket.take("ana", 4)
+
+    clock.now = 30.0
+    bucket.take("ana", 2)
+    assert bucket.spent() == {"ana": 4}
+    clock.now = 90.0
+    assert bucket.spent() == {}
+
+
 def test_of_ever_new_names_only_so_many_are_kept(clock, monkeypatch):
     monkeypatch.setattr(limits, "KEPT_NAMES", 100)
     bucket = Buckets(1, clock)

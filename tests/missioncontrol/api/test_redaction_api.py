@@ -9,7 +9,7 @@ from guard.adapters.hook import HookEvent
 from guard.reading.normalize import call_text
 from missioncontrol.api import keys
 from missioncontrol.api.hooks import serving
-from missioncontrol.api.otlp.keeping import LONGEST_TEXT, kept
+from missioncontrol.api.otlp.storing import LONGEST_TEXT, kept
 from missioncontrol.decisions import allowlist
 from missioncontrol.runs.models import JournalRow, Run, Turn
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, put

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
-    monkeypatch.setattr("missioncontrol.api.views.snapshots.now", lambda: NOON)
+    monkeypatch.setattr("missioncontrol.api.views.runs.now", lambda: NOON)
 
 
 @pytest.fixture

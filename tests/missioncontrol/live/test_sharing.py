@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from missioncontrol.live.sharing import SharedReading
+from missioncontrol.live.audiences import SharedReading
 
 
 class Reading:

@@ -11,8 +11,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from guard.turn import Role, Turn, Usage
-from missioncontrol.api.otlp.amounts import dollars
-from missioncontrol.api.otlp.facts import ModelUse, RecordFacts
+from missioncontrol.api.otlp.facts import ModelUse, RecordFacts, dollars
 from missioncontrol.api.otlp.messages import parsed
 from missioncontrol.api.otlp.record import Record
 from missioncontrol.api.otlp.steps import prompt_facts, tool_turn

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from missioncontrol.api.otlp.amounts import dollars, inclusive
-from missioncontrol.api.otlp.facts import ChatMessage, RecordFacts, client_of
+from missioncontrol.api.otlp.facts import ChatMessage, RecordFacts, client_of, dollars, inclusive
 from missioncontrol.api.otlp.messages import (
     arguments,
     numbered,

@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from missioncontrol.api.otlp.amounts import dollars, inclusive
-from missioncontrol.api.otlp.facts import ChatMessage, RecordFacts, ToolAnswer, client_of
+from missioncontrol.api.otlp.facts import (
+    ChatMessage,
+    RecordFacts,
+    ToolAnswer,
+    client_of,
+    dollars,
+    inclusive,
+)
 from missioncontrol.api.otlp.messages import numbered, parsed, tool_request
 from missioncontrol.api.otlp.record import Record, fitted
 from missioncontrol.api.otlp.steps import ModelStep, model_facts, tool_turn
