@@ -17,7 +17,7 @@ from uuid import UUID
 from django.db import InternalError, OperationalError
 from pydantic_core import to_json
 
-from guard.reading.depth import shallow
+from guard.depth import shallow
 from missioncontrol import origin
 from missioncontrol.accounts.models import AgentKey
 from missioncontrol.accounts.reach import KeyHolder
