@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import select
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -38,7 +39,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Execute a statement once for each row: before the next one, or with the commit."""
-        self._writes.append((sql, rows))
+        self._writes.append(self._looked_at(sql, rows, many=True))
         if not self.in_atomic_block:
             self._connect()
             self._send()
@@ -46,7 +47,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def read(self, *asked: Asked) -> list[Rows]:
         """Return the rows of each statement; it sees what was committed when its turn came."""
         self._connect()
-        return self._send(*asked)
+        return self._send(*(self._looked_at(*one, many=False) for one in asked))
 
     def create_cursor(self, name: str | None = None) -> Any:
         """Return a cursor of Django's; what was written before is there."""
@@ -102,6 +103,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _forget(self) -> None:
         self._is_beginning = False
         self._writes: list[Statement] = []
+
+    def _looked_at(self, sql: str, params: Any, *, many: bool) -> tuple[str, Any]:
+        """Return a statement as those who look at each one (`execute_wrapper`) let it through."""
+
+        def go_on(sql: str, params: Any, *_: Any) -> tuple[str, Any]:
+            return sql, params
+
+        execute: Any = go_on
+        for wrapper in reversed(self.execute_wrappers):
+            execute = partial(wrapper, execute)
+        passed: tuple[str, Any] = execute(sql, params, many, {"connection": self})
+        return passed
 
     def _connect(self) -> None:
         self.close_if_health_check_failed()
