@@ -70,7 +70,7 @@ class History:
         self.tries = self._weigh_tries()
 
     def _weigh_tries(self) -> dict[Step, Weight]:
-        """Weigh the tries of the command that failed again: none, where they are few.
+        """Weigh the tries of the command to which it came back and failed again alike.
 
         What was read between took nothing from them; what was changed may have been the cure.
         """
@@ -83,7 +83,9 @@ class History:
             return own and (not step.is_in_vain or step.failure == newest.failure)
 
         tries = tries_of(self.calls, is_try, lambda step: step.is_in_vain, changed_something)
-        if len(tries) < _FEW:
+        own = self.answered_of(newest.agent)
+        # Those in a row are the score's, and have their rules.
+        if len(tries) < _FEW or own[-len(tries)] is tries[0]:
             return {}
         weights: list[Weight] = []
         for place, step in enumerate(tries):
