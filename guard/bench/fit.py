@@ -212,6 +212,8 @@ def alarms_of(traced: Traced, weights: Weights) -> list[int]:
 
 def add_up_tries(mark: Mark, weights: Weights, since: int) -> float:
     """Give what a mark's tries come to alone, of the last `since` attempts."""
+    if not mark.tries:  # as of nearly all
+        return 0.0
     tries = [
         weight_of(weights, one.repeats, one.brings, begins=one.begins)
         for ago, one in mark.tries
