@@ -127,11 +127,6 @@ class Engine:
             self._corrected[step.agent, step.request] = one
 
     @property
-    def evidence(self) -> float:
-        """The evidence that the run is stuck, of which a card needs `evidence_limit`."""
-        return self.history.evidence_of(tries=self._weighs_tries)
-
-    @property
     def is_correcting(self) -> bool:
         """A correction is in force."""
         return bool(self._corrected)
@@ -172,7 +167,7 @@ class Engine:
         signals = tuple(self._detectors.examine(view, turn))
         if self._corrected and (again := self._recall(step)):
             signals = (again, *signals)
-        evidence = self.evidence
+        evidence = self.history.evidence_of(tries=self._weighs_tries)
         # How near a card is; what is sure and asks nobody stays below.
         own = [signal.score for signal in signals if signal.kind is not SignalKind.BUDGET]
         near = round(min(_ALMOST, max([evidence / self._limit, *own])), 3)

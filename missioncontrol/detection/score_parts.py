@@ -84,7 +84,7 @@ def _replay(
 
 
 def _evidence(engine: Engine) -> float:
-    return engine.evidence if engine.history.steps else 0.0  # it forgot all
+    return engine.history.evidence if engine.history.steps else 0.0  # it forgot all
 
 
 def _height(score: float, limit: float) -> float:
