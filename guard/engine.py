@@ -9,7 +9,7 @@ from typing import Literal
 from guard.budget import KnownUsage, Spent, UsageMeter
 from guard.detectors import PolicyDetectors
 from guard.detectors.base import SAME, History, View, signal_of
-from guard.detectors.score import evidence_limit, stuck_score
+from guard.detectors.score import evidence_limit, stuck_score, weighs_tries
 from guard.detectors.stall import Suspicion
 from guard.events import Emit, Emitter, Reset, events_of
 from guard.policy import DEFAULT_POLICY, Policy
@@ -88,6 +88,7 @@ class Engine:
         self._terms = TermMemory(_NEWS_SPAN)
         self._meter = UsageMeter(policy.budget)
         self._limit = evidence_limit(policy)
+        self._weighs_tries = weighs_tries(policy)
         self._turns = 0
         self._heard = 0.0  # the same, where what says nothing counts less: the terms' clock
         self._nudged = False
@@ -166,7 +167,7 @@ class Engine:
         signals = tuple(self._detectors.examine(view, turn))
         if self._corrected and (again := self._recall(step)):
             signals = (again, *signals)
-        evidence = self.history.evidence
+        evidence = self.history.evidence_of(tries=self._weighs_tries)
         # How near a card is; what is sure and asks nobody stays below.
         own = [signal.score for signal in signals if signal.kind is not SignalKind.BUDGET]
         near = round(min(_ALMOST, max([evidence / self._limit, *own])), 3)

@@ -24,6 +24,7 @@ from guard.detectors.score import (
     Weight,
     add_up,
     fitted_weights,
+    weighs_tries,
     weight_of,
 )
 from guard.detectors.stall import moves_on
@@ -38,8 +39,14 @@ Weights = Mapping[str, float]
 
 # What one false alarm in 1,000 healthy turns costs, in points of loops found.
 COST_OF_A_FALSE_ALARM = 8.0
+# What a loop counts more that is found so many turns after it was evident, or sooner: the
+# sources leave several weights open, and of those the quick ones do better on a source not seen.
+WORTH_OF_SOON = 0.25
+_SOON = 2
 
 _GAINS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
+# The most careful first: of equals it stays.
+_SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 _KEEPS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1.0)
 _ROUNDS = 4
 # `same` and `first` are no choice: three equal attempts in vain are what stuck means.
@@ -51,7 +58,7 @@ _MOST = {"still_failing": 0.15, "other_question": 0.05, "again": 0.2, "news": 0.
 # Another failure is some way on, and no success.
 _LEAST = {"new_failure": 0.5}
 _ALIKE_FIRST = ("same", "near", "reworded", "other_question")
-_FITTED = (*(name for name in GAINS if name != "same"), *KEEPS)
+_FITTED = (*(name for name in GAINS if name != "same"), *KEEPS, "third")
 _DETECTOR = "stall"
 _PLAIN_GAIN = 0.3
 # What weights begin at that nothing was fitted for.
@@ -70,6 +77,8 @@ class Mark(NamedTuple):
         is_held: A rule trips here, whatever the score.
         recovers: It brought something new, so that an open card is settled.
         moves: It brought something, or changed something: no attempt in vain.
+        tries: What it tried before in vain, itself included: how many attempts ago, and what
+            each does to the score where nothing else counts.
     """
 
     place: int
@@ -80,6 +89,7 @@ class Mark(NamedTuple):
     is_held: bool
     recovers: bool
     moves: bool = False
+    tries: tuple[tuple[int, Weight], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +112,14 @@ class Worth:
 
     Attributes:
         found: Loops found, by source.
+        soon: Those that were found as soon as they were evident, or nearly.
         stuck: Loops there are, by source.
         false: Alarms outside every stuck stretch.
         healthy_turns: Turns in which an alarm would be one.
     """
 
     found: Mapping[str, int]
+    soon: Mapping[str, int]
     stuck: Mapping[str, int]
     false: int
     healthy_turns: int
@@ -115,8 +127,16 @@ class Worth:
     @property
     def macro(self) -> float:
         """Share of loops found, averaged over sources, in [0, 1]."""
-        shares = [self.found[name] / stuck for name, stuck in self.stuck.items()]
+        return self._macro(self.found)
+
+    def _macro(self, found: Mapping[str, int]) -> float:
+        shares = [found[name] / stuck for name, stuck in self.stuck.items()]
         return sum(shares) / max(1, len(shares))
+
+    def _points(self, found: Mapping[str, int]) -> float:
+        """Half by source, half by run: neither a source of many runs nor one of few decides."""
+        share = sum(found.values()) / max(1, sum(self.stuck.values()))
+        return 50 * (self._macro(found) + share)
 
     @property
     def false_per_1000(self) -> float:
@@ -125,10 +145,9 @@ class Worth:
 
     @property
     def objective(self) -> float:
-        """Points of loops found, less what false alarms cost."""
-        share = sum(self.found.values()) / max(1, sum(self.stuck.values()))
-        # Half by source, half by run: neither a source of many runs nor one of few decides alone.
-        return 50 * (self.macro + share) - COST_OF_A_FALSE_ALARM * self.false_per_1000
+        """Points of loops found, and found soon, less what false alarms cost."""
+        points = self._points(self.found) + WORTH_OF_SOON * self._points(self.soon)
+        return points - COST_OF_A_FALSE_ALARM * self.false_per_1000
 
 
 def trace(labelled: Labelled, recording: Recording, policy: Policy) -> Traced:
@@ -150,6 +169,7 @@ def trace(labelled: Labelled, recording: Recording, policy: Policy) -> Traced:
         if known == len(steps) and last is not None and last.seq == steps[-1].seq and marks:
             freshly = marks.pop().is_fresh  # its answer
         last, weight = steps[-1], weights[-1]
+        tries = engine.history.tries if weighs_tries(policy) else {}
         # All rules but the score's own, which is what is being fitted.
         rules = [signal for signal in assessment.signals if signal.detector != _DETECTOR]
         marks.append(
@@ -162,6 +182,7 @@ def trace(labelled: Labelled, recording: Recording, policy: Policy) -> Traced:
                 any(signal.trips for signal in rules),
                 assessment.changed and turn.tool is not None,
                 moves=moves_on(last, weight),
+                tries=tuple((len(steps) - steps.index(one), tries[one]) for one in tries),
             )
         )
         freshly = False
@@ -177,7 +198,8 @@ def alarms_of(traced: Traced, weights: Weights) -> list[int]:
             done = []
         done.append(weight_of(weights, mark.repeats, mark.brings, begins=mark.begins))
         # As in the engine: what adds nothing itself opens no card, whatever stands before it.
-        trips = mark.is_held or (done[-1].gain > 0 and add_up(done[-SPAN:]) >= 1.0)
+        evidence = max(add_up(done[-SPAN:]), add_up_tries(mark, weights, len(done)))
+        trips = mark.is_held or (done[-1].gain > 0 and evidence >= 1.0)
         if is_open:
             # As `guard.replay` closes a card: the agent got on, and its streaks start afresh.
             if mark.recovers and not trips:
@@ -188,9 +210,22 @@ def alarms_of(traced: Traced, weights: Weights) -> list[int]:
     return found
 
 
+def add_up_tries(mark: Mark, weights: Weights, since: int) -> float:
+    """Give what a mark's tries come to alone, of the last `since` attempts."""
+    if not mark.tries:  # as of nearly all
+        return 0.0
+    tries = [
+        weight_of(weights, one.repeats, one.brings, begins=one.begins)
+        for ago, one in mark.tries
+        if ago <= since
+    ]
+    return add_up(tries) / weights["third"]
+
+
 def weigh_up(traces: Iterable[Traced], weights: Weights) -> Worth:
     """Count what weights find and what they cry wolf about."""
     found: dict[str, int] = {}
+    soon: dict[str, int] = {}
     stuck: dict[str, int] = {}
     false = healthy = 0
     for traced in traces:
@@ -203,7 +238,10 @@ def weigh_up(traces: Iterable[Traced], weights: Weights) -> Worth:
             stuck[labelled.source] = stuck.get(labelled.source, 0) + 1
             # Once, however often it alarms inside: what counts is whether anybody was asked.
             found[labelled.source] = found.get(labelled.source, 0) + bool(inside)
-    return Worth(found, stuck, false, healthy)
+            stretch = labelled.stretch_at(inside[0], slack=SLACK) if inside else None
+            is_soon = stretch is not None and inside[0] <= stretch.evident + _SOON
+            soon[labelled.source] = soon.get(labelled.source, 0) + is_soon
+    return Worth(found, soon, stuck, false, healthy)
 
 
 def fit(traces: Sequence[Traced], start: Weights) -> dict[str, float]:
@@ -213,7 +251,7 @@ def fit(traces: Sequence[Traced], start: Weights) -> dict[str, float]:
     for _ in range(_ROUNDS):
         before = worth
         for name in _FITTED:
-            for value in _KEEPS if name in KEEPS else _GAINS:
+            for value in _KEEPS if name in KEEPS else _GAINS if name in GAINS else _SHARES:
                 tried = _ordered(best, name, value)
                 if tried is None:
                     continue
@@ -264,6 +302,7 @@ def together(worths: Iterable[Worth]) -> Worth:
     known = list(worths)
     return Worth(
         found={name: count for one in known for name, count in one.found.items()},
+        soon={name: count for one in known for name, count in one.soon.items()},
         stuck={name: count for one in known for name, count in one.stuck.items()},
         false=sum(one.false for one in known),
         healthy_turns=sum(one.healthy_turns for one in known),
@@ -305,7 +344,8 @@ def run(args: argparse.Namespace) -> int:
             "command": "guard fit",
             "runs": len(corpus.runs),
             "sources": list(corpus.sources),
-            "objective": "mean of macro and micro share found, in points, less "
+            "objective": "mean of macro and micro share found, in points, and "
+            f"{WORTH_OF_SOON:g} of that of those found within {_SOON} turns of evident, less "
             f"{COST_OF_A_FALSE_ALARM:g} for each false alarm in 1,000 healthy turns",
             "fitted": _figures(weigh_up(traces, chosen)),
             "leave_one_source_out": _figures(together(worth for _, worth in left_out.values())),
@@ -320,13 +360,14 @@ def run(args: argparse.Namespace) -> int:
 
 def plain_weight(name: str, gain: float) -> float:
     """Give what a weight begins at that nothing was fitted for, within its bounds."""
-    value = _PLAIN_KEEP if name in KEEPS else gain
+    value = _PLAIN_KEEP if name in KEEPS else gain if name in GAINS else 1.0
     return min(_MOST.get(name, 1.0), max(_LEAST.get(name, 0.0), value))
 
 
 def _figures(worth: Worth) -> dict[str, Any]:
     return {
         "found": sum(worth.found.values()),
+        "soon": sum(worth.soon.values()),
         "stuck": sum(worth.stuck.values()),
         "macro": round(worth.macro, 3),
         "false": worth.false,

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from guard.bench.fit import Mark, Traced, trace
+from guard.bench.fit import Mark, Traced, add_up_tries, trace
 from guard.bench.labels import Labelled
 from guard.bench.oracle import Asked, Reach, Span, find_spans, is_loop, sum_up
 from guard.bench.scores import Trial
@@ -91,17 +91,21 @@ class _Doubt:
         self._choice = choice
         self._limit = limit
         self._evidence = 0.0
+        self._tried = 0.0
+        self._taken = 0
         self._in_vain = 0
         self._reached = 0
 
     @property
     def trips(self) -> bool:
-        return self._evidence >= self._limit - _ROUNDING
+        return max(self._evidence, self._tried) >= self._limit - _ROUNDING
 
     def take(self, mark: Mark) -> None:
         """Take the next attempt."""
         weight = weight_of(fitted_weights(), mark.repeats, mark.brings, begins=mark.begins)
         self._evidence = self._evidence * weight.keep + weight.gain
+        self._taken += 1
+        self._tried = add_up_tries(mark, fitted_weights(), self._taken)
         self._in_vain = 0 if mark.moves else self._in_vain + 1
 
     def asks(self, *, is_due: bool) -> bool:

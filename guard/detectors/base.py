@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any, ClassVar
 
 from guard.budget import KnownUsage, UsageMeter
-from guard.detectors.score import Weight, add_up, weigh
+from guard.detectors.score import Weight, add_up, fitted_weights, weigh
 from guard.policy import Policy
 from guard.reading.step import Step
 from guard.signals import Evidence, Kind, Severity, Signal
@@ -31,12 +31,15 @@ class History:
         self._proposed = 0  # how many steps are not done yet; mostly none
         self.weights: list[Weight] = []  # what each step does to the stuck score
         self.evidence = 0.0  # that the newest step's agent is stuck (`add_up`)
+        # The newest tries of one command that fail alike, weighed as if nothing stood between.
+        self.tries: dict[Step, Weight] = {}
 
     def clear(self) -> None:
         """Forget all: a person stepped in."""
         self.steps.clear()
         self.weights.clear()
         self.calls.clear()
+        self.tries = {}
         self._proposed = 0
 
     def put(self, step: Step, place: int | None) -> None:
@@ -64,6 +67,36 @@ class History:
             pairs = zip(self.steps, self.weights, strict=True)
             counted = [weight for one, weight in pairs if one.agent == newest.agent]
         self.evidence = add_up(counted)
+        self.tries = self._weigh_tries()
+
+    def _weigh_tries(self) -> dict[Step, Weight]:
+        """Weigh the tries of the command to which it came back and failed again alike.
+
+        What was read between took nothing from them; what was changed may have been the cure.
+        """
+        newest = self.last
+        if not newest.failed or not newest.is_answered:
+            return {}
+
+        def is_try(step: Step) -> bool:
+            own = step.verb == newest.verb and step.agent == newest.agent and step.is_answered
+            return own and (not step.is_in_vain or step.failure == newest.failure)
+
+        tries = tries_of(self.calls, is_try, lambda step: step.is_in_vain, changed_something)
+        own = self.answered_of(newest.agent)
+        # Those in a row are the score's, and have their rules.
+        if len(tries) < _FEW or own[-len(tries)] is tries[0]:
+            return {}
+        weights: list[Weight] = []
+        for place, step in enumerate(tries):
+            weights.append(weigh(step, tries[:place], weights))
+        return dict(zip(tries, weights, strict=True))
+
+    def evidence_of(self, *, tries: bool) -> float:
+        """Give the evidence, or with `tries` what they alone come to, where that is more."""
+        if not tries or not self.tries:
+            return self.evidence
+        return max(self.evidence, add_up(self.tries.values()) / fitted_weights()["third"])
 
     @property
     def repeats(self) -> list[Step]:

@@ -13,10 +13,11 @@ import functools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import NamedTuple
 
-from guard.policy import Policy
+from guard.policy import DEFAULT_POLICY, Policy
 from guard.policy.renamed import FITTED_AT
 from guard.reading.normalize import NEAR
 from guard.reading.step import Step
@@ -74,6 +75,13 @@ def evidence_limit(policy: Policy) -> float:
     """
     patience = max(1.0, policy.repeat.calls / _USUAL_CALLS)
     return patience * (math.log(1.0 - policy.sensitivity) / math.log(1.0 - FITTED_AT))
+
+
+def weighs_tries(policy: Policy) -> bool:
+    """Tell whether tries that fail alike are weighed alone: no limit for them was raised."""
+    mine, usual = astuple(policy.errors), astuple(DEFAULT_POLICY.errors)
+    is_raised = any(limit > least for limit, least in zip(mine, usual, strict=True))
+    return policy.repeat.calls <= _USUAL_CALLS and not is_raised
 
 
 def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from guard.detectors.base import Detector, View, signal_of
-from guard.detectors.score import Weight, add_up, evidence_limit
+from guard.detectors.score import Weight, add_up, evidence_limit, weighs_tries
 from guard.policy import Policy
 from guard.reading.step import Step
 from guard.signals import Kind, Signal
@@ -42,17 +42,23 @@ class Stall(Detector):
 
     def __init__(self, policy: Policy) -> None:
         self._limit = evidence_limit(policy)
+        self._weighs_tries = weighs_tries(policy)
 
     def examine(self, view: View) -> Signal | None:
         """Hold what the remembered steps add up to against the policy."""
         history = view.history
-        score = history.evidence / self._limit
+        evidence = history.evidence_of(tries=self._weighs_tries)
+        score = evidence / self._limit
         if history.weights[-1].gain <= 0 or score < _LIKELY:
             return None
-        vain = history.repeats[-_SHOWN:]
-        if len({(step.request, step.outcome_key, step.agent) for step in vain}) == 1:
-            return None  # one call with one answer: `repeat` names it
-        summary = f"Nothing new has come of its last {len(vain)} attempts."
+        if evidence > history.evidence:
+            vain = list(history.tries)[-_SHOWN:]
+            summary = f"It tried {len(vain)} times and failed the same way each time."
+        else:
+            vain = history.repeats[-_SHOWN:]
+            if len({(step.request, step.outcome_key, step.agent) for step in vain}) == 1:
+                return None  # one call with one answer: `repeat` names it
+            summary = f"Nothing new has come of its last {len(vain)} attempts."
         return signal_of(self.name, Kind.STALL, vain, summary, limit=_OFTEN, score=min(1.0, score))
 
 

@@ -133,7 +133,7 @@ def _refused_between_readings() -> list[Turn]:
     push = a_call("git_push", error="remote: permission to dev/app denied", branch="main")
     pages = [
         a_call("Read", "\n".join(f"{name} {word}" for word in ("says", "this", "here")), path=name)
-        for name in ("alpha", "bravo", "delta", "gamma")
+        for name in ("alpha", "bravo")
     ]
     return [turn for page in pages for turn in (push, page)] + [push]
 
@@ -225,7 +225,7 @@ LOOPS: dict[str, tuple[list[Turn], str]] = {
     "paging past the end": (_past_the_end(), "stall"),
     "four pages in a circle": (_four_pages_in_a_circle(), "repeat"),
     "one column in many queries": (_one_column_in_many_queries(), "errors"),
-    "refused between readings": (_refused_between_readings(), "repeat"),
+    "refused between readings": (_refused_between_readings(), "stall"),
     "one search without a hit": (_one_search_without_a_hit(), "stagnation"),
     "one thought in other words": (_one_thought_in_other_words(), "talk"),
     "three desks in a circle": (_three_desks_in_a_circle(), "talk"),

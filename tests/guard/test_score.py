@@ -92,7 +92,7 @@ def test_new_words_of_a_person_start_it_afresh():
 def test_every_weight_is_there_and_says_where_it_comes_from():
     document = json.loads(SCORE_FILE.read_text())
 
-    assert set(document["weights"]) == {*GAINS, *KEEPS, "first"} == set(fitted_weights())
+    assert set(document["weights"]) == {*GAINS, *KEEPS, "first", "third"} == set(fitted_weights())
     assert document["provenance"]["leave_one_source_out"]["stuck"] > 0
 
 
@@ -140,6 +140,7 @@ def test_fitting_finds_what_tells_loops_from_healthy_work():
         "same": 0.4,
         "again": 0.4,
         "first": 0.5,
+        "third": 1.0,
     }
 
     chosen = fit(traces, start)
@@ -153,6 +154,7 @@ def test_a_source_is_judged_by_weights_that_never_saw_it():
     stuck = ["", *["near"] * 9]
     traces = [a_traced("one", stuck, 0), a_traced("two", ["", *["again"] * 9], 0)]
     start = {**dict.fromkeys(GAINS, 0.0), **dict.fromkeys(KEEPS, 1.0), "same": 0.4, "first": 0.5}
+    start["third"] = 1.0
 
     left_out = leave_one_source_out(traces, start)
 

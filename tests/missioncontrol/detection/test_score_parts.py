@@ -132,3 +132,17 @@ def test_the_series_tells_from_where_the_policy_asks(looping, owner, as_person):
     series = as_person(owner).get(f"/api/v1/runs/{looping.id}/series/").json()
 
     assert series["asks_from"] == 0.8
+
+
+def test_a_rise_by_tries_with_something_new_between_is_named_and_adds_up(project, read):
+    run = a_run(project, policy=BY_SCORE)
+    for number in range(3):
+        text = "\n".join(f"chapter{number} tells of item{number}x{line}" for line in range(40))
+        report(run, failing())
+        report(run, a_call(f"cat page{number}.txt", result=text))
+
+    body = read(run, 4).json()
+
+    assert (body["parts"][-1]["kind"], body["parts"][-1]["turns"]) == ("rule", [0, 2])
+    moved = sum(part["amount"] for part in body["parts"])
+    assert body["before"] + moved == pytest.approx(body["score"], abs=0.002)
