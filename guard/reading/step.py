@@ -120,8 +120,7 @@ def read_action(turn: Turn) -> Action:
     return _actions.keep(key, action) if action.is_call or action.meaning is text else action
 
 
-_NAMES = Action.__slots__
-_values_of = attrgetter(*_NAMES)
+_values_of = attrgetter(*Action.__slots__)
 
 
 class Step(Action):
@@ -153,7 +152,7 @@ class Step(Action):
         not kept.
         """
         action = action or read_action(turn)
-        for name, value in zip(_NAMES, _values_of(action), strict=True):
+        for name, value in zip(Action.__slots__, _values_of(action), strict=True):
             setattr(self, name, value)
         if nature or (turn.tool is not None and not turn.args):  # else its wording tells all
             self._ask_anew(turn, outcome, nature)
