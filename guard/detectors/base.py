@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from operator import attrgetter
 from typing import Any, ClassVar
 
 from guard.budget import KnownUsage, UsageMeter
@@ -60,6 +61,9 @@ class History:
             self.weights[place] = weigh(step, self.steps[:place], self.weights)
             self.calls = [step for step in self.steps if step.is_call]
         self.last = newest = self.steps[-1]
+        self.evidence = 0.0
+        if not any(map(attrgetter("gain"), self.weights)):
+            return  # mostly: nothing remembered repeats anything
         counted = self.weights
         # Who has hardly begun and looks around is not held to what others did before.
         looks = newest.looks_around

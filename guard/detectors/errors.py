@@ -8,6 +8,7 @@ from typing import ClassVar
 from guard.detectors.base import (
     Detector,
     History,
+    View,
     aim_elsewhere,
     changed_something,
     has_edited,
@@ -41,10 +42,15 @@ class Errors(Detector):
     def __init__(self, policy: Policy) -> None:
         self._rule = policy.errors
 
+    def examine(self, view: View) -> Signal | None:
+        """Look where the newest call was in vain; most are not."""
+        newest = view.history.last
+        return super().examine(view) if newest.is_in_vain and newest.is_answered else None
+
     def handed_in(self, history: History) -> Iterator[Signal]:
         """Tell work that is refused alike, whatever stood between."""
         newest, count = history.last, history.last.refusals
-        if count and newest.is_in_vain and newest.is_answered:
+        if count:
             summary = f"It handed in its work {count} times; each was refused alike."
             yield signal_of(
                 self.name, Kind.SAME_ERROR, [newest], summary, limit=_HANDED_IN, repeats=count
@@ -53,7 +59,7 @@ class Errors(Detector):
     def failing(self, history: History) -> Iterator[Signal | None]:
         """Look for what one agent keeps failing at."""
         rule, newest = self._rule, history.last
-        if not newest.is_in_vain or not newest.is_answered or newest.refusals:
+        if newest.refusals:
             return
         calls = history.answered_of(newest.agent)
 

@@ -160,17 +160,17 @@ def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> li
     request, key, failure = step.request, step.outcome_key, step.failure
     # Most attempts bring much: for them only the very same answer counts. And of two that are
     # alike neither tells much more than the other.
-    size, least = len(step.told), math.inf if moves or step.news >= MANY else _least(step)
-    low = least * size
+    least = None if moves or step.news >= MANY else _least(step)
+    size = len(step.told)
     return [
         place
         for place, old in enumerate(before)
         if old.is_answered
         and (
-            (low <= len(old.told) and least * len(old.told) <= size)
-            or old.request == request
+            old.request == request
             or old.outcome_key == key
             or (failure is not None and old.failure == failure)
+            or (least and least * size <= len(old.told) and least * len(old.told) <= size)
         )
     ]
 

@@ -136,11 +136,7 @@ class EscalationRule(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy(Section):
-    """Which rules look, how strict they are, and what a run may use.
-
-    >>> DEFAULT_POLICY.repeat.calls
-    3
-    """
+    """Which rules look, how strict they are, and what a run may use."""
 
     detectors: Annotated[
         tuple[str, ...], {"items": one_of(DETECTOR_NAMES)}, "the rules that look"
@@ -188,11 +184,6 @@ class Policy(Section):
 
         >>> Policy.from_mapping({"repeat": {"calls": 5}}).repeat.calls
         5
-        >>> Policy.from_mapping({"repeat": {"calls": "many"}})
-        Traceback (most recent call last):
-        ...
-        guard.errors.PolicyInvalid: policy field 'repeat.calls': expected a whole number \
-from 2 to 50, got 'many'
         """
         if not isinstance(mapping, Mapping):
             raise PolicyInvalid("policy", TABLE, mapping)
@@ -225,12 +216,7 @@ from 2 to 50, got 'many'
         return dict(json.loads(json.dumps(asdict(self), default=str)))
 
     def for_run(self, task_type: str | None) -> Policy:
-        """Give the policy of a run: what its task type sets is set.
-
-        >>> policy = Policy.from_mapping({"task_type": {"research": {"repeat": {"rounds": 4}}}})
-        >>> policy.for_run("research").repeat.rounds, policy.for_run("coding").repeat.rounds
-        (4, 2)
-        """
+        """Give the policy of a run: what its task type sets is set."""
         return self._over(task_type=task_type)
 
     def for_step(self, *, tool: str | None, agent: str | None) -> Policy:

@@ -91,9 +91,7 @@ class Field(NamedTuple):
         """
         if isinstance(base, Section):
             return read_table(value, base)
-        if get_origin(self.kind) is Mapping:
-            if not isinstance(value, Mapping):
-                raise PolicyInvalid("", TABLE, value)
+        if isinstance(base, Mapping) and isinstance(value, Mapping):
             names, found, problems = self.schema.get("propertyNames"), dict(base), Problems()
             for name, table in value.items():
                 with problems.under(str(name)):

@@ -97,7 +97,7 @@ class TurnReader:
         # A message showed a command; and the harness carries out what is shown.
         self._shows, self._carries_out = False, False
         # What was said last, what was answered to each message, and whether by a machine.
-        self._said: Turn | None = None
+        self._said: tuple[int, Turn] | None = None  # by its number
         self._replies: deque[_Reply] = deque(maxlen=_REMEMBERED)
         self._is_machine = False
 
@@ -144,7 +144,7 @@ class TurnReader:
         self._last_agent = turn.agent
         self._note(turn, seq)
         is_said = turn.role is Role.ASSISTANT and turn.tool is None
-        self._said = replace(turn, seq=seq) if is_said and not self._open else None
+        self._said = (seq, turn) if is_said and not self._open else None
         return ReadTurn(Kind.ACTION, turn)
 
     def _note(self, turn: Turn, seq: int) -> None:
@@ -199,11 +199,12 @@ class TurnReader:
         name it is known by its words: the same said to different messages, but for what
         it quotes of each. One and the same request to go on is no answer.
         """
-        message, self._said = self._said, None
-        if message is None or not turn.content:
+        said, self._said = self._said, None
+        if said is None or not turn.content:
             return None
+        seq, message = said
         attempt = replace(
-            shown_call(message) or spoken_call(message), result=reported(turn.content)
+            shown_call(message) or spoken_call(message), seq=seq, result=reported(turn.content)
         )
         words = words_in(turn.content) if terms_of(turn.content[:_LONGEST]) else frozenset[str]()
         reply = _Reply(attempt, words_in(message.content or ""), words)
@@ -226,7 +227,7 @@ class TurnReader:
                 return None
             if not was_machine:
                 earlier = tuple(one.attempt for one in list(self._replies)[:-1])
-        return ReadTurn(Kind.ANSWER, reply.attempt, message.seq, earlier=earlier)
+        return ReadTurn(Kind.ANSWER, reply.attempt, seq, earlier=earlier)
 
     def _count_repeats(self) -> list[int]:
         """Count how often each of the last replies came again; those that did not are left out."""
@@ -333,6 +334,8 @@ class _UserMessage(NamedTuple):
 
 def _is_checklist(text: str) -> bool:
     """A list with boxes to tick, shown again with each change, is no attempt."""
+    if text.isascii() and text.count("[") < 2:  # noqa: PLR2004 - mostly: a box each
+        return False
     lines = text[:_LONGEST].splitlines()
     ticked = sum(_BOX.match(line) is not None for line in lines)
     return ticked > 1 and 2 * ticked >= len(lines)

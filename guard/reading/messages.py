@@ -24,7 +24,7 @@ _STEM = 5
 _CHANT_LENGTH = 400
 _CHANT_LINES = 8
 _CHANT_WORDS = 60
-_SENTENCE = re.compile(r"[.!?\n]+\s*")
+_SENTENCE_ENDS = str.maketrans(".!?", "\n\n\n")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _WORD = re.compile(r"[^\W_]{3,}|\d+")
 # In ASCII the same by a table of bytes, at a third of the expression's cost.
@@ -143,7 +143,8 @@ def find_chant(text: str) -> str | None:
     if len(text) < _CHANT_LENGTH:
         return None
     text = text[:20_000]
-    for sentence, count in Counter(map(str.strip, _SENTENCE.split(text))).items():
+    sentences = text.translate(_SENTENCE_ENDS).split("\n")
+    for sentence, count in Counter(map(str.strip, sentences)).items():
         is_most = count >= _CHANT_LINES and 2 * count * len(sentence) >= len(text)
         if is_most and _LETTERS.search(sentence):
             return sentence[:200]

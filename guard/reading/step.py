@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 from guard.memo import Memo
@@ -119,6 +120,9 @@ def read_action(turn: Turn) -> Action:
     return _actions.keep(key, action) if action.is_call or action.meaning is text else action
 
 
+_values_of = attrgetter(*Action.__slots__)
+
+
 class Step(Action):
     """What a turn asks for or says, beside the turns before it, and what came back.
 
@@ -148,8 +152,8 @@ class Step(Action):
         not kept.
         """
         action = action or read_action(turn)
-        for name in Action.__slots__:
-            setattr(self, name, getattr(action, name))
+        for name, value in zip(Action.__slots__, _values_of(action), strict=True):
+            setattr(self, name, value)
         if nature or (turn.tool is not None and not turn.args):  # else its wording tells all
             self._ask_anew(turn, outcome, nature)
         request, ts = self.request, turn.ts

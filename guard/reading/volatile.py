@@ -73,10 +73,10 @@ def mask_lines(lines: list[str]) -> list[str]:
         lines = [HOLE if _JOB.fullmatch(line) else line for line in lines]
     # Every plain digit as 0, and marks between words as spaces, sign for sign.
     signs = "\n".join(lines).encode("utf-8", "surrogatepass").translate(_TO_SHAPE)
+    if b"0" not in signs and signs.isascii():
+        return lines
     shapes = signs.decode("utf-8", "surrogatepass").split("\n")
     places = [at for at, shape in enumerate(shapes) if "0" in shape or not shape.isascii()]
-    if not places:
-        return lines
     masked = lines.copy()
     some, marked = [lines[at] for at in places], [shapes[at] for at in places]
     suspects, may_stand_beside = _suspects("\n".join(marked))
@@ -130,10 +130,9 @@ def _suspects(shape: str) -> tuple[list[str], bool]:
     suspects = [
         word
         for word in unknown
-        if ("0" in word or not word.isascii())
+        if ("0" in word or (not word.isascii() and _HAS_DIGIT.search(word)))
         and len(word) <= _LONGEST_WORD
         and _MAY_BE_VOLATILE.search(word)
-        and _HAS_DIGIT.search(word)
         and _VOLATILE_SHAPE.search(word)
     ]
     hints = [word for word in unknown if _BESIDE_HINT.search(word.lower())]
