@@ -103,8 +103,8 @@ SENTENCES: tuple[tuple[str, str], ...] = (
         "Er sagte {n}-mal dasselbe mit anderen Worten.",
     ),
     (
-        rf"It said nearly the same as just before (?P<times>{TIMES}) in a row\.",
-        "Er sagte {times} hintereinander fast dasselbe wie eben.",
+        rf"It repeated itself (?P<times>{TIMES}), almost word for word\.",
+        "Er wiederholte sich {times} fast wörtlich.",
     ),
     (
         r"It sent (?P<n>\d+) messages in a row and said nothing new in them\.",
