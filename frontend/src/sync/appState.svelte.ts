@@ -387,7 +387,7 @@ class AppState {
   #keepBoards(): void {
     if (this.#access !== "in") return;
     for (const [project, feed] of this.#feeds) {
-      if (feed.isLive) void this.#memory.keep(project, feed.told, new Date());
+      if (feed.isLive) void this.#memory.keep(project, feed.serverState, new Date());
     }
   }
 
