@@ -83,7 +83,7 @@ SLITS = """() => [...document.querySelectorAll("main *")].filter((one) => one.ch
 # A table's column that shows the first letters of its words.
 STUBS = """() => [...document.querySelectorAll("main td, main th")].filter((one) =>
     one.checkVisibility() && one.clientWidth < 64 && one.scrollWidth > one.clientWidth + 1)
-  .map((one) => `${one.clientWidth} of ${one.scrollWidth}: ${one.textContent.trim().slice(0, 60)}`)"""
+  .map((one) => `${one.clientWidth} of ${one.scrollWidth}: ${one.textContent.trim()}`)"""
 CUT_OFF = """() => [...document.querySelectorAll("button, a.btn, .tabbar a, .chip, .seg label")]
   .filter((one) => one.checkVisibility())
   .filter((one) => !one.closest(".skip, .seen-by-readers, .otherwise:not(:focus-within)"))
