@@ -73,7 +73,7 @@ class Broker(Detector):
             self.name,
             self.kind,
             alike,
-            f"It said nearly the same as just before {times} in a row.",
+            f"It repeated itself {times}, almost word for word.",
             limit=rule.terminate if ends else rule.warn,
             repeats=similar,
             score=min(1.0, similar / rule.warn),

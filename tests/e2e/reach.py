@@ -75,6 +75,15 @@ TOO_WIDE = """() => {
   return document.documentElement.scrollWidth > document.documentElement.clientWidth
     ? ["wider than the screen", ...excerpt(all)] : excerpt(cut);
 }"""
+# A list of so few lines that nobody finds what is below them.
+SLITS = """() => [...document.querySelectorAll("main *")].filter((one) => one.checkVisibility()
+    && ["auto", "scroll"].includes(getComputedStyle(one).overflowY)
+    && one.clientHeight < 120 && one.scrollHeight > one.clientHeight + 1)
+  .map((one) => `${one.clientHeight} of ${one.scrollHeight}: ${one.outerHTML.slice(0, 120)}`)"""
+# A table's column that shows the first letters of its words.
+STUBS = """() => [...document.querySelectorAll("main td, main th")].filter((one) =>
+    one.checkVisibility() && one.clientWidth < 64 && one.scrollWidth > one.clientWidth + 1)
+  .map((one) => `${one.clientWidth} of ${one.scrollWidth}: ${one.textContent.trim()}`)"""
 CUT_OFF = """() => [...document.querySelectorAll("button, a.btn, .tabbar a, .chip, .seg label")]
   .filter((one) => one.checkVisibility())
   .filter((one) => !one.closest(".skip, .seen-by-readers, .otherwise:not(:focus-within)"))
@@ -115,6 +124,18 @@ def too_wide_enlarged(page: Page) -> list[str]:
     # 1440 pixels at 200 % are 720 wide and half as high.
     page.set_viewport_size({"width": 720, "height": 450})
     return [*narrow, *page.evaluate(TOO_WIDE)]
+
+
+def cramped_on_its_side(page: Page) -> list[str]:
+    """Turn a phone on its side; return what is out of the screen there, or shows through a slit."""
+    page.set_viewport_size({"width": 844, "height": 390})
+    return [*page.evaluate(TOO_WIDE), *page.evaluate(SLITS)]
+
+
+def cramped_on_a_tablet(page: Page) -> list[str]:
+    """Hold a tablet upright; return what is out of the screen there, or stunted."""
+    page.set_viewport_size({"width": 768, "height": 1024})
+    return [*page.evaluate(TOO_WIDE), *page.evaluate(STUBS)]
 
 
 def overflowing(page: Page) -> list[str]:

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
+from tests.e2e.conftest import DESKTOP
 from tests.installations import wait_for
 
 ANSWERS = ("Inject fix", "Continue", "Allowlist", "Terminate")
@@ -71,6 +72,12 @@ def test_a_card_says_on_both_screens_that_the_agent_gave_up_waiting(open_page, s
         expect(page.get_by_text("gave up waiting").first).to_be_visible(timeout=60_000)
         happened = page.get_by_role("region", name="What happened")
         expect(happened).to_contain_text("Agent gave up waiting")
+    listed = page.context.new_page()
+    listed.set_viewport_size(DESKTOP)
+    listed.goto(page.url.replace(f"/runs/{run.id}", "/history"))
+    row = listed.get_by_role("row", name=run.name)
+    expect(row).to_contain_text("gave up")
+    expect(row.get_by_title("Agent gave up waiting")).to_be_visible()
 
 
 def test_what_is_told_to_a_run_without_a_card_is_in_its_next_directive(open_page, agent):

@@ -46,6 +46,21 @@ def test_of_a_thousand_runs_only_those_in_sight_are_drawn(open_page, thousand, p
     assert (drawn <= MOST_ROWS, rows(page, phone=phone).count() <= MOST_ROWS) == (True, True)
 
 
+def test_a_search_does_not_follow_to_another_project(open_page, thousand, person):
+    name = f"quiet {uuid4().hex[:6]}"
+    person.ask("POST", "/api/v1/projects/", {"name": name})
+    page = open_page("/")
+    search = page.get_by_role("searchbox", name="Search running runs")
+    search.fill("0007 crowd")
+    expect(rows(page, phone=False)).to_have_count(1)
+
+    switch = page.get_by_role("combobox", name="Project")
+    switch.select_option(label=name)
+    switch.select_option(index=0)
+
+    expect(search).to_have_value("")
+
+
 @pytest.mark.parametrize("phone", [False, True])
 def test_the_board_is_searched_by_a_key_and_points_to_history(open_page, thousand, phone):
     page = open_page("/", phone=phone)

@@ -6,10 +6,12 @@ A screen is opened once for each way of looking at it, and told all that is wron
 import pytest
 
 from tests.e2e.axe import in_both_themes
-from tests.e2e.conftest import PHONE, a_page_with_axe, complaints_of
+from tests.e2e.conftest import DESKTOP, PHONE, a_page_with_axe, complaints_of
 from tests.e2e.reach import (
     TARGETS,
     THUMB,
+    cramped_on_a_tablet,
+    cramped_on_its_side,
     faults_by_keyboard,
     overflowing,
     too_wide_enlarged,
@@ -41,6 +43,8 @@ def complaints(page):
 def at_a_desk(page, name):
     yield "breaks rules of WCAG", in_both_themes(page, name, "desktop")
     yield "is in the way of the keyboard", faults_by_keyboard(page)
+    yield "is cramped on a tablet", cramped_on_a_tablet(page)
+    page.set_viewport_size(DESKTOP)
 
 
 def on_a_phone(page, name):
@@ -48,6 +52,7 @@ def on_a_phone(page, name):
     # What a pointer needs on a desk, 24 pixels or room around, is axe's "target-size".
     yield "is too small for a thumb", page.evaluate(TARGETS, THUMB)
     yield "scrolls sideways when enlarged", too_wide_enlarged(page)
+    yield "is cramped on its side", cramped_on_its_side(page)
     page.set_viewport_size(PHONE)
 
 

@@ -150,6 +150,10 @@ describe("beginningOf", () => {
     expect(beginningOf(`${"a".repeat(110)} first, then change`)).toBe(`${"a".repeat(110)} first…`);
   });
 
+  it("keeps a word that ends where it is cut", () => {
+    expect(beginningOf(`${"a".repeat(114)} begin then`)).toBe(`${"a".repeat(114)} begin…`);
+  });
+
   it("halves no emoji", () => {
     expect(beginningOf("🦀".repeat(130))).toBe(`${"🦀".repeat(120)}…`);
   });

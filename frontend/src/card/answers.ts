@@ -27,10 +27,12 @@ export const LONGEST_FIX_ON_A_BUTTON = 120;
 export function beginningOf(fix: string): string {
   const signs = [...fix];
   if (signs.length <= LONGEST_FIX_ON_A_BUTTON) return fix;
-  return `${signs
-    .slice(0, LONGEST_FIX_ON_A_BUTTON)
+  // One sign more tells whether the last word ends there.
+  const words = signs
+    .slice(0, LONGEST_FIX_ON_A_BUTTON + 1)
     .join("")
-    .replace(/[.,;:]?\s+\S*$/, "")}…`;
+    .replace(/[.,;:]?\s+\S*$/, "");
+  return `${[...words].slice(0, LONGEST_FIX_ON_A_BUTTON).join("")}…`;
 }
 
 const ORDER: readonly Action[] = [

@@ -75,6 +75,15 @@ describe("a run's state", () => {
   });
 });
 
+it("says of a run whose agent gave up what its card says", () => {
+  const [run, card] = [aRun({ status: "holding" }), aDecision({ gave_up_at: NOON })];
+
+  expect(stateWords(run, at(0))).toBe("pausing, not confirmed yet");
+  expect(stateWords(run, at(0), aDecision())).toBe("pausing, not confirmed yet");
+  expect(stateWords(run, at(0), card)).toBe(standing(card, run, at(0)));
+  expect(stateWords(aRun({ status: "held" }), at(0), card)).not.toMatch(/gave up/);
+});
+
 describe("who did it", () => {
   it("is a person by name, and another by its word", () => {
     expect(["ana", "agent", "policy", ""].map(actorName)).toEqual(["ana", "Agent", "Policy", ""]);

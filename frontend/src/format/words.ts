@@ -59,8 +59,10 @@ export function shapeOf(run: RunRow): Shape {
   return run.presence === "idle" || run.presence === "waiting" ? run.presence : "running";
 }
 
-export function stateWords(run: RunRow, now: Date): string {
+/** How a run stands. Only its open card knows of an agent that waits no more. */
+export function stateWords(run: RunRow, now: Date, card: DecisionRow | null = null): string {
   const shape = shapeOf(run);
+  if (shape === "holding" && card?.gave_up_at) return gaveUpWords(card, card.gave_up_at, now);
   if (shape === "waiting" && run.open_decisions > 0) return t.waitingHere;
   return shape === "lost"
     ? t.lostContact(clockTime(run.last_turn_at ?? run.started_at, now))
@@ -182,10 +184,8 @@ export function standing(
   const shape = decisionShape(decision, run);
   const { standing: words } = t;
   if (shape === "waiting") return `${words.asks} ${wait(since(decision.opened_at, asOf ?? now))}`;
-  if (decision.gave_up_at && shape === "holding") {
-    const at = clockTime(decision.gave_up_at, now);
-    return decision.parked ? words.parkedSince(at) : words.gaveUp(at);
-  }
+  if (decision.gave_up_at && shape === "holding")
+    return gaveUpWords(decision, decision.gave_up_at, now);
   if (shape === "held" && asOf && decision.waiting_since) {
     return words.heldAsOf(clockTime(decision.waiting_since, now), clockTime(asOf, now));
   }
@@ -196,6 +196,11 @@ export function standing(
   return shape === "flagged" || shape === "stopping"
     ? words[shape]
     : words.theRunIs(t.status[shape]);
+}
+
+function gaveUpWords({ parked }: DecisionRow, since: string, now: Date): string {
+  const at = clockTime(since, now);
+  return parked ? t.standing.parkedSince(at) : t.standing.gaveUp(at);
 }
 
 function waited(decision: DecisionRow, now: Date): string {

@@ -45,28 +45,28 @@ export interface Options extends NotificationOptions {
 const LONGEST = { title: 64, body: 300, path: 200 };
 
 /** Read what was pushed; an unreadable one still says that something is there. */
-export function readPush(said: unknown): Shown {
-  const told = recordOf(said);
-  const type = told.type === "card" || told.type === "withdrawn" ? told.type : "told";
-  const tag = textOf(told.tag) || "mission-control";
-  const buttons = type === "card" ? buttonsOf(told.actions) : [];
+export function readPush(data: unknown): Shown {
+  const push = recordOf(data);
+  const type = push.type === "card" || push.type === "withdrawn" ? push.type : "told";
+  const tag = textOf(push.tag) || "mission-control";
+  const buttons = type === "card" ? buttonsOf(push.actions) : [];
   const about: About = {
     type,
     buttons,
-    language: textOf(told.language) || "en",
-    path: pathOf(told.path),
-    run: textOf(told.run) || null,
-    runName: textOf(told.run_name),
+    language: textOf(push.language) || "en",
+    path: pathOf(push.path),
+    run: textOf(push.run) || null,
+    runName: textOf(push.run_name),
     decision: type === "told" ? null : tag,
-    version: typeof told.version === "number" ? told.version : null,
+    version: typeof push.version === "number" ? push.version : null,
   };
   return {
-    title: textOf(told.title).slice(0, LONGEST.title) || "Mission Control",
-    open: typeof told.open === "number" ? told.open : null,
-    everything: told.everything === true,
+    title: textOf(push.title).slice(0, LONGEST.title) || "Mission Control",
+    open: typeof push.open === "number" ? push.open : null,
+    everything: push.everything === true,
     about,
     options: {
-      body: textOf(told.body).slice(0, LONGEST.body),
+      body: textOf(push.body).slice(0, LONGEST.body),
       tag,
       lang: about.language,
       icon: "/icons/icon-192.png",
@@ -76,7 +76,7 @@ export function readPush(said: unknown): Shown {
       silent: type === "withdrawn",
       renotify: type === "card",
       requireInteraction: type === "card",
-      ...(typeof told.at === "string" && { timestamp: Date.parse(told.at) }),
+      ...(typeof push.at === "string" && { timestamp: Date.parse(push.at) }),
     },
   };
 }
@@ -107,7 +107,7 @@ export function question(about: About, action: string): Shown | null {
     { action: "open", title: t.toCard },
   ];
   const { path, language, run, runName: run_name, decision, version } = about;
-  const said = {
+  const asking = {
     type: "card",
     tag: decision,
     title: t.sure(shortName(about)),
@@ -118,7 +118,7 @@ export function question(about: About, action: string): Shown | null {
     run_name,
     version,
   };
-  return readPush({ ...said, actions });
+  return readPush({ ...asking, actions });
 }
 
 function shortName({ runName: name }: About): string {

@@ -26,7 +26,7 @@ import type {
   RunRow,
   Snapshot,
 } from "../wire/types";
-import { actorName, hasEnded } from "../format/words";
+import { actorName, asksFor, hasEnded } from "../format/words";
 import { words } from "../messages/texts";
 import { clock } from "./clock.svelte";
 import { Feed, type Link } from "./feed.svelte";
@@ -142,6 +142,10 @@ class AppState {
     return [...this.#feeds.values()].flatMap(({ state }) =>
       [...state.decisions.values()].filter(isOpen),
     );
+  }
+  /** The open card that holds a run; a question for permission holds only its call. */
+  cardOf(run: string): DecisionRow | null {
+    return this.openEverywhere.find((card) => card.run === run && asksFor(card) === null) ?? null;
   }
   get answered(): readonly DecisionRow[] {
     return this.#answered;
@@ -383,7 +387,7 @@ class AppState {
   #keepBoards(): void {
     if (this.#access !== "in") return;
     for (const [project, feed] of this.#feeds) {
-      if (feed.isLive) void this.#memory.keep(project, feed.told, new Date());
+      if (feed.isLive) void this.#memory.keep(project, feed.serverState, new Date());
     }
   }
 

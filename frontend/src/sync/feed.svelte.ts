@@ -70,7 +70,7 @@ export class Feed {
   }
 
   /** As the server told it, whoever looks. */
-  get told(): LiveState {
+  get serverState(): LiveState {
     return this.#state;
   }
 

@@ -5,8 +5,8 @@ const PAUSE_MS = 5_000;
 /** A slow answer is asked for less often. */
 const REST = 10;
 
-export class Followed<Told> {
-  #told = $state.raw<Told | null>(null);
+export class Followed<Data> {
+  #data = $state.raw<Data | null>(null);
   #failed = $state.raw(false);
   readonly #path: string;
   readonly #pause: number;
@@ -20,8 +20,8 @@ export class Followed<Told> {
     this.#pause = pause;
   }
 
-  get told(): Told | null {
-    return this.#told;
+  get data(): Data | null {
+    return this.#data;
   }
   get failed(): boolean {
     return this.#failed;
@@ -40,9 +40,9 @@ export class Followed<Told> {
     const began = Date.now();
     this.#timer = undefined;
     try {
-      const told = await read<Told>(this.#path);
+      const data = await read<Data>(this.#path);
       if (this.#isStopped) return;
-      this.#told = told;
+      this.#data = data;
       this.#failed = false;
     } catch {
       this.#failed = true;

@@ -1,8 +1,8 @@
 /** One object of the REST API, read again when asked. A newer question makes an older answer void. */
 import { ProblemError, read } from "../wire/api";
 
-export class Reading<Told> {
-  #told = $state.raw<Told | null>(null);
+export class Reading<Data> {
+  #data = $state.raw<Data | null>(null);
   #failed = $state.raw(false);
   #missing = $state.raw(false);
   #path = "";
@@ -11,8 +11,8 @@ export class Reading<Told> {
   #asked = 0;
 
   /** The last answer; it stays while the next one is fetched, and when the same is asked in vain. */
-  get told(): Told | null {
-    return this.#told;
+  get data(): Data | null {
+    return this.#data;
   }
   get failed(): boolean {
     return this.#failed;
@@ -31,14 +31,14 @@ export class Reading<Told> {
     const asked = ++this.#asked;
     this.#path = path;
     try {
-      const told = await read<Told>(path);
+      const data = await read<Data>(path);
       if (asked !== this.#asked) return;
-      this.#told = told;
+      this.#data = data;
       this.#of = path;
       this.#failed = this.#missing = false;
     } catch (error) {
       if (asked !== this.#asked) return;
-      if (path !== this.#of) this.#told = null;
+      if (path !== this.#of) this.#data = null;
       this.#failed = true;
       this.#missing = error instanceof ProblemError && error.status === 404;
     }

@@ -12,12 +12,12 @@ export interface Today {
 }
 
 /** The server's answer, and what each run cost when it came. */
-export interface Told {
+export interface Answer {
   rows: readonly TodayRow[];
   costs: ReadonlyMap<string, number>;
 }
 
-export function todayOf(answer: Told, runs: readonly RunRow[], now: Date): Today | null {
+export function todayOf(answer: Answer, runs: readonly RunRow[], now: Date): Today | null {
   const { rows } = answer;
   if (rows.length === 0 || rows.some(({ until }) => new Date(until) <= now)) return null;
   return {
@@ -30,7 +30,7 @@ export function todayOf(answer: Told, runs: readonly RunRow[], now: Date): Today
 }
 
 /** What the meters added since the server's answer; a run that came into sight later counts if it began later. */
-export function moved({ rows, costs }: Told, runs: readonly RunRow[]): number {
+export function moved({ rows, costs }: Answer, runs: readonly RunRow[]): number {
   const answered = rows[0]?.at ?? "";
   const before = (run: RunRow) =>
     costs.get(run.id) ?? (run.started_at > answered ? 0 : costOf(run));
@@ -38,7 +38,7 @@ export function moved({ rows, costs }: Told, runs: readonly RunRow[]): number {
 }
 
 /** Nothing was spent since the answer, and it was given when all these runs were in sight. */
-export function isSettled(answer: Told, runs: readonly RunRow[], now: Date): boolean {
+export function isSettled(answer: Answer, runs: readonly RunRow[], now: Date): boolean {
   return (
     todayOf(answer, runs, now) !== null &&
     moved(answer, runs) === 0 &&

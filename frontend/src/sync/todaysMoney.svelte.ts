@@ -7,7 +7,7 @@
 import { query, read } from "../wire/api";
 import type { Me, Page, RunRow, TodayRow } from "../wire/types";
 import { storage } from "./storage";
-import { costsOf, isSettled, todayOf, type Today, type Told } from "./today";
+import { costsOf, isSettled, todayOf, type Today, type Answer } from "./today";
 import { appState } from "./appState.svelte";
 
 const MOVED_MS = 5_000;
@@ -15,14 +15,14 @@ const QUIET_MS = 5 * 60_000;
 const KEPT = "today:";
 
 class TodaysMoney {
-  #told = $state.raw<Told | null>(null);
+  #answer = $state.raw<Answer | null>(null);
   #about: string | null = null;
   #askedAt = -Infinity;
   #me: Me | null = null;
 
   /** The figure as of now; null: not known (yet, or of another day). */
   at(now: Date, runs: readonly RunRow[]): Today | null {
-    return this.#told && todayOf(this.#told, runs, now);
+    return this.#answer && todayOf(this.#answer, runs, now);
   }
 
   /** Ask again where that is due; a failure leaves what was known. */
@@ -38,32 +38,32 @@ class TodaysMoney {
       );
       if (about === this.#about) await this.#take(about, results);
     } catch {
-      if (this.#told === null) await this.#recall(about);
+      if (this.#answer === null) await this.#recall(about);
     }
   }
 
   #isDue(now: Date, runs: readonly RunRow[]): boolean {
     const waited = now.getTime() - this.#askedAt;
     if (waited >= QUIET_MS || this.#me !== appState.me) return true;
-    const unsettled = this.#told === null || !isSettled(this.#told, runs, now);
+    const unsettled = this.#answer === null || !isSettled(this.#answer, runs, now);
     return unsettled && waited >= MOVED_MS;
   }
 
   async #take(about: string, rows: readonly TodayRow[]): Promise<void> {
-    this.#told = { rows, costs: costsOf(appState.runs) };
+    this.#answer = { rows, costs: costsOf(appState.runs) };
     if (appState.access === "in") await storage.put(KEPT + about, rows);
   }
 
   /** Without a server the last visit's figure stands, while its day lasts. */
   async #recall(about: string): Promise<void> {
     const rows = await storage.get<TodayRow[]>(KEPT + about);
-    if (rows && this.#told === null && about === this.#about)
-      this.#told = { rows, costs: costsOf(appState.runs) };
+    if (rows && this.#answer === null && about === this.#about)
+      this.#answer = { rows, costs: costsOf(appState.runs) };
   }
 
   #forget(about: string): void {
     this.#about = about;
-    this.#told = null;
+    this.#answer = null;
     this.#askedAt = -Infinity;
   }
 }

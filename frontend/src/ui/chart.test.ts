@@ -26,8 +26,8 @@ const words = {
 test("stacked lines stand on those before them, and still say their own figures", () => {
   const [top, bottom] = stacked([line("a", [1, 2]), line("b", [3, null])]);
 
-  expect(top).toMatchObject({ label: "b", values: [4, 2], told: [3, null] });
-  expect(bottom).toMatchObject({ label: "a", values: [1, 2], told: [1, 2] });
+  expect(top).toMatchObject({ label: "b", values: [4, 2], unstacked: [3, null] });
+  expect(bottom).toMatchObject({ label: "a", values: [1, 2], unstacked: [1, 2] });
 });
 
 test("a ceiling is in sight though nothing came near it", () => {
@@ -51,7 +51,7 @@ test("the table says what the chart draws, and that nothing is known where nothi
   expect(
     tableOf({
       x: [1, 2],
-      lines: [line("a", [5, null]), line("b", [9, 9], { told: [4, 4] })],
+      lines: [line("a", [5, null]), line("b", [9, 9], { unstacked: [4, 4] })],
       ...words,
     }),
   ).toEqual([
@@ -106,8 +106,8 @@ function recorder(): { plot: uPlot; drawn: string[] } {
     {
       get:
         (_, name) =>
-        (...said: unknown[]) => {
-          drawn.push(name === "fillText" ? String(said[0]) : String(name));
+        (...args: unknown[]) => {
+          drawn.push(name === "fillText" ? String(args[0]) : String(name));
           return { width: 20 };
         },
       set: () => true,

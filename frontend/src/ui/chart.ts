@@ -17,7 +17,7 @@ export interface Line {
   /** Stands in the picture only: not in the legend, not in the table. */
   unlisted?: boolean;
   /** What the legend and the table say where that is not what is drawn. */
-  told?: readonly (number | null)[];
+  unstacked?: readonly (number | null)[];
 }
 
 /** A dashed line across: a ceiling, a threshold. */
@@ -97,7 +97,7 @@ export function middleTick(top: number): number {
 
 /** What makes it another chart, not new figures in the same. */
 export function kindOf({ lines, sync }: Pick<Picture, "lines" | "sync">): string {
-  return JSON.stringify([sync, lines.map(({ values: _, told: __, ...line }) => line)]);
+  return JSON.stringify([sync, lines.map(({ values: _, unstacked: __, ...line }) => line)]);
 }
 
 /** Each line on top of the ones before it; drawn from the tallest to the lowest. */
@@ -105,7 +105,7 @@ export function stacked(lines: readonly Line[]): Line[] {
   const sums: number[] = [];
   const raised = lines.map((line) => ({
     ...line,
-    told: line.values,
+    unstacked: line.values,
     values: line.values.map((value, place) => (sums[place] = (sums[place] ?? 0) + (value ?? 0))),
   }));
   return raised.reverse();
@@ -116,7 +116,7 @@ export function tableOf(picture: Pick<Picture, "x" | "lines" | "xWords" | "yWord
   const every = Math.max(1, Math.ceil(picture.x.length / MOST_ROWS));
   return picture.x.flatMap((x, place) => {
     if (place % every !== 0 && place !== picture.x.length - 1) return [];
-    const values = picture.lines.map((line) => (line.told ?? line.values)[place] ?? null);
+    const values = picture.lines.map((line) => (line.unstacked ?? line.values)[place] ?? null);
     return [
       [picture.xWords(x), ...values.map((value) => (value === null ? "—" : picture.yWords(value)))],
     ];
@@ -209,8 +209,8 @@ function cursorOf(
 
 function strokeOf(plot: uPlot, series: number): string | null {
   const stroke = plot.series[series]?.stroke;
-  const told: unknown = typeof stroke === "function" ? stroke(plot, series) : stroke;
-  return typeof told === "string" ? told : null;
+  const colour: unknown = typeof stroke === "function" ? stroke(plot, series) : stroke;
+  return typeof colour === "string" ? colour : null;
 }
 
 function zoomTo(plot: uPlot, doings: Doings): void {

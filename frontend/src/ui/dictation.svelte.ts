@@ -16,10 +16,10 @@ export class Dictation {
   #on = $state.raw(false);
   #failed = $state.raw(false);
   #recognizer: Recognizer | null = null;
-  readonly #heard: (text: string) => void;
+  readonly #onText: (text: string) => void;
 
-  constructor(heard: (text: string) => void) {
-    this.#heard = heard;
+  constructor(onText: (text: string) => void) {
+    this.#onText = onText;
   }
 
   static get exists(): boolean {
@@ -38,7 +38,7 @@ export class Dictation {
     const recognizer = new Made();
     recognizer.lang = speech.numbers;
     recognizer.onresult = ({ results }) =>
-      this.#heard([...Array.from(results)].map((parts) => parts[0]?.transcript ?? "").join(" "));
+      this.#onText([...Array.from(results)].map((parts) => parts[0]?.transcript ?? "").join(" "));
     recognizer.onerror = () => (this.#failed = true);
     recognizer.onend = () => (this.#on = false);
     this.#recognizer = recognizer;

@@ -1,7 +1,12 @@
 /** How wide the screen is, in the three layouts. */
 import { MediaQuery } from "svelte/reactivity";
 
-const phone = new MediaQuery("max-width: 759.98px");
+/** A phone however it is held: on its side it is as wide as a tablet, and has no room for two lists. */
+const phone = new MediaQuery(
+  "(max-width: 759.98px), (max-width: 999.98px) and (max-height: 479.98px)",
+);
+/** The rail has no words: a table of many columns has no room beside a list of pages. */
+const narrow = new MediaQuery("max-width: 1099.98px");
 /** Room for a list and what stands in it side by side. */
 const wide = new MediaQuery("min-width: 1280px");
 /** Room for a whole summary above a list, */
@@ -12,6 +17,9 @@ const veryTall = new MediaQuery("min-height: 1040px");
 export const media = {
   get isPhone(): boolean {
     return phone.current;
+  },
+  get isNarrow(): boolean {
+    return narrow.current;
   },
   get isTall(): boolean {
     return tall.current;

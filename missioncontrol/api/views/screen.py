@@ -18,8 +18,11 @@ NOT_BUILT = "The screens are not built. Run `npm ci && npm run build` in fronten
 # By the first part of an address; every other screen's name is that part itself.
 SCREENS = {"": "now", "runs": "run"}
 RUN_ID = re.compile(r"[0-9a-f-]{36}")
-# Where the screens themselves change over (`760px`): the other layout's files are not asked for.
-LAYOUTS = (("", "(min-width: 760px)"), ("Phone", "(max-width: 759.98px)"))
+# Where the screens themselves change over (`media.svelte.ts`): the other layout's files are not
+# asked for.
+PHONE = "(max-width: 759.98px), (max-width: 999.98px) and (max-height: 479.98px)"
+DESK = "(min-width: 760px) and (min-height: 480px), (min-width: 1000px)"
+LAYOUTS = (("", DESK), ("Phone", PHONE))
 
 Preloads = dict[str, dict[str, dict[str, list[str]]]]
 """Language -> screen -> the addresses of its `files` and of the `parts` at its top."""

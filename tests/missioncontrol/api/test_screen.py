@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from missioncontrol.api.views.screen import DESK, PHONE
+
 PRELOADS = {
     "en": {
         "history": {
@@ -58,11 +60,11 @@ def test_the_texts_are_those_that_the_browser_asks_for_first_and_can_be_had(buil
     assert named == ["/assets/History-1.js", "/assets/history-de.js"]
 
 
-def test_a_screen_that_phones_have_their_own_of_is_chosen_by_the_width(built, client):
+def test_a_screen_that_phones_have_their_own_of_is_chosen_by_the_size(built, client):
     assert links(client, "/runs/01a213b8/turns/4", "de") == [
-        ("modulepreload", "(min-width: 760px)", "/assets/Run-1.js"),
-        ("modulepreload", "(max-width: 759.98px)", "/assets/RunOnPhone-1.js"),
-        ("modulepreload", "(max-width: 759.98px)", "/assets/Card-1.js"),
+        ("modulepreload", DESK, "/assets/Run-1.js"),
+        ("modulepreload", PHONE, "/assets/RunOnPhone-1.js"),
+        ("modulepreload", PHONE, "/assets/Card-1.js"),
     ]
 
 

@@ -71,6 +71,7 @@ const texts: typeof en = {
     lost: "Kontakt verloren",
     recovered: "wieder in Gang",
   },
+  gaveUp: "aufgegeben",
   compare: {
     select: "Läufe zum Vergleichen auswählen",
     short: "Vergleichen",

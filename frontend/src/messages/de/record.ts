@@ -139,8 +139,8 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = (
       (n) => `Er sagte ${n}\u2011mal dasselbe mit anderen Worten.`,
     ],
     [
-      `It said nearly the same as just before ${TIMES} in a row\\.`,
-      (n) => `Er sagte ${times(n)} hintereinander fast dasselbe wie eben.`,
+      `It repeated itself ${TIMES}, almost word for word\\.`,
+      (n) => `Er wiederholte sich ${times(n)} fast wörtlich.`,
     ],
     [
       "It sent (\\d+) messages in a row and said nothing new in them\\.",

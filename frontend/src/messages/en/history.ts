@@ -72,6 +72,8 @@ const texts = {
     lost: "lost contact",
     recovered: "recovered",
   },
+  /** Of a run that is to pause, whose agent asks no more what to do. */
+  gaveUp: "gave up",
   compare: {
     select: "Select runs to compare",
     short: "Compare",

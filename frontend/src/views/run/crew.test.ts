@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aTurn } from "../../fixtures/rows";
 import type { HandOffs } from "../../wire/types";
-import { circleOf, lanesOf, longestChain, ringPlaces, ticksOf, waitsOf } from "./crew";
+import { circleOf, lanesOf, longestChain, ringPlaces, ticksOf, timesAt, waitsOf } from "./crew";
 
 const handed = (...told: [seq: number, giver: string, taker: string][]): HandOffs => ({
   run: "run-1",
@@ -124,5 +124,25 @@ describe("ticksOf", () => {
       [10, false],
       [80, true],
     ]);
+  });
+});
+
+describe("timesAt", () => {
+  const written = (...times: string[]) =>
+    timesAt(
+      times.map((at, seq) => ({ seq, at, place: seq / 10, isLate: false })),
+      new Date("2026-11-14T15:00:00Z"),
+    ).map(({ seq }) => seq);
+
+  it("writes a time once, however many hand-offs are in its second", () => {
+    const [first, second] = ["2026-11-14T14:41:07.100Z", "2026-11-14T14:41:08.100Z"];
+
+    expect(written(first, "2026-11-14T14:41:07.900Z", second)).toEqual([0, 2]);
+  });
+
+  it("writes a time once, however many hand-offs of a long way are in its minute", () => {
+    const [first, later] = ["2026-11-14T13:41:07Z", "2026-11-14T14:41:08Z"];
+
+    expect(written(first, "2026-11-14T13:41:50Z", later)).toEqual([0, 2]);
   });
 });

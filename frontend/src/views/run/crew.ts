@@ -1,4 +1,5 @@
 /** Who worked when, from where one agent handed on to another. Pure. */
+import { clockTime, exactTime } from "../../format/time";
 import type { HandOffs } from "../../wire/types";
 
 /** An agent at work without a break. */
@@ -97,6 +98,19 @@ export function ticksOf(
     if (!next) return true;
     return tick.place + (tick.isLate ? 0 : wide) <= next.place - (next.isLate ? wide : 0);
   });
+}
+
+/** A shorter stretch is told in seconds: its minutes would all be the same. */
+const SHORT_MS = 600_000;
+
+/** The times as they are written; one that is written like the one before it says nothing. */
+export function timesAt(ticks: readonly Tick[], now: Date): (Tick & { words: string })[] {
+  const [first, last] = [ticks[0]?.at ?? "", ticks.at(-1)?.at ?? ""];
+  const isShort = Date.parse(last) - Date.parse(first) < SHORT_MS;
+  const written = (at: string) => (isShort ? exactTime(at) : clockTime(at, now));
+  return ticks
+    .map((tick) => ({ ...tick, words: written(tick.at) }))
+    .filter(({ words }, i, all) => words !== all[i - 1]?.words);
 }
 
 /** Who handed on and has done nothing since, and to whom. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunSummary, Work } from "../../wire/types";
-import { summaryRows, workClaims } from "./summary";
+import { rowsBefore, summaryRows, workClaims } from "./summary";
 
 const work: Work = {
   from_seq: 0,
@@ -134,4 +134,13 @@ it("has a row for how it stands, what was asked, and each stretch there is", () 
     ],
     ["In all", [{ text: "no calls", seq: null }]],
   ]);
+});
+
+it("has the rows that are to come before what is in them has", () => {
+  const status = { text: "Running", seq: null };
+  const names = (goal: string, turns: number) =>
+    rowsBefore(status, goal, turns).map(([name]) => name);
+
+  expect(names("", 0)).toEqual(["Status"]);
+  expect(names("Ship it", 3)).toEqual(["Status", "Asked", "In all"]);
 });

@@ -28,6 +28,15 @@ export function summaryRows(summary: RunSummary, status: Claim): Row[] {
   return rows;
 }
 
+/** The rows that a run's own row promises, before what is in them has come. */
+export function rowsBefore(status: Claim, goal: string, turns: number): Row[] {
+  return [
+    [t.rows.status, [status]],
+    ...(goal ? [[t.rows.asked, [{ text: goal, seq: null }]] as const] : []),
+    ...(turns > 0 ? [[t.rows.whole, []] as const] : []),
+  ];
+}
+
 export function workClaims(work: Work): Claim[] {
   const details = work.details_from_seq > work.from_seq;
   return [
