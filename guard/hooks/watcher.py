@@ -20,7 +20,7 @@ from guard.adapters.ancestry import calling_agent
 from guard.adapters.base import Adapter, Session
 from guard.adapters.hook import BESIDE
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks.forwarding import forward
+from guard.hooks.forwarding import forward_from_beside
 from guard.running.ending import is_running
 from guard.sdk.keys import Connection
 
@@ -133,7 +133,7 @@ def leave_behind(adapter: Adapter, connection: Connection, body: Mapping[str, An
         def ask(facts: dict[str, Any]) -> Any:
             question = {"hook_event_name": BESIDE, **whose, **facts}
             patience_s = ANSWERS_WITHIN_S + float(facts.get("wait", 0))
-            return forward(connection, question, timeout_s=patience_s)
+            return forward_from_beside(connection, question, timeout_s=patience_s)
 
         Watcher(ask=ask, is_there=lambda: is_running(pid), session=session).stand_by()
     finally:
