@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from contextlib import ExitStack
 from contextvars import ContextVar
-from types import TracebackType
 from typing import Any, Self
 
 from guard.errors import FrameworkMissing, Stopped
@@ -86,12 +85,7 @@ class MissionControl:
         self._scope.callback(_watching.reset, token)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         # Before the handlers go: what the last model calls cost may still be on its way.
         crewai_event_bus.flush(FLUSH_S)
         self._scope.close()
