@@ -65,8 +65,8 @@ class MissionControl:
         self._session: Session | None = None
         self._stopped: Stopped | None = None
         self._facts: dict[str, dict[str, Any]] = {}
-        # Model calls that no turn has told of yet, by their ids.
-        self._untold: dict[str, tuple[str, dict[str, Any]]] = {}
+        # Model calls that no turn has reported yet, by their ids.
+        self._unreported: dict[str, tuple[str, dict[str, Any]]] = {}
         self._gone: dict[int, Go] = {}
         self._instead: dict[int, str] = {}
         # By role: a text about one agent's call is for that agent.
@@ -90,7 +90,7 @@ class MissionControl:
         crewai_event_bus.flush(FLUSH_S)
         self._scope.close()
         # A model call that led to no turn has cost money all the same.
-        for role, facts in self._untold.values():
+        for role, facts in self._unreported.values():
             self._say("(called no tool)", role, facts)
         if self._session is not None:
             self._session.close("failed" if kind else "completed")
@@ -109,7 +109,7 @@ class MissionControl:
         crewai_event_bus.flush(FLUSH_S)
         role = _role(context.agent)
         facts = self._facts.get(role, {})
-        self._untold.pop(facts.get("call_id", ""), None)
+        self._unreported.pop(facts.get("call_id", ""), None)
         # A call has no id, but both of its hooks are given the same object.
         call = id(context.tool_input)
         session = self._open(context.task)
@@ -153,7 +153,7 @@ class MissionControl:
             self._say(text, role, facts)
             return
         self._facts[role] = facts
-        self._untold[facts["call_id"]] = role, facts
+        self._unreported[facts["call_id"]] = role, facts
 
     def _say(self, text: str, role: str, facts: dict[str, Any]) -> None:
         try:

@@ -10,7 +10,7 @@ import os
 import tempfile
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -167,8 +167,8 @@ def _write(kept: list[Connection]) -> None:
         "\n[[connection]]\n"
         + "".join(
             f"{name} = {json.dumps(value)}\n"
-            for name in ("client", "place", "url", "key", "fail", "via", "hold_s", "defer_s")
-            if (value := getattr(c, name)) is not None
+            for name, value in asdict(c).items()
+            if value is not None
         )
         for c in kept
     )

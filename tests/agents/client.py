@@ -73,7 +73,7 @@ class Client:
         self._screens.append(screen)
         return screen
 
-    def said(self) -> str:
+    def output(self) -> str:
         """What it printed."""
         return (self.home / "agent.log").read_text()
 

@@ -70,5 +70,5 @@ class GeminiCli(Client):
 
     def session(self) -> str | None:
         """The session's id, once the client has told it."""
-        lines = (line for line in self.said().splitlines() if line.startswith('{"type":"init"'))
+        lines = (line for line in self.output().splitlines() if line.startswith('{"type":"init"'))
         return next((str(json.loads(line)["session_id"]) for line in lines), None)

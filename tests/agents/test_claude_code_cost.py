@@ -43,7 +43,7 @@ class Worked:
         self.session = str(uuid.uuid4())
         client.env.update(env)
         process = client.start("Do it.", session=self.session)
-        assert process.wait(PATIENCE_S) == 0, client.said()
+        assert process.wait(PATIENCE_S) == 0, client.output()
         self.person, key = Person(server), f"claude-code:{self.session}"
         self.calls = len(api.conversations)
         self.run = wait_for(lambda: self.person.run_of(key))["id"]
@@ -105,7 +105,7 @@ def test_a_fork_pays_for_its_own_calls_alone(installation, ready):
     session = str(uuid.uuid4())
 
     assert client.start("And again.", session=session, more=fork).wait(PATIENCE_S) == 0, (
-        client.said()
+        client.output()
     )
 
     own = len(api.conversations) - worked.calls

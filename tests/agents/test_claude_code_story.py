@@ -170,7 +170,7 @@ def test_the_sub_agents_of_a_session_are_told_apart_in_its_one_run(installation,
     client, session = claude(model(delegates_twice)), str(uuid.uuid4())
     client.connect(installation.url, installation.agent_key)
     process = client.start("delegate please", session=session)
-    assert process.wait(PATIENCE_S) == 0, client.said()
+    assert process.wait(PATIENCE_S) == 0, client.output()
 
     person = Person(installation)
     run = person.run_of(f"claude-code:{session}")
@@ -193,7 +193,7 @@ def test_what_a_session_starts_from_its_shell_is_told_whom_it_belongs_to(
     client, session = claude(model(starts_another_agent)), str(uuid.uuid4())
     client.connect(installation.url, installation.agent_key)
     process = client.start("start it", session=session)
-    assert process.wait(PATIENCE_S) == 0, client.said()
+    assert process.wait(PATIENCE_S) == 0, client.output()
 
     assert (client.project / "parent").read_text() == f"claude-code:{session}\n"
 
@@ -201,7 +201,7 @@ def test_what_a_session_starts_from_its_shell_is_told_whom_it_belongs_to(
 def test_a_forked_session_belongs_to_the_one_it_was_forked_from(installation, model, claude):
     client, session = claude(model(touches_a_file)), str(uuid.uuid4())
     client.connect(installation.url, installation.agent_key)
-    assert client.start("touch it", session=session).wait(PATIENCE_S) == 0, client.said()
+    assert client.start("touch it", session=session).wait(PATIENCE_S) == 0, client.output()
     fork = ("--resume", session, "--fork-session")
     assert client.start("and again", session=str(uuid.uuid4()), more=fork).wait(PATIENCE_S) == 0
 

@@ -39,7 +39,7 @@ def touches_a_file(conversation):
 
 def thread_of(client):
     """The session's id, once the client has told it."""
-    for line in client.said().splitlines():
+    for line in client.output().splitlines():
         if line.startswith('{"type":"thread.started"'):
             return json.loads(line)["thread_id"]
     return None

@@ -232,7 +232,7 @@ def test_without_hooks_its_own_events_are_its_cost(installation, responses, code
     assert len(api.conversations) == 2
     assert [turn["tool"] for turn in person.turns(run["id"])] == [None, "Bash", None]
     assert Decimal(run["cost_usd"]) == ONE_CALL * 2
-    ended = [line for line in client.said().splitlines() if '"turn.completed"' in line]
+    ended = [line for line in client.output().splitlines() if '"turn.completed"' in line]
     assert json.loads(ended[0])["usage"]["output_tokens"] == 84
 
 

@@ -53,9 +53,9 @@ def test_codex_is_a_run_with_its_turns_and_its_cost(installation, responses, cod
     once_only = client.config.read_text().replace('[otel]\nmetrics_exporter = "none"\n', "", 1)
     client.config.write_text(once_only + 'metrics_exporter = "none"\n')
 
-    assert client.start("Run two commands.").wait(PATIENCE_S) == 0, client.said()
+    assert client.start("Run two commands.").wait(PATIENCE_S) == 0, client.output()
 
-    started = next(line for line in client.said().splitlines() if '"thread.started"' in line)
+    started = next(line for line in client.output().splitlines() if '"thread.started"' in line)
     key = f"codex:{json.loads(started)['thread_id']}"
     calls = len(api.conversations)
     run = run_of(installation, key, output=calls * USAGE["output_tokens"])
@@ -75,7 +75,7 @@ def test_gemini_is_a_run_with_its_turns_and_its_cost(installation, gemini_model,
     file.write_text(json.dumps(json.loads(file.read_text()) | settings))
     client.env["OTEL_EXPORTER_OTLP_HEADERS"] = f"Authorization=Bearer {installation.agent_key}"
 
-    assert client.start("Run two commands.").wait(PATIENCE_S) == 0, client.said()
+    assert client.start("Run two commands.").wait(PATIENCE_S) == 0, client.output()
 
     run = run_of(installation, f"gemini:{client.session()}", output=api.total().output)
     costs = [price(used, model="gemini-2.5-flash", provider="google") for used in api.calls()]

@@ -45,7 +45,7 @@ def test_one_tap_on_a_phone_frees_a_real_claude_code(
     card.get_by_role("button", name="Inject fix").tap()
 
     assert story.process.wait(60) == 0
-    assert "Thank you." in story.client.said()
+    assert "Thank you." in story.client.output()
     assert CORRECTION in story.api.conversations[asked_so_far].last
     expect(queued).to_have_count(0)
     expect(desk.get_by_role("article", name=name)).to_have_count(0)
