@@ -16,7 +16,7 @@ from typing import Any
 
 from guard.adapters.hook import PROBE
 from guard.errors import ServerAway, ServerRefused
-from guard.sdk.exchange import Answer, Request, Transport
+from guard.sdk.exchange import Request, Transport
 from guard.sdk.keys import Connection
 from guard.sdk.transport import HttpTransport
 from guard.sdk.wording import AGAIN_WITHIN_S, SUCCESSES, body_of, comes_again_in, is_passing
@@ -72,24 +72,27 @@ def forward(
             asked_at = clock()
             try:
                 answer = carrier.send(asked(timeout_s=ends_at - clock()))
-            except ServerAway as away:
-                error = away
-                is_cut = isinstance(away.__cause__, _CUT) or clock() - asked_at >= WAITED_S
-                if away_since is None and not is_cut:
-                    raise
-            else:
                 pause_s = comes_again_in(answer, left_s=again_until - clock())
                 if away_since is None and pause_s is not None:
                     sleep(pause_s)  # it is there, and says when
                     continue
-                error = ServerAway(f"it answers {answer.status}")
-                is_cut = clock() - asked_at >= WAITED_S and _hung_up(
-                    answer, is_there=partial(_is_there, carrier, path, within_s=ends_at - clock())
+                waited = answer.status in RESTARTING and clock() - asked_at >= WAITED_S
+                # A server that hung up after so long had begun to wait with us: it restarts.
+                is_cut = waited and (
+                    answer.status == BAD_GATEWAY
+                    or _is_there(carrier, path, within_s=ends_at - clock())
                 )
                 if answer.status not in RESTARTING or (away_since is None and not is_cut):
                     return answer.body if answer.status in SUCCESSES else body_of(answer)
-            # Cut: it was there again, and left again.
-            away_since = clock() if is_cut or away_since is None else away_since
+                error = ServerAway(f"it answers {answer.status}")
+            except ServerAway as reason:
+                is_cut = isinstance(reason.__cause__, _CUT) or clock() - asked_at >= WAITED_S
+                error = reason
+                if away_since is None and not is_cut:
+                    raise
+            if is_cut:
+                away_since = None  # it was there again, and left again
+            away_since = clock() if away_since is None else away_since
             if min(ends_at, away_since + RETURNS_WITHIN_S) <= clock() + ASKS_EVERY_S:
                 raise error
             sleep(ASKS_EVERY_S)
@@ -109,11 +112,6 @@ def forward_from_beside(connection: Connection, body: Mapping[str, Any], **how: 
         if is_passing(refused.status):
             raise ServerAway(str(refused)) from refused
         raise
-
-
-def _hung_up(answer: Answer, *, is_there: Callable[[], bool]) -> bool:
-    """Whether a proxy tells, after a long wait, of a server that hung up: it restarts."""
-    return answer.status == BAD_GATEWAY or (answer.status in RESTARTING and is_there())
 
 
 def _is_there(carrier: Transport, path: str, *, within_s: float) -> bool:

@@ -51,7 +51,7 @@ class Conversation:
         spoke = max((i for i, item in enumerate(items) if _is_models(item)), default=-1)
         return json.dumps(items[spoke + 1 :], ensure_ascii=False)
 
-    def texts(self) -> list[str]:
+    def user_texts(self) -> list[str]:
         """The texts that came to the model as a person's own, oldest first."""
         return [
             part["text"]

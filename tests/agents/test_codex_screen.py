@@ -99,8 +99,8 @@ def test_a_text_is_steered_into_the_turn_under_way(terminal_session, thinking):
     thinking.goes_on.set()
 
     wait_for(lambda: len(api.conversations) >= 2)
-    assert api.conversations[0].texts().count(NEWS) == 0
-    assert api.conversations[1].texts().count(NEWS) == 1
+    assert api.conversations[0].user_texts().count(NEWS) == 0
+    assert api.conversations[1].user_texts().count(NEWS) == 1
     wait_for(lambda: person.run(run)["presence"] == "idle")
     assert person.journal(run).count("message.delivered") == 1
     wait_for(lambda: NEWS in screen.shown())  # whoever sits at it sees what was said

@@ -41,7 +41,7 @@ def with_hooks(settings, fail="open", forwarder=("/opt/guard",), **more):
     return connected(settings, Wiring(**where, fail=fail, forwarder=forwarder, **more))
 
 
-def run_hook(event, tmp_path, script, *, fail="open", body="{}"):
+def run_hook(event, tmp_path, script, *, fail="open", output="{}"):
     """Run a hook's command as Gemini CLI does, with a forwarder of our own."""
     forwarder = tmp_path / "bin dir" / "guard"
     forwarder.parent.mkdir(exist_ok=True)
@@ -50,7 +50,12 @@ def run_hook(event, tmp_path, script, *, fail="open", body="{}"):
         forwarder.chmod(0o755)
     command = subscribed(with_hooks({}, fail, (str(forwarder),)))[event]["command"]
     return subprocess.run(
-        ["bash", "-c", command], input=body, capture_output=True, text=True, check=False, timeout=60
+        ["bash", "-c", command],
+        input=output,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
 
 
@@ -128,7 +133,7 @@ def test_a_forwarder_that_is_gone_blocks_tools_when_closed(tmp_path, script):
 
 @pytest.mark.parametrize("event", [event for event in HOOKS if event != "BeforeTool"])
 def test_no_other_hook_ever_blocks(tmp_path, event):
-    done = run_hook(event, tmp_path, "exit 127", fail="closed", body='{"finishReason": 1}')
+    done = run_hook(event, tmp_path, "exit 127", fail="closed", output='{"finishReason": 1}')
 
     assert done.returncode == 0
 
@@ -139,8 +144,8 @@ def test_of_a_streamed_answer_only_the_last_piece_is_forwarded(tmp_path):
         '{"finishReason": "STOP", "t": "% \\\\ $b"}',
     )
 
-    assert run_hook("AfterModel", tmp_path, "cat", body=begun).stdout == ""
-    assert run_hook("AfterModel", tmp_path, "cat", body=ended).stdout == ended
+    assert run_hook("AfterModel", tmp_path, "cat", output=begun).stdout == ""
+    assert run_hook("AfterModel", tmp_path, "cat", output=ended).stdout == ended
 
 
 # --- on disk -------------------------------------------------------------------

@@ -10,10 +10,10 @@ class Server:
     """Answers one after the other what it was given; keeps what it was told."""
 
     def __init__(self, *answers):
-        self.answers, self.reports = list(answers), []
+        self.answers, self.received = list(answers), []
 
     def ask(self, event):
-        self.reports.append({name: value for name, value in event.items() if name != "witness"})
+        self.received.append({name: value for name, value in event.items() if name != "witness"})
         answer = self.answers.pop(0) if self.answers else {}
         if isinstance(answer, Exception):
             raise answer
@@ -69,7 +69,7 @@ def test_it_vouches_for_the_agent_and_says_when_it_has_gone():
 
     watch(server, seconds=30)
 
-    assert server.reports == [VOUCHES, VOUCHES, {"gone": True}]
+    assert server.received == [VOUCHES, VOUCHES, {"gone": True}]
 
 
 def test_it_says_so_within_a_second_of_the_agents_end():
@@ -81,7 +81,7 @@ def test_it_leaves_a_session_whose_run_is_over():
 
     watch(server, seconds=300)
 
-    assert server.reports == [VOUCHES]
+    assert server.received == [VOUCHES]
 
 
 @pytest.mark.parametrize("seconds", [0, 30])
@@ -90,8 +90,8 @@ def test_a_server_that_is_away_hears_it_later(seconds):
 
     watch(server, seconds=seconds)
 
-    assert server.reports[-1] == {"gone": True}
-    assert len(server.reports) == 3
+    assert server.received[-1] == {"gone": True}
+    assert len(server.received) == 3
 
 
 def test_a_server_that_wants_none_of_it_is_left_alone():
@@ -99,7 +99,7 @@ def test_a_server_that_wants_none_of_it_is_left_alone():
 
     watch(server, seconds=300)
 
-    assert server.reports == [VOUCHES]
+    assert server.received == [VOUCHES]
 
 
 def test_it_carries_what_people_say_to_a_session_it_can_speak_to():
@@ -114,7 +114,7 @@ def test_it_carries_what_people_say_to_a_session_it_can_speak_to():
     watch(server, seconds=300, session=session)
 
     assert session.done == ["look in b.py", "stop"]
-    assert server.reports[2] == {"stopped": True}
+    assert server.received[2] == {"stopped": True}
 
 
 @pytest.mark.parametrize("deaf", [TRIES - 1, TRIES, 3 * TRIES])
@@ -134,7 +134,7 @@ def test_a_stop_whose_answer_found_nobody_is_carried_out_again():
     watch(server, seconds=300, session=session)
 
     assert session.done == ["stop", "stop"]
-    assert server.reports[-2:] == [{"stopped": True}, VOUCHES | {"carries": True}]
+    assert server.received[-2:] == [{"stopped": True}, VOUCHES | {"carries": True}]
 
 
 def test_a_session_that_does_not_stop_is_asked_again_after_a_pause():

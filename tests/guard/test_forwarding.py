@@ -18,10 +18,10 @@ YES = Answer(status=200, body={"it": "ran"})
 
 @dataclass
 class After:
-    """What comes after so many seconds of waiting."""
+    """What is said after so many seconds of waiting."""
 
     seconds: float
-    outcome: Any
+    said: Any
 
 
 class World:
@@ -37,7 +37,7 @@ class World:
         self.asked.append(request)
         answer = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         if isinstance(answer, After):
-            self.now, answer = self.now + answer.seconds, answer.outcome
+            self.now, answer = self.now + answer.seconds, answer.said
         if isinstance(answer, Answer):
             return answer
         raise ServerAway(str(answer)) from answer
