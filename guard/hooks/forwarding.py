@@ -15,11 +15,11 @@ from functools import partial
 from typing import Any
 
 from guard.adapters.hook import PROBE
-from guard.errors import ServerAway, ServerRefused
+from guard.errors import ServerAway
 from guard.sdk.exchange import Request, Transport
 from guard.sdk.keys import Connection
 from guard.sdk.transport import HttpTransport
-from guard.sdk.wording import AGAIN_WITHIN_S, SUCCESSES, body_of, comes_again_in, is_passing
+from guard.sdk.wording import AGAIN_WITHIN_S, SUCCESSES, body_of, comes_again_in
 
 # A server that was waiting with us may be away this long: a restart, an update.
 RETURNS_WITHIN_S = 600.0
@@ -96,22 +96,6 @@ def forward(
             if min(ends_at, away_since + RETURNS_WITHIN_S) <= clock() + ASKS_EVERY_S:
                 raise error
             sleep(ASKS_EVERY_S)
-
-
-def forward_from_beside(connection: Connection, body: Mapping[str, Any], **how: Any) -> Any:
-    """Forward for who waits beside a session, over a restart behind a proxy too.
-
-    Raises:
-        ServerAway: Nobody answered, or only a proxy or a server that is busy.
-        ServerRefused: The server said no: it would say so again.
-    """
-    try:
-        return forward(connection, body, **how)
-    except ServerRefused as refused:
-        # Taken for a no, nobody would stand by the session any more.
-        if is_passing(refused.status):
-            raise ServerAway(str(refused)) from refused
-        raise
 
 
 def _is_there(carrier: Transport, path: str, *, within_s: float) -> bool:

@@ -17,8 +17,8 @@ from typing import Any
 from guard.adapters.base import Adapter
 from guard.adapters.hook_wiring import HookWiring
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks.forwarding import forward_from_beside
 from guard.hooks.unread import end_when_unread
+from guard.hooks.watcher import forward_from_beside
 from guard.sdk.keys import Connection
 
 # Claude Code takes 2 for: go on with what stands on standard error.

@@ -20,9 +20,10 @@ from guard.adapters.ancestry import calling_agent
 from guard.adapters.base import Adapter, Session
 from guard.adapters.hook import BESIDE
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks.forwarding import forward_from_beside
+from guard.hooks.forwarding import forward
 from guard.running.ending import is_running
 from guard.sdk.keys import Connection
+from guard.sdk.wording import is_passing
 
 # The server misses a client that it has not heard of for 45 s.
 VOUCHES_EVERY_S = 20.0
@@ -139,3 +140,19 @@ def leave_behind(adapter: Adapter, connection: Connection, body: Mapping[str, An
     finally:
         # Exit handlers and unwritten buffers are those of the forwarder, which runs them itself.
         os._exit(0)
+
+
+def forward_from_beside(connection: Connection, body: Mapping[str, Any], **how: Any) -> Any:
+    """Forward for who waits beside a session, over a restart behind a proxy too.
+
+    Raises:
+        ServerAway: Nobody answered, or only a proxy or a server that is busy.
+        ServerRefused: The server said no: it would say so again.
+    """
+    try:
+        return forward(connection, body, **how)
+    except ServerRefused as refused:
+        # Taken for a no, nobody would stand by the session any more.
+        if is_passing(refused.status):
+            raise ServerAway(str(refused)) from refused
+        raise

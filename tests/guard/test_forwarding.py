@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks.forwarding import RETURNS_WITHIN_S, forward, forward_from_beside
+from guard.hooks.forwarding import RETURNS_WITHIN_S, forward
 from guard.sdk.exchange import Answer
 from guard.sdk.keys import USER_WIDE, Connection
 
@@ -45,11 +45,11 @@ class World:
     def close(self):
         pass
 
-    def forward(self, *, timeout_s=3000.0, by=forward):
+    def forward(self, *, timeout_s=3000.0):
         def sleep(seconds):
             self.now += seconds
 
-        return by(
+        return forward(
             HERE,
             {"hook_event_name": "PreToolUse"},
             timeout_s=timeout_s,
@@ -141,14 +141,3 @@ def test_a_line_that_went_dead_under_a_hold_is_no_answer():
     dead = After(90, TimeoutError("connection timed out"))
 
     assert World(dead, REFUSED, YES).forward() == {"it": "ran"}
-
-
-@pytest.mark.parametrize("status", [429, 502, 503])
-def test_who_waits_beside_a_session_takes_a_proxys_refusal_for_a_server_that_is_away(status):
-    with pytest.raises(ServerAway):
-        World(Answer(status=status)).forward(by=forward_from_beside)
-
-
-def test_who_waits_beside_a_session_is_told_that_its_key_is_refused():
-    with pytest.raises(ServerRefused):
-        World(Answer(status=401)).forward(by=forward_from_beside)
