@@ -88,9 +88,7 @@ class ChatEndpoint:
         except (ValueError, RecursionError) as error:
             raise ModelFailed("the endpoint answered no JSON") from error
 
-    def stream(
-        self, body: Mapping[str, Any], *, timeout_s: float, longest: int = LONGEST_ANSWER
-    ) -> Iterator[Any]:
+    def stream(self, body: Mapping[str, Any], *, timeout_s: float) -> Iterator[Any]:
         """Send one request that asks for a stream; give each chunk as it comes.
 
         An endpoint that does not stream gives its whole answer as the only chunk.
@@ -98,7 +96,6 @@ class ChatEndpoint:
         Args:
             body: The request, as JSON, with `stream` set.
             timeout_s: Seconds for all of it.
-            longest: Bytes of answer that are read at most.
 
         Raises:
             ModelFailed: No answer in time, not 200, too long, cut off, or no JSON.
@@ -107,7 +104,7 @@ class ChatEndpoint:
         try:
             self.check()
             with self._asked(body, deadline) as (response, wire):
-                pieces = _pieces(response, wire, deadline, longest)
+                pieces = _pieces(response, wire, deadline, LONGEST_ANSWER)
                 if response.status != OK:
                     raise _refused(response.status, b"".join(pieces))
                 if "event-stream" in (response.getheader("Content-Type") or ""):

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from guard.adapters.hook import HookEvent
-from guard.adapters.hook_wiring import HookWiring
-from guard.sdk.timing import HOOK_HOLD_S
+from guard.sdk.keys import Connection
 from guard.wire import Directive
 
 Body = Mapping[str, Any]
@@ -30,37 +29,14 @@ class Session(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wiring:
+class Wiring(Connection):
     """What a settings file needs to know to reach us.
 
-    Attributes:
-        url: Mission Control's address.
-        key: The agent key.
-        fail: "closed" blocks every tool while Mission Control is away.
-        forwarder: The command, by absolute path, that runs `guard`.
-        via: "http": the agent asks by itself, where it can; "command": the forwarder does.
-        hold_s: Seconds the agent waits for a held call's answer.
-        defer_s: Seconds of holding after which a headless session is parked; None: never.
-        user_wide: The file is the person's own: it holds for all their projects.
+    `forwarder` is the command that runs `guard`, by absolute path: an agent's hooks run
+    with whatever `PATH` its own shell has.
     """
 
-    url: str
-    key: str
-    fail: Literal["open", "closed"]
-    # By path: an agent's hooks run with whatever `PATH` its own shell has.
     forwarder: Sequence[str]
-    # Through our forwarder where nothing else is said: it alone can add what lies on this
-    # machine.
-    via: Literal["http", "command"] = "command"
-    hold_s: int = HOOK_HOLD_S
-    defer_s: int | None = None
-    user_wide: bool = False
-
-    def of_request(self, *, entry: str = "") -> HookWiring:
-        """Say in a request how it is wired."""
-        return HookWiring(
-            via=self.via, fail=self.fail, timeout_s=self.hold_s, entry=entry, defer_s=self.defer_s
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ import contextlib
 import dataclasses
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from decimal import Decimal
-from types import TracebackType
 from typing import Any, Self
 
 from guard.adapters.claude_code import hooks as claude_code
@@ -70,12 +69,7 @@ class MissionControl:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         if self._session is not None:
             await self._session.close("failed" if kind else "completed")
 

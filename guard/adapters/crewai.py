@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from contextlib import ExitStack
 from contextvars import ContextVar
-from types import TracebackType
 from typing import Any, Self
 
 from guard.errors import FrameworkMissing, Stopped
@@ -66,8 +65,8 @@ class MissionControl:
         self._session: Session | None = None
         self._stopped: Stopped | None = None
         self._facts: dict[str, dict[str, Any]] = {}
-        # Model calls that no turn has told of yet, by their ids.
-        self._untold: dict[str, tuple[str, dict[str, Any]]] = {}
+        # Model calls that no turn has reported yet, by their ids.
+        self._unreported: dict[str, tuple[str, dict[str, Any]]] = {}
         self._gone: dict[int, Go] = {}
         self._instead: dict[int, str] = {}
         # By role: a text about one agent's call is for that agent.
@@ -86,17 +85,12 @@ class MissionControl:
         self._scope.callback(_watching.reset, token)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         # Before the handlers go: what the last model calls cost may still be on its way.
         crewai_event_bus.flush(FLUSH_S)
         self._scope.close()
         # A model call that led to no turn has cost money all the same.
-        for role, facts in self._untold.values():
+        for role, facts in self._unreported.values():
             self._say("(called no tool)", role, facts)
         if self._session is not None:
             self._session.close("failed" if kind else "completed")
@@ -115,7 +109,7 @@ class MissionControl:
         crewai_event_bus.flush(FLUSH_S)
         role = _role(context.agent)
         facts = self._facts.get(role, {})
-        self._untold.pop(facts.get("call_id", ""), None)
+        self._unreported.pop(facts.get("call_id", ""), None)
         # A call has no id, but both of its hooks are given the same object.
         call = id(context.tool_input)
         session = self._open(context.task)
@@ -159,7 +153,7 @@ class MissionControl:
             self._say(text, role, facts)
             return
         self._facts[role] = facts
-        self._untold[facts["call_id"]] = role, facts
+        self._unreported[facts["call_id"]] = role, facts
 
     def _say(self, text: str, role: str, facts: dict[str, Any]) -> None:
         try:

@@ -18,7 +18,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import takewhile
-from types import TracebackType
 from typing import Any, Self
 
 from guard.adapters.counts import litellm_usage
@@ -71,12 +70,7 @@ class MissionControl(CustomLogger):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         for run in self._runs.values():
             await run.session.close("failed" if kind else "completed")
 

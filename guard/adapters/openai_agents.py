@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
-from types import TracebackType
 from typing import Any, Self
 
 from guard.adapters.counts import responses_usage
@@ -75,12 +74,7 @@ class MissionControl(RunHooks):
         self._entered = True
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         if self._session is not None:
             await self._session.close("failed" if kind else "completed")
 

@@ -6,14 +6,15 @@ Nobody promised their shape: a field of another kind is read as absent.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from guard.adapters.base import Body
-from guard.adapters.hook import PROBE, HookEvent
+from guard.adapters.hook import PROBE, HookEvent, ModelCall
 from guard.errors import UnreadableHook
-from guard.turn import Role, Turn
+from guard.formats.fields import read_time
+from guard.turn import Role, Turn, Usage
 
 
 def text(body: Body, name: str) -> str:
@@ -111,10 +112,40 @@ def read_answer(body: Body) -> Turn | None:
     return Turn(role=Role.ASSISTANT, agent=named_subagent(body), content=last) if last else None
 
 
-def forwarded_calls(body: Body) -> list[dict[str, Any]] | None:
-    """Return the model calls our forwarder found; None: it had no transcript to look in."""
-    calls = mapping(body.get("guard")).get("model_calls")
-    return [row for row in calls if isinstance(row, dict)] if isinstance(calls, list) else None
+def forwarded_calls(
+    body: Body,
+    read_usage: Callable[[Any], Usage | None],
+    *,
+    provider: str,
+    counts: str = "usage",
+    model: str = "",
+) -> tuple[ModelCall, ...] | None:
+    """Return the model calls our forwarder found, oldest first; None: it had no transcript.
+
+    Args:
+        body: A hook body.
+        read_usage: Reads what a call used, in this agent's words.
+        provider: Who bills for it.
+        counts: The field in which that stands.
+        model: Who answered, where the calls do not say it.
+    """
+    rows = mapping(body.get("guard")).get("model_calls")
+    if not isinstance(rows, list):
+        return None
+    return tuple(
+        ModelCall(
+            call_id=name[:200],
+            source="transcript",
+            agent=text(row, "agent")[:100],
+            turn_key=text(row, "tool")[:200] or None,
+            model=(text(row, "model") or model)[:100] or None,
+            provider=provider,
+            usage=usage,
+            made_at=read_time(row.get("timestamp")),
+        )
+        for row in map(mapping, rows)
+        if (name := text(row, "id")) and (usage := read_usage(row.get(counts))) and usage.total
+    )
 
 
 def named_subagent(body: Body) -> str | None:

@@ -48,7 +48,13 @@ _FIGURES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benched:
-    """All that was measured; `name` is the policy that is looked at closely."""
+    """All that was measured; `name` is the policy that is looked at closely.
+
+    Attributes:
+        trials: Of every policy.
+        forms: Of the looked-at policy, on the same runs told in other forms.
+        ablated: Of it with each of its rules switched off, one at a time.
+    """
 
     corpus: Corpus
     slack: int
@@ -62,22 +68,18 @@ class Benched:
         """The trials of the policy that is looked at closely."""
         return self.trials[self.name]
 
+    def scored(self, trials: Mapping[str, Sequence[Trial]]) -> dict[str, Score]:
+        """Score trials by name."""
+        return {name: score(ones, slack=self.slack) for name, ones in trials.items()}
+
     def scores(self) -> dict[str, Score]:
         """Score every policy, then the rules that only count turns."""
         # Rules that only count turns come last: they are the floor that every policy must beat.
-        rules = {name: score(trials, slack=self.slack) for name, trials in self.trials.items()}
+        rules = self.scored(self.trials)
         counted = {
             f"turn {at}": score(count_turns(self.own, at), slack=self.slack) for at in TURN_COUNTS
         }
         return {**rules, **counted}
-
-    def by_form(self) -> dict[str, Score]:
-        """Score the looked-at policy on the same runs told in other forms."""
-        return {name: score(trials, slack=self.slack) for name, trials in self.forms.items()}
-
-    def by_ablation(self) -> dict[str, Score]:
-        """Score the looked-at policy with each of its rules switched off, one at a time."""
-        return {name: score(trials, slack=self.slack) for name, trials in self.ablated.items()}
 
     def lost_without(self, name: str) -> list[str]:
         """Name the runs whose loop is found no more under such a policy."""
@@ -277,11 +279,11 @@ def as_mapping(benched: Benched, *, runs: bool) -> dict[str, Any]:
         "macro_average": macro_average(by_source.values()).as_row(),
     }
     if benched.forms:
-        found["by_form"] = _rows(benched.by_form())
+        found["by_form"] = _rows(benched.scored(benched.forms))
     if benched.ablated:
         found["ablation"] = {
             name: {**one.as_row(), "lost": benched.lost_without(name)}
-            for name, one in benched.by_ablation().items()
+            for name, one in benched.scored(benched.ablated).items()
         }
     if runs:
         found["wrong"] = [
@@ -325,9 +327,15 @@ def as_text(benched: Benched, *, runs: bool) -> str:
         _scores("kind", benched.by_kind()),
     ]
     if benched.forms:
-        parts += [f"{benched.name}, in other forms\n", _scores("form", benched.by_form())]
+        parts += [
+            f"{benched.name}, in other forms\n",
+            _scores("form", benched.scored(benched.forms)),
+        ]
     if benched.ablated:
-        parts += [f"{benched.name}, without each rule\n", _scores("rules", benched.by_ablation())]
+        parts += [
+            f"{benched.name}, without each rule\n",
+            _scores("rules", benched.scored(benched.ablated)),
+        ]
         losses = ((name, benched.lost_without(name)) for name in benched.ablated)
         parts.append("".join(f"{name} it loses {len(lost)} runs\n" for name, lost in losses))
     if runs:

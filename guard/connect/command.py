@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import json
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -75,19 +75,8 @@ def run(args: argparse.Namespace) -> int:
     # Before a set-up code is used up.
     before = file.read_to_connect(adapter.events)
     connection = wanted(args, adapter, file.place)
-    after = adapter.settings.connected(
-        before,
-        Wiring(
-            url=connection.url,
-            key=connection.key,
-            fail=connection.fail,
-            forwarder=forwarder(),
-            via=connection.via,
-            hold_s=connection.hold_s,
-            defer_s=connection.defer_s,
-            user_wide=connection.place == USER_WIDE,
-        ),
-    )
+    wiring = Wiring(**asdict(connection), forwarder=forwarder())
+    after = adapter.settings.connected(before, wiring)
     if not agreed(file.path, before, after, yes=args.yes):
         return REFUSED
     # Before it is written: at no moment may git take up a file with a key in it.

@@ -26,7 +26,7 @@ _RESULTS = {
     Result.DISMISSED: "tripped, and the judge let the agent go",
     Result.NUDGE: "not flagged: something stirs, not enough of it",
     Result.QUIET: "not flagged: nothing stirs",
-    Result.HEARD: "somebody spoke to the agent: nothing to judge",
+    Result.SPOKEN_TO: "somebody spoke to the agent: nothing to judge",
 }
 
 

@@ -32,7 +32,7 @@ class Result(StrEnum):
     NUDGE = "nudge"
     """Something stirs, and nobody is asked."""
     QUIET = "quiet"
-    HEARD = "heard"
+    SPOKEN_TO = "heard"
     """Somebody spoke to the agent: there is nothing to judge."""
 
 
@@ -197,15 +197,15 @@ def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
         seen[assessment.seq] = turn
         # A machine that refuses what an agent hands in has the same role: it ends an attempt.
         is_said = turn.role in {Role.USER, Role.SYSTEM}
-        is_heard = is_said and engine.witness.step_of(assessment.seq) is None
-        if is_heard and turn.role is Role.USER:
+        is_spoken_to = is_said and engine.witness.step_of(assessment.seq) is None
+        if is_spoken_to and turn.role is Role.USER:
             since, began = place + 1, "a person spoke"
         # Of an open card nothing more is asked: nobody answers here.
         answers = () if is_open else answers_to(assessment, is_open=False)
         trip = next((signal for _, signal in answers if signal.trips), None)
         verdict = judge.rules(trip, seen) if trip else None
-        if is_heard:
-            result = Result.HEARD
+        if is_spoken_to:
+            result = Result.SPOKEN_TO
         elif assessment.trip is None:
             result = Result.NUDGE if assessment.signals else Result.QUIET
         elif is_open:

@@ -153,19 +153,20 @@ def output_of(output: object) -> tuple[str, int]:
     return _PREAMBLE.sub("", output), int(found.group(1)) if found else 0
 
 
-def usage_of(value: Mapping[str, Any]) -> Usage:
+def usage_of(value: object) -> Usage:
     """Read Codex's token counts; its input includes what was cached, ours does not.
 
     >>> usage_of({"input_tokens": 1500, "cached_input_tokens": 1000, "output_tokens": 42})
     ... # doctest: +ELLIPSIS
     Usage(input=500, cache_read=1000, ..., output=42, reasoning=0)
     """
-    cached = read_count(value.get("cached_input_tokens"))
-    written = read_count(value.get("cache_write_input_tokens"))
+    counts = read_mapping(value)
+    cached = read_count(counts.get("cached_input_tokens"))
+    written = read_count(counts.get("cache_write_input_tokens"))
     return Usage(
-        input=max(0, read_count(value.get("input_tokens")) - cached - written),
+        input=max(0, read_count(counts.get("input_tokens")) - cached - written),
         cache_read=cached,
         cache_write_5m=written,
-        output=read_count(value.get("output_tokens")),
-        reasoning=read_count(value.get("reasoning_output_tokens")),
+        output=read_count(counts.get("output_tokens")),
+        reasoning=read_count(counts.get("reasoning_output_tokens")),
     )

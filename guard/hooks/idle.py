@@ -11,14 +11,14 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from guard.adapters.base import Adapter
 from guard.adapters.hook_wiring import HookWiring
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks.forwarding import forward
 from guard.hooks.unread import end_when_unread
+from guard.hooks.watcher import forward_from_beside
 from guard.sdk.keys import Connection
 
 # Claude Code takes 2 for: go on with what stands on standard error.
@@ -32,41 +32,38 @@ NETWORK_S = 15.0
 AGAIN_S = 5.0
 
 
-@dataclass(slots=True, kw_only=True)
-class Waiter:
-    """One wait: asks the server again and again for as long as the session rests.
+def wait_for_message(
+    question: Mapping[str, Any],
+    ask: Callable[[dict[str, Any]], Any],
+    *,
+    pause: Callable[[float], None] = time.sleep,
+) -> str | None:
+    """Wait for a message; None: the session goes on, or is over.
 
-    Attributes:
+    Args:
+        question: Names the session.
         ask: Sends a question; raises `ServerAway` or `ServerRefused`.
         pause: Lets seconds pass.
-        since: The session's newest observation when the wait began, once it is known.
     """
-
-    ask: Callable[[dict[str, Any]], Any]
-    pause: Callable[[float], None] = time.sleep
-    since: int | None = None
-
-    def message(self, question: Mapping[str, Any]) -> str | None:
-        """Wait for a message; None: the session goes on, or is over."""
-        while True:
-            # Told back: a prompt between two questions must not be missed.
-            known = {} if self.since is None else {"since": self.since}
-            try:
-                answer = self.ask({**question, **known, "wait": ASK_S})
-            except ServerAway:
-                self.pause(AGAIN_S)
-                answer = {}
-            except ServerRefused:
-                # Our key was revoked, or the server knows no such event.
-                answer = {"over": True}
-            else:
-                answer = answer if isinstance(answer, Mapping) else {"over": True}
-            if answer.get("wake"):
-                return str(answer["wake"])
-            if answer.get("over"):
-                return None
-            if isinstance(answer.get("since"), int):
-                self.since = answer["since"]
+    # The session's newest observation when the wait began, once it is known: a prompt between
+    # two questions must not be missed.
+    known: dict[str, Any] = {}
+    while True:
+        try:
+            answer = ask({**question, **known, "wait": ASK_S})
+        except ServerAway:
+            pause(AGAIN_S)
+            continue
+        except ServerRefused:
+            return None  # our key was revoked, or the server knows no such event
+        if not isinstance(answer, Mapping):
+            return None
+        if answer.get("wake"):
+            return str(answer["wake"])
+        if answer.get("over"):
+            return None
+        if isinstance(answer.get("since"), int):
+            known = {"since": answer["since"]}
 
 
 def wait_beside(
@@ -76,11 +73,6 @@ def wait_beside(
     # A session that ends with its answer has nobody to wake.
     if not adapter.idle_event or not adapter.rests(os.environ):
         return RESTS
-    waiter = Waiter(
-        ask=lambda question: forward(
-            connection, question, timeout_s=ASK_S + NETWORK_S, headers=wiring.headers()
-        ),
-    )
     question = {
         "hook_event_name": adapter.idle_event,
         "session_id": body.get("session_id"),
@@ -88,7 +80,10 @@ def wait_beside(
     }
     # A session that was killed while it rests leaves nobody to wake.
     end_when_unread()
-    text = waiter.message(question)
+    ask = partial(
+        forward_from_beside, connection, timeout_s=ASK_S + NETWORK_S, headers=wiring.headers()
+    )
+    text = wait_for_message(question, ask)
     if text is None:
         return RESTS
     sys.stderr.write(f"{text}\n")

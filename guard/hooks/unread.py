@@ -7,7 +7,7 @@ import select
 import threading
 
 
-def end_when_unread(descriptor: int = 1) -> threading.Event:
+def end_when_unread() -> threading.Event:
     """Watch standard output from now on; end this process once its reader is gone.
 
     The event, once set, ends the watch: who has the answer may have work left that
@@ -21,7 +21,7 @@ def end_when_unread(descriptor: int = 1) -> threading.Event:
 
     def watch() -> None:
         reader = select.poll()
-        reader.register(descriptor, 0)  # no readiness is asked for: only hang-up and error come
+        reader.register(1, 0)  # no readiness is asked for: only hang-up and error come
         reader.poll()
         if not answered.is_set():
             os._exit(0)  # the main thread sits in a read that nothing else would end

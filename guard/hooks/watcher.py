@@ -23,6 +23,7 @@ from guard.errors import ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
 from guard.running.ending import is_running
 from guard.sdk.keys import Connection
+from guard.sdk.wording import is_passing
 
 # The server misses a client that it has not heard of for 45 s.
 VOUCHES_EVERY_S = 20.0
@@ -133,9 +134,25 @@ def leave_behind(adapter: Adapter, connection: Connection, body: Mapping[str, An
         def ask(facts: dict[str, Any]) -> Any:
             question = {"hook_event_name": BESIDE, **whose, **facts}
             patience_s = ANSWERS_WITHIN_S + float(facts.get("wait", 0))
-            return forward(connection, question, timeout_s=patience_s)
+            return forward_from_beside(connection, question, timeout_s=patience_s)
 
         Watcher(ask=ask, is_there=lambda: is_running(pid), session=session).stand_by()
     finally:
         # Exit handlers and unwritten buffers are those of the forwarder, which runs them itself.
         os._exit(0)
+
+
+def forward_from_beside(connection: Connection, body: Mapping[str, Any], **how: Any) -> Any:
+    """Forward for who waits beside a session, over a restart behind a proxy too.
+
+    Raises:
+        ServerAway: Nobody answered, or only a proxy or a server that is busy.
+        ServerRefused: The server said no: it would say so again.
+    """
+    try:
+        return forward(connection, body, **how)
+    except ServerRefused as refused:
+        # Taken for a no, nobody would stand by the session any more.
+        if is_passing(refused.status):
+            raise ServerAway(str(refused)) from refused
+        raise

@@ -10,7 +10,7 @@ from guard.adapters.reading import mapping, text, whole
 from guard.formats.codex import PROVIDER, usage_of
 from guard.turn import Role, Turn, Usage
 
-UNTOLD = "Codex asked its model, and nothing came of it that it tells."
+WITHOUT_TURN = "Codex asked its model, and nothing came of it that it tells."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ class Ledger:
         """Give what still waits; use that no turn carried is told apart."""
         unpaid, self._unpaid = self._unpaid, []
         alone = (
-            used.on(Turn(role=Role.ASSISTANT, key=f"use:{used.call_id}", content=UNTOLD))
+            used.on(Turn(role=Role.ASSISTANT, key=f"use:{used.call_id}", content=WITHOUT_TURN))
             for used in unpaid
         )
         return [*self._flush(), *alone]

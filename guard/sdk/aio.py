@@ -7,7 +7,6 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import CancelledError
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from guard.errors import ServerAway
@@ -58,12 +57,7 @@ class AsyncSession(BaseSession[AsyncTransport]):
         self._outer = enter(self)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         leave(self, self._outer)
         await self.close("failed" if kind else "completed")
 

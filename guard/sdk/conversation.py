@@ -254,7 +254,7 @@ class Conversation:
             else:
                 if not is_passing(answer.status):
                     # It is there again: what waits in the outbox need not wait out its pause.
-                    self.offline.hurry_soon()
+                    self.offline.hurry(0)
                     return answer
                 wait_s = pause_of(pause_s, answer.retry_after_s)
             yield Wait(seconds=wait_s)

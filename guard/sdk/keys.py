@@ -10,7 +10,7 @@ import os
 import tempfile
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,8 +26,17 @@ USER_WIDE = "*"
 class Connection:
     """One agent, connected in one project directory or everywhere.
 
-    `hold_s` is the time-out of its hooks that may hold; whoever forwards one must
-    give up before.
+    Attributes:
+        client: Which agent.
+        place: The project's directory, or `USER_WIDE`.
+        url: Mission Control's address.
+        key: The agent key.
+        fail: "closed" blocks every tool while Mission Control is away.
+        via: "http": the agent asks by itself, where it can; "command": our forwarder does,
+            which alone can add what lies on this machine.
+        hold_s: The time-out of its hooks that may hold; whoever forwards one must give up
+            before.
+        defer_s: Seconds of holding after which a headless session is parked; None: never.
     """
 
     client: str
@@ -158,8 +167,8 @@ def _write(kept: list[Connection]) -> None:
         "\n[[connection]]\n"
         + "".join(
             f"{name} = {json.dumps(value)}\n"
-            for name in ("client", "place", "url", "key", "fail", "via", "hold_s", "defer_s")
-            if (value := getattr(c, name)) is not None
+            for name, value in asdict(c).items()
+            if value is not None
         )
         for c in kept
     )

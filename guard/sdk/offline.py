@@ -139,15 +139,10 @@ class Offline:
             return False
         return True
 
-    def hurry(self) -> None:
-        """Look now whether the server is back; blocks for a few seconds at most."""
+    def hurry(self, timeout_s: float = TRY_S) -> None:
+        """Look now whether the server is back; blocks so many seconds at most."""
         if self.away:
-            self._background.hurry(TRY_S)
-
-    def hurry_soon(self) -> None:
-        """Somebody else has heard of the server: have it looked for, wait for nothing."""
-        if self.away:
-            self._background.hurry(0)
+            self._background.hurry(timeout_s)
 
     def hear(self, policy_version: int | None, version: int | None) -> None:
         """Have the rules fetched anew when they may have changed."""

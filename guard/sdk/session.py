@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from guard.errors import ServerAway
@@ -85,12 +84,7 @@ class Session(BaseSession[Transport]):
         self._outer = enter(self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         # Before the goodbye, which may wait for the server: nothing may be told of a run that
         # ends.
         leave(self, self._outer)

@@ -13,7 +13,6 @@ from collections.abc import (
     Generator,
     Mapping,
 )
-from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, cast, overload
 
 from guard.nature import ToolNature
@@ -120,27 +119,17 @@ class Watch:
         self._session = Session(self._name, **self._opening)
         return self._session.__enter__()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         if self._session is not None:
-            self._session.__exit__(kind, error, trace)
+            self._session.__exit__(kind, *rest)
 
     async def __aenter__(self) -> AsyncSession:
         self._async = AsyncSession(self._name, **self._opening)
         return await self._async.__aenter__()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         if self._async is not None:
-            await self._async.__aexit__(kind, error, trace)
+            await self._async.__aexit__(kind, *rest)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Make every call of a loop a run of its own."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import inspect
 import logging
-from collections.abc import AsyncIterator, Callable, Generator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,7 +73,8 @@ def _call(function: Function, how: Telling) -> Function:
         try:
             result = function(*args, **kwargs)
         except Exception as error:
-            _tell_error(session, go, error)
+            with _stop_waits():
+                session.unread.extend([*go.messages, *session.after(go, error=_error(error))])
             raise
         notes = session.after(go, result=captured_result(result))
         return how.result(session, result, [*go.messages, *notes])
@@ -92,7 +94,9 @@ def _coroutine(function: Function, how: Telling) -> Function:
         try:
             result = await function(*args, **kwargs)
         except Exception as error:
-            await _tell_error_async(session, go, error)
+            with _stop_waits():
+                notes = await _after(session, go, error=_error(error))
+                session.unread.extend([*go.messages, *notes])
             raise
         notes = await _after(session, go, result=captured_result(result))
         return how.result(session, result, [*go.messages, *notes])
@@ -114,13 +118,12 @@ def _generator(function: Function, how: Telling) -> Function:
         try:
             result = yield from items.passed(function(*args, **kwargs))
         except Exception as error:
-            _tell_error(session, go, error)
+            with _stop_waits():
+                session.unread.extend([*go.messages, *session.after(go, error=_error(error))])
             raise
         except GeneratorExit:  # its reader has had enough: that is its end
-            try:
+            with _stop_waits():
                 session.unread.extend([*go.messages, *session.after(go, result=items.shown())])
-            except Stopped:
-                logger.info("the run has been stopped; the next call will say so")
             raise
         notes = session.after(go, result=items.shown())
         session.unread.extend([*go.messages, *notes])
@@ -145,7 +148,9 @@ def _async_generator(function: Function, how: Telling) -> Function:
                 items.note(item)
                 yield item
         except Exception as error:
-            await _tell_error_async(session, go, error)
+            with _stop_waits():
+                notes = await _after(session, go, error=_error(error))
+                session.unread.extend([*go.messages, *notes])
             raise
         finally:
             # Where the reader has stopped early, the source's own `finally` runs now, not when
@@ -221,17 +226,11 @@ def _error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _tell_error(session: Session, go: Go, error: Exception) -> None:
-    """Tell why it failed; a stop waits for the next call, the error comes first."""
+@contextlib.contextmanager
+def _stop_waits() -> Iterator[None]:
+    """Leave a stop to the next call: what ended this one comes first."""
     try:
-        session.unread.extend([*go.messages, *session.after(go, error=_error(error))])
-    except Stopped:
-        logger.info("the run has been stopped; the next call will say so")
-
-
-async def _tell_error_async(session: Session | AsyncSession, go: Go, error: Exception) -> None:
-    try:
-        session.unread.extend([*go.messages, *await _after(session, go, error=_error(error))])
+        yield
     except Stopped:
         logger.info("the run has been stopped; the next call will say so")
 

@@ -11,6 +11,7 @@ from guard.adapters.claude_code.settings import connected, disconnected
 from guard.adapters.claude_code.telemetry import is_on
 from guard.adapters.claude_code.usage import EVENT, calls_of, look_up, usage_body
 from guard.pricing import price
+from guard.sdk.keys import USER_WIDE
 
 KEY, URL = "mc_secret_key_1234567890", "http://127.0.0.1:9"
 USAGE = {
@@ -45,7 +46,8 @@ def told_by(transcript):
 
 
 def in_settings(settings, **fields):
-    defaults = {"url": URL, "key": KEY, "fail": "open", "forwarder": ["/opt/guard"], "via": "http"}
+    defaults = {"client": "claude-code", "place": "/shop", "url": URL, "key": KEY}
+    defaults |= {"fail": "open", "forwarder": ["/opt/guard"], "via": "http"}
     return connected(settings, Wiring(**(defaults | fields)))
 
 
@@ -107,7 +109,7 @@ def test_a_body_for_the_money_alone_tells_nothing_of_the_work():
 
 
 def test_a_persons_own_settings_send_us_the_log_and_no_transcript_is_read():
-    written = in_settings({}, user_wide=True)
+    written = in_settings({}, place=USER_WIDE)
 
     assert written["env"]["OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"] == f"{URL}/v1/logs"
     assert is_on(written)
@@ -129,17 +131,17 @@ def test_a_forwarder_that_sees_every_hook_needs_none_beside_it():
 def test_telemetry_that_goes_elsewhere_goes_on_going_there():
     theirs = {"env": {"OTEL_LOGS_EXPORTER": "otlp", "EDITOR": "vi"}}
 
-    written = in_settings(theirs, user_wide=True)
+    written = in_settings(theirs, place=USER_WIDE)
 
     assert written["env"] == theirs["env"]
     assert "--usage" in json.dumps(written)
 
 
-@pytest.mark.parametrize("user_wide", [True, False])
-def test_disconnecting_leaves_what_was_there(user_wide):
+@pytest.mark.parametrize("place", [USER_WIDE, "/shop"])
+def test_disconnecting_leaves_what_was_there(place):
     theirs = {"env": {"EDITOR": "vi"}, "model": "opus"}
 
-    twice = in_settings(in_settings(theirs, user_wide=user_wide), user_wide=user_wide)
+    twice = in_settings(in_settings(theirs, place=place), place=place)
 
-    assert twice == in_settings(theirs, user_wide=user_wide)
+    assert twice == in_settings(theirs, place=place)
     assert disconnected(twice) == theirs

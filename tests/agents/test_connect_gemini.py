@@ -13,6 +13,7 @@ from guard.adapters.gemini.hooks import HOOKS
 from guard.adapters.gemini.settings import connected, disconnected, forwarder_of, subscribed
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor
+from guard.sdk.keys import USER_WIDE
 from tests.agents.command_line import call
 from tests.sdk.server import LoopbackServer
 
@@ -36,7 +37,8 @@ def connect_in(project, *words, url=URL):
 
 
 def with_hooks(settings, fail="open", forwarder=("/opt/guard",), **more):
-    return connected(settings, Wiring(url=URL, key=KEY, fail=fail, forwarder=forwarder, **more))
+    where = {"client": "gemini", "place": USER_WIDE, "url": URL, "key": KEY}
+    return connected(settings, Wiring(**where, fail=fail, forwarder=forwarder, **more))
 
 
 def run_hook(event, tmp_path, script, *, fail="open", output="{}"):

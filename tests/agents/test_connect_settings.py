@@ -24,7 +24,8 @@ THEIRS: dict[str, Any] = {
 
 
 def with_hooks(settings, **fields):
-    defaults = {"url": URL, "key": KEY, "fail": "open", "forwarder": ["/opt/guard"], "via": "http"}
+    defaults = {"client": "claude-code", "place": "/shop", "url": URL, "key": KEY}
+    defaults |= {"fail": "open", "forwarder": ["/opt/guard"], "via": "http"}
     return connected(settings, Wiring(**(defaults | fields)))
 
 

@@ -14,6 +14,7 @@ from guard.connect import command as connect
 from guard.connect import disconnect, doctor
 from guard.errors import UnreadableHook
 from guard.hooks import command as hook
+from guard.sdk.keys import USER_WIDE
 from guard.turn import Phase, Role
 from guard.wire import CallAction, DirectiveAction
 from tests.agents.command_line import call
@@ -190,9 +191,8 @@ THEIRS = {"version": 1, "hooks": {"preToolUse": [{"command": "./mine.sh"}], "sto
 
 
 def with_hooks(settings, fail="open", **more):
-    return connected(
-        settings, Wiring(url=URL, key=KEY, fail=fail, forwarder=["/o p/guard"], **more)
-    )
+    where = {"client": "cursor", "place": USER_WIDE, "url": URL, "key": KEY}
+    return connected(settings, Wiring(**where, fail=fail, forwarder=["/o p/guard"], **more))
 
 
 def test_what_was_there_is_kept_and_comes_back():

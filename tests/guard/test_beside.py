@@ -3,7 +3,9 @@
 import pytest
 
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks.watcher import TRIES, VOUCHES_EVERY_S, Watcher
+from guard.hooks.watcher import TRIES, VOUCHES_EVERY_S, Watcher, forward_from_beside
+from guard.sdk.exchange import Answer
+from guard.sdk.keys import Connection
 
 
 class Server:
@@ -145,3 +147,27 @@ def test_a_session_that_does_not_stop_is_asked_again_after_a_pause():
 
     assert session.done == ["stop"] * 3
     assert process.pauses[:2] == [1.0, 1.0]
+
+
+class Always:
+    """A transport that brings one answer."""
+
+    def __init__(self, status):
+        self.status = status
+
+    def send(self, _request):
+        return Answer(status=self.status)
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [(429, ServerAway), (502, ServerAway), (503, ServerAway), (401, ServerRefused)],
+)
+def test_what_a_proxy_says_is_no_refusal_of_the_server(status, error):
+    connection = Connection(client="codex", place="*", url="http://127.0.0.1:9", key="mc_k")
+
+    with pytest.raises(error):
+        forward_from_beside(connection, {}, transport=Always(status))

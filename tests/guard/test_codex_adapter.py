@@ -268,7 +268,9 @@ def test_without_a_rollout_nothing_is_told(path):
 # --- its settings ----------------------------------------------------------------
 
 
-WIRING = Wiring(url="http://127.0.0.1:9", key="mc_secret", fail="open", forwarder=["/o p/guard"])
+WIRING = Wiring(
+    client="codex", place="*", url="http://127.0.0.1:9", key="mc_secret", forwarder=["/o p/guard"]
+)
 THEIRS = {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "mine"}]}]}}
 
 

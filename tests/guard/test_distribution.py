@@ -27,8 +27,8 @@ missing = {}
 for module in pkgutil.walk_packages(guard.__path__, "guard."):
     try:
         importlib.import_module(module.name)
-    except FrameworkMissing as said:
-        missing[module.name] = str(said)
+    except FrameworkMissing as error:
+        missing[module.name] = str(error)
 print(json.dumps({"from": guard.__file__, "missing": missing}))
 """
 WHAT_A_TURN_COSTS = """

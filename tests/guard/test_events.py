@@ -12,7 +12,7 @@ from tests.guard.build import a_call, a_user
 MISSING = a_call("Read", error="File does not exist.", path="tokens.py")
 
 
-def heard_by(policy, turns):
+def emitted_by(policy, turns):
     events = []
     engine = Engine(policy, emit=events.append)
     for turn in turns:
@@ -25,7 +25,7 @@ def only(**fields) -> Policy:
 
 
 def test_a_host_hears_every_turn_and_what_follows_in_order():
-    _, events = heard_by(only(), [MISSING] * 3)
+    _, events = emitted_by(only(), [MISSING] * 3)
 
     assert [type(event) for event in events] == [Observed, Observed, Nudged, Observed, Tripped]
     assert events[0].turn is MISSING
@@ -35,21 +35,22 @@ def test_a_host_hears_every_turn_and_what_follows_in_order():
 def test_a_nudge_says_whether_the_agent_is_told():
     policy = only(ladder={"every": {"nudge": "tell"}})
 
-    assert [e.told for e in heard_by(only(), [MISSING] * 2)[1] if isinstance(e, Nudged)] == [False]
-    assert [e.told for e in heard_by(policy, [MISSING] * 2)[1] if isinstance(e, Nudged)] == [True]
+    for given, told in ((only(), False), (policy, True)):
+        emitted = emitted_by(given, [MISSING] * 2)[1]
+        assert [e.told for e in emitted if isinstance(e, Nudged)] == [told]
 
 
 def test_a_shadow_is_heard_once():
     policy = only(ladder={"repeat": {"trip": "observe"}})
 
-    _, events = heard_by(policy, [MISSING] * 6)
+    _, events = emitted_by(policy, [MISSING] * 6)
 
     assert sum(isinstance(event, Shadowed) for event in events) == 1
     assert not any(isinstance(event, Tripped) for event in events)
 
 
 def test_a_reset_says_whose_it_was():
-    engine, events = heard_by(only(), [a_user()])
+    engine, events = emitted_by(only(), [a_user()])
     engine.reset()
 
     assert [event.why for event in events if isinstance(event, Reset)] == ["user", "host"]

@@ -116,7 +116,7 @@ def test_what_the_judge_lets_go_is_explained_with_its_reason():
 def test_what_a_person_says_is_not_judged_and_starts_afresh():
     turns = [FAILING, FAILING, a_user(), FAILING]
 
-    assert explained(*turns, at=2).result is Result.HEARD
+    assert explained(*turns, at=2).result is Result.SPOKEN_TO
     last = explained(*turns, at=3)
     assert (last.since, last.began, len(last.steps)) == (3, "a person spoke", 1)
 

@@ -25,13 +25,13 @@ IMPORTED = """
 import importlib, json, sys
 for module in {modules}:
     sys.modules[module] = None
-said = {{}}
+raised = {{}}
 for name in {adapters}:
     try:
         importlib.import_module(name)
     except ImportError as missing:
-        said[name] = [type(missing).__name__, str(missing)]
-print(json.dumps(said))
+        raised[name] = [type(missing).__name__, str(missing)]
+print(json.dumps(raised))
 """
 
 

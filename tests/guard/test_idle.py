@@ -7,7 +7,7 @@ from guard.adapters.claude_code.adapter import misses, rests
 from guard.adapters.hook import HookEvent
 from guard.adapters.hook_wiring import HookWiring
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks.idle import AGAIN_S, ASK_S, RESTS, Waiter, wait_beside
+from guard.hooks.idle import AGAIN_S, ASK_S, RESTS, wait_beside, wait_for_message
 from guard.sdk.keys import Connection
 
 QUESTION = {"hook_event_name": "Idle", "session_id": "s"}
@@ -26,33 +26,33 @@ class Server:
             raise answer
         return answer
 
-    def waiter(self):
-        return Waiter(ask=self.ask, pause=self.pauses.append)
+    def message(self):
+        return wait_for_message(QUESTION, self.ask, pause=self.pauses.append)
 
 
 def test_it_ends_with_the_message():
     server = Server({"wake": None, "over": False, "since": 7}, {"wake": "look in b.py"})
 
-    assert server.waiter().message(QUESTION) == "look in b.py"
+    assert server.message() == "look in b.py"
 
 
 def test_it_asks_from_where_the_rest_began():
     server = Server({"since": 7}, {"over": True})
 
-    assert server.waiter().message(QUESTION) is None
+    assert server.message() is None
     assert server.asked == [QUESTION | {"wait": ASK_S}, QUESTION | {"wait": ASK_S, "since": 7}]
 
 
 def test_a_server_that_is_away_is_asked_again_later():
     server = Server(ServerAway("restarting"), {"wake": "here I am"})
 
-    assert server.waiter().message(QUESTION) == "here I am"
+    assert server.message() == "here I am"
     assert server.pauses == [AGAIN_S]
 
 
 @pytest.mark.parametrize("answer", [ServerRefused(403, "no"), None, [], "odd"])
 def test_an_answer_that_is_none_ends_the_wait(answer):
-    assert Server(answer).waiter().message(QUESTION) is None
+    assert Server(answer).message() is None
 
 
 def test_a_session_that_does_not_live_on_is_not_waited_beside():

@@ -259,16 +259,16 @@ def test_to_fail_open_a_paused_command_goes_on_until_its_server_is_back(
 @pytest.fixture
 def paused(tmp_path):
     """A command that stands still under `guard run`: its keeper, and its own number."""
-    server, told = KeptRun(directive("hold", version=1)), tmp_path / "pid"
+    server, pid_file = KeptRun(directive("hold", version=1)), tmp_path / "pid"
     server.start()
     keeper = subprocess.Popen(
-        [*RUN, "--url", server.url, "--key", "mc_x", "--", "sh", "-c", PRINTS_ITS_NUMBER, told],
+        [*RUN, "--url", server.url, "--key", "mc_x", "--", "sh", "-c", PRINTS_ITS_NUMBER, pid_file],
         env=os.environ | {"HOME": str(tmp_path)},
         stdin=subprocess.DEVNULL,
     )
     # The second poll is a waiting command's.
     server.await_polls(2)
-    yield keeper, int(wait_for(lambda: told.exists() and told.read_text()))
+    yield keeper, int(wait_for(lambda: pid_file.exists() and pid_file.read_text()))
     keeper.kill()
     keeper.wait()
     server.stop()

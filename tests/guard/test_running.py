@@ -8,7 +8,7 @@ import pytest
 from guard.adapters.codex.hooks import capabilities, read
 from guard.running import codex_exec, command, linking
 from guard.running.codex_items import line_of, turn_of
-from guard.running.codex_usage import UNTOLD, Ledger, read_usage_update
+from guard.running.codex_usage import WITHOUT_TURN, Ledger, read_usage_update
 from guard.sdk.keys import Connection, remember
 from guard.turn import Role, Turn
 
@@ -274,7 +274,7 @@ def test_at_the_end_nothing_is_left_untold():
     ledger.used(used(9))
 
     assert [(turn.content, turn.call_id) for turn in ledger.rest()] == [
-        (UNTOLD, "t:8"),
-        (UNTOLD, "t:9"),
+        (WITHOUT_TURN, "t:8"),
+        (WITHOUT_TURN, "t:9"),
     ]
     assert ledger.rest() == []

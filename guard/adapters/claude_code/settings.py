@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ from guard.adapters.base import Hooks, Settings, Wiring
 from guard.adapters.claude_code import telemetry
 from guard.adapters.claude_code.hooks import CLIENT, HOLDING, HOOKS, IDLE
 from guard.adapters.claude_code.usage import EVENT
-from guard.adapters.hook_wiring import HEADER
+from guard.adapters.hook_wiring import HEADER, HookWiring
+from guard.sdk.keys import USER_WIDE
 
 HOOK_PATH = f"/api/v1/hooks/{CLIENT}/"
 
@@ -55,7 +55,7 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
     """
     written = disconnected(settings)
     # Claude Code ignores telemetry settings in a project (2.1.330).
-    if wiring.user_wide:
+    if wiring.place == USER_WIDE:
         written = telemetry.put_in(written, wiring)
     tells_usage = wiring.via == "http" and not telemetry.is_on(written)
     hooks = written.setdefault("hooks", {})
@@ -131,8 +131,13 @@ def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
     if wiring.via == "command" or event in THROUGH_FORWARDER:
         return _command(wiring) | rest
     # Claude Code puts the variable's value in at each call, which this process cannot know.
-    wired = replace(
-        wiring.of_request(entry=f"${STARTED_BY}"), answer_s=wiring.hold_s if asks else None
+    wired = HookWiring(
+        via=wiring.via,
+        fail=wiring.fail,
+        timeout_s=wiring.hold_s,
+        entry=f"${STARTED_BY}",
+        defer_s=wiring.defer_s,
+        answer_s=wiring.hold_s if asks else None,
     )
     return {
         "type": "http",

@@ -22,7 +22,7 @@ EXPORT_EVERY_MS = 1000
 
 def put_in(settings: Settings, wiring: Wiring) -> Settings:
     """Return settings that send us its log; as they are, where it goes elsewhere."""
-    ours, env = _variables(wiring), _env(settings)
+    ours, env = _variables(wiring.url, wiring.key), _env(settings)
     # Its log goes somewhere already: a collector of theirs is not taken from them.
     if any(name in env for name in ours if name != SWITCH):
         return settings
@@ -35,7 +35,7 @@ def taken_out(settings: Settings) -> Settings:
         return settings
     written = copy.deepcopy(settings)
     # For the names alone: whatever server they lead to, they are ours.
-    ours = _variables(Wiring(url="", key="", fail="open", forwarder=()))
+    ours = _variables("", "")
     written["env"] = {name: one for name, one in _env(settings).items() if name not in ours}
     if not written["env"]:
         del written["env"]
@@ -49,13 +49,13 @@ def is_on(settings: Settings) -> bool:
     return endpoint.endswith(PATH) and headers.startswith("Authorization=Bearer mc_")
 
 
-def _variables(wiring: Wiring) -> dict[str, str]:
+def _variables(url: str, key: str) -> dict[str, str]:
     return {
         SWITCH: "1",
         "OTEL_LOGS_EXPORTER": "otlp",
         "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL": "http/json",
-        ENDPOINT: wiring.url.rstrip("/") + PATH,
-        HEADERS: f"Authorization=Bearer {wiring.key}",
+        ENDPOINT: url.rstrip("/") + PATH,
+        HEADERS: f"Authorization=Bearer {key}",
         "OTEL_LOGS_EXPORT_INTERVAL": str(EXPORT_EVERY_MS),
     }
 

@@ -17,7 +17,6 @@ from typing import Any
 from guard.adapters.hook import ModelCall
 from guard.adapters.reading import forwarded_calls, mapping, newest, rows_at_end, text
 from guard.formats.claude_code import usage_of
-from guard.formats.fields import read_time
 
 # Our own event: what was used, and nothing else.
 EVENT = "Usage"
@@ -51,20 +50,7 @@ def look_up(body: Body) -> dict[str, Any]:
 
 def calls_of(body: Body) -> tuple[ModelCall, ...]:
     """Return the model calls that a forwarded body tells of, oldest first."""
-    return tuple(
-        ModelCall(
-            call_id=name[:200],
-            source="transcript",
-            agent=text(row, "agent")[:100],
-            turn_key=text(row, "tool")[:200] or None,
-            model=text(row, "model")[:100] or None,
-            provider=PROVIDER,
-            usage=usage,
-            made_at=read_time(row.get("timestamp")),
-        )
-        for row in forwarded_calls(body) or ()
-        if (name := text(row, "id")) and (usage := usage_of(row.get("usage"))) and usage.total
-    )
+    return forwarded_calls(body, usage_of, provider=PROVIDER) or ()
 
 
 def _last_calls(path: Path) -> list[dict[str, Any]]:

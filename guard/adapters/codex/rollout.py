@@ -15,7 +15,6 @@ from guard.adapters.base import Body
 from guard.adapters.hook import ModelCall
 from guard.adapters.reading import forwarded_calls, mapping, rows_at_end, text
 from guard.formats.codex import PROVIDER, usage_of
-from guard.formats.fields import read_time
 
 # Read from a rollout's end: a few turns, whatever the session's length.
 TAIL_BYTES = 512 * 1024
@@ -61,15 +60,5 @@ def look_up(body: dict[str, Any]) -> dict[str, Any]:
 
 def calls_of(body: Body) -> tuple[ModelCall, ...]:
     """Return the model calls that a forwarded body tells of, oldest first."""
-    return tuple(
-        ModelCall(
-            call_id=text(row, "id"),
-            source="transcript",
-            usage=usage_of(mapping(row.get("usage"))),
-            model=text(body, "model") or None,
-            provider=PROVIDER,
-            made_at=read_time(row.get("timestamp")),
-        )
-        for row in forwarded_calls(body) or ()
-        if text(row, "id")
-    )
+    model = text(body, "model")
+    return forwarded_calls(body, usage_of, provider=PROVIDER, model=model) or ()

@@ -60,20 +60,9 @@ def calls_of(body: Body) -> tuple[ModelCall, ...]:
     AfterModel counts where there is no transcript, once an answer is complete:
     each piece of a streamed answer repeats the usage so far.
     """
-    rows = forwarded_calls(body)
-    if rows is not None:
-        return tuple(
-            ModelCall(
-                call_id=name,
-                source="transcript",
-                model=read_text(row.get("model")),
-                provider=PROVIDER,
-                usage=usage,
-                made_at=read_time(row.get("timestamp")),
-            )
-            for row in rows
-            if (name := read_text(row.get("id"))) and (usage := usage_of(row.get("tokens")))
-        )
+    calls = forwarded_calls(body, usage_of, provider=PROVIDER, counts="tokens")
+    if calls is not None:
+        return calls
     request, response = mapping(body.get("llm_request")), mapping(body.get("llm_response"))
     counts, candidates = mapping(response.get("usageMetadata")), response.get("candidates")
     is_complete = isinstance(candidates, list) and any(
