@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 # Far deeper than tools take, and shallow enough for every reader, writer and database behind.
 DEEPEST = 32
@@ -13,6 +14,22 @@ DEEPEST = 32
 _BRACKETS = re.compile(
     rb'[^"\[\]{}]*+(?:"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)[^"\[\]{}]*+)*+([\[{]++|[\]}]++|\Z)', re.DOTALL
 )
+
+
+def read_json(text: bytes) -> Any:
+    """Read JSON of any depth, `shallow` where Python could not read it.
+
+    Raises:
+        ValueError: It is none.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        pass
+    try:
+        return json.loads(shallow(text))
+    except RecursionError:  # its groups are never closed
+        raise ValueError("nested deep, and never closed") from None
 
 
 def shallow(text: bytes, deepest: int = DEEPEST) -> bytes:

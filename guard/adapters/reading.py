@@ -5,13 +5,13 @@ Nobody promised their shape: a field of another kind is read as absent.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from guard.adapters.base import Body
 from guard.adapters.hook import PROBE, HookEvent, ModelCall
+from guard.depth import read_json
 from guard.errors import UnreadableHook
 from guard.formats.fields import read_time
 from guard.turn import Role, Turn, Usage
@@ -45,7 +45,7 @@ def mapping(value: Any) -> dict[str, Any]:
 def read_arguments(written: str | None) -> dict[str, Any]:
     """Read a call's arguments as a model wrote them; what is no object is kept as text."""
     try:
-        read = json.loads(written or "{}")
+        read = read_json((written or "{}").encode("utf-8", "replace"))
     except ValueError:
         read = written
     return read if isinstance(read, dict) else {"arguments": read}
@@ -180,7 +180,7 @@ def rows_at_end(path: Path, *, most_bytes: int) -> Iterator[dict[str, Any]]:
         lines = []
     for line in lines:
         try:
-            row = json.loads(line)
+            row = read_json(line)
         except ValueError:  # the first one is cut, the last may be half written
             continue
         if isinstance(row, dict):

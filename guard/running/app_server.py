@@ -15,6 +15,7 @@ from typing import Any
 from guard.adapters.codex.daemon import CLIENT
 from guard.adapters.codex.settings import is_ours
 from guard.adapters.reading import mapping
+from guard.depth import read_json, shallow
 from guard.errors import GuardError
 from guard.running.ending import GRACE_S, end_tree
 
@@ -131,7 +132,8 @@ class AppServer:
     def _read(self) -> None:
         for line in self._from:
             with contextlib.suppress(ValueError, AppServerFailed):
-                message = json.loads(line)
+                # What is done with a call goes down into it, as reading it does.
+                message = read_json(shallow(line.encode("utf-8", "replace")))
                 if not isinstance(message, dict):
                     continue
                 if "method" not in message:

@@ -94,7 +94,7 @@ def answer_of(status: int, raw: bytes, retry_after: str | None = None) -> Answer
     """
     try:
         body: Any = json.loads(raw) if raw else None
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     after = (retry_after or "").strip()
     retry_s = float(after) if after.isdecimal() else None

@@ -408,6 +408,19 @@ def test_a_call_of_any_depth_is_told(here, monkeypatch, length, depth):
     assert (status, "a" in told.body["tool_input"]) == (0, True)
 
 
+@pytest.mark.parametrize("depth", [990, 50_000])
+def test_a_deep_call_is_told_though_its_transcript_holds_it_too(here, monkeypatch, tmp_path, depth):
+    transcript, usage = tmp_path / "s.jsonl", {"input_tokens": 7}
+    row = json.dumps({"message": {"id": "msg_1", "usage": usage, "content": [{"input": 1}]}})
+    transcript.write_text(row.replace(": 1}", ": " + "[" * depth + "1" + "]" * depth + "}"))
+
+    body = before_a_tool() | {"transcript_path": str(transcript)}
+    assert forwarded(monkeypatch, body) == 0
+
+    (asked,) = here.of("POST", "claude-code/")
+    assert [call["usage"] for call in asked.body["guard"]["model_calls"]] == [usage]
+
+
 def test_a_body_that_is_no_json_is_blocked_where_it_fails_closed(here, monkeypatch, capsys):
     body = json.dumps(before_a_tool(a=1)).encode()
 

@@ -72,6 +72,13 @@ def test_an_output_of_any_form_becomes_a_text(output, text):
     assert only_turn(a_call("postToolUse", tool_output=output)).result == text
 
 
+@pytest.mark.parametrize("depth", [400, 900, 50_000])
+def test_an_output_of_any_depth_becomes_a_text(depth):
+    output = '{"rows": ' + "[" * depth + "1" + "]" * depth + "}"
+
+    assert only_turn(a_call("postToolUse", tool_output=output)).result
+
+
 def test_a_failed_call_is_done_with_its_error():
     fields = {"error_message": "timed out", "failure_type": "timeout"}
 

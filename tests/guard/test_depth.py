@@ -2,10 +2,12 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.depth import shallow
+from guard.adapters.reading import read_arguments
+from guard.depth import read_json, shallow
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(alphabet='ab"\\[]{}:, é', max_size=8),
@@ -39,3 +41,16 @@ def test_a_text_that_never_ends_takes_no_longer_than_its_length():
     raw = b"[" * 70 + b'{"a' + b'\\"' * 1_000_000
 
     assert shallow(raw) == raw
+
+
+@pytest.mark.parametrize("raw", [b"[" * 50_000, b'{"a":' * 50_000 + b"1"])
+def test_what_is_nested_deep_and_never_closed_is_no_json(raw):
+    with pytest.raises(ValueError, match="never closed"):
+        read_json(raw)
+
+
+@pytest.mark.parametrize("depth", [100, 990, 50_000])
+def test_arguments_that_a_model_wrote_are_read_however_deep(depth):
+    written = '{"path": "a.txt", "at": ' + "[" * depth + "]" * depth + "}"
+
+    assert read_arguments(written)["path"] == "a.txt"

@@ -41,7 +41,7 @@ def test_a_stuck_agent_is_escalated_then_ended_and_begins_again(where, person):
     ):
         messages += say_until_told(worker)
 
-    assert "in a row" in str(stopped.value)
+    assert "repeated itself" in str(stopped.value)
     (escalation,) = escalations
     assert (escalation.detector, escalation.kind) == ("broker", "semantic_repeat")
     wait_for(lambda: person.run(worker.run_id)["status"] == "terminated")

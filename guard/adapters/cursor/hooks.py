@@ -14,6 +14,7 @@ from guard.adapters.base import Answer, Body
 from guard.adapters.hook import HookEvent
 from guard.adapters.reading import names, read_call, read_event, read_prompt, text, whole
 from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, texts_of
+from guard.depth import read_json
 from guard.turn import Phase, Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction
 
@@ -96,13 +97,13 @@ def read(body: Body) -> HookEvent:
 
 def _output(written: Any) -> tuple[str | None, int | None]:
     """Take a tool's output apart: JSON inside a text; a command's has an exit code."""
+    is_text = isinstance(written, str)
     try:
-        output = json.loads(written) if isinstance(written, str) else written
+        output = read_json(written.encode("utf-8", "replace")) if is_text else written
     except ValueError:
         output = written
     if not isinstance(output, dict):
-        is_text = written is None or isinstance(written, str)
-        return written if is_text else json.dumps(written), None
+        return written if is_text or written is None else json.dumps(written), None
     code = whole(output.get("exitCode"))
     words = output.get("output")
     return words if isinstance(words, str) else json.dumps(output, sort_keys=True), code
