@@ -1,14 +1,17 @@
 """`guard run -- codex exec` between a server and an app-server that take their time."""
 
+import json
 import queue
 import sys
+from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from guard.running.app_server import AppServer
+from guard.running.app_server import AppServer, Notice
 from guard.running.codex_driver import Driver
 from guard.running.codex_exec import Task
+from guard.running.codex_items import CodexOutput
 from guard.sdk.keys import Connection
 from tests.sdk.server import LoopbackServer, directive
 
@@ -101,3 +104,22 @@ def test_the_late_end_of_an_interrupted_turn_does_not_end_the_next_one(play):
     status, _ = play(directive("proceed", "Go on.", version=3))
 
     assert status == 0
+
+
+@pytest.mark.parametrize("depth", [500, 5_000])
+def test_an_item_of_any_depth_is_shown_and_so_is_what_comes_after_it(tmp_path, capsys, depth):
+    deep = '{"a":' * depth + "1" + "}" * depth
+    items = f'{{"id": "i", "arguments": {deep}}}', '{"id": "m"}'
+    lines = [f'{{"method": "item/completed", "params": {{"item": {one}}}}}' for one in items]
+    inbox = queue.SimpleQueue()
+    script = tmp_path / "codex.py"
+    script.write_text("".join(f"print({line!r})\n" for line in lines))
+    codex = AppServer([sys.executable, script], env={}, inbox=inbox)
+    output = CodexOutput(as_json=True, last_message=None)
+
+    for notice in iter(partial(inbox.get, timeout=60), Notice("", {})):
+        output.show(notice.method, notice.params)
+
+    codex.close()
+    shown = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [event["item"]["id"] for event in shown] == ["i", "m"]
