@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -53,10 +54,12 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
         except (ServerAway, ServerRefused, ValueError) as error:
             server = Finding(what="server", works=False, because=f"{connection.url}: {error}")
     # Whatever the settings say, no hook does anything without a server that answers.
-    abilities = [
-        replace(ability, works=ability.works and server.works)
-        for ability in adapter.abilities(hooks)
-    ]
+    # Where it stands decides which connection a hook finds, and what its agent trusts.
+    with contextlib.chdir(project_dir or "."):
+        abilities = [
+            replace(ability, works=ability.works and server.works)
+            for ability in adapter.abilities(hooks)
+        ]
     agreed = _agreed(connection, project) if connection and project else []
     local = adapter.examine(Path(project_dir or Path.cwd()))
     missing = [event for event in adapter.events if event not in hooks]

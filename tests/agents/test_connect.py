@@ -504,6 +504,14 @@ def test_the_doctor_makes_a_real_round_trip(project, capsys):
     assert "ok  cost" in shown
 
 
+def test_the_doctor_tries_the_forwarder_in_the_project_it_is_asked_about(server, project, capsys):
+    call(connect, "codex", "--url", server.url, "--key", KEY, "--project-dir", project)
+
+    call(doctor, "codex", "--project-dir", project)
+
+    assert "ok  forwarder" in capsys.readouterr().out
+
+
 def test_the_doctor_says_when_nobody_answers(project, capsys):
     connect_in(project)
 
