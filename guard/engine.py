@@ -9,8 +9,8 @@ from typing import Literal
 from guard.budget import KnownUsage, Spent, UsageMeter
 from guard.detectors import PolicyDetectors
 from guard.detectors.base import SAME, History, View, signal_of
-from guard.detectors.score import evidence_limit, stuck_score, weighs_tries
-from guard.detectors.stall import Suspicion
+from guard.detectors.score import stuck_score
+from guard.detectors.stall import Stall, Suspicion
 from guard.events import Emit, Emitter, Reset, events_of
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.reading.attempts import Kind, ReadTurn, TurnReader
@@ -87,8 +87,7 @@ class Engine:
         self._reader = TurnReader()
         self._terms = TermMemory(_NEWS_SPAN)
         self._meter = UsageMeter(policy.budget)
-        self._limit = evidence_limit(policy)
-        self._weighs_tries = weighs_tries(policy)
+        self._stall = Stall(policy)
         self._turns = 0
         self._heard = 0.0  # the same, where what says nothing counts less: the terms' clock
         self._nudged = False
@@ -167,10 +166,10 @@ class Engine:
         signals = tuple(self._detectors.examine(view, turn))
         if self._corrected and (again := self._recall(step)):
             signals = (again, *signals)
-        evidence = self.history.evidence_of(tries=self._weighs_tries)
+        evidence = self._stall.evidence_of(self.history)
         # How near a card is; what is sure and asks nobody stays below.
         own = [signal.score for signal in signals if signal.kind is not SignalKind.BUDGET]
-        near = round(min(_ALMOST, max([evidence / self._limit, *own])), 3)
+        near = round(min(_ALMOST, max([evidence / self._stall.limit, *own])), 3)
         return Assessment(
             seq=seq,
             score=1.0 if any(signal.trips for signal in signals) else near,

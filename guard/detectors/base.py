@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from guard.budget import KnownUsage, UsageMeter
-from guard.detectors.score import Weight, add_up, fitted_weights, weigh
+from guard.detectors.score import Weight, add_up, weigh
 from guard.policy import Policy
 from guard.reading.step import Step
 from guard.signals import Evidence, Kind, Severity, Signal
@@ -95,12 +95,6 @@ class History:
         for place, step in enumerate(tries):
             weights.append(weigh(step, tries[:place], weights))
         return dict(zip(tries, weights, strict=True))
-
-    def evidence_of(self, *, tries: bool) -> float:
-        """Give the evidence, or with `tries` what they alone come to, where that is more."""
-        if not tries or not self.tries:
-            return self.evidence
-        return max(self.evidence, add_up(self.tries.values()) / fitted_weights()["third"])
 
     @property
     def repeats(self) -> list[Step]:

@@ -12,8 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, signal_of
-from guard.detectors.score import Weight, add_up, evidence_limit, weighs_tries
+from guard.detectors.base import Detector, History, View, signal_of
+from guard.detectors.score import Weight, add_up, evidence_limit, fitted_weights, weighs_tries
 from guard.policy import Policy
 from guard.reading.step import Step
 from guard.signals import Kind, Signal
@@ -41,14 +41,19 @@ class Stall(Detector):
     name: ClassVar[str] = "stall"
 
     def __init__(self, policy: Policy) -> None:
-        self._limit = evidence_limit(policy)
+        self.limit = evidence_limit(policy)
         self._weighs_tries = weighs_tries(policy)
+
+    def evidence_of(self, history: History) -> float:
+        """Give the evidence, or what the tries alone come to, where that is more."""
+        tried = add_up(history.tries.values()) / fitted_weights()["third"]
+        return max(history.evidence, tried) if self._weighs_tries else history.evidence
 
     def examine(self, view: View) -> Signal | None:
         """Hold what the remembered steps add up to against the policy."""
         history = view.history
-        evidence = history.evidence_of(tries=self._weighs_tries)
-        score = evidence / self._limit
+        evidence = self.evidence_of(history)
+        score = evidence / self.limit
         if history.weights[-1].gain <= 0 or score < _LIKELY:
             return None
         if evidence > history.evidence:

@@ -107,9 +107,6 @@ def waits(
     """Tell whether a call waits for something that may take its time.
 
     Its name, its arguments or its command say so, or a short answer does.
-
-    >>> waits("get_job_status", ""), waits("get_job", "", "state: PENDING")
-    (True, True)
     """
     if "waits" in traits_of(tool) or (args and not _ARGUMENTS["waits"].isdisjoint(args)):
         return True
@@ -122,11 +119,7 @@ def says_to_wait(answer: str) -> bool:
 
 
 def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
-    """Tell whether a call moves by one step: pressing a key twice is no loop.
-
-    >>> moves("press_key"), moves("move_file"), moves("computer", {"action": "scroll"})
-    (True, False, True)
-    """
+    """Tell whether a call moves by one step: pressing a key twice is no loop."""
     traits, args = traits_of(tool), args or {}
     if isinstance(action := args.get("action"), str):
         traits |= traits_of(action[:200])  # remembered, and may be a whole script

@@ -110,11 +110,7 @@ def meant_args(args: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def canonical_json(value: object) -> str:
-    """Write JSON with sorted keys and no spaces; never raises.
-
-    >>> canonical_json({"b": 1, "a": [True, None]})
-    '{"a":[true,null],"b":1}'
-    """
+    """Write JSON with sorted keys and no spaces; never raises."""
     try:
         return "".join(_write_parts(value, 0))
     except (TypeError, ValueError, RecursionError):

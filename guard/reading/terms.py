@@ -51,13 +51,10 @@ BRIEF = 12
 # Asked for each answer by its identity, by its terms and by what failed.
 @functools.lru_cache(maxsize=_ANSWERS)
 def masked_lines(text: str) -> tuple[str, ...]:
-    r"""Give the lines of a text that are not empty, without their volatile parts.
+    """Give the lines of a text that are not empty, without their volatile parts.
 
     What lies beyond 12,000 characters, or 300 of a part of a line, is left out: a result
     of a megabyte costs what one of 12 kB does.
-
-    >>> masked_lines("3 passed in 0.1s\n\n  ok ")
-    ('3 passed in <~>', 'ok')
     """
     text = bounded(text, head=_HEAD, tail=_TAIL, joint="\n")
     raw = list(filter(None, map(str.strip, text.split("\n"))))
@@ -136,13 +133,7 @@ def likeness(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 class TermMemory:
-    """Terms seen within the last `span` turns; forgetting bounds it and lets it be rebuilt.
-
-    >>> memory = TermMemory(88)
-    >>> memory.note(frozenset({"row"}), 1)
-    >>> memory.weigh(frozenset({"row", "7"}), 2)
-    (0.5, 0.5)
-    """
+    """Terms seen within the last `span` turns; forgetting bounds it and lets it be rebuilt."""
 
     def __init__(self, span: int) -> None:
         self._span = span
@@ -203,11 +194,7 @@ class _Times:
 
 
 def texts_in(args: Mapping[str, Any] | None) -> list[str]:
-    """Give every text within a call's arguments, in order, bounded in depth.
-
-    >>> texts_in({"a": "x", "b": [{"c": "y"}, 1]})
-    ['x', 'y']
-    """
+    """Give every text within a call's arguments, in order, bounded in depth."""
     found: list[str] = []
     if args:
         _gather(args.values(), found, 1)

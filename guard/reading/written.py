@@ -135,13 +135,7 @@ def is_report(turn: Turn) -> bool:
 
 
 def reported(text: str) -> str:
-    r"""Give what a report reports, without what announces it or stands below each.
-
-    >>> reported("Observation: No page found.")
-    'No page found.'
-    >>> reported("<returncode>2</returncode>\n<output>\nno such option\n</output>")
-    'exit code 2\nno such option'
-    """
+    """Give what a report reports, without what announces it or stands below each."""
     text = text.partition("<environment_details>")[0]
     if _PROMPT_HINT in text:  # it stands at the end; a long line of them is read once
         text = text[:-_HEAD] + _PROMPT.sub("", text[-_HEAD:])
