@@ -101,8 +101,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._is_beginning = True
 
     def _savepoint_rollback(self, sid: str) -> None:
-        # They came after the savepoint, which sent what was before it. Sent to be taken back, one
-        # that fails would spoil the whole transaction.
+        # All that waits came after the savepoint. Sent to be taken back, a write that fails would
+        # spoil the whole transaction.
         self._writes.clear()
         super()._savepoint_rollback(sid)  # type: ignore[misc]  # the stubs lack it
 
