@@ -185,7 +185,10 @@ def database(
     # What libpq knows, such as `sslmode`, is handed on to it.
     options: dict[str, Any] = GIVES_UP | dict(parse_qsl(url.query))
     # Of ours, not libpq's: for a pooler that gives each transaction another connection.
-    if options.pop("prepared", "") == "no":
+    prepared = options.pop("prepared", "yes")
+    if prepared.lower() not in _YES | _NO:
+        raise SettingInvalid(name, f"prepared={prepared}", "prepared=yes or prepared=no")
+    if prepared.lower() in _NO:
         options["prepare_threshold"] = None
     if serving:
         # One that froze, or whose machine went away, would keep the runs it locked, and all turns

@@ -17,8 +17,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import psycopg
+from django.db import InternalError
 from django.db.backends.postgresql import base
-from django.db.backends.utils import debug_transaction
+from django.db.backends.utils import CursorWrapper, debug_transaction
+from psycopg.pq import TransactionStatus
 
 from missioncontrol.postgresql.pipeline import Pipeline, Rows, Statement
 
@@ -39,6 +41,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Execute a statement once for each row: before the next one, or with the commit."""
+        self.validate_no_broken_transaction()  # as each of Django's does, which is sent at once
         self._writes.append(self._looked_at(sql, rows, many=True))
         if not self.in_atomic_block:
             self._connect()
@@ -51,7 +54,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def create_cursor(self, name: str | None = None) -> Any:
         """Return a cursor of Django's; what was written before is there."""
-        self._send()
+        self.send_waiting()
         if name is None:
             return super().create_cursor()
         # Django asks psycopg, which does not know of our transaction, how long it has to live.
@@ -59,6 +62,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return base.ServerSideCursor(  # type: ignore[call-arg]  # the stubs lack psycopg's
             self.connection, name=name, scrollable=False, withhold=withhold
         )
+
+    def make_cursor(self, cursor: Any) -> CursorWrapper:
+        """Return a cursor of Django's that keeps the order of what is written."""
+        return Cursor(cursor, self)
+
+    def make_debug_cursor(self, cursor: Any) -> Any:
+        """Return one that logs its queries, too."""
+        return DebugCursor(cursor, self)
+
+    def send_waiting(self) -> None:
+        """Send what waits for the next statement."""
+        self._send()
 
     def close_if_health_check_failed(self) -> None:
         """Close a connection that PostgreSQL has ended; one that hears nothing is alive."""
@@ -85,7 +100,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _start_transaction_under_autocommit(self) -> None:
         self._is_beginning = True
 
+    def _savepoint_rollback(self, sid: str) -> None:
+        # All that waits came after the savepoint. Sent to be taken back, a write that fails would
+        # spoil the whole transaction.
+        self._writes.clear()
+        super()._savepoint_rollback(sid)  # type: ignore[misc]  # the stubs lack it
+
     def _commit(self) -> None:
+        if self._is_in(TransactionStatus.INERROR):
+            # Of a COMMIT PostgreSQL makes a ROLLBACK then, and says nothing of it.
+            raise InternalError("A statement failed: nothing of its transaction can be committed.")
         if self._writes:
             self._send(commits=True)
         else:
@@ -122,9 +146,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _send(self, *asked: Asked, commits: bool = False) -> list[Rows]:
         """Send what waits, and what is asked; return the rows of that."""
-        statements: list[Statement] = [("BEGIN", [()])] if self._is_beginning else []
-        statements += self._writes
-        statements += [(sql, [params]) for sql, params in asked]
+        statements = [*self._writes, *((sql, [params]) for sql, params in asked)]
+        if self._is_beginning or (statements and self._begins_by_hand()):
+            statements.insert(0, ("BEGIN", [()]))
         if commits:
             statements.append(("COMMIT", [()]))
         self._forget()
@@ -139,11 +163,36 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 pass
         return found
 
+    def _begins_by_hand(self) -> bool:
+        """Tell whether psycopg would begin a transaction: without autocommit, and not in one."""
+        return not self.connection.autocommit and self._is_in(TransactionStatus.IDLE)
+
+    def _is_in(self, status: TransactionStatus) -> bool:
+        return bool(self.connection and self.connection.info.transaction_status == status)
+
     def _pipeline(self) -> Pipeline:
         if self.connection not in _pipelines:
             prepares = self.settings_dict["OPTIONS"].get("prepare_threshold", 0) is not None
             _pipelines[self.connection] = Pipeline(prepares=prepares)
         return _pipelines[self.connection]
+
+
+class Cursor(CursorWrapper):
+    """Executes nothing before what was written, or begun, since it was made."""
+
+    db: DatabaseWrapper
+
+    def _execute(self, sql: Any, params: Any, *context: Any) -> Any:
+        self.db.send_waiting()
+        return super()._execute(sql, params, *context)  # type: ignore[misc]  # the stubs lack it
+
+    def _executemany(self, sql: Any, rows: Any, *context: Any) -> Any:
+        self.db.send_waiting()
+        return super()._executemany(sql, rows, *context)  # type: ignore[misc]
+
+
+class DebugCursor(Cursor, base.CursorDebugWrapper):
+    """The same, where queries are logged."""
 
 
 def has_news(connection: Any) -> bool:

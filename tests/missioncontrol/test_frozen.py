@@ -9,6 +9,7 @@ from django.db import connection
 from psycopg_pool import ConnectionPool
 
 from missioncontrol import env
+from missioncontrol.errors import SettingInvalid
 
 URL = "postgres://mc@db.example.org/mc"
 POSTGRES = pytest.mark.skipif(
@@ -40,6 +41,13 @@ def test_what_the_address_says_of_its_options_stands(monkeypatch):
     monkeypatch.setenv("DATABASE_URL", f"{URL}?options=-c%20statement_timeout%3D60s")
 
     assert options(serving=True)["options"] == "-c statement_timeout=60s"
+
+
+def test_whether_statements_are_prepared_is_said_by_a_yes_or_no(monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", f"{URL}?prepared=never")
+
+    with pytest.raises(SettingInvalid, match="prepared=never"):
+        options(serving=True)
 
 
 @pytest.mark.parametrize("serving", [True, False])

@@ -11,10 +11,12 @@ from django.db import (
     DatabaseError,
     DataError,
     IntegrityError,
+    InternalError,
     OperationalError,
     connection,
     transaction,
 )
+from django.test.utils import CaptureQueriesContext
 
 from guard.turn import Usage
 from missioncontrol import env
@@ -69,6 +71,21 @@ def rename(run):
 def store_twice(turn, *, also=lambda: None):
     insert_rows(Turn, [turn])
     also()
+
+
+@transaction.atomic
+def rename_despite(run, fault):
+    rename(run)
+    fault()
+
+
+def divide_by_zero():
+    with pytest.raises(DataError):
+        connection.read(("SELECT 1 / %s", [0]))
+
+
+def fail():
+    raise LookupError
 
 
 @pytest.fixture
@@ -145,6 +162,81 @@ def test_a_write_that_fails_raises_where_its_savepoint_ends(run):
             store_twice(Turn.objects.first())
 
     assert Run.objects.get().name == "renamed"
+
+
+def test_a_write_that_would_fail_does_not_spoil_what_was_before_its_savepoint(run):
+    with transaction.atomic():
+        rename(run)
+        with pytest.raises(LookupError):
+            store_twice(Turn.objects.first(), also=fail)
+
+    assert Run.objects.get().name == "renamed"
+
+
+def test_a_cursor_from_before_a_write_sees_it(run):
+    with transaction.atomic(), connection.cursor() as cursor:
+        rename(run)
+        cursor.execute("SELECT name FROM runs_run")
+        assert cursor.fetchall() == [("renamed",)]
+
+
+def test_a_cursor_from_before_a_transaction_writes_inside_of_it(run):
+    with connection.cursor() as cursor, transaction.atomic():
+        cursor.executemany("UPDATE runs_run SET name = %s", [["renamed"]])
+        transaction.set_rollback(True)
+
+    assert Run.objects.get().name == "tests"
+
+
+def test_a_cursor_that_logs_its_queries_keeps_the_same_order(run):
+    with (
+        CaptureQueriesContext(connection) as logged,
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        rename(run)
+        cursor.execute("SELECT 1")
+
+    asked = [query["sql"].partition(" ")[0] for query in logged.captured_queries]
+    assert asked == ["BEGIN", "UPDATE", "SELECT", "COMMIT"]
+
+
+def test_without_autocommit_a_write_waits_for_the_commit(run):
+    connection.set_autocommit(False)
+    try:
+        rename(run)
+        connection.rollback()
+    finally:
+        connection.set_autocommit(True)
+
+    assert Run.objects.get().name == "tests"
+
+
+def test_nothing_is_written_in_a_transaction_that_must_be_rolled_back(run):
+    with transaction.atomic():
+        transaction.set_rollback(True)
+        with pytest.raises(transaction.TransactionManagementError):
+            rename(run)
+
+
+def test_a_transaction_in_which_a_statement_failed_is_not_taken_for_committed(run):
+    with pytest.raises(InternalError, match="nothing of its transaction"):
+        rename_despite(run, divide_by_zero)
+
+    assert Run.objects.get().name == "tests"
+
+
+def test_a_connection_that_ends_before_the_commit_raises(run):
+    with another_connection() as another, pytest.raises(OperationalError):
+        rename_despite(run, lambda: end(another, connection))
+
+    assert Run.objects.get().name == "tests"
+
+
+def test_a_percent_sign_that_is_written_twice_is_one(run):
+    asked = "SELECT %s LIKE '%%s', 'a%%'"
+
+    assert connection.read((asked, ["as"])) == [[(True, "a%")]]
 
 
 def test_nothing_is_done_after_the_commit_where_it_failed(run):
