@@ -12,7 +12,7 @@ const SAID_TOGETHER: Record<string, readonly string[]> = {
   now: ["now", "decisions"],
   run: ["run", "agent", "summary"],
   costs: ["costs", "prices", "reports"],
-  settings: ["access", "channels", "devices", "instance", "members", "settings"],
+  settings: ["access", "channels", "devices", "failures", "instance", "members", "settings"],
 };
 
 function textsOf(id: string): string | null {

@@ -38,15 +38,15 @@ def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
         hears=tuple(topic for topic in HEARD if getattr(channel, f"hears_{topic}")),
         created_by=channel.created_by,
         created_at=channel.created_at,
-        last=delivery_row(last) if last else None,
+        last=delivery_row(last, language=channel.language) if last else None,
     )
 
 
-def delivery_row(delivery: Delivery) -> DeliveryRow:
-    """Show a delivery with its notice, and the notice's run."""
+def delivery_row(delivery: Delivery, *, language: str) -> DeliveryRow:
+    """Show a delivery with its notice, and the notice's run, to who reads that language."""
     notice = delivery.notice
-    message = content.read(notice.content, language=delivery.language)
-    t = texts_in(delivery.language)
+    message = content.read(notice.content, language=language)
+    t = texts_in(language)
     # As it read when it was sent, or will: a later step tells how long nobody answered.
     at = delivery.sent_at or delivery.due_at or delivery.created_at
     return DeliveryRow(

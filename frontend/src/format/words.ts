@@ -151,7 +151,7 @@ export function burnOf(run: RunRow, now: Date): number {
 
 /** "Bash pytest -q" as tool and rest; what it says instead of calling a tool is one quote. */
 export function splitDoing(doing: string): [tool: string, rest: string] {
-  if (/^".*"$/.test(doing)) return [`“${doing.slice(1, -1)}”`, ""];
+  if (/^".*"$/.test(doing)) return [t.quote(doing.slice(1, -1)), ""];
   const space = doing.indexOf(" ");
   return space < 0 ? [doing, ""] : [doing.slice(0, space), doing.slice(space + 1)];
 }

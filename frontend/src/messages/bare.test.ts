@@ -11,6 +11,10 @@ it.each(Object.entries(components))("%s says nothing that no catalogue says", (_
   expect(bareTexts(component)).toEqual([]);
 });
 
+it.each(Object.entries(components))("%s leaves quotation marks to the language", (_, component) => {
+  expect(component).not.toMatch(/[“”„]/);
+});
+
 describe("a text is bare", () => {
   it.each([
     ["<p>Nothing runs.</p>", ["Nothing runs."]],

@@ -14,6 +14,7 @@ export const connect = view<(typeof import("./en/connect"))["default"]>("connect
 export const costs = view<(typeof import("./en/costs"))["default"]>("costs");
 export const decisions = view<(typeof import("./en/decisions"))["default"]>("decisions");
 export const devices = view<(typeof import("./en/devices"))["default"]>("devices");
+export const failures = view<(typeof import("./en/failures"))["default"]>("failures");
 export const history = view<(typeof import("./en/history"))["default"]>("history");
 export const instance = view<(typeof import("./en/instance"))["default"]>("instance");
 export const members = view<(typeof import("./en/members"))["default"]>("members");

@@ -1,6 +1,15 @@
 /** What is asked for ahead is asked once, for the first who reads it, and for nobody after them. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { askAhead, forgetAhead, ProblemError, read, readAhead, signOut, write } from "./api";
+import {
+  askAhead,
+  forgetAhead,
+  ProblemError,
+  read,
+  readAhead,
+  readsIn,
+  signOut,
+  write,
+} from "./api";
 
 let asked: string[] = [];
 let leave: () => void;
@@ -82,4 +91,19 @@ test("what could not be fetched troubles nobody who does not read it", async () 
   askAhead(["boards/"]);
 
   await vi.advanceTimersByTimeAsync(1);
+});
+
+test("asks in the language of this device once that is known", async () => {
+  const languages: (string | null)[] = [];
+  vi.stubGlobal("fetch", (_: string, { headers }: { headers: Headers }) => {
+    languages.push(headers.get("Accept-Language"));
+    return Promise.resolve(Response.json({}));
+  });
+
+  await read("deliveries/");
+  readsIn("de");
+  await read("deliveries/");
+  readsIn("");
+
+  expect(languages).toEqual([null, "de"]);
 });

@@ -125,6 +125,12 @@ export function pathOf(next: string): string {
   return url.pathname.slice(ROOT.length) + url.search;
 }
 
+/** The language chosen on this device: what the server words is worded in it. */
+let reader = "";
+export function readsIn(language: string): void {
+  reader = language;
+}
+
 /** Asks a person to prove who they are, by one of these ways; says whether they did. */
 export type Prove = (ways: readonly string[]) => Promise<boolean>;
 let prove: Prove | null = null;
@@ -177,7 +183,10 @@ interface Answer {
 
 async function reach(url: string, init: RequestInit): Promise<Answer> {
   try {
-    const response = await fetch(url, { credentials: "same-origin", ...init });
+    const headers = new Headers(init.headers);
+    // Not before it is known: what a page asks for ahead must be asked as its links ask.
+    if (reader) headers.set("Accept-Language", reader);
+    const response = await fetch(url, { credentials: "same-origin", ...init, headers });
     return { ok: response.ok, status: response.status, text: await response.text() };
   } catch (error) {
     throw new UnreachableError("the server cannot be reached", { cause: error });

@@ -12,9 +12,10 @@ from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
 from missioncontrol.api.rest import Page, identity, page_of, read_body, words
 from missioncontrol.api.schema import described
+from missioncontrol.api.views.signing_in import preferred_language
 from missioncontrol.clock import now
 from missioncontrol.notify import channels, selectors, services
-from missioncontrol.notify.models import Channel
+from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.notify.rows import delivery_row
 from missioncontrol.wire.notices import (
     ChannelHears,
@@ -128,7 +129,7 @@ class ChannelTest(APIView):
         made = services.send_test(
             channel, project=channel.project_id, by=auth.name_of(request), at=now()
         )
-        return delivery_row(made)
+        return _row(made, request)
 
 
 class Deliveries(APIView):
@@ -143,7 +144,7 @@ class Deliveries(APIView):
             decision=identity(request, "decision"),
             run=identity(request, "run"),
         )
-        return page_of(request, found, delivery_row)
+        return page_of(request, found, lambda delivery: _row(delivery, request))
 
 
 class OneDelivery(APIView):
@@ -151,7 +152,7 @@ class OneDelivery(APIView):
     def get(self, request: Request, delivery_id: UUID) -> DeliveryRow:
         """Show a delivery."""
         found = selectors.delivery(delivery_id, projects=auth.projects_of(request))
-        return delivery_row(found)
+        return _row(found, request)
 
 
 class DeliveryRetry(APIView):
@@ -164,7 +165,11 @@ class DeliveryRetry(APIView):
         RETRIES.check(str(request.user.pk), at=now())
         channels.try_again(delivery, at=now())
         # Read anew: it is another now.
-        return delivery_row(selectors.delivery(delivery_id, projects=mine))
+        return _row(selectors.delivery(delivery_id, projects=mine), request)
+
+
+def _row(delivery: Delivery, request: Request) -> DeliveryRow:
+    return delivery_row(delivery, language=preferred_language(request))
 
 
 def _owned(request: Request, channel_id: UUID) -> Channel:

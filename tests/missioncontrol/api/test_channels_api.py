@@ -194,6 +194,19 @@ def test_a_test_says_what_came_of_it(server, settings, as_person, operator, proj
     assert client.get("/api/v1/channels/").json()["results"][0]["last"]["status"] == "sent"
 
 
+def test_a_delivery_is_called_what_its_reader_calls_it(as_person, operator, failed):
+    client = as_person(operator)
+
+    def titles(language):
+        reader = {"Accept-Language": language}
+        (row,) = client.get("/api/v1/deliveries/", headers=reader).json()["results"]
+        one = client.get(f"/api/v1/deliveries/{failed.id}/", headers=reader).json()
+        return row["title"], one["title"]
+
+    assert titles("en") == ("fix-auth-tests is paused",) * 2
+    assert titles("de-AT,en;q=0.5") == ("fix-auth-tests angehalten",) * 2
+
+
 def test_a_failed_delivery_shows_why_and_is_tried_again(server, as_person, operator, failed):
     client = as_person(operator)
     (row,) = client.get("/api/v1/deliveries/?status=failed,waiting").json()["results"]

@@ -13,7 +13,6 @@ const texts: typeof en = {
   wentOnShown: "Erfolgsquote der gezeigten",
   judged: (wentOn, judged) => `${String(wentOn)} von ${String(judged)} beurteilten`,
   notJudged: (n) => `; ${String(n)} noch nicht beurteilt`,
-  quote: (text) => `„${text}“`,
   byKind: "Nach Anlass",
   of: (wentOn, judged) => `${String(wentOn)} von ${String(judged)}`,
   theCard: "zur Karte",

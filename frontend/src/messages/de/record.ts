@@ -346,6 +346,10 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = (
         `Er prüfte dasselbe ${n}\u2011mal auf verschiedene Weise; es stimmt, und dazwischen wurde nichts geändert.`,
     ],
     [
+      `It said nearly the same as just before ${TIMES} in a row\\.`,
+      (n) => `Er sagte ${times(n)} hintereinander fast dasselbe wie eben.`,
+    ],
+    [
       "It tried nearly the same (\\d+) times and got ((?:nearly )?the same \\w+)\\.",
       (n, got) => `Er versuchte ${n}\u2011mal fast dasselbe und bekam ${answer(got)}.`,
     ],

@@ -17,6 +17,7 @@ const texts: typeof en = {
     recovered: "wieder in Gang",
   },
   waitingHere: "wartet auf Antwort",
+  quote: (text) => `„${text}“`,
   looksOnly: "Nur Eigentümer und Operatoren antworten.",
   ownersRaise: "Das erhöht nur, wem ein Projekt gehört.",
   lostContact: (at) => `Kontakt verloren, zuletzt um ${at}`,

@@ -13,7 +13,6 @@ const texts = {
   wentOnShown: "Recovery rate of those shown",
   judged: (wentOn: number, judged: number) => `${String(wentOn)} of ${String(judged)} judged`,
   notJudged: (n: number) => `; ${String(n)} not judged yet`,
-  quote: (text: string) => `“${text}”`,
   byKind: "By trigger",
   of: (wentOn: number, judged: number) => `${String(wentOn)} of ${String(judged)}`,
   theCard: "the card",

@@ -17,6 +17,7 @@ const texts = {
     recovered: "recovered",
   },
   waitingHere: "waiting for you",
+  quote: (text: string) => `“${text}”`,
   looksOnly: "Only owners and operators answer.",
   ownersRaise: "Only who owns a project raises it.",
   lostContact: (at: string) => `lost contact, last heard at ${at}`,

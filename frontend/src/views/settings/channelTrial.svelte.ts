@@ -1,6 +1,6 @@
 /** A test sent to a channel, followed until something came of it. */
 import { exactTime } from "../../format/time";
-import { channels as t } from "../../messages/texts";
+import { channels as t, failures } from "../../messages/texts";
 import { read, write } from "../../wire/api";
 import type { DeliveryRow } from "../../wire/types";
 import { refused } from "../shell/refused";
@@ -28,9 +28,11 @@ export class ChannelTrial {
     if (this.#wrong) return this.#wrong;
     if (row?.status === "sent" && row.sent_at) return t.tested(exactTime(row.sent_at));
     if (row?.status === "waiting" && row.error && row.due_at)
-      return t.testAgain(row.error, exactTime(row.due_at));
+      return t.testAgain(failures.sentence(row.error), exactTime(row.due_at));
     if (row && row.status !== "waiting")
-      return t.testFailed(row.error ?? t.deliveries.status[row.status]);
+      return t.testFailed(
+        row.error ? failures.sentence(row.error) : t.deliveries.status[row.status],
+      );
     return this.#slow ? t.testSlow : "";
   }
 

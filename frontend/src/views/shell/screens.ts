@@ -36,7 +36,17 @@ export const SCREENS = {
   autofixes: screen(["autofixes", "run"], () => import("../autofixes/Autofixes.svelte")),
   audit: screen(["audit", "record"], () => import("../audit/Audit.svelte")),
   settings: screen(
-    ["access", "account", "channels", "devices", "instance", "members", "settings", "sharing"],
+    [
+      "access",
+      "account",
+      "channels",
+      "devices",
+      "failures",
+      "instance",
+      "members",
+      "settings",
+      "sharing",
+    ],
     () => import("../settings/Settings.svelte"),
   ),
 } as const;
