@@ -57,7 +57,7 @@ def test_and_of_the_end(boss):
 
     warned, stopped = heard_by(boss)
     assert "has been warned" in warned
-    assert "was stopped: It said nearly the same" in stopped
+    assert "was stopped: It repeated itself 5 times, almost word for word" in stopped
 
 
 def test_it_is_told_once(boss):
