@@ -138,6 +138,17 @@ def test_an_answer_is_taken_back_once(action):
     assert Intervention.objects.filter(run=run, action="undo").count() == 1
 
 
+def test_an_answer_is_taken_back_beside_an_undo_whose_words_were_erased():
+    run = a_stuck_run()
+    undo(run, tap(run, "continue"))
+    made = tap(run, "continue", key="again")
+    run.interventions.update(body="{}")
+
+    undo(run, made)
+
+    assert run.status == "holding"
+
+
 def test_an_undo_says_of_what():
     with pytest.raises(InvalidRequest):
         tap(a_stuck_run(), "undo", undoes="never tapped", decision=None)
