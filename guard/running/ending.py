@@ -33,7 +33,11 @@ def end_tree(pid: int, *, grace_s: float = GRACE_S) -> bool:
 
 def signal_tree(pid: int, number: int) -> None:
     """Send one signal to a process and everything below it."""
-    for member in (pid, *descendants(pid)):
+    members = [pid, *descendants(pid)]
+    if number == signal.SIGCONT:
+        # A shell that goes on before its job would see it stopped, and take the terminal from it.
+        members.reverse()
+    for member in members:
         _send(member, number)
 
 
