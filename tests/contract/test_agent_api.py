@@ -303,7 +303,7 @@ def test_a_correction_answers_its_own_agents_call_and_lets_the_one_beside_it_run
     agent.get_stuck(run)
     beside = a_turn("make", agent="writer", key=uuid4().hex, phase="proposed")
     assert agent.post_turns(run, beside).json["directive"]["action"] == "hold"
-    (card,) = person.get(f"/api/v1/decisions/?status=open&run={run}")["results"]
+    card = person.card_of(run)
 
     fields = {"decision": card["id"], "version": card["version"], "message": "Read the log."}
     assert person.tap(run, "inject", **fields).status == 201

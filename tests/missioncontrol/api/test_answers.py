@@ -36,7 +36,9 @@ def test_an_id_that_is_none_is_refused_by_its_name(ask, name):
 def test_a_number_that_no_column_holds_is_refused_and_no_fault_of_ours(ask, project):
     answer = ask.delete(f"/api/v1/projects/{project.id}/members/{10**30}/")
 
-    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+    # PostgreSQL finds nobody by it; SQLite's driver cannot even ask.
+    refusals = {(400, "invalid_request"), (404, "not_found")}
+    assert (answer.status_code, answer.json()["code"]) in refusals
 
 
 @pytest.mark.parametrize(
