@@ -61,7 +61,7 @@ class History:
             self.weights[place] = weigh(step, self.steps[:place], self.weights)
             self.calls = [step for step in self.steps if step.is_call]
         self.last = newest = self.steps[-1]
-        self.evidence = 0.0
+        self.evidence, self.tries = 0.0, {}
         if not any(map(attrgetter("gain"), self.weights)):
             return  # mostly: nothing remembered repeats anything
         counted = self.weights
@@ -83,8 +83,9 @@ class History:
             return {}
 
         def is_try(step: Step) -> bool:
-            own = step.verb == newest.verb and step.agent == newest.agent and step.is_answered
-            return own and (not step.is_in_vain or step.failure == newest.failure)
+            is_own = step.agent == newest.agent and step.is_answered
+            is_same = step.verb == newest.verb
+            return is_own and is_same and (not step.is_in_vain or step.failure == newest.failure)
 
         tries = tries_of(self.calls, is_try, lambda step: step.is_in_vain, changed_something)
         own = self.answered_of(newest.agent)

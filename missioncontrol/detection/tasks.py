@@ -158,21 +158,18 @@ def _enqueue(task: Any, asked_id: UUID) -> None:
 @shared_task(acks_late=True)
 def judge(decision_id: str) -> None:
     """Ask the judge about one card."""
-    connection.close_if_unusable_or_obsolete()
     judging.judge(UUID(decision_id), at=now())
 
 
 @shared_task(acks_late=True)
 def answer(question_id: str) -> None:
     """Ask the judge about one suspicion."""
-    connection.close_if_unusable_or_obsolete()
     judging.answer(UUID(question_id), at=now())
 
 
 @shared_task(ignore_result=True)
 def sweep() -> None:
     """Do what a lost message or a passed moment left undone; every 2 s."""
-    connection.close_if_unusable_or_obsolete()
     at = now()
     for step in (
         _judge_left,
@@ -200,7 +197,6 @@ def sweep() -> None:
 @shared_task(ignore_result=True)
 def lose_silent() -> None:
     """Lose the runs that said nothing for half an hour; every minute, as it reads all that run."""
-    connection.close_if_unusable_or_obsolete()
     deadlines.lose_silent(at=now())
 
 
@@ -275,7 +271,6 @@ def ask_backtest(backtest_id: UUID) -> None:
 @shared_task(acks_late=True)
 def backtest(backtest_id: str) -> None:
     """Work off one slice of a backtest; the next stands in line like any other task."""
-    connection.close_if_unusable_or_obsolete()
     backtest_now(UUID(backtest_id))
 
 
