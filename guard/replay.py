@@ -23,8 +23,7 @@ from guard.errors import GuardError, PolicyInvalid
 from guard.formats import Recording, read_recording
 from guard.judge import Judge, Verdict
 from guard.judge.run_judge import RunJudge
-from guard.policy import DEFAULT_POLICY, Policy, parse
-from guard.policy.presets import PRESETS
+from guard.policy import DEFAULT_POLICY, PRESETS, Policy, parse
 from guard.pricing import price_turns
 from guard.printing import table
 from guard.signals import Assessment, Signal

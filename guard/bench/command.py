@@ -26,8 +26,7 @@ from guard.bench.scores import (
 )
 from guard.bench.trials import TURN_COUNTS, count_turns, try_forms, try_policies
 from guard.errors import GuardError
-from guard.policy import Policy
-from guard.policy.presets import PRESETS
+from guard.policy import PRESETS, Policy
 from guard.printing import printable, progress, table
 from guard.replay import choose_policy
 

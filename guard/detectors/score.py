@@ -17,8 +17,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import NamedTuple
 
-from guard.policy import DEFAULT_POLICY, Policy
-from guard.policy.renamed import FITTED_AT
+from guard.policy import DEFAULT_POLICY, FITTED_AT, Policy
 from guard.reading.normalize import NEAR
 from guard.reading.step import Step
 from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, likeness

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 from guard.budget import Budget
@@ -26,17 +27,23 @@ from guard.policy.fields import (
     TABLE,
     Problems,
     Section,
+    expected,
     fields_of,
+    holds,
     one_of,
     read_table,
     schema_of,
     within,
 )
-from guard.policy.renamed import CONTRIB, DEFAULT_DETECTORS, FITTED_AT, SCOPES, renewed
 from guard.signals import Severity, Signal
 
+# The registry's names, spelled here because the rules import this package.
+DEFAULT_DETECTORS = ("budget", "repeat", "errors", "stagnation", "talk", "stall")
+CONTRIB = ("broker", "fingerprint", "ralph", "loopguard")
 DETECTOR_NAMES = (*DEFAULT_DETECTORS, *CONTRIB)
 RULES = ("repeat", "errors", "stagnation", "talk", "judge")  # the sections of thresholds
+SCOPES = ("task_type", "tool", "agent")
+FITTED_AT = 0.8  # the stuck score at which people are asked where its weights were fitted
 EVERY = "every"
 NUDGE_AT = 0.6  # the second of three repeats
 EMBEDDINGS = {
@@ -180,35 +187,23 @@ class Policy(Section):
         """Read a policy from parsed JSON or TOML; what is absent is default.
 
         Raises:
-            PolicyInvalid: says which field is wrong and what was expected.
-
-        >>> Policy.from_mapping({"repeat": {"calls": 5}}).repeat.calls
-        5
+            PolicyInvalid: names every wrong field, with what was expected.
         """
         if not isinstance(mapping, Mapping):
             raise PolicyInvalid("policy", TABLE, mapping)
-        policy, today, problems = DEFAULT_POLICY, renewed(mapping), Problems()
-        for name in filter(today.get, reversed(BASES)):
-            from guard.policy.presets import find_preset  # which are read by this very function
-
+        policy, problems = DEFAULT_POLICY, Problems()
+        for name in filter(mapping.get, reversed(BASES)):
             with problems.under(name):
-                policy = find_preset(today[name])
+                policy = find_preset(mapping[name])
         with problems.under(""):
-            policy = read_table(today, policy, (*BASES, *fields_of(cls)))
+            policy = read_table(mapping, policy, (*BASES, *fields_of(cls)))
         problems.complain()
         used = {name: policy.contrib[name] for name in policy.contrib if name in policy.detectors}
         return policy if used == policy.contrib else replace(policy, contrib=used)
 
     @classmethod
     def from_text(cls, text: str) -> Policy:
-        r"""Read a policy from the text of a TOML or JSON file.
-
-        Raises:
-            PolicyInvalid: names every wrong field, with what was expected.
-
-        >>> Policy.from_text('[tool."get_job"]\nretry = "poll"').nature_of("get_job").retry.value
-        'poll'
-        """
+        """Read a policy from the text of a TOML or JSON file, as `from_mapping` does."""
         return cls.from_mapping(parse(text))
 
     def as_mapping(self) -> dict[str, Any]:
@@ -255,6 +250,16 @@ _MAY_SET = {
     "agent": _OF_A_CALL,
 }
 DEFAULT_POLICY = Policy()
+_TABLES = tomllib.loads(Path(__file__).with_name("presets.toml").read_text("utf-8"))
+PRESETS = {name: Policy.from_mapping(table) for name, table in _TABLES.items()}
+
+
+def find_preset(name: object) -> Policy:
+    """Give a policy by its name, or by the one it had before; PolicyInvalid: there is none."""
+    known = PRESETS | {"conservative": PRESETS["quiet"], "strict": PRESETS["watchful"]}
+    if not holds(one_of(known), name):
+        raise PolicyInvalid("", expected(one_of(PRESETS)), name)
+    return known[str(name)]
 
 
 def schema() -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from guard.policy.presets import PRESETS
+from guard.policy import PRESETS
 from missioncontrol.accounts.models import Project
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.detection.policies import asks_from

@@ -13,8 +13,7 @@ from guard.adapters.capabilities import Capabilities
 from guard.budget import UNITS
 from guard.errors import PolicyInvalid
 from guard.nature import ToolNature
-from guard.policy import base_name, matching
-from guard.policy.presets import find_preset
+from guard.policy import base_name, find_preset, matching
 from guard.turn import Phase, Role, Usage
 from guard.turn import Turn as GuardTurn
 from guard.wire import Mode

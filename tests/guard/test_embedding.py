@@ -126,7 +126,7 @@ def test_a_policy_whose_embedding_is_missing_is_refused(monkeypatch, rules, fiel
 def test_a_policy_file_whose_embedding_is_missing_is_refused(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "wordllama", None)
     file = tmp_path / "policy.toml"
-    file.write_text('[semantic_repeat]\nembedding = "wordllama"\n')
+    file.write_text('[talk]\nembedding = "wordllama"\n')
 
     with pytest.raises(PolicyInvalid, match="wordllama is not installed"):
         read_policy(file)

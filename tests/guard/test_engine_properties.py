@@ -23,8 +23,7 @@ from guard.budget import Budget
 from guard.engine import Engine
 from guard.errors import UnreadableRecording
 from guard.formats import FORMATS, Recording, read_recording
-from guard.policy import DETECTOR_NAMES, Policy
-from guard.policy.presets import PRESETS
+from guard.policy import DETECTOR_NAMES, PRESETS, Policy
 from guard.replay import replay
 from guard.signals import Assessment
 from guard.turn import Phase, Role, Turn, Usage

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,11 +13,8 @@ from guard.policy import (
     DEFAULT_POLICY,
     RULES,
     Errors,
-    EscalationRule,
-    JudgeRule,
     Policy,
     Repeat,
-    Stagnation,
     Talk,
     schema,
 )
@@ -137,79 +133,17 @@ def test_a_budget_is_never_allowed_by_a_pattern():
     assert not is_allowed(a_signal(Kind.BUDGET), [everything])
 
 
-def test_a_policy_written_before_there_was_one_score_asks_as_early_as_before():
-    assert Policy.from_mapping({"stall": {"evidence": 5.0}}).sensitivity == 0.8
-    assert Policy.from_mapping({"stall": {"evidence": 7}}).sensitivity > 0.85
-
-
-@pytest.mark.parametrize("scope", ["tool", "agent"])
-def test_so_does_a_table_of_it_for_one_tool_or_agent(scope):
-    policy = Policy.from_mapping({scope: {"x": {"stall": {"evidence": 7}}}})
-
-    assert policy.for_step(tool="x", agent="x").sensitivity > 0.85
-
-
 @pytest.mark.parametrize("level", [0.2, 1.0, "high", True])
 def test_a_sensitivity_that_is_none_is_told(level):
     with pytest.raises(PolicyInvalid, match="sensitivity"):
         Policy.from_mapping({"sensitivity": level})
 
 
-BEFORE = json.loads((Path(__file__).parent / "policy_before_five_rules.json").read_text())
+def test_the_words_of_before_there_were_five_rules_are_refused_with_todays():
+    with pytest.raises(PolicyInvalid, match=r"one of .*sensitivity, repeat") as caught:
+        Policy.from_mapping({"exact_repeat": {"repeats": 5}})
 
-
-def test_a_whole_policy_of_before_there_were_five_rules_is_todays_default():
-    asked_at = JudgeRule(drought=BEFORE["judge"]["drought"])
-
-    assert Policy.from_mapping(BEFORE) == replace(DEFAULT_POLICY, judge=asked_at)
-
-
-def test_what_it_set_is_set_under_todays_names():
-    before = {
-        **BEFORE,
-        "detectors": ["same_error", "exact_repeat", "reverification"],
-        "exact_repeat": {"repeats": 5, "without_results": 6, "polls": 9},
-        "semantic_repeat": {"window": 4, "embedding": "wordllama"},
-        "ping_pong": {"rounds": 4, "threshold": 0.9},
-        "k_cycle": {"rounds": 5, "longest": 4},
-        "same_error": {"in_a_row": 6, "near": 5, "variants": 9, "refusals": 7},
-        "monologue": {"messages": 6, "fresh": 1.5, "new_terms": 0.2},
-        "hand_offs": {"rounds": 5},
-        "stall": {"evidence": 7, "without_results": 10},
-        "ladder": {"exact_repeat": {"stop_at": 9}, "relay": {"trip": "observe"}},
-        "tool": {"Bash": {"retry": "poll", "exact_repeat": {"repeats": 8}}},
-    }
-
-    policy = Policy.from_mapping(before)
-
-    assert policy.detectors == ("repeat", "errors")
-    assert policy.repeat == Repeat(calls=5, without_results=6, polls=9, rounds=4, cycles=5)
-    assert policy.errors == Errors(same=6, near=5, variants=9, refused=7)
-    assert policy.stagnation == Stagnation(without_results=10)
-    assert policy.talk == Talk(
-        messages=6, rounds=5, fresh=1.5, new_terms=0.2, embedding="wordllama"
-    )
-    assert policy.sensitivity > 0.85
-    assert policy.escalation_of("repeat").stop_at == 9
-    assert policy.escalation_of("errors").trip == "observe"
-    assert policy.for_step(tool="Bash", agent=None).repeat.calls == 8
-
-
-def test_what_it_says_in_todays_names_wins_wherever_it_stands():
-    ladder = {"exact_repeat": {"stop_at": 9}, "repeat": {"ask_at": 4}}
-    before = {"exact_repeat": {"repeats": 8}, "repeat": {"calls": 5}, "ladder": ladder}
-
-    policy = Policy.from_mapping(before)
-
-    assert policy.repeat.calls == 5
-    assert policy.escalation_of("repeat") == EscalationRule(ask_at=4)
-
-
-def test_what_it_set_wrongly_is_told_in_todays_names():
-    with pytest.raises(PolicyInvalid) as caught:
-        Policy.from_mapping({"exact_repeat": {"repeats": 1}, "k_cycle": {"often": 3}})
-
-    assert {one.field for one in caught.value.problems} == {"repeat.calls", "k_cycle"}
+    assert caught.value.field == "exact_repeat"
 
 
 def test_the_schema_tells_each_field_with_its_range():

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from guard.errors import PolicyInvalid
-from guard.policy import Policy
-from guard.policy.presets import PRESETS
+from guard.policy import PRESETS, Policy
 from tests.guard.build import a_call, first_trip
 
 POLICY = """
@@ -118,10 +117,6 @@ def test_every_wrong_field_is_told_at_once():
     }
 
 
-def test_a_field_that_no_former_rule_had_is_told_under_that_rule_whatever_its_name():
-    assert set(complaints({"stall": {"a.b": 1}})) == {"stall"}
-
-
 def test_an_unknown_name_is_told_the_known_ones():
     assert complaints({"repeat": {"times": 3}}) == {
         "repeat.times": "one of calls, without_results, polls, rounds, cycles"
@@ -144,17 +139,11 @@ def test_a_loop_key_is_a_list_of_texts(value):
     [
         ({"detectors": [["repeat"]]}, "detectors"),
         ({"detectors": ["broker"], "contrib": {"broker": 5}}, "contrib.broker"),
-        ({"contrib": 5, "broker": {"window": 3}}, "contrib"),
-        ({"repeat": 5, "exact_repeat": {"repeats": 4}}, "repeat"),
+        ({"contrib": 5}, "contrib"),
     ],
 )
 def test_what_is_no_table_is_told_wherever_it_stands(mapping, field):
     assert set(complaints(mapping)) == {field}
-
-
-def test_evidence_beyond_measure_is_the_end_of_the_range():
-    assert Policy.from_mapping({"stall": {"evidence": -1e9}}).sensitivity == 0.5
-    assert Policy.from_mapping({"stall": {"evidence": 1e9}}).sensitivity == 0.99
 
 
 def test_tables_are_bounded():

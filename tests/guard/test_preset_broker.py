@@ -7,8 +7,7 @@ import pytest
 from guard.contrib.broker import HISTORY, jaccard, words_in
 from guard.engine import Engine
 from guard.formats import Recording
-from guard.policy import Policy
-from guard.policy.presets import PRESETS
+from guard.policy import PRESETS, Policy
 from guard.replay import replay
 from guard.signals import Severity
 from guard.turn import Turn
@@ -141,6 +140,8 @@ def test_no_more_than_fifty_turns_are_remembered():
 
 
 def test_its_thresholds_are_settings():
-    policy = Policy.from_mapping({"preset": "broker", "broker": {"warn": 1, "terminate": 2}})
+    policy = Policy.from_mapping(
+        {"preset": "broker", "contrib": {"broker": {"warn": 1, "terminate": 2}}}
+    )
 
     assert severities(say(STUCK, STUCK, STUCK), policy) == [None, Severity.ESCALATE, Severity.STOP]

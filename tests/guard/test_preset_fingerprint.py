@@ -7,8 +7,7 @@ import pytest
 from guard.contrib.fingerprint import fingerprint, normalise_error
 from guard.engine import Engine
 from guard.formats import Recording
-from guard.policy import Policy
-from guard.policy.presets import PRESETS
+from guard.policy import PRESETS, Policy
 from guard.replay import replay
 from guard.signals import Severity
 from guard.turn import Turn
@@ -160,7 +159,10 @@ def test_searches_and_known_retries_may_repeat_longer(action):
 
 def test_their_thresholds_are_settings():
     policy = Policy.from_mapping(
-        {"preset": "fingerprint", "fingerprint": {"exploring_escalate": 8, "exploring_halt": 9}}
+        {
+            "preset": "fingerprint",
+            "contrib": {"fingerprint": {"exploring_escalate": 8, "exploring_halt": 9}},
+        }
     )
     turns = [a_call("Grep", "no hits", pattern=f"word{n}") for n in range(9)]
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from guard.contrib.embedding import cosine
 from guard.contrib.loopguard import embed
 from guard.formats import Recording
-from guard.policy.presets import PRESETS
+from guard.policy import PRESETS
 from guard.replay import replay
 from guard.signals import Kind, Severity
 from guard.turn import Turn

@@ -14,8 +14,7 @@ from guard.budget import Budget, Spent
 from guard.contrib.ralph import limit_reached
 from guard.engine import Engine
 from guard.formats import Recording
-from guard.policy import Policy
-from guard.policy.presets import PRESETS
+from guard.policy import PRESETS, Policy
 from guard.replay import replay
 from guard.signals import Kind, Severity
 from guard.turn import Turn

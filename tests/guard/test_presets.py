@@ -12,8 +12,7 @@ from guard.budget import Spent
 from guard.cli import main
 from guard.engine import Engine
 from guard.errors import PolicyInvalid
-from guard.policy import DEFAULT_POLICY, Policy
-from guard.policy.presets import PRESETS
+from guard.policy import DEFAULT_POLICY, PRESETS, Policy
 from tests.guard.build import a_message, first_trip
 from tests.guard.scenes import HEALTHY, LOOPS
 from tests.guard.transcripts import write_lines
@@ -55,7 +54,12 @@ def test_the_replay_command_says_which_names_there_are(tmp_path, capsys):
 
 def test_other_fields_set_it_apart():
     policy = Policy.from_mapping(
-        {"preset": "broker", "broker": {"warn": 2}, "budget": {"usd": "2"}, "judged": True}
+        {
+            "preset": "broker",
+            "contrib": {"broker": {"warn": 2}},
+            "budget": {"usd": "2"},
+            "judged": True,
+        }
     )
 
     assert policy == replace(
@@ -71,10 +75,16 @@ def test_other_fields_set_it_apart():
         ({"preset": "brokre"}, "preset"),
         ({"preset": 3}, "preset"),
         ({"preset": "broker", "judged": "no"}, "judged"),
-        ({"preset": "broker", "broker": {"terminate": 2}}, "contrib.broker.terminate"),
-        ({"preset": "fingerprint", "fingerprint": {"halt": 2}}, "contrib.fingerprint.halt"),
-        ({"preset": "ralph", "ralph": {"threshold": 90}}, "contrib.ralph.threshold"),
-        ({"preset": "loopguard", "loopguard": {"repeats": 1}}, "contrib.loopguard.repeats"),
+        ({"preset": "broker", "contrib": {"broker": {"terminate": 2}}}, "contrib.broker.terminate"),
+        (
+            {"preset": "fingerprint", "contrib": {"fingerprint": {"halt": 2}}},
+            "contrib.fingerprint.halt",
+        ),
+        ({"preset": "ralph", "contrib": {"ralph": {"threshold": 90}}}, "contrib.ralph.threshold"),
+        (
+            {"preset": "loopguard", "contrib": {"loopguard": {"repeats": 1}}},
+            "contrib.loopguard.repeats",
+        ),
     ],
 )
 def test_what_is_wrong_with_it_is_named(mapping, field):

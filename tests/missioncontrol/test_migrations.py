@@ -1,12 +1,24 @@
 """Upgrades: what a new version may do to the tables of an installation."""
 
 import io
+import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from guard.policy import (
+    DEFAULT_POLICY,
+    Errors,
+    JudgeRule,
+    Policy,
+    Repeat,
+    Stagnation,
+    parse,
+)
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.decisions import sessions
 from missioncontrol.runs.models import Hold, Run, RunMeters
@@ -85,3 +97,50 @@ def test_what_a_run_counted_before_its_meters_were_a_row_is_kept(project, newest
 
     assert list(RunMeters.objects.order_by("pk").values()) == before
     assert verify(projects=[project.id]).ok
+
+
+# The whole policy as 387d95d kept it, every rule and setting named.
+BEFORE = json.loads((Path(__file__).parent / "policy_before_five_rules.json").read_text())
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_policy_of_before_there_were_five_rules_means_what_it_meant(project, newest):
+    set_then = {
+        **BEFORE,
+        "detectors": ["same_error", "exact_repeat", "reverification"],
+        "exact_repeat": {"repeats": 5, "without_results": 6, "polls": 9},
+        "ping_pong": {"rounds": 4, "threshold": 0.9},
+        "same_error": {"in_a_row": 6, "near": 5, "variants": 9, "refusals": 7},
+        "stall": {"evidence": 7, "without_results": 10},
+        "ladder": {"exact_repeat": {"stop_at": 9}, "relay": {"trip": "observe"}},
+        "tool": {"Bash": {"retry": "poll", "exact_repeat": {"repeats": 8}}},
+    }
+    own, untouched = a_run(project), a_run(project)
+    earlier = migrate(("detection", "0002_recording"))
+    earlier.get_model("accounts", "Project").objects.filter(pk=project.pk).update(policy=BEFORE)
+    earlier.get_model("runs", "Run").objects.filter(pk=own.pk).update(policy=set_then)
+    versions = earlier.get_model("detection", "PolicyVersion").objects
+    typed = {"number": 1, "by": "ada", "at": NOON, "text": "# ours\nexact_repeat.repeats = 4"}
+    versions.create(
+        project_id=project.pk, policy={"exact_repeat": {"repeats": 4}, "judged": False}, **typed
+    )
+
+    migrate(*newest)
+
+    project.refresh_from_db()
+    asked_at = JudgeRule(drought=BEFORE["judge"]["drought"])
+    assert Policy.from_mapping(project.policy) == replace(DEFAULT_POLICY, judge=asked_at)
+    policy = Policy.from_mapping(Run.objects.get(pk=own.pk).policy)
+    assert policy.detectors == ("repeat", "errors")
+    assert policy.repeat == Repeat(calls=5, without_results=6, polls=9, rounds=4)
+    assert policy.errors == Errors(same=6, near=5, variants=9, refused=7)
+    assert policy.stagnation == Stagnation(without_results=10)
+    assert policy.sensitivity > 0.85
+    assert policy.escalation_of("repeat").stop_at == 9
+    assert policy.escalation_of("errors").trip == "observe"
+    assert policy.for_step(tool="Bash", agent=None).repeat.calls == 8
+    assert Run.objects.get(pk=untouched.pk).policy is None
+    version = project.policy_versions.get()
+    assert parse(version.text) == version.policy == {"judged": False, "repeat": {"calls": 4}}
+    assert "# # ours\n# exact_repeat.repeats = 4" in version.text

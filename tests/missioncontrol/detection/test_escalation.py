@@ -196,7 +196,7 @@ def test_held_calls_of_an_ended_run_are_skipped():
         "preset": "loopguard",
         "judged": False,
         "ladder": {"loopguard": {"stop_at": 4}},
-        "loopguard": {"repeats": 3},
+        "contrib": {"loopguard": {"repeats": 3}},
     }
     run = a_run(policy={**policy, "detectors": ["loopguard", "broker"]})
     put(run, *[a_proposal("make", key=f"p{n}") for n in range(6)])
