@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,8 @@ def pytest_configure(config):
     And a file of the front end is looked for when it is asked for: else each client of each
     test reads all of them first, which was most of what a test of the API took.
     """
+    # What a shell begins in the background ignores Ctrl-C, and so does all that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     django_settings.PASSWORD_HASHERS = ["tests.hashing.QuickArgon2"]
     django_settings.WHITENOISE_AUTOREFRESH = True
     if config.args_source is config.ArgsSource.ARGS:
