@@ -139,14 +139,14 @@ class Replayed:
             self.detector or "-",
             # Trips that the judge took back: `--json` says why, `guard explain --turn` shows each.
             str(len(self.dismissed)),
-            _money(self.cost_usd) or "-",
-            _money(self.wasted_usd) or "-",
+            money(self.cost_usd) or "-",
+            money(self.wasted_usd) or "-",
             f"{self.us_per_turn:.0f}",
         )
 
     def as_row(self) -> dict[str, Any]:
         """Give the line of one run, as `--json` prints it."""
-        cost = _money(self.judge_cost_usd)
+        cost = money(self.judge_cost_usd)
         judged = {"judge_calls": self.judge_calls, "judge_cost_usd": cost}
         return {
             "run": self.run,
@@ -155,8 +155,8 @@ class Replayed:
             "first_stop": self.first_stop,
             "detector": self.detector,
             "kind": self.kind,
-            "cost_usd": _money(self.cost_usd),
-            "wasted_usd": _money(self.wasted_usd),
+            "cost_usd": money(self.cost_usd),
+            "wasted_usd": money(self.wasted_usd),
             "us_per_turn": round(self.us_per_turn, 1),
             "alarms": [alarm.as_row() for alarm in self.alarms],
             # Only where there is something to say, so that the line is else what it always was.
@@ -321,16 +321,15 @@ def _alarm(position: int, signal: Signal) -> Alarm:
     )
 
 
-def _money(amount: Decimal | None) -> str | None:
+def money(amount: Decimal | None) -> str | None:
+    """Give dollars as a decimal string, None where they are not known."""
     return None if amount is None else f"{amount:f}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--preset", metavar="NAME", help=f"one of: {', '.join(PRESETS)}")
-    which.add_argument("--policy", type=Path, metavar="FILE", help="a policy, JSON or TOML")
+    add_policy_arguments(parser)
     say = parser.add_argument
     say("--task-type", metavar="T", help="read the policy as for runs of this type")
     say("--json", action="store_true", help="one JSON line a run")
@@ -375,6 +374,13 @@ def run(args: argparse.Namespace) -> int:
             f"the local one stood in {stand_ins} times\n"
         )
     return status
+
+
+def add_policy_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `choose_policy` chooses among."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--preset", metavar="NAME", help=f"one of: {', '.join(PRESETS)}")
+    which.add_argument("--policy", type=Path, metavar="FILE", help="a policy, JSON or TOML")
 
 
 def add_judge_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from guard.errors import GuardError
 from guard.formats import read_recording
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.printing import printable, progress
-from guard.replay import choose_policy
+from guard.replay import add_policy_arguments, choose_policy
 from guard.report.loops import EarlierFiles, look_through
 from guard.report.page import as_page
 from guard.report.totals import Totals, counted, dollars
@@ -32,9 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help=f"folders or files (default: {_USUAL_FOLDERS})",
     )
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--preset", metavar="NAME", help="a preset of `guard replay`")
-    which.add_argument("--policy", type=Path, metavar="FILE", help="a policy, JSON or TOML")
+    add_policy_arguments(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object")
     form.add_argument("--html", type=Path, metavar="FILE", help="a page with charts, in one file")
