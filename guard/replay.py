@@ -10,7 +10,8 @@ import json
 import os
 import sys
 import time
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -137,14 +138,14 @@ class Replayed:
             self.detector or "-",
             # Trips that the judge took back: `--json` says why, `guard explain --turn` shows each.
             str(len(self.dismissed)),
-            _money(self.cost_usd) or "-",
-            _money(self.wasted_usd) or "-",
+            money(self.cost_usd) or "-",
+            money(self.wasted_usd) or "-",
             f"{self.us_per_turn:.0f}",
         )
 
     def as_row(self) -> dict[str, Any]:
         """Give the line of one run, as `--json` prints it."""
-        cost = _money(self.judge_cost_usd)
+        cost = money(self.judge_cost_usd)
         judged = {"judge_calls": self.judge_calls, "judge_cost_usd": cost}
         return {
             "run": self.run,
@@ -153,8 +154,8 @@ class Replayed:
             "first_stop": self.first_stop,
             "detector": self.detector,
             "kind": self.kind,
-            "cost_usd": _money(self.cost_usd),
-            "wasted_usd": _money(self.wasted_usd),
+            "cost_usd": money(self.cost_usd),
+            "wasted_usd": money(self.wasted_usd),
             "us_per_turn": round(self.us_per_turn, 1),
             "alarms": [alarm.as_row() for alarm in self.alarms],
             # Only where there is something to say, so that the line is else what it always was.
@@ -163,132 +164,31 @@ class Replayed:
         }
 
 
-@dataclass(slots=True)
-class _Watch:
-    """The state of one replay."""
+@dataclass(slots=True, kw_only=True)
+class Moment:
+    """A replay just after one turn; what the engine remembers is forgotten after it.
 
-    engine: Engine
-    judge: RunJudge
-    first_alarm: int | None = None
-    first_stop: int | None = None
-    alarm: Signal | None = None
-    alarms: list[Alarm] = field(default_factory=list)
-    dismissed: list[Dismissed] = field(default_factory=list)
-    is_open: bool = False
-    recovered_at: int | None = None
-    us: list[float] = field(default_factory=list)
-    assessments: list[Assessment] = field(default_factory=list)
-    seen: dict[int, Turn] = field(default_factory=dict)
+    Attributes:
+        position: Where the turn stands in the file.
+        us: CPU microseconds that the engine took for it.
+        was_open: A card was open before it.
+        opens: What opens a card now.
+        dismissed: The trip at which the judge let the agent go.
+        verdict: What the judge said of the trip, where it was asked.
+        stops: The policy would end the run here.
+        closes: The agent got on, and the open card closes.
+    """
 
-    def take(self, position: int, turn: Turn) -> None:
-        """Take the next turn, as a server would whose cards nobody answers."""
-        # The thread's own clock: what else the machine does is not the engine's cost.
-        started = time.thread_time_ns()
-        assessment = self.engine.observe(turn)
-        self.us.append((time.thread_time_ns() - started) / 1000)
-        self.assessments.append(assessment)
-        # By number, so that a judge finds the turns that a signal names.
-        self.seen[assessment.seq] = turn
-        # As if a person had let it go on now: the next card opens on what comes after.
-        if self.is_open and gets_on(turn, assessment):
-            self.close(position)
-            self.engine.reset()
-            return
-        for action, signal in answers_to(assessment, is_open=self.is_open):
-            if action is Action.QUESTION:
-                if self.judge.confirms(signal, self.seen, at=position):
-                    self.open(position, signal)
-            elif not action.is_quiet:
-                if not self.is_open:
-                    verdict = self.judge.rules(signal, self.seen)
-                    if verdict is not None and not verdict.loop:
-                        self.dismiss(position, signal, verdict)
-                        continue
-                    self.open(position, signal)
-                if action is Action.STOP and self.first_stop is None:
-                    self.first_stop = position
-
-    def open(self, position: int, signal: Signal) -> None:
-        """Open a card on this signal."""
-        kind, summary = signal.kind.value, signal.evidence.summary
-        self.alarms.append(
-            Alarm(
-                index=position,
-                detector=signal.detector,
-                kind=kind,
-                summary=summary,
-                turns=signal.turns,
-            )
-        )
-        self.is_open = True
-        if self.alarm is None:
-            self.first_alarm, self.alarm = position, signal
-
-    def dismiss(self, position: int, trip: Signal, verdict: Verdict) -> None:
-        """Let the agent go, and keep why: otherwise nothing would show that a rule was sure."""
-        self.dismissed.append(
-            Dismissed(
-                index=position,
-                detector=trip.detector,
-                judge=verdict.judge,
-                reason=verdict.reason,
-            )
-        )
-        # The streak starts afresh, or the next turn would trip again.
-        self.engine.reset()
-
-    def close(self, position: int) -> None:
-        """Close the card: the agent got on by itself."""
-        self.alarms[-1] = replace(self.alarms[-1], until=position)
-        self.is_open = False
-        # Of the first alarm alone: what was wasted is counted up to there.
-        if self.recovered_at is None:
-            self.recovered_at = position
-
-
-def replay(
-    recording: Recording, policy: Policy = DEFAULT_POLICY, judge: Judge | None = None
-) -> Replayed:
-    """Run a recording through a fresh engine and a judge; None: the local one."""
-    run_judge = RunJudge(policy, judge, workspace=recording.workspace, goal=recording.goal)
-    engine = Engine(policy, suspects=run_judge.hears_suspicions)
-    watch = _Watch(engine=engine, judge=run_judge)
-    for position, turn in enumerate(recording.turns):
-        if turn is not None:
-            watch.take(position, turn)
-    turns = [turn for turn in recording.turns if turn is not None]
-    prices = price_turns(recording.turns)
-    # One turn without a price costs nothing; where none has one, the cost is not known.
-    is_priced = any(price is not None for price in prices)
-    costs = [price or Decimal(0) for price in prices] if is_priced else None
-    if costs is None:
-        wasted = None
-    elif watch.alarm is None:
-        wasted = Decimal(0)
-    else:
-        # From where it began to repeat: the alarm comes turns later, and these were wasted too.
-        start = min(watch.alarm.turns, default=watch.first_alarm or 0)
-        wasted = sum(costs[start : watch.recovered_at], Decimal(0))
-    return Replayed(
-        run=recording.run,
-        turns=len(turns),
-        first_alarm=watch.first_alarm,
-        first_stop=watch.first_stop,
-        detector=watch.alarm.detector if watch.alarm else None,
-        kind=watch.alarm.kind.value if watch.alarm else None,
-        cost_usd=None if costs is None else sum(costs, Decimal(0)),
-        wasted_usd=wasted,
-        us_per_turn=sum(watch.us) / max(1, len(turns)),
-        alarm=watch.alarm,
-        alarms=tuple(watch.alarms),
-        dismissed=tuple(watch.dismissed),
-        us=tuple(watch.us),
-        judge_calls=len(run_judge.calls),
-        # The local judge costs nothing, which is not the same as $0 spent on a model.
-        judge_cost_usd=run_judge.cost_usd if judge else None,
-        stand_ins=run_judge.stand_ins,
-        assessments=tuple(watch.assessments),
-    )
+    position: int
+    turn: Turn
+    assessment: Assessment
+    us: float
+    was_open: bool
+    opens: Signal | None = None
+    dismissed: Signal | None = None
+    verdict: Verdict | None = None
+    stops: bool = False
+    closes: bool = False
 
 
 def gets_on(turn: Turn, assessment: Assessment) -> bool:
@@ -298,23 +198,137 @@ def gets_on(turn: Turn, assessment: Assessment) -> bool:
     return is_news and turn.tool is not None and not turn.is_proposed
 
 
-def answers_to(assessment: Assessment, *, is_open: bool) -> tuple[Effect, ...]:
+def play(
+    recording: Recording,
+    engine: Engine,
+    judge: RunJudge,
+    *,
+    closes: Callable[[Turn, Assessment], bool] = gets_on,
+) -> Iterator[Moment]:
+    """Take a run's turns, as a server would whose cards nobody answers.
+
+    `closes` says when an open card closes: as if a person had let the agent go on then, the
+    next card opens on what comes after.
+    """
+    seen, is_open = dict[int, Turn](), False
+    for position, turn in enumerate(recording.turns):
+        if turn is None:
+            continue
+        # The thread's own clock: what else the machine does is not the engine's cost.
+        started = time.thread_time_ns()
+        assessment = engine.observe(turn)
+        us = (time.thread_time_ns() - started) / 1000
+        # By number, so that a judge finds the turns that a signal names.
+        seen[assessment.seq] = turn
+        moment = Moment(
+            position=position, turn=turn, assessment=assessment, us=us, was_open=is_open
+        )
+        if is_open and closes(turn, assessment):
+            moment.closes = True
+        else:
+            _answer(moment, judge, seen)
+        yield moment
+        is_open = not moment.closes and (is_open or moment.opens is not None)
+        # Dismissed, too: the streak starts afresh, or the next turn would trip again.
+        if moment.closes or moment.dismissed:
+            engine.reset()
+
+
+def _answer(moment: Moment, judge: RunJudge, seen: Mapping[int, Turn]) -> None:
     """Say what a turn's signals lead to in mode `pause`, with or without an open card."""
-    state = HELD if is_open else FREE
-    effects = deciding.judge(state, JudgedTurn(assessment=assessment))
-    return tuple(effect for effect in effects if isinstance(effect, Effect))
+    judged = JudgedTurn(assessment=moment.assessment)
+    for effect in deciding.judge(HELD if moment.was_open else FREE, judged):
+        if not isinstance(effect, Effect) or effect.action.is_quiet:
+            continue
+        action, signal = effect
+        if action is Action.QUESTION:
+            if judge.confirms(signal, seen, at=moment.position):
+                moment.opens = signal
+            continue
+        if not moment.was_open:
+            moment.verdict = judge.rules(signal, seen)
+            if moment.verdict is not None and not moment.verdict.loop:
+                moment.dismissed = signal
+                continue
+            moment.opens = signal
+        moment.stops = action is Action.STOP
 
 
-def _money(amount: Decimal | None) -> str | None:
+def replay(
+    recording: Recording, policy: Policy = DEFAULT_POLICY, judge: Judge | None = None
+) -> Replayed:
+    """Run a recording through a fresh engine and a judge; None: the local one."""
+    run_judge = RunJudge(policy, judge, workspace=recording.workspace, goal=recording.goal)
+    engine = Engine(policy, suspects=run_judge.hears_suspicions)
+    moments = list(play(recording, engine, run_judge))
+    alarms: list[Alarm] = []
+    for moment in moments:
+        if moment.opens is not None:
+            alarms.append(_alarm(moment.position, moment.opens))
+        elif moment.closes:
+            alarms[-1] = replace(alarms[-1], until=moment.position)
+    first = next((moment for moment in moments if moment.opens), None)
+    alarm = first.opens if first else None
+    prices = price_turns(recording.turns)
+    # One turn without a price costs nothing; where none has one, the cost is not known.
+    is_priced = any(price is not None for price in prices)
+    costs = [price or Decimal(0) for price in prices] if is_priced else None
+    wasted = None if costs is None else Decimal(0)
+    if costs is not None and alarm is not None:
+        # From where it began to repeat: the alarm comes turns later, and these were wasted too.
+        start = min(alarm.turns, default=alarms[0].index)
+        wasted = sum(costs[start : alarms[0].until], Decimal(0))
+    us = tuple(moment.us for moment in moments)
+    return Replayed(
+        run=recording.run,
+        turns=len(moments),
+        first_alarm=alarms[0].index if alarms else None,
+        first_stop=next((moment.position for moment in moments if moment.stops), None),
+        detector=alarm.detector if alarm else None,
+        kind=alarm.kind.value if alarm else None,
+        cost_usd=None if costs is None else sum(costs, Decimal(0)),
+        wasted_usd=wasted,
+        us_per_turn=sum(us) / max(1, len(us)),
+        alarm=alarm,
+        alarms=tuple(alarms),
+        dismissed=tuple(
+            Dismissed(
+                index=moment.position,
+                detector=moment.dismissed.detector,
+                judge=moment.verdict.judge,
+                reason=moment.verdict.reason,
+            )
+            for moment in moments
+            if moment.dismissed and moment.verdict
+        ),
+        us=us,
+        judge_calls=len(run_judge.calls),
+        # The local judge costs nothing, which is not the same as $0 spent on a model.
+        judge_cost_usd=run_judge.cost_usd if judge else None,
+        stand_ins=run_judge.stand_ins,
+        assessments=tuple(moment.assessment for moment in moments),
+    )
+
+
+def _alarm(position: int, signal: Signal) -> Alarm:
+    return Alarm(
+        index=position,
+        detector=signal.detector,
+        kind=signal.kind.value,
+        summary=signal.evidence.summary,
+        turns=signal.turns,
+    )
+
+
+def money(amount: Decimal | None) -> str | None:
+    """Give dollars as a decimal string, None where they are not known."""
     return None if amount is None else f"{amount:f}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--preset", metavar="NAME", help=f"one of: {', '.join(PRESETS)}")
-    which.add_argument("--policy", type=Path, metavar="FILE", help="a policy, JSON or TOML")
+    add_policy_arguments(parser)
     say = parser.add_argument
     say("--task-type", metavar="T", help="read the policy as for runs of this type")
     say("--json", action="store_true", help="one JSON line a run")
@@ -359,6 +373,13 @@ def run(args: argparse.Namespace) -> int:
             f"the local one stood in {stand_ins} times\n"
         )
     return status
+
+
+def add_policy_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `choose_policy` chooses among."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--preset", metavar="NAME", help=f"one of: {', '.join(PRESETS)}")
+    which.add_argument("--policy", type=Path, metavar="FILE", help="a policy, JSON or TOML")
 
 
 def add_judge_arguments(parser: argparse.ArgumentParser) -> None:

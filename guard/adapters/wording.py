@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from guard.adapters.hook import HookEvent
-from guard.wire import Directive
+from guard.wire import CallAction, Directive, DirectiveAction
 
 NO_MORE = "This session has ended: call no more tools."
 
@@ -24,6 +24,15 @@ NOT_RUN = "Mission Control answered another call of yours instead; this one was 
 def texts_of(directive: Directive) -> str:
     """Return the texts of a directive's messages, one below the other."""
     return "\n\n".join(message.text for message in directive.messages)
+
+
+def why_not_run(event: HookEvent, directive: Directive) -> str:
+    """Say why a held call is not run, as its model reads it; "": it is, or nothing is held."""
+    if event.holds and directive.action is DirectiveAction.HOLD:
+        return STILL_HELD
+    if event.holds and directive.call is CallAction.SKIP:
+        return texts_of(directive) or directive.reason or NOT_RUN
+    return ""
 
 
 def deny(event: HookEvent, reason: str) -> dict[str, Any]:

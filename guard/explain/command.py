@@ -15,7 +15,7 @@ from guard.policy import Policy
 from guard.printing import printable, table
 from guard.reading.step import Step
 from guard.reading.terms import NEWS
-from guard.replay import choose_policy
+from guard.replay import add_policy_arguments, choose_policy
 from guard.signals import Severity, Signal
 
 # A terminal's page; `--json` has all.
@@ -40,9 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         # Positions, not `seq`: a file's reader numbers turns by where they stand.
         help="position in the file, first turn 0 (default: the first alarm, or what came nearest)",
     )
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--preset", metavar="NAME", help="a preset of `guard replay`")
-    which.add_argument("--policy", type=Path, metavar="FILE", help="a policy, JSON or TOML")
+    add_policy_arguments(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object")
 
 

@@ -15,7 +15,7 @@ from guard.judge import Verdict
 from guard.judge.run_judge import RunJudge
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.reading.step import Step
-from guard.replay import answers_to, gets_on
+from guard.replay import Moment, play
 from guard.signals import Assessment, Signal
 from guard.turn import Role, Turn
 
@@ -92,20 +92,21 @@ def explain(
     Without a place: the first alarm, or the turn that came nearest to one.
     """
     wanted = find_telling(recording, policy) if place is None else place
-    moment = next((one for one in _watch(recording, policy) if one.place == wanted), None)
-    if moment is None:
+    told = next((one for one in _tell(recording, policy) if one.moment.position == wanted), None)
+    if told is None:
         return None
+    assessment, witness = told.moment.assessment, told.witness
     bare = Explanation(
         run=recording.run,
-        place=moment.place,
-        result=moment.result,
-        since=moment.since,
-        began=moment.began,
-        assessment=moment.assessment,
-        verdict=moment.verdict,
+        place=told.moment.position,
+        result=told.result,
+        since=told.since,
+        began=told.began,
+        assessment=assessment,
+        verdict=told.moment.verdict,
     )
     # A person's words are no step: there is nothing that rules could have seen.
-    view, step = moment.witness.view, moment.witness.step_of(moment.assessment.seq)
+    view, step = witness.view, witness.step_of(assessment.seq)
     if view is None or step is None:
         return bare
     steps = view.history.steps
@@ -119,21 +120,22 @@ def explain(
         nearest=None if seq is None else Nearest(seq=seq, likeness=round(likeness, 2)),
         steps=tuple(steps),
         weights=tuple(view.history.weights),
-        score=moment.assessment.stuck,
-        findings=tuple(moment.witness.findings(view)),
+        score=assessment.stuck,
+        findings=tuple(witness.findings(view)),
     )
 
 
 def find_telling(recording: Recording, policy: Policy = DEFAULT_POLICY) -> int | None:
     """Give the place of the first alarm, else of the highest score, else the last."""
     best: tuple[float, int] | None = None
-    for moment in _watch(recording, policy):
-        if moment.result is Result.ALARM:
-            return moment.place
+    for told in _tell(recording, policy):
+        moment = told.moment
+        if told.result is Result.ALARM:
+            return moment.position
         score = max((signal.score for signal in moment.assessment.signals), default=0.0)
         # The later of equals: it has all the evidence that the earlier one had.
         if best is None or score >= best[0]:
-            best = score, moment.place
+            best = score, moment.position
     return None if best is None else best[1]
 
 
@@ -173,58 +175,37 @@ class _Watched(Engine):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Moment:
-    """The run just after one turn; its view is gone with the next."""
+class _Told:
+    """One moment of the replay; its witness's view is gone with the next turn."""
 
-    place: int
-    assessment: Assessment
+    moment: Moment
     witness: _Witness
     result: Result
-    verdict: Verdict | None
     since: int
     began: str
 
 
-def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
-    """Replay as `guard.replay` does: the judge may let go, a card closes as the agent gets on."""
+def _tell(recording: Recording, policy: Policy) -> Iterator[_Told]:
     judge = RunJudge(policy, workspace=recording.workspace, goal=recording.goal)
-    engine, seen = _Watched(policy), dict[int, Turn]()
-    since, began, is_open = 0, "the run began", False
-    for place, turn in enumerate(recording.turns):
-        if turn is None:
-            continue
-        assessment = engine.observe(turn)
-        seen[assessment.seq] = turn
+    engine = _Watched(policy)
+    since, began = 0, "the run began"
+    for moment in play(recording, engine, judge):
+        turn, afterwards = moment.turn, moment.position + 1
         # A machine that refuses what an agent hands in has the same role: it ends an attempt.
         is_said = turn.role in {Role.USER, Role.SYSTEM}
-        is_spoken_to = is_said and engine.witness.step_of(assessment.seq) is None
+        is_spoken_to = is_said and engine.witness.step_of(moment.assessment.seq) is None
         if is_spoken_to and turn.role is Role.USER:
-            since, began = place + 1, "a person spoke"
-        # Of an open card nothing more is asked: nobody answers here.
-        answers = () if is_open else answers_to(assessment, is_open=False)
-        trip = next((signal for _, signal in answers if signal.trips), None)
-        verdict = judge.rules(trip, seen) if trip else None
+            since, began = afterwards, "a person spoke"
         if is_spoken_to:
             result = Result.SPOKEN_TO
-        elif assessment.trip is None:
-            result = Result.NUDGE if assessment.signals else Result.QUIET
-        elif is_open:
+        elif moment.assessment.trip is None:
+            result = Result.NUDGE if moment.assessment.signals else Result.QUIET
+        elif moment.was_open:
             result = Result.OPEN
         else:
-            result = Result.DISMISSED if verdict and not verdict.loop else Result.ALARM
-        # Before the resets below: they empty the history that the moment's view shows.
-        yield _Moment(
-            place=place,
-            assessment=assessment,
-            witness=engine.witness,
-            result=result,
-            verdict=verdict,
-            since=since,
-            began=began,
-        )
-        closes = is_open and gets_on(turn, assessment)
-        is_open = result is Result.ALARM or (is_open and not closes)
-        if closes or result is Result.DISMISSED:
-            engine.reset()
-            why = "the agent got on, and its card closed"
-            since, began = place + 1, why if closes else "the judge let the agent go"
+            result = Result.DISMISSED if moment.dismissed else Result.ALARM
+        yield _Told(moment=moment, witness=engine.witness, result=result, since=since, began=began)
+        if moment.closes:
+            since, began = afterwards, "the agent got on, and its card closed"
+        elif moment.dismissed:
+            since, began = afterwards, "the judge let the agent go"

@@ -17,6 +17,9 @@ from guard.sdk.transport import HttpTransport
 
 # More than the server takes to judge a call: who waits longer is held.
 LOOKS_EVERY_S = 30.0
+# The first look is early: a server that answered then and stands still later had begun to wait with
+# us. It only notes that: one that is slow to judge must not be taken for one that is away.
+FIRST_LOOK_S = 2.0
 ANSWERS_WITHIN_S = 10.0
 
 
@@ -54,12 +57,15 @@ class WatchedTransport:
                 outcomes.put(error)
 
         threading.Thread(target=send, daemon=True).start()
+        is_first = True
         while True:
             try:
-                outcome = outcomes.get(timeout=LOOKS_EVERY_S)
+                outcome = outcomes.get(timeout=FIRST_LOOK_S if is_first else LOOKS_EVERY_S)
             except queue.Empty:
-                if self._answers():
-                    had_answered = True
+                answers = self._answers(FIRST_LOOK_S if is_first else ANSWERS_WITHIN_S)
+                had_answered = had_answered or answers
+                if answers or is_first:
+                    is_first = False
                     continue
                 # Once it goes on it must not answer there: nobody reads that any more.
                 carrier.cut()
@@ -73,11 +79,11 @@ class WatchedTransport:
         """Close what is kept."""
         self._carrier.close()
 
-    def _answers(self) -> bool:
+    def _answers(self, within_s: float) -> bool:
         """Say whether the server answers anybody, whatever it says."""
         probe = {"hook_event_name": PROBE, "session_id": ""}
         path = f"hooks/{self._connection.client}/"
-        asked = Request(method="POST", path=path, body=probe, timeout_s=ANSWERS_WITHIN_S)
+        asked = Request(method="POST", path=path, body=probe, timeout_s=within_s)
         try:
             self._carrier.send(asked)
         except ServerAway:

@@ -9,23 +9,18 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from guard.adapters.found import session_places
 from guard.errors import GuardError
 from guard.formats import read_recording
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.printing import printable, progress
-from guard.replay import choose_policy
+from guard.replay import add_policy_arguments, choose_policy
 from guard.report.loops import EarlierFiles, look_through
 from guard.report.page import as_page
 from guard.report.totals import Totals, counted, dollars
 
-# Agent -> where its transcripts lie, under a person's home.
-SESSION_FOLDERS: dict[str, str] = {
-    "claude-code": ".claude/projects",
-    "codex": ".codex/sessions",
-    "gemini": ".gemini/tmp",
-}
 _ENDINGS = (".jsonl", ".json")
-_USUAL_FOLDERS = ", ".join(f"~/{place}" for place in SESSION_FOLDERS.values())
+_USUAL_FOLDERS = ", ".join(f"~/{place}" for place in session_places())
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,9 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help=f"folders or files (default: {_USUAL_FOLDERS})",
     )
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--preset", metavar="NAME", help="a preset of `guard replay`")
-    which.add_argument("--policy", type=Path, metavar="FILE", help="a policy, JSON or TOML")
+    add_policy_arguments(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object")
     form.add_argument("--html", type=Path, metavar="FILE", help="a page with charts, in one file")
@@ -98,7 +91,7 @@ def add_up(paths: list[Path], policy: Policy = DEFAULT_POLICY) -> Totals:
 
 def session_folders(home: Path) -> list[Path]:
     """Give the agents' transcript folders that exist under a home."""
-    return [folder for where in SESSION_FOLDERS.values() if (folder := home / where).is_dir()]
+    return [folder for where in session_places() if (folder := home / where).is_dir()]
 
 
 def find_sessions(paths: Iterable[Path]) -> Iterator[list[Path]]:

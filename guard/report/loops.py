@@ -12,7 +12,8 @@ from guard.formats import Recording
 from guard.judge.run_judge import RunJudge
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.pricing import price_turns
-from guard.signals import Signal
+from guard.replay import gets_on, play
+from guard.signals import Assessment, Signal
 from guard.turn import Role, Turn
 
 
@@ -149,52 +150,25 @@ class _Stretch:
         )
 
 
-@dataclass(slots=True)
-class _Seen:
-    """The last turns by number, with their places in the file."""
-
-    turns: dict[int, Turn] = field(default_factory=dict)
-    _places: dict[int, int] = field(default_factory=dict)
-
-    def add(self, seq: int, place: int, turn: Turn) -> None:
-        self.turns[seq], self._places[seq] = turn, place
-        # No signal reaches farther back, and a session may hold a million turns.
-        if len(self.turns) > Engine.WINDOW:
-            oldest = next(iter(self.turns))
-            del self.turns[oldest], self._places[oldest]
-
-    def places_of(self, trip: Signal) -> list[int]:
-        return [self._places[seq] for seq in trip.turns if seq in self._places]
-
-
 def _find_stretches(recording: Recording, policy: Policy) -> tuple[list[_Stretch], set[int]]:
     """Give the stretches, and the positions of the trips that the judge dismissed."""
     judge = RunJudge(policy, workspace=recording.workspace, goal=recording.goal)
-    engine, seen = Engine(policy), _Seen()
-    found, dismissed = list[_Stretch](), set[int]()
-    current: _Stretch | None = None
-    for place, turn in enumerate(recording.turns):
-        if turn is None:
-            continue
-        assessment = engine.observe(turn)
-        seen.add(assessment.seq, place, turn)
-        # A person's words end a stretch, and so does news; not what a message says, nor a call
-        # that has no answer yet.
-        moves = assessment.changed and turn.tool is not None and not turn.is_proposed
-        if current is not None and (turn.role is Role.USER or moves):
-            engine.reset()
-            current = None
-        elif current is not None:
-            current.wasted.append(place)
-        elif (trip := assessment.trip) is not None:
-            if judge.dismisses(trip, seen.turns):
-                # Afresh, or the next turn would trip on the same turns again.
-                engine.reset()
-                dismissed.add(place)
-                continue
-            current = _Stretch(trip, place, sorted({place, *seen.places_of(trip)}))
-            found.append(current)
+    found, dismissed, places = list[_Stretch](), set[int](), dict[int, int]()
+    for moment in play(recording, Engine(policy), judge, closes=_ends):
+        place = places[moment.assessment.seq] = moment.position
+        if moment.dismissed:
+            dismissed.add(place)
+        elif trip := moment.opens:
+            wasted = {place, *(places[seq] for seq in trip.turns if seq in places)}
+            found.append(_Stretch(trip, place, sorted(wasted)))
+        elif moment.was_open and not moment.closes:
+            found[-1].wasted.append(place)
     return found, dismissed
+
+
+def _ends(turn: Turn, assessment: Assessment) -> bool:
+    """Tell whether a stretch ends: with a person's words, or with news."""
+    return turn.role is Role.USER or gets_on(turn, assessment)
 
 
 def _total(costs: Sequence[Decimal | None]) -> Decimal | None:

@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from guard.replay import money
 from guard.report.loops import Loop, Session
 
 WORST = 10
@@ -185,8 +186,3 @@ def dollars(amount: Decimal) -> str:
 
 
 LEAST_SHOWN = Decimal("0.0001")
-
-
-def money(amount: Decimal | None) -> str | None:
-    """Give dollars as a decimal string, None where they are not known."""
-    return None if amount is None else f"{amount:f}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import queue
 import subprocess
@@ -12,20 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from guard.adapters.codex.daemon import CLIENT
+from guard.adapters.codex.rpc import AppServerClient, AppServerFailed
 from guard.adapters.codex.settings import is_ours
 from guard.adapters.reading import mapping
 from guard.depth import read_json, shallow
-from guard.errors import GuardError
 from guard.running.ending import GRACE_S, end_tree
 
 ANSWERS_WITHIN_S = 60.0
-
-
-class AppServerFailed(GuardError):
-    """Codex's app-server said no, or nothing."""
-
-    code = "app_server_failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +28,7 @@ class Notice:
     params: Mapping[str, Any]
 
 
-class AppServer:
+class AppServer(AppServerClient):
     """One app-server and our conversation with it.
 
     Notices are put into `inbox` as they come. What it asks of us is declined:
@@ -51,8 +43,8 @@ class AppServer:
         inbox: queue.SimpleQueue[Any],
         quiet: bool = False,
     ) -> None:
+        super().__init__()
         self._inbox = inbox
-        self._numbers = itertools.count(1)
         self._answers: dict[int, queue.Queue[dict[str, Any]]] = {}
         process = self._process = subprocess.Popen(
             command,
@@ -72,33 +64,6 @@ class AppServer:
         self._writing = threading.Lock()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-
-    def begin(self) -> None:
-        """Say who we are."""
-        self.ask("initialize", clientInfo=CLIENT)
-        self._write({"method": "initialized"})
-
-    def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Ask, and wait for the answer.
-
-        Raises:
-            AppServerFailed: It said no, has gone, or does not answer.
-        """
-        number = next(self._numbers)
-        # Before it is sent: the reader may have the answer before we look for it.
-        answered = self._answers[number] = queue.Queue(1)
-        self._write({"id": number, "method": method, "params": params})
-        try:
-            # Bounded: an app-server of another version may leave what it does not know unanswered.
-            answer = answered.get(timeout=ANSWERS_WITHIN_S)
-        except queue.Empty:
-            raise AppServerFailed(f"codex app-server did not answer {method}") from None
-        finally:
-            del self._answers[number]
-        if "error" in answer:
-            reason = answer["error"].get("message", "no reason given")
-            raise AppServerFailed(f"codex app-server refused {method}: {reason}")
-        return dict(answer.get("result") or {})
 
     def our_hooks(self, folder: str) -> list[dict[str, Any]]:
         """Ask which hooks of ours Codex knows in a folder, and whether it trusts them."""
@@ -121,7 +86,21 @@ class AppServer:
             self._from.close()
         return status
 
-    def _write(self, message: Mapping[str, Any]) -> None:
+    def _exchange(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        number = question["id"]
+        # Before it is sent: the reader may have the answer before we look for it.
+        answered = self._answers[number] = queue.Queue(1)
+        self._send(question)
+        try:
+            # Bounded: an app-server of another version may leave what it does not know unanswered.
+            return answered.get(timeout=ANSWERS_WITHIN_S)
+        except queue.Empty:
+            method = question["method"]
+            raise AppServerFailed(f"codex app-server did not answer {method}") from None
+        finally:
+            del self._answers[number]
+
+    def _send(self, message: Mapping[str, Any]) -> None:
         try:
             with self._writing:
                 self._to.write(json.dumps(message) + "\n")
@@ -144,10 +123,10 @@ class AppServer:
                 # A question for whoever sits at a screen: nobody does. To an approval that is a
                 # no; to all else JSON-RPC has a number for a method that is not there.
                 elif message["method"].endswith("/requestApproval"):
-                    self._write({"id": message["id"], "result": {"decision": "decline"}})
+                    self._send({"id": message["id"], "result": {"decision": "decline"}})
                 else:
                     unknown = {"code": -32601, "message": "nobody is at a screen here"}
-                    self._write({"id": message["id"], "error": unknown})
+                    self._send({"id": message["id"], "error": unknown})
         # Whoever still waits is told now, not when the time is over.
         gone = {"error": {"message": "it has gone"}}
         for answered in list(self._answers.values()):

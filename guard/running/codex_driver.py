@@ -19,10 +19,11 @@ from typing import Any
 
 from guard.adapters.codex.examine import TRUSTED
 from guard.adapters.codex.hooks import CLIENT
+from guard.adapters.codex.rpc import AppServerFailed
 from guard.adapters.hook import HookEvent
 from guard.adapters.reading import mapping, text
 from guard.running import linking
-from guard.running.app_server import AppServer, AppServerFailed, Notice
+from guard.running.app_server import AppServer, Notice
 from guard.running.codex_exec import Task
 from guard.running.codex_items import CodexOutput, turn_of
 from guard.running.codex_usage import Ledger, read_usage_update

@@ -103,12 +103,15 @@ def keep(args: argparse.Namespace, connection: Connection, *, is_one_run: bool) 
             "capabilities": CAPABILITIES,
         }
     with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
-        # First: to fail closed, nothing starts whose run cannot be had.
         keeper = Keeper(RunClient(connection), notes=Path(notes), opening=opening)
         try:
+            keeper.open()  # first: to fail closed, nothing starts whose run cannot be had
             child = Child(args.command_line, env=environment(connection, notes, own))
         except OSError:
             keeper.finish(NOT_FOUND)
+            raise
+        except KeyboardInterrupt:  # from the child on it is the command's own
+            keeper.abandon()
             raise
         keeper.start(child)
         status = child.wait()

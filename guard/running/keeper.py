@@ -37,9 +37,6 @@ class Keeper:
         notes: Where the forwarder notes sessions; see `guard.running.linking`.
         opening: Opens a run for the command itself; None: its sessions are its runs.
 
-    Raises:
-        ServerAway: It fails closed, and its run could not be opened.
-        ServerRefused: Likewise.
     """
 
     def __init__(self, client: RunClient, *, notes: Path, opening: dict[str, Any] | None) -> None:
@@ -47,10 +44,27 @@ class Keeper:
         self._over = threading.Event()
         self._known: set[str] = set()
         self._runs: list[str] = []
+        self._own: str | None = None
         self.ended_for: str | None = None
-        self._own = client.open_first(opening) if opening else None
+
+    def open(self) -> None:
+        """Open the command's own run, where it has one, before the command starts.
+
+        Raises:
+            ServerAway: It fails closed, and its run could not be opened.
+            ServerRefused: Likewise.
+        """
+        self._own = self._client.open_first(self._opening) if self._opening else None
         if self._own is not None:
             self._runs.append(self._own)
+
+    def abandon(self) -> None:
+        """Say that the command never began, wherever its start was interrupted."""
+        # The server may have opened its run before the answer came: by its key it is found.
+        with contextlib.suppress(ServerAway, ServerRefused):
+            if self._opening is not None:
+                self._client.change(self._client.open_run(self._opening)["id"], status="failed")
+        self._client.close()
 
     def start(self, kept: Kept) -> None:
         """Begin to watch over a command that has started."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -66,11 +65,6 @@ class RunClient:
             if self._fails_closed:
                 raise
             return None
-        except KeyboardInterrupt:
-            # The server may have opened it before its answer came, and nobody would end it.
-            with contextlib.suppress(ServerAway, ServerRefused):
-                self.change(str(self.open_run(opening)["id"]), status="failed")
-            raise
 
     def run(self, run_id: str) -> dict[str, Any]:
         """Read a run."""

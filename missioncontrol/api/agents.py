@@ -93,6 +93,7 @@ async def get_directive(request: Request) -> Response:
         as_agent=as_agent,
         timeout_s=wait_s if after is not None else 0,
     )
+    await request.check_key()
     if control is None:
         raise NotFound("The run")
     if after is not None and control.version <= after:

@@ -79,6 +79,15 @@ class Request:
         """Return every value of a header, in order."""
         return [value.decode("latin1") for key, value in self.scope["headers"] if key == name]
 
+    async def check_key(self) -> None:
+        """Look its key up once more: it may have been revoked while this request waited.
+
+        Raises:
+            NotSignedIn: it was revoked, or is over.
+            ProjectArchived: its project takes nothing in.
+        """
+        await keys.holder_of(bearer(self.scope))
+
     async def note_use(self, run: UUID | None = None) -> None:
         """Note from where its key is used, once a minute; `run`: one that it reaches."""
         use = Use(

@@ -1,10 +1,12 @@
 """What each agent key may do to whose runs, before a real server."""
 
+from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
 
 from tests.contract.conversation import Caller, a_turn
+from tests.installations import wait_for
 
 
 def a_message_for(neighbour, person):
@@ -197,3 +199,37 @@ def test_a_session_goes_on_with_the_next_key_once_its_own_was_revoked(person, ho
 
     assert new.ask("POST", "/api/v1/runs/", opening).json["id"] == run
     assert new.post_turns(run, a_turn("ls"), wait=None).status == 200
+
+
+def test_a_held_call_whose_key_is_revoked_does_not_run_and_is_told_nothing(person, holding_a_key):
+    agent, session = holding_a_key(), str(uuid4())
+    run = agent.open_run(key=f"claude-code:{session}")
+    assert person.tap(run, "pause").status == 201
+    with ThreadPoolExecutor(2) as pool:
+        call = pool.submit(
+            agent.ask,
+            "POST",
+            "/api/v1/hooks/claude-code/",
+            {
+                "hook_event_name": "PreToolUse",
+                "session_id": session,
+                "tool_name": "Bash",
+                "tool_input": {"command": "rm -r old"},
+                "tool_use_id": "toolu_1",
+            },
+        )
+        version = wait_for(lambda: is_held(person, run))["version"]
+        poll = pool.submit(agent.poll, run, after=version, wait=60)
+        holding_a_key.revoke(agent)
+
+        assert person.tap(run, "inject", version=version, message="It is in .env.").status == 201
+
+        answer = call.result().json
+        assert poll.result().status == 401
+    assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert ".env" not in str(answer)
+
+
+def is_held(person, run):
+    shown = person.get(f"/api/v1/runs/{run}/")
+    return shown if shown["status"] == "held" else None

@@ -181,8 +181,9 @@ class Server(LoopbackServer):
         return 200, {"it": "ran"}
 
 
-@pytest.mark.parametrize("answers", [0, 2])
+@pytest.mark.parametrize("answers", [0, 1, 2])
 def test_a_server_that_keeps_its_connections_and_answers_nobody_is_given_up(monkeypatch, answers):
+    monkeypatch.setattr(watched, "FIRST_LOOK_S", 0.2)
     monkeypatch.setattr(watched, "LOOKS_EVERY_S", 0.2)
     monkeypatch.setattr(watched, "ANSWERS_WITHIN_S", 0.5)
     server = Server(answers=answers)
@@ -202,6 +203,7 @@ def test_a_server_that_keeps_its_connections_and_answers_nobody_is_given_up(monk
 
 
 def test_a_held_call_is_answered_though_it_was_asked_about_meanwhile(monkeypatch):
+    monkeypatch.setattr(watched, "FIRST_LOOK_S", 0.05)
     monkeypatch.setattr(watched, "LOOKS_EVERY_S", 0.05)
     server = Server(answers=1_000)
     server.start()

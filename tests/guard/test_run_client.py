@@ -6,12 +6,14 @@ import queue
 import signal
 import subprocess
 import sys
+from argparse import Namespace
 
 import pytest
 
 from guard.errors import ServerAway, ServerRefused
 from guard.running import run_client
 from guard.running.command import INTERRUPTED, NOT_RUNNABLE, NOT_STARTED
+from guard.running.command import keep as keep_command
 from guard.running.ending import is_running
 from guard.running.keeper import Keeper
 from guard.running.reporting import Reporter
@@ -185,6 +187,7 @@ def keep(tmp_path):
         server.start()
         connection = Connection(client="run", place="", url=server.url, key="k", fail=fail)
         keeper = Keeper(RunClient(connection), notes=tmp_path, opening=OPENING)
+        keeper.open()
         keeper.start(command)
         keepers.append((keeper, server))
         return server, command
@@ -312,3 +315,23 @@ def test_a_run_whose_opening_was_interrupted_is_ended():
     assert len({asked.body["key"] for asked in opened}) == 1
     assert [asked.body for asked in server.of("PATCH", "/runs/run-1/")] == [{"status": "failed"}]
     assert status == INTERRUPTED
+
+
+class CtrlC(dict[str, str]):
+    """An environment: the person presses Ctrl-C as the command's own is made of it."""
+
+    def __or__(self, added):
+        raise KeyboardInterrupt
+
+
+def test_a_run_that_was_interrupted_before_its_command_began_is_ended(monkeypatch):
+    server = OneRun()
+    server.start()
+    connection = Connection(client="run", place="", url=server.url, key="mc_k")
+    monkeypatch.setattr(os, "environ", CtrlC(os.environ))
+
+    with pytest.raises(KeyboardInterrupt):
+        keep_command(Namespace(command_line=["true"], name=None), connection, is_one_run=True)
+
+    assert [asked.body for asked in server.of("PATCH", "/runs/run-1/")] == [{"status": "failed"}]
+    server.stop()

@@ -23,9 +23,9 @@ from guard.adapters.reading import (
     read_prompt,
     text,
 )
-from guard.adapters.wording import NOT_RUN, STILL_HELD, STOPPED, deny, specific, texts_of
+from guard.adapters.wording import STOPPED, deny, specific, texts_of, why_not_run
 from guard.turn import Phase, Role, Turn
-from guard.wire import CallAction, Directive, DirectiveAction
+from guard.wire import Directive, DirectiveAction
 
 CLIENT = "claude-code"
 
@@ -193,13 +193,11 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         reason = directive.reason or STOPPED
         ending: Answer = {"continue": False, "stopReason": reason}
         return deny(event, reason) | ending if event.holds else ending
-    if event.holds and directive.action is DirectiveAction.HOLD:
-        # A headless session need not sit out the wait: its process ends, and asks when resumed.
-        parks = event.parks_after_s is not None
-        decision, reason = ("defer", PARKED) if parks else ("deny", STILL_HELD)
-        return specific(event, permissionDecision=decision, permissionDecisionReason=reason)
-    if event.holds and directive.call is CallAction.SKIP:
-        return deny(event, texts_of(directive) or directive.reason or NOT_RUN)
+    # A headless session need not sit out the wait: its process ends, and asks when resumed.
+    if directive.action is DirectiveAction.HOLD and event.parks_after_s is not None:
+        return specific(event, permissionDecision="defer", permissionDecisionReason=PARKED)
+    if reason := why_not_run(event, directive):
+        return deny(event, reason)
     texts = texts_of(directive) if event.takes_messages else ""
     return specific(event, additionalContext=texts) if texts else {}
 

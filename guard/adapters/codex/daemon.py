@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import itertools
 import json
 import os
 import socket
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from guard.adapters.ancestry import calling_command
+from guard.adapters.codex.rpc import AppServerClient, AppServerFailed
 from guard.adapters.reading import mapping, text
 
 SERVES = "app-server"
@@ -25,7 +25,8 @@ LISTENS_ON = "unix://"
 SOCKET = Path("app-server-control") / "app-server-control.sock"
 
 ANSWERS_WITHIN_S = 10.0
-CLIENT = {"name": "missioncontrol", "title": "Mission Control", "version": "1"}
+# The daemon has gone, speaks otherwise, or says no.
+FAILURES = (OSError, ValueError, AppServerFailed)
 
 TEXT, CLOSE = 1, 8
 # A frame's first length byte: the length itself follows, in 2 or 8 bytes (RFC 6455, 5.2).
@@ -58,7 +59,7 @@ class DaemonSession:
 
     def stop(self) -> bool:
         """Interrupt what it does; True: it does nothing any more."""
-        with contextlib.suppress(OSError, ValueError), self._conversation() as codex:
+        with contextlib.suppress(*FAILURES), self._conversation() as codex:
             turn = self._running_turn(codex)
             if turn:
                 codex.ask("turn/interrupt", threadId=self._thread, turnId=turn)
@@ -68,7 +69,7 @@ class DaemonSession:
     def say(self, words: str) -> bool:
         """Put a text into the running turn, or begin one with it; True: it was taken."""
         given = [{"type": "text", "text": words}]
-        with contextlib.suppress(OSError, ValueError), self._conversation() as codex:
+        with contextlib.suppress(*FAILURES), self._conversation() as codex:
             turn = self._running_turn(codex)
             if turn:
                 codex.ask("turn/steer", threadId=self._thread, expectedTurnId=turn, input=given)
@@ -88,15 +89,17 @@ class DaemonSession:
             link.settimeout(ANSWERS_WITHIN_S)
             link.connect(str(self._path))
             with link.makefile("rwb") as stream:
-                yield _Conversation(stream)
+                conversation = _Conversation(stream)
+                conversation.begin()
+                yield conversation
 
 
-class _Conversation:
-    """JSON-RPC over a WebSocket (RFC 6455), as a client: its frames are masked."""
+class _Conversation(AppServerClient):
+    """Messages over a WebSocket (RFC 6455), as a client: its frames are masked."""
 
     def __init__(self, stream: Any) -> None:
+        super().__init__()
         self._stream = stream
-        self._numbers = itertools.count(1)
         key = base64.b64encode(os.urandom(16)).decode()
         head = (
             "GET / HTTP/1.1",
@@ -114,27 +117,14 @@ class _Conversation:
         # The rest of the head; its proof that no cache answered is not needed on a unix socket.
         while stream.readline().strip():
             pass
-        self.ask("initialize", clientInfo=CLIENT)
-        self._send({"method": "initialized"})
 
-    def ask(self, method: str, **params: Any) -> Mapping[str, Any]:
-        """Ask, and wait for the answer.
-
-        Raises:
-            ValueError: It was refused, or the answer is none.
-            OSError: The daemon has gone, or does not answer in time.
-        """
-        number = next(self._numbers)
-        self._send({"id": number, "method": method, "params": params})
+    def _exchange(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        self._send(question)
         while True:
             # What it tells or asks whoever sits at the screen comes in between.
             message = self._receive()
-            if message.get("id") == number and "method" not in message:
-                break
-        if "error" in message:
-            reason = mapping(message["error"]).get("message")
-            raise ValueError(f"Codex refused {method}: {reason}")
-        return mapping(message.get("result"))
+            if message.get("id") == question["id"] and "method" not in message:
+                return message
 
     def _send(self, message: Mapping[str, Any]) -> None:
         data, mask = json.dumps(message).encode(), os.urandom(4)

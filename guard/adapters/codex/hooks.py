@@ -27,10 +27,10 @@ from guard.adapters.reading import (
     text,
     whole,
 )
-from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, deny, specific, texts_of
+from guard.adapters.wording import NO_MORE, STOPPED, deny, specific, texts_of, why_not_run
 from guard.sdk.lineage import parent_of
 from guard.turn import Phase, Turn
-from guard.wire import CallAction, Directive, DirectiveAction
+from guard.wire import Directive, DirectiveAction
 
 CLIENT = "codex"
 
@@ -175,10 +175,8 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         elif event.name == "PostToolUse":
             reply = specific(event, additionalContext=f"{reason} {NO_MORE}")
         return reply | ({"guard": {"end": reason}} if event.agent_pid else {})
-    if event.holds and directive.action is DirectiveAction.HOLD:
-        return deny(event, STILL_HELD)
-    if event.holds and directive.call is CallAction.SKIP:
-        return deny(event, texts_of(directive) or directive.reason or NOT_RUN)
+    if reason := why_not_run(event, directive):
+        return deny(event, reason)
     texts = texts_of(directive) if event.holds or event.takes_messages else ""
     if texts and event.name == "Stop":
         # Its only way to say more: not to let it end yet.

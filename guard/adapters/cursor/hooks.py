@@ -13,10 +13,10 @@ from typing import Any
 from guard.adapters.base import Answer, Body
 from guard.adapters.hook import HookEvent
 from guard.adapters.reading import names, read_call, read_event, read_prompt, text, whole
-from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, texts_of
+from guard.adapters.wording import NO_MORE, STOPPED, texts_of, why_not_run
 from guard.depth import read_json
 from guard.turn import Phase, Role, Turn
-from guard.wire import CallAction, Directive, DirectiveAction
+from guard.wire import Directive, DirectiveAction
 
 CLIENT = "cursor"
 
@@ -133,10 +133,8 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         elif event.name == "postToolUse":
             reply = {"additional_context": f"{reason} {NO_MORE}"}
         return reply
-    if event.holds and directive.action is DirectiveAction.HOLD:
-        return _deny(STILL_HELD)
-    if event.holds and directive.call is CallAction.SKIP:
-        return _deny(texts_of(directive) or directive.reason or NOT_RUN)
+    if reason := why_not_run(event, directive):
+        return _deny(reason)
     texts = texts_of(directive) if event.takes_messages and not event.holds else ""
     if not texts:
         return {}

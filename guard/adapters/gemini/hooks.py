@@ -17,9 +17,9 @@ from guard.adapters.base import Answer, Body
 from guard.adapters.gemini.usage import calls_of
 from guard.adapters.hook import HookEvent
 from guard.adapters.reading import mapping, read_call, read_event, text
-from guard.adapters.wording import NOT_RUN, STILL_HELD, STOPPED, texts_of
+from guard.adapters.wording import STOPPED, texts_of, why_not_run
 from guard.turn import Phase, Role, Turn
-from guard.wire import CallAction, Directive, DirectiveAction
+from guard.wire import Directive, DirectiveAction
 
 CLIENT = "gemini"
 
@@ -166,10 +166,8 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     if directive.action is DirectiveAction.STOP:
         # Before a tool this alone keeps it from running.
         return {"continue": False, "stopReason": directive.reason or STOPPED}
-    if event.holds and directive.action is DirectiveAction.HOLD:
-        return _deny(STILL_HELD)
-    if event.holds and directive.call is CallAction.SKIP:
-        return _deny(texts_of(directive) or directive.reason or NOT_RUN)
+    if reason := why_not_run(event, directive):
+        return _deny(reason)
     texts = texts_of(directive) if event.takes_messages and not event.holds else ""
     # A tool's own error is read alone, without what a hook would add: there the note goes with
     # the error, in its place. At the end the note is the next prompt.

@@ -30,10 +30,11 @@ from missioncontrol.api.web_process import beside, dispatcher
 from missioncontrol.clock import now
 from missioncontrol.decisions import allowlist, directives, sessions
 from missioncontrol.decisions.directives import ControlState
-from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.errors import InvalidRequest, NotFound, NotSignedIn, ProjectArchived
 from missioncontrol.redaction import Redaction
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.cleaning import masked_text
+from missioncontrol.runs.lifecycle import Status
 from missioncontrol.runs.models import Run
 
 # How long a hook waits for detection before it lets the call run.
@@ -67,11 +68,13 @@ async def hook(request: Request) -> Response:
     if event.ends:
         await dispatcher.run(lambda: sessions.end_session(run.id, at=now()))
         return Response(200, b"{}")
-    control = await _ruling(event, run, stored.obs)
+    control = await _ruling(request, event, run, stored.obs)
     if event.asks is not None:
         event = await dispatcher.run(lambda: _with_grant(event, run, own))
         if event.grant is None and (for_s := adapter.asks_for_s(event)):
-            return await asking.ask(adapter, event, run.id, for_s=for_s, own=own)
+            asked = await asking.ask(adapter, event, run.id, for_s=for_s, own=own)
+            await request.check_key()  # what people said is not for a key revoked meanwhile
+            return asked
     # A key that only reports is answered as if nothing had been found.
     directive = directives.go_on(control)
     if not request.key.reports_only:
@@ -97,7 +100,7 @@ def _with_grant(event: HookEvent, run: Run, own: Redaction) -> HookEvent:
     return replace(event, grant=allowlist.grant_of(run, call, at=now()))
 
 
-async def _ruling(event: HookEvent, run: Run, obs: int) -> ControlState:
+async def _ruling(request: Request, event: HookEvent, run: Run, obs: int) -> ControlState:
     """Wait for detection where the event can hold, and for a person while held."""
     run_id = run.id
     if not event.holds:
@@ -117,6 +120,12 @@ async def _ruling(event: HookEvent, run: Run, obs: int) -> ControlState:
             run_id, after=control.version, timeout_s=max(until - _now(), 1.0)
         )
         control = _still_there(moved)
+    try:
+        await request.check_key()
+    except (NotSignedIn, ProjectArchived) as error:
+        # What a person said is not for it any more; refused, the call would run where its agent
+        # fails open.
+        return replace(control, status=Status.TERMINATED, reason=str(error), unconfirmed=None)
     return control
 
 

@@ -59,6 +59,7 @@ async def wait_for_message(run: Run, request: Request) -> Response:
                 200, body, sent=once_sent(run.id, control) if news.get("wake") else None
             )
         control = await dispatcher.rested(run.id, after=control.version, timeout_s=left_s)
+        await request.check_key()
     raise NotFound("The run")
 
 
@@ -96,6 +97,7 @@ async def stand_by(run: Run, request: Request) -> Response:
         if left_s <= 0:
             return _respond()
         await dispatcher.rested(run.id, after=control.version, timeout_s=left_s)
+        await request.check_key()
 
 
 def _respond(*, over: bool = False, stop: str | None = None, text: str | None = None) -> Response:

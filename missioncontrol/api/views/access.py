@@ -13,8 +13,8 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from guard.adapters.found import found_agents
 from guard.connect.command import forwarder, source
-from guard.connect.found import found_agents
 from missioncontrol.accounts import selectors, setup_codes, uses
 from missioncontrol.accounts.models import AgentKey, PersonalToken, Project, Reach, Scope, SetupCode
 from missioncontrol.accounts.pace import Pace

@@ -39,6 +39,11 @@ TRACES: dict[str, Trace] = {
 }
 
 
+def session_places() -> list[str]:
+    """Name the folders in a home directory in which agents keep their sessions."""
+    return [f"{trace.folder}/{trace.sessions}" for trace in TRACES.values() if trace.sessions]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundAgent:
     """An agent that is here; `used_at` is None where nothing tells."""
