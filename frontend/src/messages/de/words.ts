@@ -147,7 +147,6 @@ const texts: typeof en = {
   },
   whenItLoops: "Bei einer Schleife",
   notChanged: "Nicht geändert.",
-  notChangedWhy: (why) => `Nicht geändert: ${why}`,
   chart: {
     coming: "Das Diagramm wird gezeichnet …",
     notFetched: "Das Diagramm konnte nicht geladen werden.",

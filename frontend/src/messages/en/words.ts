@@ -144,7 +144,6 @@ const texts = {
   },
   whenItLoops: "When it loops",
   notChanged: "Not changed.",
-  notChangedWhy: (why: string) => `Not changed: ${why}`,
   chart: {
     coming: "Drawing the chart…",
     notFetched: "The chart could not be loaded.",
