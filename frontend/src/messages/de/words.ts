@@ -81,7 +81,7 @@ const texts: typeof en = {
   runs: (n) => counted(n, { one: "Lauf", other: "Läufe" }),
   times: (n) => `${counted(n, { other: "Mal" })}`,
   lines: (n) => counted(n, { one: "Zeile", other: "Zeilen" }),
-  deeds: {
+  done: {
     terminate: "beendet",
     continue: "weiterlaufen lassen",
     allowlist: "erlaubt",
