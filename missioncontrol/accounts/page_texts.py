@@ -72,6 +72,54 @@ class GermanSignIn(SignInTexts):
     not_yours = "Dieses Konto bei {provider} gehört hier jemand anderem."
 
 
+class LinkTexts:
+    """Of one-time links and codes, without which nobody is signed in at first."""
+
+    fresh_title = "You are not signed in here"
+    fresh = "Mission Control has no password. A one-time link signs you in."
+    over_title = "This link no longer works"
+    over = "It was used already, or more than ten minutes have passed. Nothing else has changed."
+    make_one = "Make a new one on the machine that runs it:"
+    each_start = "Every start of {up} prints one too."
+    by_code = SignInTexts.by_code
+    enter_it = SignInTexts.forgotten
+    title = "Sign in on this device"
+    from_device = "This link came from Settings, Devices on another device of yours."
+    from_terminal = "This link came from the terminal that runs Mission Control."
+    sign_in = SignInTexts.sign_in
+    stays = SignInTexts.stays
+    works_once = "It works once, and for ten minutes from when it was made."
+    pair_title = "Pair this phone"
+    code = "The code shown on your computer under Settings, Devices"
+    code_stays = "the code works once; this browser stays signed in"
+    code_hint = "Case, spaces and dashes do not matter."
+    unknown = "No phone is waiting for this code. It works once, for ten minutes."
+    too_many = "Too many tries. Wait a moment, then type it again."
+
+
+class GermanLink(LinkTexts):
+    fresh_title = "Hier ist niemand angemeldet"
+    fresh = "Mission Control hat kein Passwort. Ein Einmal-Link meldet an."
+    over_title = "Dieser Link gilt nicht mehr"
+    over = "Er wurde schon benutzt, oder zehn Minuten sind vorbei. Sonst hat sich nichts geändert."
+    make_one = "Ein neuer entsteht auf dem Rechner, auf dem Mission Control läuft:"
+    each_start = "Auch jeder Start von {up} zeigt einen."
+    by_code = GermanSignIn.by_code
+    enter_it = GermanSignIn.forgotten
+    title = "Auf diesem Gerät anmelden"
+    from_device = "Dieser Link kommt von einem anderen Gerät, unter Einstellungen, Geräte."
+    from_terminal = "Dieser Link kommt aus dem Terminal, in dem Mission Control läuft."
+    sign_in = GermanSignIn.sign_in
+    stays = GermanSignIn.stays
+    works_once = "Er gilt einmal, und zehn Minuten, seit er erzeugt wurde."
+    pair_title = "Dieses Telefon koppeln"
+    code = "Der Code, den der Computer unter Einstellungen, Geräte zeigt"
+    code_stays = "der Code gilt einmal; dieser Browser bleibt angemeldet"
+    code_hint = "Großschreibung, Leerzeichen und Striche sind gleich."
+    unknown = "Kein Telefon wartet auf diesen Code. Er gilt einmal, zehn Minuten lang."
+    too_many = "Zu viele Versuche. Bitte einen Moment warten, dann neu eingeben."
+
+
 class JoiningTexts:
     title = "Join a project"
     paste_title = "Join by invitation"
@@ -137,4 +185,5 @@ class GermanJoining(JoiningTexts):
 
 
 SIGN_IN_TEXTS: Mapping[str, SignInTexts] = {"en": SignInTexts(), "de": GermanSignIn()}
+LINK_TEXTS: Mapping[str, LinkTexts] = {"en": LinkTexts(), "de": GermanLink()}
 JOINING_TEXTS: Mapping[str, JoiningTexts] = {"en": JoiningTexts(), "de": GermanJoining()}

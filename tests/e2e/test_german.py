@@ -78,3 +78,14 @@ def test_a_language_is_chosen_for_this_device_and_kept(open_page):
 
     expect(page.locator("html")).to_have_attribute("lang", "de")
     expect(page.get_by_role("link", name="Entscheidungen").first).to_be_visible()
+
+
+def test_what_the_server_refuses_is_said_in_german(open_page):
+    page = open_page("/settings/channels", locale="de-DE")
+    page.get_by_role("button", name="Kanal hinzufügen").click()
+    page.get_by_role("radiogroup", name="Art").get_by_text("Webhook").click()
+    page.get_by_label("Name").fill("nachts")
+    page.get_by_label("Adresse").fill("http://example.com")
+    page.get_by_role("button", name="Kanal hinzufügen").last.click()
+
+    expect(page.get_by_role("alert")).to_have_text("Die Adresse muss mit https:// beginnen.")

@@ -280,9 +280,9 @@ export function budgetStep(evidence: Evidence): { amount: number; label: string 
   return { amount, label };
 }
 
-/** An answer as a deed in the past: "continued". */
-export function deed(action: string): string {
-  const words: Partial<Record<string, string>> = t.deeds;
+/** An answer in the past: "continued". */
+export function actionWords(action: string): string {
+  const words: Partial<Record<string, string>> = t.done;
   return words[action] ?? action;
 }
 
@@ -292,8 +292,11 @@ export function actorName(by: string): string {
 }
 
 /** What a person did: words to an agent that no card held are a message, not a fix. */
-export function deedOf({ action, decision }: Pick<InterventionRow, "action" | "decision">): string {
-  return action === "inject" && decision === null ? t.messaged : deed(action);
+export function interventionWords({
+  action,
+  decision,
+}: Pick<InterventionRow, "action" | "decision">): string {
+  return action === "inject" && decision === null ? t.messaged : actionWords(action);
 }
 
 /** Nobody here did it: a name before it would say otherwise. */
@@ -303,7 +306,7 @@ export function bySomebody(decision: DecisionRow): boolean {
 
 /** "Ana continued it" for a person, "no loop, according to the judge" for the rest. */
 export function answerWords(decision: DecisionRow): string {
-  return decision.resolution ? deed(decision.resolution) : decision.status;
+  return decision.resolution ? actionWords(decision.resolution) : decision.status;
 }
 
 /** One line for what a turn did: the tool and what it was given. */

@@ -24,6 +24,7 @@ export const policies = view<(typeof import("./en/policies"))["default"]>("polic
 export const prices = view<(typeof import("./en/prices"))["default"]>("prices");
 export const record = view<(typeof import("./en/record"))["default"]>("record");
 export const recordings = view<(typeof import("./en/recordings"))["default"]>("recordings");
+export const refusals = view<(typeof import("./en/refusals"))["default"]>("refusals");
 export const reports = view<(typeof import("./en/reports"))["default"]>("reports");
 export const run = view<(typeof import("./en/run"))["default"]>("run");
 export const settings = view<(typeof import("./en/settings"))["default"]>("settings");

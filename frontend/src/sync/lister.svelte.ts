@@ -1,4 +1,5 @@
 /** One paged list of the REST API. A newer question makes an older answer void. */
+import { refused } from "../messages/refused";
 import { pathOf, ProblemError, read } from "../wire/api";
 import type { Page } from "../wire/types";
 
@@ -69,16 +70,18 @@ export class Lister<Row> {
       this.#failed = false;
       this.#problem = "";
     } catch (error) {
-      if (asked === this.#asked) this.#fail(error, question);
+      const isRefused = error instanceof ProblemError && error.status === 400;
+      const why = isRefused ? await refused(error, "") : "";
+      if (asked === this.#asked) this.#fail(why, question);
     } finally {
       if (asked === this.#asked) this.#loading = false;
     }
   }
 
   /** Rows of another question are no answer to this one. */
-  #fail(error: unknown, question: Question): void {
+  #fail(why: string, question: Question): void {
     if (question.of !== this.#of) [this.#rows, this.#next, this.#loaded] = [[], null, false];
     this.#failed = true;
-    this.#problem = error instanceof ProblemError && error.status === 400 ? error.message : "";
+    this.#problem = why;
   }
 }

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from http import HTTPStatus
 from types import MappingProxyType
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import login, logout
@@ -23,6 +24,7 @@ from missioncontrol import clock
 from missioncontrol.accounts import browsers, pairing, ways
 from missioncontrol.accounts.models import Browser, LoginLink
 from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.page_texts import LINK_TEXTS, LinkTexts
 from missioncontrol.accounts.services import find_login_link, note_browser, redeem_login_link
 from missioncontrol.api import auth, peers
 from missioncontrol.errors import TooManyRequests
@@ -78,7 +80,7 @@ def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
     if offered is None:
         return _refuse(request)
     context = {"is_pairing": offered.code_digest is not None}
-    return page(request, "accounts/sign_in.html", context)
+    return _link_page(request, "accounts/sign_in.html", context)
 
 
 @leave_no_trace
@@ -87,7 +89,7 @@ def how_to_sign_in(request: HttpRequest) -> HttpResponse:
     """Tell a person without a session where their link comes from."""
     if request.user.is_authenticated:
         return HttpResponseRedirect(HOME)
-    return page(request, "accounts/how_to_sign_in.html", {"fresh": True})
+    return _how_to(request, fresh=True)
 
 
 @never_cache
@@ -95,20 +97,17 @@ def how_to_sign_in(request: HttpRequest) -> HttpResponse:
 def pair(request: HttpRequest) -> HttpResponse:
     """Take the code that *Pair a phone* shows, where there is no camera."""
     if request.method != "POST":
-        return page(request, "accounts/pair.html", PAIR)
+        return _link_page(request, "accounts/pair.html", PAIR)
     try:
         CODES.check(peers.asked_from(request), at=clock.now())
     except TooManyRequests as error:
-        context = {**PAIR, "problem": "Too many tries. Wait a moment, then type it again."}
-        return page(request, "accounts/pair.html", context, wait=error)
+        context = {**PAIR, "problem": _link_texts(request).too_many}
+        return _link_page(request, "accounts/pair.html", context, wait=error)
     link = pairing.redeem_code(code=request.POST.get("code", ""), at=clock.now())
     if link:
         return _enter(request, link)
-    context = {
-        **PAIR,
-        "problem": "No phone is waiting for this code. It works once, for ten minutes.",
-    }
-    return page(request, "accounts/pair.html", context, status=HTTPStatus.GONE)
+    context = {**PAIR, "problem": _link_texts(request).unknown}
+    return _link_page(request, "accounts/pair.html", context, status=HTTPStatus.GONE)
 
 
 # By POST alone: a link or a picture elsewhere must sign nobody out.
@@ -190,7 +189,26 @@ def keep_browser(response: HttpResponse, browser: Browser) -> None:
 def _refuse(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
         return HttpResponseRedirect(HOME)
-    return page(request, "accounts/how_to_sign_in.html", status=HTTPStatus.GONE)
+    return _how_to(request, fresh=False, status=HTTPStatus.GONE)
+
+
+def _how_to(
+    request: HttpRequest, *, fresh: bool, status: HTTPStatus = HTTPStatus.OK
+) -> HttpResponse:
+    each_start = _link_texts(request).each_start.format(up=f"{manage_command()} up")
+    context = {"fresh": fresh, "each_start": each_start}
+    return _link_page(request, "accounts/how_to_sign_in.html", context, status=status)
+
+
+def _link_page(
+    request: HttpRequest, template: str, context: Mapping[str, object], **answer: Any
+) -> HttpResponse:
+    words = {"t": _link_texts(request), "language": preferred_language(request)}
+    return page(request, template, {**words, **context}, **answer)
+
+
+def _link_texts(request: HttpRequest) -> LinkTexts:
+    return LINK_TEXTS[preferred_language(request)]
 
 
 def preferred_language(request: HttpRequest) -> str:
@@ -213,12 +231,9 @@ def page(
     `wait`: it is refused with 429, and says for how long; `calls`: its script may call us.
     """
     nonce = secrets.token_urlsafe(16)
-    # A checkout's commands are typed otherwise than an installed wheel's.
-    is_checkout = (settings.BASE_DIR / "manage.py").is_file()
-    manage = "uv run --no-dev manage.py" if is_checkout else "missioncontrol"
     whole = {
         "nonce": nonce,
-        "manage": manage,
+        "manage": manage_command(),
         "referrer": "no-referrer",
         "sans": bundled_font("inter"),
         "mono": bundled_font("jetbrains-mono"),
@@ -235,6 +250,12 @@ def page(
         "frame-ancestors 'none'; base-uri 'none'"
     )
     return response
+
+
+def manage_command() -> str:
+    """Return how a checkout's commands are typed, or an installed wheel's."""
+    is_checkout = (settings.BASE_DIR / "manage.py").is_file()
+    return "uv run --no-dev manage.py" if is_checkout else "missioncontrol"
 
 
 def bundled_font(name: str) -> str:

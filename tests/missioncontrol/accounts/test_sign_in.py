@@ -180,6 +180,21 @@ def test_without_a_link_it_says_where_one_comes_from(client):
 
 
 @pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("/login/", "Hier ist niemand angemeldet"),
+        ("/login/unknown/", "Dieser Link gilt nicht mehr"),
+        ("/pair/", "Dieses Telefon koppeln"),
+    ],
+)
+def test_a_german_browser_is_led_in_in_german(client, address, said):
+    page = client.get(address, headers={"accept-language": "de-AT,en"}).content.decode()
+
+    assert '<html lang="de">' in page
+    assert said in page
+
+
+@pytest.mark.parametrize(
     ("text", "args"),
     [("Gone: /login/Zm9vYmFyYmF6/", ()), ("%s: %s", ("Gone", "/login/Zm9vYmFyYmF6/"))],
 )

@@ -55,7 +55,7 @@ const texts: typeof en = {
     acknowledged: "vom Agenten bestätigt",
     unreachable: "Agent nicht erreichbar",
   },
-  did: (who, deed) => `${who}: ${deed}`,
+  did: (who, action) => `${who}: ${action}`,
   message: (text) => `: „${text}“`,
 };
 export default texts;

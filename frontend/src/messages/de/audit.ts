@@ -208,7 +208,7 @@ const texts: typeof en = {
     asked: (judge) => `fragte den Prüfer ${judge}`,
     ruled: (loop, confidence) => `urteilte: ${loop ? "Schleife" : "keine Schleife"}${confidence}`,
     card: "öffnete eine Karte",
-    closed: (deed) => `schloss die Karte: ${deed}`,
+    closed: (action) => `schloss die Karte: ${action}`,
     stoppedWaiting: "wartete nicht länger",
     queued: (text) => `reihte ein: „${text}“`,
     messaged: "hat geschrieben",

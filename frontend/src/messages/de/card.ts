@@ -100,8 +100,8 @@ const texts: typeof en = {
     read: "Korrektur lesen",
     writeOne: "Korrektur schreiben",
   },
-  answeredBy: (who, deed) => `${who}: ${deed}`,
-  answeredColon: (who, deed) => `${who}: ${deed}`,
+  answeredBy: (who, action) => `${who}: ${action}`,
+  answeredColon: (who, action) => `${who}: ${action}`,
   spendsAMinute: (money) => `${money} pro Minute`,
   judge: {
     local: "Lokaler Prüfer",
@@ -114,7 +114,8 @@ const texts: typeof en = {
   notice: {
     movedOn: "Diese Karte ist nicht mehr aktuell.",
     movedOnNamed: (run) => `${run}: Diese Karte ist nicht mehr aktuell.`,
-    answeredAt: (who, deed, at) => `${who}: ${deed}, um ${at}. Die Antwort wurde nicht gesendet.`,
+    answeredAt: (who, action, at) =>
+      `${who}: ${action}, um ${at}. Die Antwort wurde nicht gesendet.`,
     notSent: (why) => `${why} Die Antwort wurde nicht gesendet.`,
     otherVersion: "Der Lauf hat sich geändert.",
     seeItNow: "Ansehen",

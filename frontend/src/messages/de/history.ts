@@ -14,6 +14,7 @@ const texts: typeof en = {
     save: "Ansicht speichern",
     name: "Name der Ansicht",
     keep: "Speichern",
+    notSaved: "Die Ansicht wurde nicht gespeichert.",
     cancel: "Abbrechen",
     remove: (name) => `Ansicht ${name} löschen`,
     which: "Zuerst ein Projekt wählen: eine Ansicht gehört zu einem.",

@@ -44,12 +44,12 @@ const texts: typeof en = {
   story: {
     inject: (who, run) => `${run}: Korrektur von ${who}`,
     injectWorked: (who, run) => `${run}: Korrektur von ${who}, wieder in Gang`,
-    deed: (who, deed, run) => `${run}: ${deed} (${who})`,
+    answered: (who, action, run) => `${run}: ${action} (${who})`,
     allowlist: (who, run) => `${run}: ein Aufruf erlaubt (${who})`,
     more: (who, run) => `${run}: mehr Budget erlaubt (${who})`,
     finish: (who, run) => `${run}: zum Abschließen gebeten (${who})`,
     autofix: (run) => `${run}: automatisch korrigiert`,
-    other: (run, deed) => `${run}: ${deed}`,
+    other: (run, action) => `${run}: ${action}`,
     you: "hier",
   },
 };

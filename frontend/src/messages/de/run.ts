@@ -23,7 +23,6 @@ const texts: typeof en = {
   beyond: (n) =>
     `Diesen Schritt gibt es nicht. Der Lauf hat ${counted(n, { one: "Schritt", other: "Schritte" })}${n > 0 ? "; der letzte ist gewählt" : ""}.`,
   turn: (n) => `Schritt ${n}`,
-  turnOf: (n, all) => `Schritt ${n} von ${all}`,
   you: "Mensch:",
   fold: "Einklappen",
   unfold: "Ausklappen",

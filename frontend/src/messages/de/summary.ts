@@ -31,7 +31,6 @@ const texts: typeof en = {
   files: (n) => counted(n, { one: "Datei geändert", other: "Dateien geändert" }),
   file: (path, times) => `${path} ×${times}`,
   moreFiles: (n) => `und ${n} weitere`,
-  noFiles: "keine Datei geändert",
   passed: "die letzten Tests waren erfolgreich",
   failedTests: (n) =>
     `die letzten Tests schlugen fehl${n > 0 ? `: ${counted(n, { one: "Fehler", other: "Fehler" })}` : ""}`,

@@ -81,7 +81,7 @@ const texts: typeof en = {
   runs: (n) => counted(n, { one: "Lauf", other: "Läufe" }),
   times: (n) => `${counted(n, { other: "Mal" })}`,
   lines: (n) => counted(n, { one: "Zeile", other: "Zeilen" }),
-  deeds: {
+  done: {
     terminate: "beendet",
     continue: "weiterlaufen lassen",
     allowlist: "erlaubt",
@@ -147,7 +147,6 @@ const texts: typeof en = {
   },
   whenItLoops: "Bei einer Schleife",
   notChanged: "Nicht geändert.",
-  notChangedWhy: (why) => `Nicht geändert: ${why}`,
   chart: {
     coming: "Das Diagramm wird gezeichnet …",
     notFetched: "Das Diagramm konnte nicht geladen werden.",

@@ -55,7 +55,7 @@ const texts = {
     acknowledged: "confirmed by the agent",
     unreachable: "agent unreachable",
   },
-  did: (who: string, deed: string) => `${who} ${deed}`,
+  did: (who: string, action: string) => `${who} ${action}`,
   message: (text: string) => `: “${text}”`,
 };
 export default texts;

@@ -160,7 +160,7 @@ const texts = {
     ruled: (loop: boolean, confidence: string) =>
       `ruled ${loop ? "a loop" : "no loop"}${confidence}`,
     card: "opened a card",
-    closed: (deed: string) => `closed the card: ${deed}`,
+    closed: (action: string) => `closed the card: ${action}`,
     stoppedWaiting: "gave up waiting",
     queued: (text: string) => `queued “${text}”`,
     messaged: "sent a message",

@@ -100,8 +100,8 @@ const texts = {
     read: "Read fix",
     writeOne: "Write a fix",
   },
-  answeredBy: (who: string, deed: string) => `${who} ${deed}`,
-  answeredColon: (who: string, deed: string) => `${who}: ${deed}`,
+  answeredBy: (who: string, action: string) => `${who} ${action}`,
+  answeredColon: (who: string, action: string) => `${who}: ${action}`,
   spendsAMinute: (money: string) => `${money} per minute`,
   judge: {
     local: "Local judge",
@@ -114,8 +114,8 @@ const texts = {
   notice: {
     movedOn: "This card has changed.",
     movedOnNamed: (run: string) => `${run}: this card has changed.`,
-    answeredAt: (who: string, deed: string, at: string) =>
-      `${who} ${deed} it at ${at}. Your answer was not sent.`,
+    answeredAt: (who: string, action: string, at: string) =>
+      `${who} ${action} it at ${at}. Your answer was not sent.`,
     notSent: (why: string) => `${why} Your answer was not sent.`,
     otherVersion: "The run has changed.",
     seeItNow: "Show it now",

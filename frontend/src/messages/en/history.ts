@@ -14,6 +14,7 @@ const texts = {
     save: "Save this view",
     name: "Name of the view",
     keep: "Save",
+    notSaved: "The view was not saved.",
     cancel: "Cancel",
     remove: (name: string) => `Delete the view ${name}`,
     which: "Choose a project first: a view belongs to one project.",

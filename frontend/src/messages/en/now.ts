@@ -44,12 +44,12 @@ const texts = {
   story: {
     inject: (who: string, run: string) => `${who} injected a fix in ${run}`,
     injectWorked: (who: string, run: string) => `${who} injected a fix in ${run} and it recovered`,
-    deed: (who: string, deed: string, run: string) => `${who} ${deed} ${run}`,
+    answered: (who: string, action: string, run: string) => `${who} ${action} ${run}`,
     allowlist: (who: string, run: string) => `${who} allowlisted a call of ${run}`,
     more: (who: string, run: string) => `${who} allowed ${run} more budget`,
     finish: (who: string, run: string) => `${who} asked ${run} to finish`,
     autofix: (run: string) => `an autofix was injected in ${run}`,
-    other: (run: string, deed: string) => `${run}: ${deed}`,
+    other: (run: string, action: string) => `${run}: ${action}`,
     you: "you",
   },
 };

@@ -23,7 +23,6 @@ const texts = {
   beyond: (n: number) =>
     `There is no such turn. The run has ${counted(n, { one: "turn", other: "turns" })}${n > 0 ? "; the last one is selected" : ""}.`,
   turn: (n: string) => `Turn ${n}`,
-  turnOf: (n: string, all: string) => `Turn ${n} of ${all}`,
   you: "You:",
   fold: "Fold",
   unfold: "Unfold",

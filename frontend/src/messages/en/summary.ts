@@ -25,7 +25,6 @@ const texts = {
   files: (n: number) => counted(n, { one: "file changed", other: "files changed" }),
   file: (path: string, times: string) => `${path} ×${times}`,
   moreFiles: (n: string) => `and ${n} more`,
-  noFiles: "no file changed",
   passed: "the last tests passed",
   failedTests: (n: number) =>
     `the last tests failed${n > 0 ? `: ${counted(n, { one: "failure", other: "failures" })}` : ""}`,

@@ -77,7 +77,7 @@ const texts = {
   runs: (n: number) => counted(n, { one: "run", other: "runs" }),
   times: (n: number) => counted(n, { one: "time", other: "times" }),
   lines: (n: number) => counted(n, { one: "line", other: "lines" }),
-  deeds: {
+  done: {
     terminate: "terminated",
     continue: "continued",
     allowlist: "allowlisted",
@@ -144,7 +144,6 @@ const texts = {
   },
   whenItLoops: "When it loops",
   notChanged: "Not changed.",
-  notChangedWhy: (why: string) => `Not changed: ${why}`,
   chart: {
     coming: "Drawing the chart…",
     notFetched: "The chart could not be loaded.",

@@ -1,5 +1,5 @@
 /** A journal row as a deed: "opened the run", "ruled a loop, 0.94". Pure. */
-import { amountOf, deed } from "../../format/words";
+import { amountOf, actionWords } from "../../format/words";
 import type { FaultPlace } from "../../messages/en/audit";
 import { audit as t, record, words as said } from "../../messages/texts";
 import { hundredths } from "../../format/numbers";
@@ -36,13 +36,13 @@ const DEEDS: Record<string, (payload: Payload) => string> = {
     payload.judge === "local" ? t.did.askedLocal : t.did.asked(text(payload.judge)),
   "judge.ruled": (payload) => ruling(inside(payload.verdict)),
   "decision.opened": () => t.did.card,
-  "decision.resolved": (payload) => t.did.closed(deed(text(payload.resolution))),
+  "decision.resolved": (payload) => t.did.closed(actionWords(text(payload.resolution))),
   "hold.abandoned": () => t.did.stoppedWaiting,
   "intervention.made": (payload) => {
     const raised = raisedFigures(payload.raised);
     const { action, decision } = inside(payload.row);
     if (raised) return action === "undo" ? t.did.loweredBudget(raised) : t.did.raisedBudget(raised);
-    return action === "inject" && decision === null ? t.did.messaged : deed(text(action));
+    return action === "inject" && decision === null ? t.did.messaged : actionWords(text(action));
   },
   "message.queued": (payload) => t.did.queued(text(payload.text)),
   "message.delivered": () => t.did.took,
@@ -84,7 +84,7 @@ function moved({ by, status, payload }: AuditRow): string {
     const words = found && says(found[1] ?? "", by);
     if (words) return words;
   }
-  if (reason && deed(reason) === reason) return t.reasons[reason] ?? record.sentence(reason);
+  if (reason && actionWords(reason) === reason) return t.reasons[reason] ?? record.sentence(reason);
   const statuses: Partial<Record<string, string>> = said.status;
   return t.did.moved(statuses[status ?? ""] ?? "");
 }

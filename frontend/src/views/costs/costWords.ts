@@ -53,8 +53,9 @@ export function beforeName({ range, before_day, over }: CostAccount): string {
   return t.before.day(drawn(noonOf(before_day), { weekday: "long" }));
 }
 
-/** `+12%` with a true minus, "as much"; "" where nothing was spent before. */
-export function changeWords(total: number, before: number): string {
+/** `+12%` with a true minus, "as much"; "" where nothing was spent before, or nothing has a price. */
+export function changeWords(total: number, before: number, unpricedCalls: number): string {
+  if (total === 0 && unpricedCalls > 0) return "";
   const change = changeOf(total, before);
   if (change === null) return "";
   const whole = Math.round(change * 100);

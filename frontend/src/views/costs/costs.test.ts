@@ -180,13 +180,14 @@ test("the four dearest agents have a colour each, the others share the fifth", (
   ]);
 });
 
-test("a change is told with a true minus, and not of nothing", () => {
+test("a change is told with a true minus, and not of nothing, or of what has no price", () => {
   expect([
-    changeWords(8.9, 10),
-    changeWords(11, 10),
-    changeWords(10, 10),
-    changeWords(5, 0),
-  ]).toEqual(["\u221211%", "+10%", "no change", ""]);
+    changeWords(8.9, 10, 0),
+    changeWords(11, 10, 0),
+    changeWords(10, 10, 3),
+    changeWords(5, 0, 0),
+    changeWords(0, 10, 3),
+  ]).toEqual(["\u221211%", "+10%", "no change", "", ""]);
   expect([isSteep(12.6, 10), isSteep(12.5, 10), isSteep(9, 0)]).toEqual([true, false, false]);
   expect(changeOf(5, 0.001)).toBeNull();
 });

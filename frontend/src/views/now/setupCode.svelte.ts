@@ -1,8 +1,8 @@
 /** The code in the empty board's line: there as long as it is good, then a fresh one takes its place. */
+import { refused } from "../../messages/refused";
 import { connect as t } from "../../messages/texts";
 import { read, write } from "../../wire/api";
 import type { MadeSetupCode, SetupCodeRow } from "../../wire/types";
-import { refused } from "../shell/refused";
 
 const ASK_MS = 3_000;
 /** A code is not shown to its very end: pasting takes a moment. */
@@ -39,7 +39,7 @@ export class SetupCode {
       this.#problem = "";
     } catch (error) {
       this.#offer = null;
-      this.#problem = refused(error, t.noCode);
+      this.#problem = await refused(error, t.noCode);
     }
   }
 

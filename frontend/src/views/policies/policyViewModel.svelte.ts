@@ -1,5 +1,6 @@
 /** The draft of a project's policy: edited, checked, tried on recorded runs, saved. */
 import { ProblemError, read, UnreachableError, write } from "../../wire/api";
+import { refused } from "../../messages/refused";
 import { policies as t } from "../../messages/texts";
 import type {
   BacktestRow,
@@ -204,7 +205,7 @@ export class PolicyViewModel {
       });
       await this.load();
     } catch (error) {
-      this.#failure = wordsOf(error, t.notSaved);
+      this.#failure = await refused(error, t.notSaved);
       // The draft stays; whoever saves again has seen that somebody was first.
       if (error instanceof ProblemError && error.code === "stale_policy") await this.#look();
     } finally {
@@ -226,7 +227,8 @@ export class PolicyViewModel {
       this.#tried = draft;
       await this.#follow(asked, begun.id);
     } catch (error) {
-      if (asked === this.#replays) this.#failure = wordsOf(error, t.notTried);
+      const why = await refused(error, t.notTried);
+      if (asked === this.#replays) this.#failure = why;
     }
   }
 
@@ -254,7 +256,8 @@ export class PolicyViewModel {
       this.#checking = false;
       this.#replay();
     } catch (error) {
-      if (asked === this.#asked) this.#failure = wordsOf(error, t.notChecked);
+      const why = await refused(error, t.notChecked);
+      if (asked === this.#asked) this.#failure = why;
     }
   }
 
@@ -281,8 +284,4 @@ export class PolicyViewModel {
   #path(rest: string): string {
     return `projects/${this.#project}/${rest}`;
   }
-}
-
-function wordsOf(error: unknown, fallback: string): string {
-  return error instanceof ProblemError ? error.message : fallback;
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Tap } from "../../sync/taps.svelte";
 import type { Conversation } from "../../wire/types";
-import { saidOf } from "./talk";
+import { entriesOf } from "./talk";
 
 const AT = (second: number) => `2026-11-21T14:00:0${String(second)}Z`;
 const message = (key: string, second: number): Conversation["messages"][number] => ({
@@ -51,7 +51,7 @@ const tap = (key: string): Tap => ({
 });
 
 it("puts what was said in the order in which it was", () => {
-  expect(saidOf(TOLD, [], []).map(({ kind }) => kind)).toEqual([
+  expect(entriesOf(TOLD, [], []).map(({ kind }) => kind)).toEqual([
     "settled",
     "message",
     "words",
@@ -60,7 +60,7 @@ it("puts what was said in the order in which it was", () => {
 });
 
 it("ends with what is on its way, until the server tells of it", () => {
-  const keys = saidOf(TOLD, [], [tap("two"), tap("three")]).map(({ key }) => key);
+  const keys = entriesOf(TOLD, [], [tap("two"), tap("three")]).map(({ key }) => key);
 
   expect(keys.at(-1)).toBe("three");
   expect(keys).not.toContain("two");

@@ -1,8 +1,8 @@
-/** What was said, in one order: messages, the agent's words, permissions. Pure. */
+/** A conversation in one order: messages, the agent's words, permissions. Pure. */
 import type { Tap } from "../../sync/taps.svelte";
 import type { Conversation, DecisionRow, MessageRow } from "../../wire/types";
 
-export type Said =
+export type Entry =
   | { kind: "message"; key: string; at: string; row: MessageRow }
   | { kind: "words"; key: string; at: string; row: Conversation["words"][number] }
   | { kind: "settled"; key: string; at: string; row: Conversation["permissions"][number] }
@@ -14,27 +14,27 @@ export type Said =
  * @param asks permissions that are asked for now, which stand where they were asked
  * @param taps a person's own messages, of which the server may not have told yet
  */
-export function saidOf(
+export function entriesOf(
   conversation: Conversation,
   asks: readonly DecisionRow[],
   taps: readonly Tap[],
-): Said[] {
+): Entry[] {
   const known = new Set(conversation.messages.map(({ key }) => key));
-  const lines: Said[] = [
-    ...conversation.messages.map((row): Said => {
+  const lines: Entry[] = [
+    ...conversation.messages.map((row): Entry => {
       return { kind: "message", key: row.id, at: row.queued_at, row };
     }),
-    ...conversation.words.map((row): Said => {
+    ...conversation.words.map((row): Entry => {
       return { kind: "words", key: `words-${String(row.seq)}`, at: row.at, row };
     }),
     ...conversation.permissions
       .filter(({ decision }) => !asks.some(({ id }) => id === decision))
-      .map((row): Said => ({ kind: "settled", key: row.decision, at: row.at, row })),
-    ...asks.map((row): Said => ({ kind: "asks", key: row.id, at: row.opened_at, row })),
+      .map((row): Entry => ({ kind: "settled", key: row.decision, at: row.at, row })),
+    ...asks.map((row): Entry => ({ kind: "asks", key: row.id, at: row.opened_at, row })),
   ];
   const sending = taps
     .filter(({ key, message }) => message !== undefined && !known.has(key))
-    .map((row): Said => {
+    .map((row): Entry => {
       return { kind: "sending", key: row.key, at: new Date(row.madeAt).toISOString(), row };
     });
   return [...lines.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)), ...sending];

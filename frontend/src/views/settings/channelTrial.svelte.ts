@@ -1,9 +1,9 @@
 /** A test sent to a channel, followed until something came of it. */
 import { exactTime } from "../../format/time";
+import { refused } from "../../messages/refused";
 import { channels as t, failures } from "../../messages/texts";
 import { read, write } from "../../wire/api";
 import type { DeliveryRow } from "../../wire/types";
-import { refused } from "../shell/refused";
 
 const ASK_EVERY_MS = 600;
 const MOST_ASKS = 50;
@@ -45,7 +45,7 @@ export class ChannelTrial {
       this.#row = await write<DeliveryRow>("POST", `channels/${channel}/test/`, {});
       await this.#follow(this.#row.id);
     } catch (error) {
-      this.#wrong = refused(error, t.unreachable);
+      this.#wrong = await refused(error, t.unreachable);
     } finally {
       this.#busy = false;
     }

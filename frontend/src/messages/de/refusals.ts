@@ -1,0 +1,195 @@
+/**
+ * The server answers in English, with a code. A sentence that is known here is said in German;
+ * of any other, what its code says, and beside it the server's own words.
+ */
+import type en from "../en/refusals";
+
+/** What a code says in full, whatever the sentence. */
+const CODES: Record<string, string> = {
+  agents_waiting:
+    "In diesem Projekt warten Läufe auf eine Antwort. Erst beantworten oder beenden, dann archivieren.",
+  key_reused: "Das wurde schon mit anderem Inhalt gesendet. Bitte neu laden.",
+  last_owner: "Das Projekt hat sonst keinen Eigentümer. Erst jemand anderen dazu machen.",
+  not_signed_in: "Nicht mehr angemeldet. Bitte neu anmelden.",
+  project_archived:
+    "Dieses Projekt ist archiviert: Es kann nur gelesen werden, bis ein Eigentümer es zurückholt.",
+  second_factor_needed:
+    "Dieses Projekt verlangt einen zweiten Faktor: unter Einstellungen, Eigenes Konto einrichten.",
+  sign_in_again: "Die Anmeldung liegt einige Zeit zurück: bitte noch einmal anmelden.",
+  stale_policy: "Die Richtlinie ist inzwischen weiter; der eigene Entwurf wurde nicht gespeichert.",
+  stale_run: "Der Lauf ist inzwischen weiter. Bitte neu laden.",
+};
+
+/** What a code says of a sentence that is not known here. */
+const KINDS: Record<string, string> = {
+  action_unavailable: "Das geht jetzt nicht",
+  body_too_large: "Zu groß",
+  forbidden: "Nicht erlaubt",
+  invalid_request: "Nicht angenommen",
+  no_such_move: "Das geht in diesem Status nicht",
+  not_found: "Das gibt es hier nicht",
+  too_many_open_runs: "Zu viele offene Läufe",
+  unavailable: "Das geht jetzt nicht",
+  wrong_media_type: "Diese Art Datei wird nicht gelesen",
+};
+
+type Says = (...parts: string[]) => string;
+const THINGS: Record<string, string> = {
+  views: "Ansichten",
+  rules: "Regeln",
+  passkeys: "Passkeys",
+  links: "Links",
+  "live tokens": "gültige Tokens",
+  "live keys": "gültige Schlüssel",
+  "open invitations": "offene Einladungen",
+};
+const SENTENCES: readonly (readonly [RegExp, Says])[] = [
+  [/^(?:The|That|An?) .+ does not exist here\.$/, () => "Das gibt es hier nicht mehr."],
+  [
+    /^At most (\d+) ([a-z ]+?)(?: at once)?[;.]/,
+    (most, things) => `Höchstens ${most} ${THINGS[things] ?? things}. Erst etwas davon entfernen.`,
+  ],
+  [/^At most (\d+) projects of one person\.$/, (most) => `Höchstens ${most} Projekte je Person.`],
+  [/^A project has at most (\d+) channels\.$/, (most) => `Höchstens ${most} Kanäle je Projekt.`],
+  // Of a field: what is expected of it.
+  [
+    /^[\w.]+: expected 1 to (\d+) (?:signs|characters.*)\.$/,
+    (most) => `Erwartet werden 1 bis ${most} Zeichen.`,
+  ],
+  [
+    /^[\w.]+: (?:expected )?at most (\d+) characters\.$/,
+    (most) => `Erwartet werden höchstens ${most} Zeichen.`,
+  ],
+  [/^[\w.]+: it is empty\.$/, () => "Das Feld ist leer."],
+  [
+    /^[\w.]+: expected (\d+)(?: \(for ever\))? to (\d+)( days| seconds)?(?:, got .*)?\.$/,
+    (least, most, unit = "") =>
+      `Erwartet wird eine Zahl von ${least} bis ${most}${unit && (unit === " days" ? " (Tage)" : " (Sekunden)")}.`,
+  ],
+  [/^expires_at: expected a time to come\.$/, () => "Erwartet wird eine Zeit in der Zukunft."],
+  [
+    /^expires_at: expected a time within (\d+) days\.$/,
+    (days) => `Erwartet wird eine Zeit innerhalb von ${days} Tagen.`,
+  ],
+  [
+    /^[\w.]+: expected dollars from 0 to (\d+), got .*\.$/s,
+    (most) => `Erwartet werden Dollar von 0 bis ${most}.`,
+  ],
+  [
+    /^[\w.]+: expected dollars for a million tokens\.$/,
+    () => "Erwartet werden Dollar je Million Tokens.",
+  ],
+  [
+    /^[\w.]+: expected an IANA name such as (\S+), got .*\.$/s,
+    (example) => `Erwartet wird eine IANA-Zeitzone wie ${example}.`,
+  ],
+  [
+    /^[\w.]+: expected a time of day such as (\S+), got .*\.$/s,
+    (example) => `Erwartet wird eine Uhrzeit wie ${example}.`,
+  ],
+  [
+    /^quiet_from, quiet_to: (?:expected|give) both, or neither\.$/,
+    () => "Die Ruhezeit braucht beides, Anfang und Ende, oder keines.",
+  ],
+  [
+    /^pattern: expected a call, or a pattern of calls\.$/,
+    () => "Erwartet wird ein Aufruf oder ein Muster von Aufrufen.",
+  ],
+  [
+    /^value: expected a domain such as (\S+)\.$/,
+    (example) => `Erwartet wird eine Domain wie ${example}.`,
+  ],
+  [/^value: there is a rule for it already\.$/, () => "Dafür gibt es schon eine Regel."],
+  [
+    /^code: it is not the one that the app shows now\.$/,
+    () => "Das ist nicht der Code, den die App jetzt zeigt.",
+  ],
+  [
+    /^([a-z]+): expected (.+), got '(.*)'\.$/s,
+    (key, expected, got) =>
+      `${key}: Erwartet wird ${expected.replace(" or ", " oder ")}, nicht „${got}“.`,
+  ],
+  [/^address: must begin with https:\/\/\.$/, () => "Die Adresse muss mit https:// beginnen."],
+  [/^address: is no address\.$/, () => "Das ist keine Adresse."],
+  [
+    /^address: must name a host and no user\.$/,
+    () => "Die Adresse muss einen Host nennen und keinen Benutzer.",
+  ],
+  [/^address: (\S+) cannot be looked up\.$/, (host) => `${host} ist im DNS nicht zu finden.`],
+  [
+    /^address: (\S+) leads to an address that is not public\.$/,
+    (host) => `${host} führt zu einer Adresse, die nicht öffentlich ist.`,
+  ],
+  [/^address: expected (.+)\.$/s, (expected) => `Erwartet wird als Adresse: ${expected}.`],
+  // Who may do it.
+  [
+    /^Only (?:an owner|who owns a project) .*\.$/,
+    () => "Das dürfen nur Eigentümer eines Projekts.",
+  ],
+  [
+    /^Set up a second factor of your own first: it would shut you out\.$/,
+    () => "Erst einen eigenen zweiten Faktor einrichten: Sonst sperrt es einen selbst aus.",
+  ],
+  [
+    /^Set up an authenticator app or a passkey first\.$/,
+    () => "Erst eine Authenticator-App oder einen Passkey einrichten.",
+  ],
+  [/^That does not show that it is you\.$/, () => "Damit ist die Anmeldung nicht bestätigt."],
+  [/^You belong to this project already\.$/, () => "Schon Mitglied in diesem Projekt."],
+  [
+    /^(.+) started the demo; only they change it\.$/s,
+    (who) => `${who} hat die Demo gestartet; nur wer sie gestartet hat, ändert sie.`,
+  ],
+  [
+    /^This account starts Mission Control: it (?:stays active|cannot be erased)\.$/,
+    () => "Mit diesem Konto wird Mission Control gestartet: Es bleibt aktiv.",
+  ],
+  // What came too late.
+  [/^This key is over; make a new one\.$/, () => "Dieser Schlüssel ist abgelaufen."],
+  [
+    /^This passkey could not be verified\. Try again\.$/,
+    () => "Der Passkey ließ sich nicht prüfen. Bitte noch einmal versuchen.",
+  ],
+  [/^This browser takes no pushes\.$/, () => "Dieser Browser nimmt keine Benachrichtigungen an."],
+  [
+    /^It was answered meanwhile: there is nothing left to tell\.$/,
+    () => "Es wurde inzwischen beantwortet: Es gibt nichts mehr zu melden.",
+  ],
+  [
+    /^It is \w+: only what failed is tried again\.$/,
+    () => "Nur was fehlschlug, wird noch einmal versucht.",
+  ],
+  [
+    /^Its target was removed: there is nobody left to tell\.$/,
+    () => "Das Ziel wurde entfernt: Es gibt niemanden mehr zu benachrichtigen.",
+  ],
+  [
+    /^The agent has the text by now; it cannot be taken back\.$/,
+    () => "Der Agent hat den Text schon.",
+  ],
+  [
+    /^The policy has moved on: (.+) saved v(\d+)\. Yours was not saved\.$/s,
+    (who, version) =>
+      `Die Richtlinie ist inzwischen weiter: ${who} hat v${version} gespeichert. Der eigene Entwurf wurde nicht gespeichert.`,
+  ],
+  [
+    /^The file was read, and there is no turn in it\.$/,
+    () => "Die Datei wurde gelesen; sie enthält keinen Schritt.",
+  ],
+  [
+    /^Only `manage\.py up` starts the demo's agents\.$/,
+    () => "Nur `manage.py up` startet die Agenten der Demo.",
+  ],
+];
+
+const texts: typeof en = {
+  sentence: ({ code, message }) => {
+    for (const [pattern, says] of SENTENCES) {
+      const found = pattern.exec(message);
+      if (found) return says(...found.slice(1));
+    }
+    const kind = KINDS[code];
+    return CODES[code] ?? (kind ? `${kind}: ${message}` : message);
+  },
+};
+export default texts;
