@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from guard.describe import headline
 from guard.signals import Kind, Signal
-from missioncontrol.decisions import holding, rows, suggestions
+from missioncontrol.decisions import allowlist, holding, rows
 from missioncontrol.decisions.models import SPOKE, Autofix, Decision
 from missioncontrol.notify import services as notices
 from missioncontrol.runs.journal import RunTransaction
@@ -118,8 +118,8 @@ def close_card(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> Dec
     run.open_decision = None
     resolve(tx, run, decision, resolution=resolution, by=by)
     # Only what a person let go on counts towards an offer to allow it for good.
-    if resolution in suggestions.LET_GO:
-        suggestions.note(run, decision, by=by, at=tx.at)
+    if resolution in allowlist.LET_GO:
+        allowlist.note_let_go(run, decision, by=by, at=tx.at)
     return decision
 
 
@@ -172,7 +172,7 @@ def _evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetim
     offer = None
     if signal.kind is not Kind.BUDGET:  # no pattern makes money
         calls = signal.evidence.calls
-        offer = suggestions.offer(calls, project=run.project_id, at=at)
+        offer = allowlist.offer_for(calls, project=run.project_id, at=at)
     return CardEvidence(
         **shown,
         turns=signal.turns,

@@ -17,9 +17,8 @@ from missioncontrol.decisions import (
     receipts,
     rows,
 )
-from missioncontrol.decisions.acts import ACTS, scope_of
+from missioncontrol.decisions.acts import ACTS, Tap, scope_of, taps
 from missioncontrol.decisions.models import Decision, Intervention
-from missioncontrol.decisions.taps import Tap, taps
 from missioncontrol.errors import (
     ActionUnavailable,
     Forbidden,

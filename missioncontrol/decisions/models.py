@@ -184,7 +184,7 @@ class AllowlistEntry(models.Model):
 
 
 class LetGo(models.Model):
-    """A call of a card that a person let go on; three of them are an offer (`suggestions`)."""
+    """A call of a card that a person let go on; three of them are an offer (`allowlist`)."""
 
     id = models.UUIDField(primary_key=True, default=new_id)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
