@@ -2,6 +2,9 @@
 
 A try is counted before it is made, so that one nobody comes back from was one too. At least
 once: a repeat carries the same delivery id.
+
+What came of old deliveries is forgotten (`prune`); the audit log keeps what was told, and is not
+touched.
 """
 
 from __future__ import annotations
@@ -15,12 +18,12 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from missioncontrol.accounts import ways
 from missioncontrol.notify import chat, services, tries, web_push, webhook
 from missioncontrol.notify.addresses import CHATS
-from missioncontrol.notify.models import Delivery, Device
+from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.tries import Outcome
 from missioncontrol.runs import journal
 from missioncontrol.sealing import Unreadable
@@ -29,6 +32,11 @@ from missioncontrol.wire.events import NoticeFailed, NoticeSent
 MOST_AT_ONCE = 64
 # How much later a sign-out is looked at again that waits for another push.
 BEHIND = timedelta(seconds=2)
+SETTLED = ("sent", "failed", "withdrawn", "skipped")
+# Deleted in one transaction: nobody waits long for SQLite's lock.
+PRUNED_AT_ONCE = 500
+# At one beat; the next goes on.
+MOST_BATCHES = 10
 # What people were told is on record; that a notification was taken away again is not.
 JOURNALLED = frozenset({"decision", "warning", "budget", "report", "test"})
 
@@ -142,6 +150,34 @@ def retry(delivery: Delivery, *, at: datetime) -> bool:
         return False
     services.enqueue_on_commit([delivery])
     return True
+
+
+def prune(*, at: datetime, keep: timedelta) -> int:
+    """Forget settled deliveries made longer ago than `keep`, the oldest first; count them.
+
+    What was told of a card that is still open stays: a device that shows it has to be told when
+    it is answered. A notice goes with its last delivery.
+    """
+    before, is_open = at - keep, Q(decision__isnull=False, settled_at=None)
+    is_shown = Exists(Notice.objects.filter(is_open, pk=OuterRef("notice")))
+    settled = Delivery.objects.filter(~is_shown, status__in=SETTLED, created_at__lt=before)
+    gone = _in_batches(settled)
+    is_kept = Exists(Delivery.objects.filter(notice=OuterRef("pk")))
+    empty = Notice.objects.filter(~is_kept, at__lt=before).exclude(is_open)
+    # A ceiling's notice stays: by it a run is told once, and not again after a month.
+    _in_batches(empty.exclude(what="budget"))
+    return gone
+
+
+def _in_batches(old: QuerySet[Delivery] | QuerySet[Notice]) -> int:
+    """Delete rows a batch a transaction; what changed since it was found is looked at again."""
+    gone = 0
+    for _ in range(MOST_BATCHES):
+        found: list[UUID] = list(old.order_by("id").values_list("id", flat=True)[:PRUNED_AT_ONCE])
+        gone += old.filter(pk__in=found).delete()[0]
+        if len(found) < PRUNED_AT_ONCE:
+            break
+    return gone
 
 
 def _free(at: datetime) -> Q:

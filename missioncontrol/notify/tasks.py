@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection
 
 from missioncontrol.clock import now
-from missioncontrol.notify import outbox, retention
+from missioncontrol.notify import outbox
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ def sweep() -> None:
 def prune() -> None:
     """Forget what became of old deliveries, unless they are kept for ever; every 15 min."""
     if settings.KEEP_DELIVERIES is not None:
-        retention.prune(at=now(), keep=settings.KEEP_DELIVERIES)
+        outbox.prune(at=now(), keep=settings.KEEP_DELIVERIES)
 
 
 def carry(delivery_ids: Sequence[UUID] | None) -> None:
