@@ -69,7 +69,7 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
         InvalidRequest: nobody, or no reason, is named.
         NoSuchMove: the run has not ended.
     """
-    check_said(by, reason)
+    check_reason(by, reason)
     project_id = Run.objects.filter(pk=run_id).values_list("project_id", flat=True).first()
     run = find_run(run_id, projects=[project_id] if project_id else [])
     # The event that allows it is on the project's chain, whose end nothing else may move meanwhile.
@@ -165,7 +165,7 @@ def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
     Raises:
         InvalidRequest: nobody, or no reason, is named, or there is no file of heads.
     """
-    check_said(by, reason)
+    check_reason(by, reason)
     if not heads.path_of(project_id).is_file():
         raise InvalidRequest("There is no file of heads to compare with: nothing to accept.")
     # Put aside, not thrown away: it is the only witness of what the older copy lacks.
@@ -174,7 +174,7 @@ def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
     return aside
 
 
-def check_said(by: str, reason: str) -> None:
+def check_reason(by: str, reason: str) -> None:
     """Refuse what the log would not say who allowed, and why.
 
     Raises:
@@ -201,7 +201,7 @@ def _blank(run: Run) -> None:
     AllowlistEntry.objects.filter(run=run).delete()
     _forget_beside(run)
     for result in BacktestRun.objects.filter(run=run):
-        result.proposed, result.today = _unsaid(result.proposed), _unsaid(result.today)
+        result.proposed, result.today = _wordless(result.proposed), _wordless(result.today)
         result.save(update_fields=["proposed", "today"])
     for decision in run.decisions.all():
         wordless: dict[str, Any] = {"summary": "", "calls": [], "changed": None}
@@ -216,5 +216,5 @@ def _blank(run: Run) -> None:
         decision.save(update_fields=["evidence", "signal", "verdict"])
 
 
-def _unsaid(flag: dict[str, Any] | None) -> dict[str, Any] | None:
+def _wordless(flag: dict[str, Any] | None) -> dict[str, Any] | None:
     return flag and {**flag, "summary": ""}

@@ -18,7 +18,7 @@ from missioncontrol.accounts import sessions
 from missioncontrol.accounts.models import Browser, Membership
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.audit.amendments import amend
-from missioncontrol.audit.erasing import check_said
+from missioncontrol.audit.erasing import check_reason
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.notify import devices
 from missioncontrol.notify.models import Device
@@ -39,7 +39,7 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
         InvalidRequest: nobody, or no reason, is named, or the account is the machine's own.
         LastOwner: a project would have no owner.
     """
-    check_said(by, reason)
+    check_reason(by, reason)
     if user.username == LOCAL_OWNER:
         raise InvalidRequest("This account starts Mission Control: it cannot be erased.")
     # Rows speak of people and of their browsers by name, in quotes, as JSON escapes it.

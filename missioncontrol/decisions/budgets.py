@@ -142,7 +142,7 @@ def weigh_shared(
     return replace(assessment, signals=(*own, *shared, *rest))
 
 
-def untold(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
+def new_crossings(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
     """Give the signals of ceilings that people were not told of: near its end or reached, once."""
     fresh: dict[tuple[Any, ...], Signal] = {}
     for signal in signals:
@@ -154,7 +154,7 @@ def untold(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
     return tuple(signal for state, signal in fresh.items() if state not in known)
 
 
-def tell(tx: RunTransaction, run: Run, signal: Signal) -> None:
+def announce(tx: RunTransaction, run: Run, signal: Signal) -> None:
     """Say of a ceiling that it nears its end, or that it is reached."""
     state = _state_of(signal)
     run.meters.budget_told = [*run.meters.budget_told, state]

@@ -62,16 +62,21 @@ def open_card(
         verdict=verdict,
         expires_at=holding.expiry_of(run, at=tx.at) if holds else None,
     )
-    decision.save(force_insert=True)
     # One at a time: what trips while a card is open is a detection, and no second question.
     run.open_decision = decision.id
     if holds:
         first = max(signal.turns) if from_seq is None else from_seq
         holding.hold(tx, run, by="guard", reason=signal.evidence.summary, from_seq=first)
-    row = rows.decision_row(decision, run)
-    tx.record(run, DecisionOpened, by="guard", row=row)
-    notices.announce(row, run, at=tx.at)
+    publish(tx, run, decision, by="guard")
     return decision
+
+
+def publish(tx: RunTransaction, run: Run, card: Decision, *, by: str) -> None:
+    """Keep a new card, and tell people of it; the run is as the card leaves it."""
+    card.save(force_insert=True)
+    row = rows.decision_row(card, run)
+    tx.record(run, DecisionOpened, by=by, row=row)
+    notices.announce(row, run, at=tx.at)
 
 
 def resume_hold(tx: RunTransaction, run: Run) -> None:

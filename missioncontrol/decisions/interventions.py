@@ -23,7 +23,6 @@ from missioncontrol.errors import (
     ActionUnavailable,
     Forbidden,
     InvalidRequest,
-    KeyReused,
     NoSuchMove,
     NotFound,
     StaleRun,
@@ -75,12 +74,7 @@ def intervene(
     with _locked(run_id, tap, projects=projects, at=at) as (tx, scope):
         run = _own(tx, run_id, projects)
         _check_is_live(run)
-        # Under the run's lock: of two equal taps at once, the second finds the first.
-        known = Intervention.objects.filter(run=run, key=tap.key).first()
-        if known is not None:
-            # A key stands for one tap: sent again it is answered again, and does nothing else.
-            if known.body != _body(tap):
-                raise KeyReused(tap.key)
+        if known := receipts.find_repeated(run, tap.key, body=_body(tap)):
             return rows.intervention_row(known, run), False
         decision = _current_decision(run, tap, at=at)
         if tap.action == "allow_budget" and scope_of(decision) != scope:

@@ -117,23 +117,14 @@ def _apply(channel: Channel, rules: dict[str, Any]) -> None:
     if "hears" in rules:
         for topic in selectors.HEARD:
             setattr(channel, f"hears_{topic}", topic in rules["hears"])
-    if "enabled" in rules:
-        channel.enabled = rules["enabled"]
-    if "step_minutes" in rules:
-        minutes = rules["step_minutes"]
-        if not 0 <= minutes <= LONGEST_STEP:
-            raise InvalidRequest(
-                f"step_minutes: expected 0 to {LONGEST_STEP}, got {minutes}.", field="step_minutes"
-            )
-        channel.step_minutes = minutes
-    if "language" in rules:
-        channel.language = rules["language"]
-    for name in ("quiet_from", "quiet_to"):
-        if name in rules:
-            setattr(channel, name, quiet.read_clock(rules[name], field=name))
-    # Once both are applied: a change may name one end alone.
-    if (channel.quiet_from is None) != (channel.quiet_to is None):
-        raise InvalidRequest("quiet_from, quiet_to: expected both, or neither.", field="quiet_from")
+    minutes = rules.get("step_minutes", 0)
+    if not 0 <= minutes <= LONGEST_STEP:
+        raise InvalidRequest(
+            f"step_minutes: expected 0 to {LONGEST_STEP}, got {minutes}.", field="step_minutes"
+        )
+    for name, value in {**rules, **quiet.read_hours(channel, rules)}.items():
+        if name in RULES:
+            setattr(channel, name, value)
 
 
 def _audit_fields(channel: Channel) -> dict[str, Any]:
