@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
 
-from missioncontrol.errors import NotFound
+from missioncontrol.errors import existing
 from missioncontrol.notify import addresses, content
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.notify.texts import texts_in
@@ -80,10 +80,8 @@ def channel(channel_id: UUID, *, projects: Collection[UUID]) -> Channel:
     Raises:
         NotFound: it is in no project of theirs.
     """
-    found = Channel.objects.filter(pk=channel_id, project_id__in=projects).first()
-    if found is None:
-        raise NotFound("The channel")
-    return found
+    found = Channel.objects.filter(pk=channel_id, project_id__in=projects)
+    return existing(found.first(), "The channel")
 
 
 def deliveries(
@@ -116,10 +114,8 @@ def delivery(delivery_id: UUID, *, projects: Collection[UUID]) -> Delivery:
     Raises:
         NotFound: it is in no project of theirs.
     """
-    found = _with_notice(Delivery.objects.filter(pk=delivery_id, project_id__in=projects)).first()
-    if found is None:
-        raise NotFound("The delivery")
-    return found
+    found = Delivery.objects.filter(pk=delivery_id, project_id__in=projects)
+    return existing(_with_notice(found).first(), "The delivery")
 
 
 def _with_notice(found: QuerySet[Delivery]) -> QuerySet[Delivery]:

@@ -28,7 +28,7 @@ from missioncontrol.accounts.models import (
 from missioncontrol.accounts.naming import checked_name
 from missioncontrol.accounts.selectors import live_keys
 from missioncontrol.accounts.services import Minted
-from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived
+from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived, existing
 from missioncontrol.notify import devices
 from missioncontrol.notify.models import Device
 from missioncontrol.runs import journal
@@ -192,9 +192,7 @@ def revoke_token(token_id: UUID, *, user: User, by: str, at: datetime) -> None:
     Raises:
         NotFound: this person has no such token.
     """
-    token = PersonalToken.objects.filter(pk=token_id, user=user).first()
-    if token is None:
-        raise NotFound("The token")
+    token = existing(PersonalToken.objects.filter(pk=token_id, user=user).first(), "The token")
     if services.revoke(token, at=at):
         record_of_person(user, f"revoked the personal token {_named(token)}", by=by, at=at)
         _close_sockets(user)
