@@ -105,10 +105,7 @@ def _locked(
             yield tx, scope
         return
     if scope == ORGANISATION:
-        with (
-            organisation.holding(),
-            journal.writing({run_id, *budgets.live_runs()}, at=at) as tx,
-        ):
+        with organisation.holding(), journal.writing({run_id, *budgets.live_runs()}, at=at) as tx:
             yield tx, scope
         return
     with journal.holding_project(run.project_id, ahead=True) as project:

@@ -79,7 +79,7 @@ class ReportTexts:
     was_told = "previously reported as {usd}; {reason}."
     # By what is kept with the report.
     reasons = {
-        "usage or a price became known after it was made": "usage or a price became known after it was made",  # noqa: E501 - a text, in one piece
+        "usage or a price became known after it was made": "usage or a price became known after it was made"  # noqa: E501 - a text, in one piece
     }
     of_day_budget = "{share} of the daily budget."
     on_week_before = "{change} on the week before."

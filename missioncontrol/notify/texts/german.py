@@ -21,7 +21,7 @@ class GermanReport(ReportTexts):
     corrected_title = "Berichtigt: {title}"
     was_told = "gemeldet waren {usd}; {reason}."
     reasons = {
-        "usage or a price became known after it was made": "Verbrauch oder ein Preis wurde erst danach bekannt",  # noqa: E501 - a text, in one piece
+        "usage or a price became known after it was made": "Verbrauch oder ein Preis wurde erst danach bekannt"  # noqa: E501 - a text, in one piece
     }
     of_day_budget = "{share} des Tagesbudgets."
     on_week_before = "{change} gegenüber der Woche davor."
@@ -124,10 +124,7 @@ class German(Texts):
     meanwhile = "Er läuft so lange weiter."
     may_it = "Darf er {tool} benutzen? {call}"
     terminal_asks_too = "Sein Terminal fragt dasselbe."
-    will = {
-        "proceed": "In {time} läuft er weiter.",
-        "stop": "In {time} wird er gestoppt.",
-    }
+    will = {"proceed": "In {time} läuft er weiter.", "stop": "In {time} wird er gestoppt."}
     only_warns = "Er läuft weiter: dieser Lauf warnt nur. {what} {cost}"
     is_over = "Er ist zu Ende: seine Telemetrie kam auf einmal. {what} {cost}"
     was_ended = "{name} wurde beendet"
@@ -230,10 +227,7 @@ _ANSWERS = {
     "nearly the same answer": "fast dieselbe Antwort",
     "nothing it did not know": "nichts, was er nicht wusste",
 }
-_MET = {
-    "met the same error": "derselbe Fehler kam",
-    "nothing changed": "nichts änderte sich",
-}
+_MET = {"met the same error": "derselbe Fehler kam", "nothing changed": "nichts änderte sich"}
 _ACTS = {
     "file edit": "Änderung",
     "test run": "Testlauf",
