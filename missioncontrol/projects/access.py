@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from missioncontrol import broadcast
-from missioncontrol.accounts import browsers, pairing, people, services, sessions, setup_codes
+from missioncontrol.accounts import browsers, pairing, people, services, sessions
 from missioncontrol.accounts.models import (
     AgentKey,
     Browser,
@@ -149,7 +149,7 @@ def exchange_code(code: str, *, name: str, on: str, at: datetime) -> Minted[Agen
         ProjectArchived: its project takes nothing in.
     """
     name, on = checked_name(name), checked_name(on)
-    offered = setup_codes.redeem(code, on=on, at=at)
+    offered = pairing.redeem_setup(code, on=on, at=at)
     if offered is None:
         raise Forbidden("This code is unknown, was used, or is over. Copy a fresh line.")
     if offered.project.archived_at is not None:
