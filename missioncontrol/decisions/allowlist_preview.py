@@ -16,11 +16,9 @@ from django.db.models import QuerySet
 
 from guard.deciding import AllowPattern
 from guard.reading.normalize import meant_args, write_call
-from guard.signals import Kind
-from missioncontrol.decisions.models import Decision
+from missioncontrol.decisions.models import NOT_LOOPS, Decision
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.wire.allowlist import AllowlistPreview, SparedCard, TimesCalled
-from missioncontrol.wire.decisions import PERMISSION
 
 LOOKED_BACK = timedelta(days=30)
 # Bounds of what is asked while somebody types; `is_whole` says where one was reached.
@@ -70,7 +68,7 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
     runs = scope.runs(since=since).order_by()
     asked = Decision.objects.filter(run__in=runs, opened_at__gt=since)
     # Loops alone: a pattern says nothing of a sum, and a permission takes more (`grant_of`).
-    about_calls = asked.exclude(kind__in=[PERMISSION, Kind.BUDGET]).select_related("run")
+    about_calls = asked.exclude(kind__in=NOT_LOOPS).select_related("run")
     cards = [
         (card, card.evidence.get("calls") or ())
         for card in about_calls.order_by("-opened_at")[:MOST_CARDS]

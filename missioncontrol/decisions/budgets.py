@@ -95,8 +95,7 @@ def ceilings_in(project: Project, scope: str, name: str, *, at: datetime) -> Bud
     if scope == "day":
         extra = extra_today(project, at=at)
     elif scope == ORGANISATION:
-        kept = project.organisation_extra or {}
-        extra = kept["more"] if kept.get("day") == name else {}
+        extra = extra_on(name, project.organisation_extra or {})
     try:
         more = {
             unit: str(Decimal(str(limit)) + Decimal(extra[unit]))
@@ -363,8 +362,13 @@ def _entered(
 
 def extra_today(project: Project, *, at: datetime) -> dict[str, str]:
     """Return what was allowed on top of the day's ceilings, by unit, where that is for today."""
-    kept: dict[str, Any] = project.day_extra
-    return kept["more"] if kept.get("day") == day_of(project, at) else {}
+    return extra_on(day_of(project, at), project.day_extra)
+
+
+def extra_on(day: str, kept: Mapping[str, Any]) -> dict[str, str]:
+    """Return what of a kept extra is for this day: it is one day's alone."""
+    more: dict[str, str] = kept["more"] if kept.get("day") == day else {}
+    return more
 
 
 @lru_cache(maxsize=256)
