@@ -67,11 +67,11 @@ def miss_unheard(*, at: datetime) -> None:
         with journal.writing([made.run_id], at=at) as tx:
             run = tx.run(made.run_id)
             made.refresh_from_db()  # it may have been delivered while we waited for the lock
-            is_heard = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
+            has_spoken = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
             awaited = (
                 run.meters.unconfirmed == made.id or made.action in receipts.ON_THEIR_OWN_REQUEST
             )
-            if made.status == "asked" and awaited and not is_heard:
+            if made.status == "asked" and awaited and not has_spoken:
                 receipts.miss(tx, run, made)
 
 
@@ -91,8 +91,8 @@ def lose_silent(*, at: datetime) -> None:
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
             spoke_at = run.meters.last_turn_at or run.started_at
-            is_heard = run.meters.expected_by is not None or spoke_at >= at - SILENCE
-            if run.status not in EXPECTED or is_heard:
+            has_spoken = run.meters.expected_by is not None or spoke_at >= at - SILENCE
+            if run.status not in EXPECTED or has_spoken:
                 continue  # it spoke, or ended, while we waited for its lock
             endings.end(
                 tx, run, Move.FALL_SILENT, by="policy", reason="nothing heard for 30 minutes"

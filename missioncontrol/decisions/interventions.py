@@ -211,14 +211,14 @@ def _perform(
     # Before the act: what it makes (messages, entries, a fresh run) points at the tap.
     made.save(force_insert=True)
     # Before the act, which may end the hold that tells so.
-    is_heard = hold is None or hold.gave_up_at is None or run.parked
+    is_reachable = hold is None or hold.gave_up_at is None or run.parked
     if decision is not None and decision.kind == PERMISSION:
         permissions.close_card(tx, run, decision, resolution=tap.action, by=by)
     # A pause keeps the card that it holds by; an undo opens one again.
     elif tap.action not in {"pause", "undo"}:
         cards.close_card(tx, run, resolution=tap.action, by=by)
     raised = ACTS[tap.action](tx, run, tap, made)
-    _follow(run, made, is_heard=is_heard, lifts=lifts)
+    _follow(run, made, is_reachable=is_reachable, lifts=lifts)
     row = rows.intervention_row(made, run)
     asks = tap.action == "pause" and run.open_decision is not None
     expires_at = run.hold.expires_at if asks and run.hold else None
@@ -226,7 +226,7 @@ def _perform(
     return row
 
 
-def _follow(run: Run, made: Intervention, *, is_heard: bool, lifts: bool) -> None:
+def _follow(run: Run, made: Intervention, *, is_reachable: bool, lifts: bool) -> None:
     """Have what the agent does next confirm this answer; a stop stays the one followed.
 
     To an agent that gave up waiting it is unreachable until it is heard of again.
@@ -243,7 +243,7 @@ def _follow(run: Run, made: Intervention, *, is_heard: bool, lifts: bool) -> Non
             # One is followed at a time: an answer to a permission has a request of its own.
             run.meters.unconfirmed = made.id
         # A pause is for the next turn: nobody need be there to take it now.
-        if not is_heard and made.action != "pause":
+        if not is_reachable and made.action != "pause":
             made.status = "unreachable"
             made.save(update_fields=["status"])
 

@@ -74,7 +74,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
         .filter(pk=delivery_id, status="waiting", leased_until__gt=at)
         .first()
     )
-    if delivery is None or _stands_down(delivery, at=at):
+    if delivery is None or _skip_or_postpone(delivery, at=at):
         return
     # Its last try was counted and never settled: whoever made it died.
     if delivery.tries >= tries.MOST_TRIES:
@@ -184,10 +184,10 @@ def _free(at: datetime) -> Q:
     return Q(leased_until__isnull=True) | Q(leased_until__lte=at)
 
 
-def _stands_down(delivery: Delivery, *, at: datetime) -> bool:
+def _skip_or_postpone(delivery: Delivery, *, at: datetime) -> bool:
     """Leave a delivery whose target is switched off, gone, or asleep."""
     mine = Delivery.objects.filter(pk=delivery.pk, status="waiting")
-    if why := _not_to_hear(delivery):
+    if why := _why_skip(delivery):
         mine.update(status="skipped", due_at=None, leased_until=None, last_error=why)
         return True
     due_at = services.due_for(delivery, at=at)
@@ -201,7 +201,7 @@ def _stands_down(delivery: Delivery, *, at: datetime) -> bool:
     return due_at > at
 
 
-def _not_to_hear(delivery: Delivery) -> str | None:
+def _why_skip(delivery: Delivery) -> str | None:
     """Say why a delivery's target is not to hear of it any more; None: it is."""
     device, what, why = delivery.device, delivery.what, None
     target: Any = device or delivery.channel
