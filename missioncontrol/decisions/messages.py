@@ -115,7 +115,7 @@ def tell_controller(
     )
 
 
-def tell_runs(*, at: datetime, of: Collection[UUID] | None = None) -> None:
+def tell_controlling_runs(*, at: datetime, of: Collection[UUID] | None = None) -> None:
     """Queue what is due for controllers that are runs."""
     due = ControllerNote.objects.filter(due_at__lte=at, run__controller__isnull=False)
     if of is not None:
@@ -132,7 +132,7 @@ def tell_runs(*, at: datetime, of: Collection[UUID] | None = None) -> None:
                 say(tx, controller, note.text, by="guard")
 
 
-def claim_webhooks(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:
+def claim_controller_webhooks(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:
     """Take the notes that are due for a webhook; no other worker gets them now."""
     due = ControllerNote.objects.filter(due_at__lte=at).exclude(run__controller_url="")
     if of is not None:
@@ -145,7 +145,7 @@ def claim_webhooks(*, at: datetime, of: Collection[UUID] | None = None) -> list[
     ]
 
 
-def call_webhook(note_id: UUID, *, at: datetime) -> None:
+def call_controller_webhook(note_id: UUID, *, at: datetime) -> None:
     """Post a note that was claimed, outside every lock, and write down what came of it."""
     note = ControllerNote.objects.select_related("run").get(pk=note_id)
     if note.due_at is None or note.due_at <= at:

@@ -202,8 +202,8 @@ def lose_silent() -> None:
 
 def _tell_controllers(*, at: datetime, of: Collection[UUID] | None = None) -> None:
     """Tell the controllers of these runs, or of all, what they have not been told."""
-    messages.tell_runs(at=at, of=of)
-    for note_id in messages.claim_webhooks(at=at, of=of):
+    messages.tell_controlling_runs(at=at, of=of)
+    for note_id in messages.claim_controller_webhooks(at=at, of=of):
         _enqueue(call_controller, note_id)
 
 
@@ -217,7 +217,7 @@ def call_controller(note_id: str) -> None:
 
     def call() -> None:
         try:
-            messages.call_webhook(UUID(note_id), at=now())
+            messages.call_controller_webhook(UUID(note_id), at=now())
         except Exception:
             logger.exception("telling the controller of note %s failed", note_id)
         finally:

@@ -91,7 +91,7 @@ def test_the_controllers_next_directive_carries_the_message(as_agent, project):
     boss = open_run(as_agent).json()["id"]
     run = Run.objects.get(pk=open_run(as_agent, controller=boss, policy=BROKER).json()["id"])
     say(run, 4)
-    messages.tell_runs(at=run.started_at.replace(year=2030))
+    messages.tell_controlling_runs(at=run.started_at.replace(year=2030))
 
     from missioncontrol.decisions import directives
 
