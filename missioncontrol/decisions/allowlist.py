@@ -26,9 +26,9 @@ from missioncontrol.wire.decisions import AllowlistOffer
 from missioncontrol.wire.events import AllowlistChanged
 
 # How often people must have let a call go on before it is offered.
-ENOUGH = 3
+ENOUGH_TIMES = 3
 REMEMBERED = timedelta(days=90)
-MOST = 200
+MOST_SUGGESTIONS = 200
 LET_GO = frozenset({"continue", "allowlist"})
 
 
@@ -219,7 +219,7 @@ def offer_for(calls: Collection[str], *, project: UUID, at: datetime) -> Allowli
     times = dict(found.values_list("digest").annotate(Count("id")))
     # An entry for a card allows all its calls: the one allowed least says whether to offer it.
     least = min(times.get(digest, 0) for digest in digests)
-    return AllowlistOffer(patterns=tuple(calls), times=least) if least >= ENOUGH else None
+    return AllowlistOffer(patterns=tuple(calls), times=least) if least >= ENOUGH_TIMES else None
 
 
 def suggestions(*, projects: Collection[UUID], at: datetime) -> list[AllowlistSuggestion]:
@@ -228,8 +228,8 @@ def suggestions(*, projects: Collection[UUID], at: datetime) -> list[AllowlistSu
     often = (
         recent.values_list("project_id", "digest")
         .annotate(times=Count("id"))
-        .filter(times__gte=ENOUGH)
-        .order_by("-times")[:MOST]
+        .filter(times__gte=ENOUGH_TIMES)
+        .order_by("-times")[:MOST_SUGGESTIONS]
     )
     # It matches nothing: an empty condition would match everything.
     wanted = Q(pk__in=[])

@@ -28,7 +28,6 @@ MOST_CARDS = 1_000
 # The web process has agents to answer beside the person who types.
 LONGEST_S = 0.4
 SHOWN = 5
-ENDED_BY = frozenset({"terminate"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +87,7 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
         runs=len(seen.runs),
         examples=tuple(TimesCalled(call=call, times=n) for call, n in shown.most_common(SHOWN)),
         cards=len(spared),
-        stopped=sum(card.resolution in ENDED_BY for card in spared),
+        stopped=sum(card.resolution == "terminate" for card in spared),
         spared=tuple(
             SparedCard(
                 run=card.run_id,
