@@ -87,7 +87,7 @@ class RunState:
     is_finished: bool = False  # it was asked to finish, and this turn is beyond its last
     is_orphaned: bool = False  # the run that started it was stopped, and it still works
     has_new_policy: bool = False  # it follows its project's policy, which has changed
-    untold: tuple[Signal, ...] = ()  # what ceilings say of this turn that people were not told
+    crossings: tuple[Signal, ...] = ()  # ceilings that it nears or reached, people not told yet
 
     @property
     def is_free(self) -> bool:
@@ -213,7 +213,7 @@ def judge(
         return tuple(effects)
     if state.has_new_policy:
         effects.append(FollowUp.FOLLOW_POLICY)
-    effects += [Effect(Action.TELL, signal) for signal in state.untold]
+    effects += [Effect(Action.TELL, signal) for signal in state.crossings]
     # No answer can reach a run that has just been stopped.
     for effect in () if is_stopped else decide(state, turn.assessment, allows=allows):
         effects.append(effect)

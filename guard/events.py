@@ -24,10 +24,10 @@ class Observed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nudged:
-    """A detector is nearly sure; once a streak. `told`: the policy has the agent told."""
+    """A detector is nearly sure; once a streak. `sent`: the policy has the agent told."""
 
     signal: Signal
-    told: bool
+    sent: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ def events_of(turn: Turn, assessment: Assessment) -> Iterator[Event]:
         elif signal.first and signal.severity is Severity.OBSERVE and signal.score >= 1.0:
             yield Shadowed(signal=signal)
         elif signal.first and signal.severity in {Severity.OBSERVE, Severity.NUDGE}:
-            yield Nudged(signal=signal, told=signal.severity is Severity.NUDGE)
+            yield Nudged(signal=signal, sent=signal.severity is Severity.NUDGE)
 
 
 class Emitter:

@@ -28,7 +28,9 @@ Each has a stable `code`, an HTTP `status` and one sentence as its text.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+
+Found = TypeVar("Found")
 
 
 class MissionControlError(Exception):
@@ -131,6 +133,17 @@ class NotFound(MissionControlError):
 
     def __init__(self, what: str = "That") -> None:
         super().__init__(f"{what} does not exist here.")
+
+
+def existing(found: Found | None, what: str) -> Found:
+    """Return what was looked up.
+
+    Raises:
+        NotFound: there is none; `what` names it in the sentence.
+    """
+    if found is None:
+        raise NotFound(what)
+    return found
 
 
 class WrongMethod(MissionControlError):

@@ -8,8 +8,7 @@ import pytest
 
 from guard.cli import COMMANDS
 from missioncontrol.notify.texts import CATALOGUES
-from missioncontrol.notify.texts.english import ReportTexts, Texts
-from missioncontrol.notify.texts.figures import Figures
+from missioncontrol.notify.texts.english import Figures, ReportTexts, Texts
 from tests.installations import ROOT
 
 GLOSSARY = json.loads((ROOT / "frontend/src/messages/glossary.json").read_text())

@@ -1,4 +1,8 @@
-"""Bring a phone in: a link to scan and a code to type, for one sign-in within ten minutes."""
+"""What lets in once, within ten minutes.
+
+A phone comes in by a link to scan or a code to type. An agent is set up by a code that stands in
+a command line in a key's place.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,8 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 
-from missioncontrol.accounts.models import LoginLink
-from missioncontrol.accounts.services import LINK_LIFE, redeem, usable
+from missioncontrol.accounts.models import LoginLink, Project, SetupCode
+from missioncontrol.accounts.services import LINK_LIFE, Minted, redeem, usable
 from missioncontrol.accounts.tokens import digest, new_token
 
 # Nothing that looks like something else: no 0 and O, no 1, I and L, no U.
@@ -55,6 +59,28 @@ def find(*, pairing: UUID, user: User) -> LoginLink | None:
     """Return what a person offered, whatever became of it."""
     offered = LoginLink.objects.filter(pk=pairing, user=user).exclude(code_digest=None)
     return offered.select_related("browser").first()
+
+
+def offer_setup(project: Project, *, by: str, at: datetime) -> Minted[SetupCode]:
+    """Make a code for a project's next agent; those that are over go."""
+    # Here, so that no task is needed for it: a code lives for ten minutes.
+    SetupCode.objects.filter(expires_at__lte=at).delete()
+    code = new_code()
+    row = SetupCode.objects.create(
+        project=project, digest=digest(plain(code)), created_by=by, expires_at=at + LINK_LIFE
+    )
+    return Minted(row=row, secret=code)
+
+
+def redeem_setup(code: str, *, on: str, at: datetime) -> SetupCode | None:
+    """Use a code up; None: it is spent or unknown.
+
+    One conditional UPDATE decides: of two at once, one wins.
+    """
+    found = SetupCode.objects.filter(digest=digest(plain(code)))
+    live = found.filter(used_at=None, expires_at__gt=at)
+    # Read after the update: whose code it was is told to the one who used it up.
+    return found.get() if live.update(used_at=at, used_on=on) else None
 
 
 def new_code() -> str:

@@ -9,12 +9,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from missioncontrol.accounts.models import (
-    AgentKey,
-    Membership,
-    PersonalToken,
-    SecretUse,
-)
+from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, SecretUse
 from missioncontrol.accounts.tokens import digest
 
 

@@ -23,13 +23,7 @@ from missioncontrol.accounts.models import (
     Role,
     Scope,
 )
-from missioncontrol.accounts.tokens import (
-    AGENT_PREFIX,
-    PERSON_PREFIX,
-    digest,
-    kept,
-    new_token,
-)
+from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest, kept, new_token
 
 Row = TypeVar("Row")
 LOCAL_OWNER = "you"

@@ -15,7 +15,7 @@ from missioncontrol.api.endpoint import Request, Response, wait_seconds
 from missioncontrol.api.reading import read_turns
 from missioncontrol.api.web_process import beside, dispatcher, store
 from missioncontrol.clock import now
-from missioncontrol.decisions import directives, presence, sessions
+from missioncontrol.decisions import directives, sessions
 from missioncontrol.decisions.directives import ControlState
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.runs import selectors
@@ -110,8 +110,8 @@ async def post_presence(request: Request) -> Response:
     run_id = run_of(request)
     await dispatcher.read(lambda: selectors.check_reach(run_id, request.key))
     await request.note_use(run_id)
-    await dispatcher.run(lambda: _vouch(run_id, for_s=presence.PROMISE_S, witness="sdk"))
-    return Response(200, json.dumps({"again_within_s": presence.PROMISE_S}).encode())
+    await dispatcher.run(lambda: _vouch(run_id, for_s=sessions.PROMISE_S, witness="sdk"))
+    return Response(200, json.dumps({"again_within_s": sessions.PROMISE_S}).encode())
 
 
 async def _directive(
@@ -187,7 +187,7 @@ async def _reply(
 
 
 def _vouch(run_id: UUID, *, for_s: float, witness: str) -> None:
-    presence.vouch(run_id, witness=witness, for_s=for_s, at=now())
+    sessions.vouch(run_id, witness=witness, for_s=for_s, at=now())
 
 
 def _asked(run_id: UUID, request: Request) -> int | None:

@@ -44,10 +44,10 @@ def anchor_heads(*, at: datetime, since: datetime | None = None) -> list[UUID]:
     """
     last = JournalRow.objects.filter(project=OuterRef("pk"), run=None).order_by("-seq")
     projects = Project.objects.filter(event_seq__gte=0).annotate(
-        last_type=Subquery(last.values("type")[:1]), said=Subquery(last.values("payload")[:1])
+        last_type=Subquery(last.values("type")[:1]), last_text=Subquery(last.values("payload")[:1])
     )
     # Checkpoints of earlier versions have no number: one of today's kind follows them.
-    going_on = projects.exclude(last_type=ANCHORED, said__contains='"number":').order_by("pk")
+    going_on = projects.exclude(last_type=ANCHORED, last_text__contains='"number":').order_by("pk")
     moved: dict[UUID, list[RunMeters]] = {pk: [] for pk in going_on.values_list("pk", flat=True)}
     unanchored = RunMeters.objects.filter(event_seq__gt=F("anchored_seq")).order_by("pk")
     unanchored = unanchored.annotate(project_id=F("run__project_id"))

@@ -1,8 +1,12 @@
-"""What the audit log allows: to erase what a run said, and to put an older copy back.
+"""What the audit log allows: to erase what a run said, or a person; to put an older copy back.
 
 Words of old turns go by themselves where a project keeps them for so many days: a run's, when
 it ended that long ago, with the telemetry they came by; its events, figures and cards stay. Each
 slice is a transaction, after which the audit log verifies.
+
+Of a person goes their account, what they own alone, and what the audit log says about them. What
+stays is the name under which they decided something: it is in the hash of the row that says so,
+and who stopped whose agent is what the log is for.
 
 All leave an `audit.amended` event on the project's chain that says who, what and why,
 signed with the key that is not in the database: without it, `verify` names the blanks.
@@ -10,15 +14,21 @@ signed with the key that is not in the database: without it, `verify` names the 
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import F, Q
 
-from missioncontrol.accounts.models import Project
+from missioncontrol import broadcast
+from missioncontrol.accounts import sessions
+from missioncontrol.accounts.models import Browser, Membership, Project
+from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.audit import heads
 from missioncontrol.audit.amendments import amend
 from missioncontrol.decisions.models import (
@@ -31,7 +41,10 @@ from missioncontrol.decisions.models import (
 from missioncontrol.detection.models import BacktestRun
 from missioncontrol.detection.recordings import forget_words
 from missioncontrol.errors import InvalidRequest, NoSuchMove
-from missioncontrol.proof import MONEY
+from missioncontrol.notify import devices
+from missioncontrol.notify.models import Device
+from missioncontrol.projects import members
+from missioncontrol.proof import ACCESS, MONEY
 from missioncontrol.runs import journal
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import JournalRow, Run, TelemetryRecord, Turn
@@ -69,7 +82,7 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
         InvalidRequest: nobody, or no reason, is named.
         NoSuchMove: the run has not ended.
     """
-    check_said(by, reason)
+    check_reason(by, reason)
     project_id = Run.objects.filter(pk=run_id).values_list("project_id", flat=True).first()
     run = find_run(run_id, projects=[project_id] if project_id else [])
     # The event that allows it is on the project's chain, whose end nothing else may move meanwhile.
@@ -157,6 +170,47 @@ def _forget_beside(run: Run) -> None:
         indexed.delete()  # it is indexed anew, without the words
 
 
+@transaction.atomic
+def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
+    """Erase an account with its tokens, browsers, sessions, views and memberships.
+
+    Rows of the audit log that name the person or a browser of theirs lose their words, and
+    each project's chain says, signed, which rows, who allowed it and why.
+
+    Raises:
+        InvalidRequest: nobody, or no reason, is named, or the account is the machine's own.
+        LastOwner: a project would have no owner.
+    """
+    check_reason(by, reason)
+    if user.username == LOCAL_OWNER:
+        raise InvalidRequest("This account starts Mission Control: it cannot be erased.")
+    # Rows speak of people and of their browsers by name, in quotes, as JSON escapes it.
+    own = Browser.objects.filter(user=user).values_list("name", flat=True)
+    named = Q()
+    for name in sorted({user.username, user.get_full_name(), *own} - {""}):
+        named |= Q(payload__contains=f"“{json.dumps(name, ensure_ascii=False)[1:-1]}”")
+    # Projects that they have left speak of them too.
+    found = JournalRow.objects.filter(named, run=None, type=ACCESS)
+    mine = Membership.objects.filter(user=user).values_list("project_id", flat=True)
+    for project_id in sorted({*mine, *found.values_list("project_id", flat=True)}):
+        # Always in the order of ids: two who erase at once must not wait for each other.
+        with journal.holding_project(project_id):
+            members.let_go(project_id, user.pk, at=at)
+            rows = JournalRow.objects.filter(named, project=project_id, run=None, type=ACCESS)
+            seqs = tuple(rows.order_by("seq").values_list("seq", flat=True))
+            amend(project_id, "person_erased", by=by, reason=reason, at=at, rows=seqs)
+            JournalRow.objects.filter(project=project_id, run=None, seq__in=seqs).update(
+                payload=None, salt=None
+            )
+    # While the account is there: afterwards nothing says which phones were theirs.
+    devices.let_go(Device.objects.filter(user=user), at=at)
+    sessions.end_others(user, kept=None, at=at)
+    # Deleting takes the key off the object, and the sockets are checked after the commit.
+    person = user.pk
+    user.delete()
+    transaction.on_commit(lambda: broadcast.check_access(person))
+
+
 def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
     """Say that an older copy of the database was put back on purpose; return the file put aside.
 
@@ -165,7 +219,7 @@ def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
     Raises:
         InvalidRequest: nobody, or no reason, is named, or there is no file of heads.
     """
-    check_said(by, reason)
+    check_reason(by, reason)
     if not heads.path_of(project_id).is_file():
         raise InvalidRequest("There is no file of heads to compare with: nothing to accept.")
     # Put aside, not thrown away: it is the only witness of what the older copy lacks.
@@ -174,7 +228,7 @@ def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
     return aside
 
 
-def check_said(by: str, reason: str) -> None:
+def check_reason(by: str, reason: str) -> None:
     """Refuse what the log would not say who allowed, and why.
 
     Raises:
@@ -201,7 +255,7 @@ def _blank(run: Run) -> None:
     AllowlistEntry.objects.filter(run=run).delete()
     _forget_beside(run)
     for result in BacktestRun.objects.filter(run=run):
-        result.proposed, result.today = _unsaid(result.proposed), _unsaid(result.today)
+        result.proposed, result.today = _wordless(result.proposed), _wordless(result.today)
         result.save(update_fields=["proposed", "today"])
     for decision in run.decisions.all():
         wordless: dict[str, Any] = {"summary": "", "calls": [], "changed": None}
@@ -216,5 +270,5 @@ def _blank(run: Run) -> None:
         decision.save(update_fields=["evidence", "signal", "verdict"])
 
 
-def _unsaid(flag: dict[str, Any] | None) -> dict[str, Any] | None:
+def _wordless(flag: dict[str, Any] | None) -> dict[str, Any] | None:
     return flag and {**flag, "summary": ""}

@@ -1,4 +1,4 @@
-"""What each tap does to a run, under the locks of `interventions`.
+"""What a person's tap says, and what each does to a run, under the locks of `interventions`.
 
 The card is closed and the version moved before the act, and the receipt is followed after it.
 """
@@ -6,9 +6,15 @@ The card is closed and the version moved before the act, and the receipt is foll
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Literal
 from uuid import UUID
 
+from pydantic import Field, TypeAdapter
+
+from guard.budget import LEAST, MOST
 from missioncontrol.costs.spending import ORGANISATION, TREE
 from missioncontrol.decisions import (
     allowlist,
@@ -22,19 +28,52 @@ from missioncontrol.decisions import (
     undoing,
 )
 from missioncontrol.decisions.models import Decision, Intervention
-from missioncontrol.decisions.taps import Amount, Tap
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.services import open_successor
-from missioncontrol.wire.decisions import PERMISSION
+from missioncontrol.wire.decisions import PERMISSION, InterventionAction
 
 # What an agent is told that is asked to finish, unless the person writes it.
 SUM_UP = (
     "Your budget is used up. Start nothing new: say in one last message what is done, what is "
     "left and where you stopped, then end."
 )
+
+Dollars = Annotated[Decimal, Field(ge=LEAST, le=MOST)]
+Count = Annotated[int, Field(ge=1, le=int(MOST))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    """How much more a budget allows, by unit; above 0, like the ceilings themselves."""
+
+    usd: Dollars | None = None
+    tokens: Count | None = None
+    calls: Count | None = None
+    turns: Count | None = None
+    seconds: Count | None = None
+    failures: Count | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tap:
+    """One request of a person; `key` makes a repeat harmless."""
+
+    key: Annotated[str, Field(min_length=1, max_length=200)]
+    action: InterventionAction
+    decision: UUID | None = None
+    message: str | None = None
+    version: int | None = None
+    amount: Amount | None = None
+    scope: Literal["run", "agent", "project"] = "run"
+    expires_at: datetime | None = None
+    undoes: str | None = None
+    """Of `undo`: the key of the tap that is taken back."""
+
+
+taps: TypeAdapter[Tap] = TypeAdapter(Tap)
 
 
 def scope_of(card: Decision | None) -> str:

@@ -16,11 +16,9 @@ from django.db.models import QuerySet
 
 from guard.deciding import AllowPattern
 from guard.reading.normalize import meant_args, write_call
-from guard.signals import Kind
-from missioncontrol.decisions.models import Decision
+from missioncontrol.decisions.models import NOT_LOOPS, Decision
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.wire.allowlist import AllowlistPreview, SparedCard, TimesCalled
-from missioncontrol.wire.decisions import PERMISSION
 
 LOOKED_BACK = timedelta(days=30)
 # Bounds of what is asked while somebody types; `is_whole` says where one was reached.
@@ -30,7 +28,6 @@ MOST_CARDS = 1_000
 # The web process has agents to answer beside the person who types.
 LONGEST_S = 0.4
 SHOWN = 5
-ENDED_BY = frozenset({"terminate"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +67,7 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
     runs = scope.runs(since=since).order_by()
     asked = Decision.objects.filter(run__in=runs, opened_at__gt=since)
     # Loops alone: a pattern says nothing of a sum, and a permission takes more (`grant_of`).
-    about_calls = asked.exclude(kind__in=[PERMISSION, Kind.BUDGET]).select_related("run")
+    about_calls = asked.exclude(kind__in=NOT_LOOPS).select_related("run")
     cards = [
         (card, card.evidence.get("calls") or ())
         for card in about_calls.order_by("-opened_at")[:MOST_CARDS]
@@ -90,7 +87,7 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
         runs=len(seen.runs),
         examples=tuple(TimesCalled(call=call, times=n) for call, n in shown.most_common(SHOWN)),
         cards=len(spared),
-        stopped=sum(card.resolution in ENDED_BY for card in spared),
+        stopped=sum(card.resolution == "terminate" for card in spared),
         spared=tuple(
             SparedCard(
                 run=card.run_id,

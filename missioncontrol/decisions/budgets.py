@@ -95,8 +95,7 @@ def ceilings_in(project: Project, scope: str, name: str, *, at: datetime) -> Bud
     if scope == "day":
         extra = extra_today(project, at=at)
     elif scope == ORGANISATION:
-        kept = project.organisation_extra or {}
-        extra = kept["more"] if kept.get("day") == name else {}
+        extra = extra_on(name, project.organisation_extra or {})
     try:
         more = {
             unit: str(Decimal(str(limit)) + Decimal(extra[unit]))
@@ -142,7 +141,7 @@ def weigh_shared(
     return replace(assessment, signals=(*own, *shared, *rest))
 
 
-def untold(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
+def new_crossings(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
     """Give the signals of ceilings that people were not told of: near its end or reached, once."""
     fresh: dict[tuple[Any, ...], Signal] = {}
     for signal in signals:
@@ -154,7 +153,7 @@ def untold(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
     return tuple(signal for state, signal in fresh.items() if state not in known)
 
 
-def tell(tx: RunTransaction, run: Run, signal: Signal) -> None:
+def announce(tx: RunTransaction, run: Run, signal: Signal) -> None:
     """Say of a ceiling that it nears its end, or that it is reached."""
     state = _state_of(signal)
     run.meters.budget_told = [*run.meters.budget_told, state]
@@ -363,8 +362,13 @@ def _entered(
 
 def extra_today(project: Project, *, at: datetime) -> dict[str, str]:
     """Return what was allowed on top of the day's ceilings, by unit, where that is for today."""
-    kept: dict[str, Any] = project.day_extra
-    return kept["more"] if kept.get("day") == day_of(project, at) else {}
+    return extra_on(day_of(project, at), project.day_extra)
+
+
+def extra_on(day: str, kept: Mapping[str, Any]) -> dict[str, str]:
+    """Return what of a kept extra is for this day: it is one day's alone."""
+    more: dict[str, str] = kept["more"] if kept.get("day") == day else {}
+    return more
 
 
 @lru_cache(maxsize=256)

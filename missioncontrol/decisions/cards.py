@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from guard.describe import headline
 from guard.signals import Kind, Signal
-from missioncontrol.decisions import holding, rows, suggestions
+from missioncontrol.decisions import allowlist, holding, rows
 from missioncontrol.decisions.models import SPOKE, Autofix, Decision
 from missioncontrol.notify import services as notices
 from missioncontrol.runs.journal import RunTransaction
@@ -62,16 +62,21 @@ def open_card(
         verdict=verdict,
         expires_at=holding.expiry_of(run, at=tx.at) if holds else None,
     )
-    decision.save(force_insert=True)
     # One at a time: what trips while a card is open is a detection, and no second question.
     run.open_decision = decision.id
     if holds:
         first = max(signal.turns) if from_seq is None else from_seq
         holding.hold(tx, run, by="guard", reason=signal.evidence.summary, from_seq=first)
-    row = rows.decision_row(decision, run)
-    tx.record(run, DecisionOpened, by="guard", row=row)
-    notices.announce(row, run, at=tx.at)
+    publish(tx, run, decision, by="guard")
     return decision
+
+
+def publish(tx: RunTransaction, run: Run, card: Decision, *, by: str) -> None:
+    """Keep a new card, and tell people of it; the run is as the card leaves it."""
+    card.save(force_insert=True)
+    row = rows.decision_row(card, run)
+    tx.record(run, DecisionOpened, by=by, row=row)
+    notices.announce(row, run, at=tx.at)
 
 
 def resume_hold(tx: RunTransaction, run: Run) -> None:
@@ -118,8 +123,8 @@ def close_card(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> Dec
     run.open_decision = None
     resolve(tx, run, decision, resolution=resolution, by=by)
     # Only what a person let go on counts towards an offer to allow it for good.
-    if resolution in suggestions.LET_GO:
-        suggestions.note(run, decision, by=by, at=tx.at)
+    if resolution in allowlist.LET_GO:
+        allowlist.note_let_go(run, decision, by=by, at=tx.at)
     return decision
 
 
@@ -172,7 +177,7 @@ def _evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetim
     offer = None
     if signal.kind is not Kind.BUDGET:  # no pattern makes money
         calls = signal.evidence.calls
-        offer = suggestions.offer(calls, project=run.project_id, at=at)
+        offer = allowlist.offer_for(calls, project=run.project_id, at=at)
     return CardEvidence(
         **shown,
         turns=signal.turns,

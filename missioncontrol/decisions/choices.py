@@ -19,9 +19,9 @@ from pydantic import Field, TypeAdapter
 
 from guard.reading.normalize import write_call
 from guard.signals import Kind
-from missioncontrol.decisions import allowlist, cards, endings, holding, rows
+from missioncontrol.decisions import allowlist, cards, endings, holding, receipts, rows
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
-from missioncontrol.errors import KeyReused, NotFound
+from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical
 from missioncontrol.runs import journal
 from missioncontrol.runs.cleaning import masked_json, masked_text
@@ -70,13 +70,9 @@ def take_choice(
         if run.project_id != project:
             raise NotFound("The run")
         body = canonical(_choices.dump_python(choice, mode="json"))
-        known = Intervention.objects.filter(run=run, key=choice.key).first()
-        if known is None:
-            return _take(tx, run, choice, body=body), True
-        # The same key with other words is a fault of the client, no repeat.
-        if known.body != body:
-            raise KeyReused(choice.key)
-        return rows.intervention_row(known, run), False
+        if known := receipts.find_repeated(run, choice.key, body=body):
+            return rows.intervention_row(known, run), False
+        return _take(tx, run, choice, body=body), True
 
 
 def _take(tx: RunTransaction, run: Run, choice: LateChoice, *, body: str) -> InterventionRow:

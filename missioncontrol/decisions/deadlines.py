@@ -10,8 +10,10 @@ from django.db.models import F, Q
 
 from missioncontrol.decisions import endings, holding, receipts
 from missioncontrol.decisions.models import Decision, Intervention
+from missioncontrol.decisions.sessions import PROMISE_S
 from missioncontrol.runs import journal
 from missioncontrol.runs.lifecycle import ON_HOLD, Move, Status
+from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.selectors import ids_of
 from missioncontrol.wire.decisions import PERMISSION
 
@@ -20,6 +22,12 @@ STILL_WAITING = timedelta(seconds=10)
 SILENCE = timedelta(minutes=30)
 # An agent in one of these should be heard of; one that is held has a request open.
 EXPECTED = frozenset({Status.RUNNING, Status.HOLDING, Status.STOPPING})
+# After the server was away, each client has this long to be heard of again.
+TO_BE_HEARD = timedelta(seconds=PROMISE_S)
+# A session that rests after it was told to stop, for so long, has stopped.
+QUIET = timedelta(seconds=5)
+# An agent of whose rests we hear nothing, asked to finish and quiet for so long, has finished.
+LAST_WORD = timedelta(minutes=5)
 # Beyond what the configured judge may take.
 JUDGE_LATE = timedelta(seconds=5)
 
@@ -59,18 +67,18 @@ def miss_unheard(*, at: datetime) -> None:
         with journal.writing([made.run_id], at=at) as tx:
             run = tx.run(made.run_id)
             made.refresh_from_db()  # it may have been delivered while we waited for the lock
-            is_heard = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
+            has_spoken = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
             awaited = (
                 run.meters.unconfirmed == made.id or made.action in receipts.ON_THEIR_OWN_REQUEST
             )
-            if made.status == "asked" and awaited and not is_heard:
+            if made.status == "asked" and awaited and not has_spoken:
                 receipts.miss(tx, run, made)
 
 
 def lose_silent(*, at: datetime) -> None:
     """Call runs lost that have not been heard of for thirty minutes.
 
-    Those whose clients vouch for themselves may rest for hours: `presence` misses them.
+    Those whose clients vouch for themselves may rest for hours: `lose_unheard` misses them.
     """
     quiet = Q(meters__last_turn_at__lt=at - SILENCE) | Q(
         meters__last_turn_at__isnull=True, started_at__lt=at - SILENCE
@@ -83,12 +91,61 @@ def lose_silent(*, at: datetime) -> None:
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
             spoke_at = run.meters.last_turn_at or run.started_at
-            is_heard = run.meters.expected_by is not None or spoke_at >= at - SILENCE
-            if run.status not in EXPECTED or is_heard:
+            has_spoken = run.meters.expected_by is not None or spoke_at >= at - SILENCE
+            if run.status not in EXPECTED or has_spoken:
                 continue  # it spoke, or ended, while we waited for its lock
             endings.end(
                 tx, run, Move.FALL_SILENT, by="policy", reason="nothing heard for 30 minutes"
             )
+
+
+def lose_unheard(*, at: datetime, listening_since: datetime) -> None:
+    """Lose contact with the clients that did not keep their promise to be heard of."""
+    # While we were away nobody could be heard: each client gets its time first.
+    if at - listening_since < TO_BE_HEARD:
+        return
+    for run_id in ids_of(Q(meters__expected_by__lt=at)):
+        with journal.writing([run_id], at=at) as tx:
+            run = tx.run(run_id)
+            # Looked at again: it may have been heard of while we waited for its lock.
+            if run.meters.expected_by is not None and run.meters.expected_by < at:
+                endings.lose(tx, run, reason="no sign of life of its process")
+
+
+def end_stopped(*, at: datetime) -> None:
+    """Take sessions that were told to stop, and rest since, for ended.
+
+    Their process may live on at its prompt; whatever it asks next is answered *stop*.
+    """
+    must_stop = Q(status=Status.STOPPING, meters__presence="idle")
+    quiet = Q(meters__last_turn_at__lt=at - QUIET) | Q(meters__last_turn_at__isnull=True)
+    for run_id in ids_of(must_stop & quiet):
+        with journal.writing([run_id], at=at) as tx:
+            run = tx.run(run_id)
+            if run.status == Status.STOPPING and run.meters.presence == "idle":
+                endings.end(tx, run, Move.END, by="agent", reason="its turn has ended")
+
+
+def end_finished(*, at: datetime) -> None:
+    """End the runs that were asked to finish and have said their last; none is left running.
+
+    Whatever such a run does next is answered *stop*.
+    """
+    spoke = Q(meters__last_seq__gt=F("meters__finish_seq") - holding.LAST_TURNS)
+    has_ended_its_turn = Q(meters__presence="idle", meters__last_turn_at__lt=at - QUIET)
+    rests = has_ended_its_turn | Q(meters__last_turn_at__lt=at - LAST_WORD)
+    which = Q(status=Status.RUNNING, meters__finish_seq__isnull=False) & spoke & rests
+    for run_id in ids_of(which):
+        with journal.writing([run_id], at=at) as tx:
+            run = tx.run(run_id)
+            last_turns = (run.meters.finish_seq or 0) - holding.LAST_TURNS
+            calls = Turn.objects.filter(run=run, phase="proposed", skipped=False)
+            # A call that it may make to finish has not come back yet: it is at work.
+            is_at_work = calls.filter(seq__gt=last_turns).exists()
+            if not is_at_work and Run.objects.filter(which, pk=run_id).exists():
+                # What it says after this is beyond its last turn, and is answered with a stop.
+                run.meters.finish_seq = run.meters.last_seq
+                endings.end(tx, run, Move.COMPLETE, by="policy", reason="it was asked to finish")
 
 
 def unruled_decisions(*, at: datetime) -> list[UUID]:

@@ -72,3 +72,17 @@ def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> No
     known = run.journal.filter(type="session.terminated")
     if run.status == Status.TERMINATED and not known.exists():
         tx.record(run, SessionTerminated, by=by, reason=why or reason)
+
+
+def lose(tx: RunTransaction, run: Run, *, reason: str) -> None:
+    """Lose contact with a run's client.
+
+    A hold stands, with its card: the person's answer waits for the session's return.
+    """
+    run.meters.expected_by = None
+    if run.status in ENDED:
+        return
+    run.meters.presence = "gone"
+    # A parked session has no process until it is resumed.
+    if run.status in {Status.RUNNING, Status.STOPPING} and not run.parked:
+        end(tx, run, Move.FALL_SILENT, by="policy", reason=reason)

@@ -12,9 +12,7 @@ from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import FORBIDDEN, ON_HOLD, Move, Status
 from missioncontrol.runs.models import Hold, Run, Turn
 from missioncontrol.runs.rows import capabilities_of, outlives_session
-from missioncontrol.wire.events import (
-    HoldAbandoned,
-)
+from missioncontrol.wire.events import HoldAbandoned
 
 # A hold lasts this long whatever the agent says of its patience: time for a person to see the card
 # and answer it. Else an agent could have its own hold expire at once.

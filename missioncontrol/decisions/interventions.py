@@ -17,14 +17,12 @@ from missioncontrol.decisions import (
     receipts,
     rows,
 )
-from missioncontrol.decisions.acts import ACTS, scope_of
+from missioncontrol.decisions.acts import ACTS, Tap, scope_of, taps
 from missioncontrol.decisions.models import Decision, Intervention
-from missioncontrol.decisions.taps import Tap, taps
 from missioncontrol.errors import (
     ActionUnavailable,
     Forbidden,
     InvalidRequest,
-    KeyReused,
     NoSuchMove,
     NotFound,
     StaleRun,
@@ -76,12 +74,7 @@ def intervene(
     with _locked(run_id, tap, projects=projects, at=at) as (tx, scope):
         run = _own(tx, run_id, projects)
         _check_is_live(run)
-        # Under the run's lock: of two equal taps at once, the second finds the first.
-        known = Intervention.objects.filter(run=run, key=tap.key).first()
-        if known is not None:
-            # A key stands for one tap: sent again it is answered again, and does nothing else.
-            if known.body != _body(tap):
-                raise KeyReused(tap.key)
+        if known := receipts.find_repeated(run, tap.key, body=_body(tap)):
             return rows.intervention_row(known, run), False
         decision = _current_decision(run, tap, at=at)
         if tap.action == "allow_budget" and scope_of(decision) != scope:
@@ -112,10 +105,7 @@ def _locked(
             yield tx, scope
         return
     if scope == ORGANISATION:
-        with (
-            organisation.holding(),
-            journal.writing({run_id, *budgets.live_runs()}, at=at) as tx,
-        ):
+        with organisation.holding(), journal.writing({run_id, *budgets.live_runs()}, at=at) as tx:
             yield tx, scope
         return
     with journal.holding_project(run.project_id, ahead=True) as project:
@@ -221,14 +211,14 @@ def _perform(
     # Before the act: what it makes (messages, entries, a fresh run) points at the tap.
     made.save(force_insert=True)
     # Before the act, which may end the hold that tells so.
-    is_heard = hold is None or hold.gave_up_at is None or run.parked
+    is_reachable = hold is None or hold.gave_up_at is None or run.parked
     if decision is not None and decision.kind == PERMISSION:
         permissions.close_card(tx, run, decision, resolution=tap.action, by=by)
     # A pause keeps the card that it holds by; an undo opens one again.
     elif tap.action not in {"pause", "undo"}:
         cards.close_card(tx, run, resolution=tap.action, by=by)
     raised = ACTS[tap.action](tx, run, tap, made)
-    _follow(run, made, is_heard=is_heard, lifts=lifts)
+    _follow(run, made, is_reachable=is_reachable, lifts=lifts)
     row = rows.intervention_row(made, run)
     asks = tap.action == "pause" and run.open_decision is not None
     expires_at = run.hold.expires_at if asks and run.hold else None
@@ -236,7 +226,7 @@ def _perform(
     return row
 
 
-def _follow(run: Run, made: Intervention, *, is_heard: bool, lifts: bool) -> None:
+def _follow(run: Run, made: Intervention, *, is_reachable: bool, lifts: bool) -> None:
     """Have what the agent does next confirm this answer; a stop stays the one followed.
 
     To an agent that gave up waiting it is unreachable until it is heard of again.
@@ -253,7 +243,7 @@ def _follow(run: Run, made: Intervention, *, is_heard: bool, lifts: bool) -> Non
             # One is followed at a time: an answer to a permission has a request of its own.
             run.meters.unconfirmed = made.id
         # A pause is for the next turn: nobody need be there to take it now.
-        if not is_heard and made.action != "pause":
+        if not is_reachable and made.action != "pause":
             made.status = "unreachable"
             made.save(update_fields=["status"])
 

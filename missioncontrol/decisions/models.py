@@ -11,11 +11,14 @@ from django.db import models
 from django.db.models import Q
 
 from guard.deciding import AllowPattern
+from guard.signals import Kind
 from missioncontrol.accounts.models import Project
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import PERMISSION
 
+# Kinds of cards that tell of no loop.
+NOT_LOOPS = (Kind.BUDGET, PERMISSION)
 # Who made what an agent tells us was chosen at its end.
 SPOKE = {"terminal": "agent terminal", "policy": "policy", "guard": "guard"}
 
@@ -184,7 +187,7 @@ class AllowlistEntry(models.Model):
 
 
 class LetGo(models.Model):
-    """A call of a card that a person let go on; three of them are an offer (`suggestions`)."""
+    """A call of a card that a person let go on; three of them are an offer (`allowlist`)."""
 
     id = models.UUIDField(primary_key=True, default=new_id)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")

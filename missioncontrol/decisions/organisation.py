@@ -43,10 +43,9 @@ def day_budget(*, at: datetime) -> OrganisationBudget:
     # Looking at it makes no row.
     known = Installation.objects.filter(pk=Installation.ONLY).first() or Installation()
     day = utc_day(at)
-    more = known.day_extra["more"]["usd"] if known.day_extra.get("day") == day else 0
     return OrganisationBudget(
         day_usd=Decimal(known.day_budget["usd"]) if known.day_budget else None,
-        extra_usd=Decimal(more),
+        extra_usd=Decimal(budgets.extra_on(day, known.day_extra).get("usd", 0)),
         spent_usd=spent_everywhere(day),
         day=day,
     )

@@ -22,9 +22,8 @@ from guard.reading.normalize import call_text
 from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
 from missioncontrol.decisions import receipts, rows
-from missioncontrol.decisions.cards import resolve
+from missioncontrol.decisions.cards import publish, resolve
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
-from missioncontrol.notify import services as notices
 from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import journal
 from missioncontrol.runs.cleaning import storable_turn
@@ -32,7 +31,6 @@ from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.wire.decisions import PERMISSION, AskedCall, CardEvidence, EvidenceTurn
-from missioncontrol.wire.events import DecisionOpened
 
 # A request that was not known open for this long is not: the server was away under it.
 UNHEARD = timedelta(seconds=30)
@@ -213,13 +211,10 @@ def _open_card(
         heard_at=tx.at,
         expires_at=until,
     )
-    decision.save(force_insert=True)
     # Beside `open_decision`: a run may ask for several permissions, and have a loop's card too.
     run.meters.open_permissions += 1
-    row = rows.decision_row(decision, run)
     # By the agent: nothing was detected.
-    tx.record(run, DecisionOpened, by="agent", row=row)
-    notices.announce(row, run, at=tx.at)
+    publish(tx, run, decision, by="agent")
     return decision
 
 

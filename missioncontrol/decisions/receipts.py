@@ -1,13 +1,28 @@
-"""Where a person's answer is: asked, delivered, acknowledged or unreachable."""
+"""Where a person's answer is: asked, delivered, acknowledged or unreachable; whether it is new."""
 
 from __future__ import annotations
 
 from missioncontrol.decisions.models import Intervention
+from missioncontrol.errors import KeyReused
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import Run, Turn
 
 # Answers to a permission: the agent's request for it is open and carries them.
 ON_THEIR_OWN_REQUEST = frozenset({"allow_once", "deny"})
+
+
+def find_repeated(run: Run, key: str, *, body: str) -> Intervention | None:
+    """Return the answer that came before under this key; it is answered again, and does no more.
+
+    Under the run's lock: of two equal ones at once, the second finds the first.
+
+    Raises:
+        KeyReused: that one had another body.
+    """
+    known = Intervention.objects.filter(run=run, key=key).first()
+    if known is not None and known.body != body:
+        raise KeyReused(key)
+    return known
 
 
 def miss(tx: RunTransaction, run: Run, made: Intervention) -> None:

@@ -1,20 +1,30 @@
-"""What an agent's side tells of its session. Each takes the run's row lock."""
+"""What an agent's side tells of its session. Each takes the run's row lock.
+
+A process that stands by its session (`guard.hooks.watcher`), an SDK session or `guard run`
+says again and again by when it will next be heard of (`vouch`). Of other clients nothing is
+known but their turns.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from missioncontrol.decisions import endings, holding, receipts, rows
+from django.db import transaction
+
+from missioncontrol.decisions import cards, endings, holding, receipts, rows
 from missioncontrol.decisions.directives import unsent_texts
 from missioncontrol.decisions.models import Message
 from missioncontrol.errors import NotFound
 from missioncontrol.runs import journal
-from missioncontrol.runs.lifecycle import ON_HOLD, Move
-from missioncontrol.runs.models import Hold, Run
+from missioncontrol.runs.lifecycle import ENDED, ON_HOLD, Move, Status
+from missioncontrol.runs.models import Hold, Run, RunMeters
 from missioncontrol.wire.events import MessageDelivered
+
+# Until a client must be heard of again: it speaks every twenty seconds, and may miss once.
+PROMISE_S = 45.0
 
 
 def note_waiting(run_ids: Iterable[UUID], *, at: datetime) -> None:
@@ -127,3 +137,38 @@ def unpark(run_id: UUID, *, at: datetime) -> None:
         run = tx.run(run_id)
         run.parked = run.parked and run.status in ON_HOLD
         run.meters.witness = ""  # the process that parked it has no more say
+
+
+def vouch(run_id: UUID, *, witness: str, for_s: float, at: datetime) -> bool:
+    """Note that a client's process lives and will say so again within `for_s` seconds.
+
+    A run that was lost comes back. False: it has ended, and nobody need stand by it.
+    """
+    live = Run.objects.filter(pk=run_id).exclude(status__in=ENDED - {Status.LOST})
+    promised = at + timedelta(seconds=for_s)
+    with transaction.atomic():
+        # After a wait for who ends it, PostgreSQL looks again at the row that is locked alone.
+        is_live = bool(live.select_for_update(no_key=True).values_list("pk"))
+        if is_live:
+            RunMeters.objects.filter(pk=run_id).update(expected_by=promised, witness=witness)
+    # Only then under the lock of the run: a client vouches every twenty seconds.
+    if live.filter(meters__presence="gone").exists():
+        with journal.writing([run_id], at=at) as tx:
+            run = tx.run(run_id)
+            if run.status == Status.LOST:
+                tx.come_back(run, reason="its process was heard of again")
+                cards.resume_hold(tx, run)
+            if run.status not in ENDED:
+                run.meters.presence, run.meters.expected_by = "working", promised
+    return is_live
+
+
+def lose_process(run_id: UUID, *, witness: str, at: datetime) -> None:
+    """Note that the client's process is known to have ended.
+
+    A session that another process has taken up since is not lost.
+    """
+    with journal.writing([run_id], at=at) as tx:
+        run = tx.run(run_id)
+        if run.meters.witness == witness:
+            endings.lose(tx, run, reason="its process ended without a word")

@@ -120,9 +120,9 @@ def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) 
             tx.moved(run, by=by, reason="undo")
         return
     # If the answer has not left, the calls it let go still wait: the hold begins at them again.
-    is_unheard = undone.status in {"asked", "unreachable"}
+    is_undelivered = undone.status in {"asked", "unreachable"}
     held_from = undone.held_from
-    first = held_from if held_from is not None and is_unheard else run.meters.last_seq + 1
+    first = held_from if held_from is not None and is_undelivered else run.meters.last_seq + 1
     if undone.action in TEXTS and held_from is not None:
         holding.take_held_calls_back(run, from_seq=held_from)
     if undone.action in TEXTS:

@@ -11,7 +11,7 @@ from itertools import chain
 from guard.turn import Role, Turn
 from missioncontrol.accounts.models import Project
 from missioncontrol.decisions import interventions, sessions
-from missioncontrol.decisions.taps import Tap
+from missioncontrol.decisions.acts import Tap
 from missioncontrol.detection import pipeline
 from missioncontrol.errors import StaleRun
 from missioncontrol.runs.ingest import Arrival, store

@@ -45,7 +45,7 @@ def apply(
             continue
         action, signal = effect
         if action is Action.TELL:
-            budgets.tell(tx, run, signal)
+            budgets.announce(tx, run, signal)
         elif action.is_quiet:
             nudges.note(tx, run, signal, row=seen.row)
         elif action is Action.QUESTION:

@@ -43,7 +43,7 @@ def of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> RunState:
         signal = rows.signals.validate_python(card.signal)
         asks = Card.TELLS if signal.severity is Severity.ESCALATE else Card.ASKS
     # A ceiling is told once; what was told before asks nobody again.
-    untold = budgets.untold(run, assessment.signals)
+    crossings = budgets.new_crossings(run, assessment.signals)
     is_at_work = run.status not in ENDED | FORBIDDEN
     is_forbidden_above = run.relation == "child" and parent and parent.status in FORBIDDEN
     return RunState(
@@ -52,11 +52,11 @@ def of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> RunState:
         card=asks,
         is_finishing=meters.finish_seq is not None,
         fix_failed=meters.recovering is not None,
-        knows_budget=not any(signal.trips for signal in untold),
+        knows_budget=not any(signal.trips for signal in crossings),
         has_judge=settings.JUDGE is not None,
         corrected_turns=corrected_turns,
         is_finished=is_at_work and meters.finish_seq is not None and seq > meters.finish_seq,
         is_orphaned=is_at_work and bool(is_forbidden_above) and capabilities_of(run).can_end,
         has_new_policy=run.policy is None and run.policy_version != run.project.policy_version,
-        untold=untold,
+        crossings=crossings,
     )

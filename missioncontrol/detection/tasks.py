@@ -25,7 +25,7 @@ from guard.turn import Usage
 from missioncontrol.celery import app
 from missioncontrol.clock import now
 from missioncontrol.costs import linking
-from missioncontrol.decisions import budgets, controllers, deadlines, permissions, presence
+from missioncontrol.decisions import budgets, deadlines, messages, permissions
 from missioncontrol.decisions.directives import ControlState
 from missioncontrol.detection import backtests, judging, pipeline
 from missioncontrol.runs import selectors
@@ -178,8 +178,8 @@ def sweep() -> None:
         deadlines.miss_unheard,
         budgets.begin_day,
         _ears.lose_unheard,
-        presence.end_stopped,
-        presence.end_finished,
+        deadlines.end_stopped,
+        deadlines.end_finished,
         permissions.time_out_unheard,
         judging.rule_late,
         _take_up_backtests,
@@ -202,8 +202,8 @@ def lose_silent() -> None:
 
 def _tell_controllers(*, at: datetime, of: Collection[UUID] | None = None) -> None:
     """Tell the controllers of these runs, or of all, what they have not been told."""
-    controllers.tell_runs(at=at, of=of)
-    for note_id in controllers.claim_webhooks(at=at, of=of):
+    messages.tell_controlling_runs(at=at, of=of)
+    for note_id in messages.claim_controller_webhooks(at=at, of=of):
         _enqueue(call_controller, note_id)
 
 
@@ -217,7 +217,7 @@ def call_controller(note_id: str) -> None:
 
     def call() -> None:
         try:
-            controllers.call_webhook(UUID(note_id), at=now())
+            messages.call_controller_webhook(UUID(note_id), at=now())
         except Exception:
             logger.exception("telling the controller of note %s failed", note_id)
         finally:
@@ -253,7 +253,7 @@ class _Ears:
         if at - self._swept_at > self.PAUSE:
             self._since = at
         self._swept_at = at
-        presence.lose_unheard(at=at, listening_since=self._since)
+        deadlines.lose_unheard(at=at, listening_since=self._since)
 
 
 _ears = _Ears()

@@ -13,7 +13,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.fields.json import KeyTextTransform
 
 from missioncontrol.accounts.models import Project
-from missioncontrol.decisions.models import SPOKE, Autofix, Decision, Intervention
+from missioncontrol.decisions.models import NOT_LOOPS, SPOKE, Autofix, Decision, Intervention
 from missioncontrol.decisions.rows import OPEN
 from missioncontrol.history import index
 from missioncontrol.history.index import ABOUT_THE_RUN
@@ -59,7 +59,7 @@ def show(runs: Sequence[Run], query: Query, *, at: datetime) -> list[HistoryRow]
     whys = whys_of(runs)
     loops: dict[UUID, Decimal] = {}
     # Added up here, of a page's runs alone: the amounts stand within JSON.
-    cards = Decision.objects.filter(run__in=runs).exclude(kind__in=["budget", PERMISSION])
+    cards = Decision.objects.filter(run__in=runs).exclude(kind__in=NOT_LOOPS)
     for run_id, evidence in cards.values_list("run_id", "evidence"):
         if (cost := evidence.get("cost_usd")) is not None:
             loops[run_id] = loops.get(run_id, Decimal(0)) + Decimal(cost)

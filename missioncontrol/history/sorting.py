@@ -16,15 +16,14 @@ from django.db.models import F, FloatField, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, Lower, NullIf
 
-from missioncontrol.decisions.models import Decision
+from missioncontrol.decisions.models import NOT_LOOPS, Decision
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.models import Run
-from missioncontrol.wire.decisions import PERMISSION
 
-# What the loops of a run cost, by its cards: budgets and permissions are no loops.
+# What the loops of a run cost, by its cards.
 _LOOP_CARDS = (
     Decision.objects.filter(run=OuterRef("pk"))
-    .exclude(kind__in=["budget", PERMISSION])
+    .exclude(kind__in=NOT_LOOPS)
     .order_by()
     # A JSON null as text: SQLite gives the word.
     .annotate(

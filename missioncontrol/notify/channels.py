@@ -10,7 +10,7 @@ from django.db import transaction
 
 from missioncontrol.accounts.naming import checked_name
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
-from missioncontrol.notify import addresses, outbox, quiet, rows
+from missioncontrol.notify import addresses, outbox, quiet, selectors
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.runs import journal
 from missioncontrol.sealing import seal
@@ -92,7 +92,7 @@ def try_again(delivery: Delivery, *, at: datetime) -> None:
         ActionUnavailable: it has not failed, or there is nobody left to tell.
     """
     # First try, then say why not: what is asked for may have changed since the page was drawn.
-    if rows.may_retry(delivery) and outbox.retry(delivery, at=at):
+    if selectors.may_retry(delivery) and outbox.retry(delivery, at=at):
         return
     if delivery.notice.settled_at is not None:
         raise ActionUnavailable("It was answered meanwhile: there is nothing left to tell.")
@@ -115,25 +115,16 @@ RULES = (
 
 def _apply(channel: Channel, rules: dict[str, Any]) -> None:
     if "hears" in rules:
-        for topic in rows.HEARD:
+        for topic in selectors.HEARD:
             setattr(channel, f"hears_{topic}", topic in rules["hears"])
-    if "enabled" in rules:
-        channel.enabled = rules["enabled"]
-    if "step_minutes" in rules:
-        minutes = rules["step_minutes"]
-        if not 0 <= minutes <= LONGEST_STEP:
-            raise InvalidRequest(
-                f"step_minutes: expected 0 to {LONGEST_STEP}, got {minutes}.", field="step_minutes"
-            )
-        channel.step_minutes = minutes
-    if "language" in rules:
-        channel.language = rules["language"]
-    for name in ("quiet_from", "quiet_to"):
-        if name in rules:
-            setattr(channel, name, quiet.read_clock(rules[name], field=name))
-    # Once both are applied: a change may name one end alone.
-    if (channel.quiet_from is None) != (channel.quiet_to is None):
-        raise InvalidRequest("quiet_from, quiet_to: expected both, or neither.", field="quiet_from")
+    minutes = rules.get("step_minutes", 0)
+    if not 0 <= minutes <= LONGEST_STEP:
+        raise InvalidRequest(
+            f"step_minutes: expected 0 to {LONGEST_STEP}, got {minutes}.", field="step_minutes"
+        )
+    for name, value in {**rules, **quiet.read_hours(channel, rules)}.items():
+        if name in RULES:
+            setattr(channel, name, value)
 
 
 def _audit_fields(channel: Channel) -> dict[str, Any]:
@@ -146,7 +137,7 @@ def _audit_fields(channel: Channel) -> dict[str, Any]:
         "language": channel.language,
         "quiet_from": str(channel.quiet_from or ""),
         "quiet_to": str(channel.quiet_to or ""),
-        "hears": [topic for topic in rows.HEARD if getattr(channel, f"hears_{topic}")],
+        "hears": [topic for topic in selectors.HEARD if getattr(channel, f"hears_{topic}")],
     }
 
 

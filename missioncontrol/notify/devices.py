@@ -89,13 +89,7 @@ def change(device: Device, changes: dict[str, Any]) -> None:
         changes["language"] = language_of(changes["language"])
     if "time_zone" in changes:
         changes["time_zone"] = read_zone(changes["time_zone"], field="time_zone").key
-    for end in ("quiet_from", "quiet_to"):
-        if end in changes:
-            changes[end] = quiet.read_clock(changes[end], field=end)
-    ends = [changes.get(end, getattr(device, end)) for end in ("quiet_from", "quiet_to")]
-    if (ends[0] is None) != (ends[1] is None):
-        raise InvalidRequest("quiet_from, quiet_to: give both, or neither.", field="quiet_from")
-    _write(device, changes)
+    _write(device, {**changes, **quiet.read_hours(device, changes)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,9 @@
 
 A try is counted before it is made, so that one nobody comes back from was one too. At least
 once: a repeat carries the same delivery id.
+
+What came of old deliveries is forgotten (`prune`); the audit log keeps what was told, and is not
+touched.
 """
 
 from __future__ import annotations
@@ -15,12 +18,12 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from missioncontrol.accounts import ways
 from missioncontrol.notify import chat, services, tries, web_push, webhook
 from missioncontrol.notify.addresses import CHATS
-from missioncontrol.notify.models import Delivery, Device
+from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.tries import Outcome
 from missioncontrol.runs import journal
 from missioncontrol.sealing import Unreadable
@@ -29,6 +32,11 @@ from missioncontrol.wire.events import NoticeFailed, NoticeSent
 MOST_AT_ONCE = 64
 # How much later a sign-out is looked at again that waits for another push.
 BEHIND = timedelta(seconds=2)
+SETTLED = ("sent", "failed", "withdrawn", "skipped")
+# Deleted in one transaction: nobody waits long for SQLite's lock.
+PRUNED_AT_ONCE = 500
+# At one beat; the next goes on.
+MOST_BATCHES = 10
 # What people were told is on record; that a notification was taken away again is not.
 JOURNALLED = frozenset({"decision", "warning", "budget", "report", "test"})
 
@@ -66,7 +74,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
         .filter(pk=delivery_id, status="waiting", leased_until__gt=at)
         .first()
     )
-    if delivery is None or _stands_down(delivery, at=at):
+    if delivery is None or _skip_or_postpone(delivery, at=at):
         return
     # Its last try was counted and never settled: whoever made it died.
     if delivery.tries >= tries.MOST_TRIES:
@@ -144,14 +152,42 @@ def retry(delivery: Delivery, *, at: datetime) -> bool:
     return True
 
 
+def prune(*, at: datetime, keep: timedelta) -> int:
+    """Forget settled deliveries made longer ago than `keep`, the oldest first; count them.
+
+    What was told of a card that is still open stays: a device that shows it has to be told when
+    it is answered. A notice goes with its last delivery.
+    """
+    before, is_open = at - keep, Q(decision__isnull=False, settled_at=None)
+    is_shown = Exists(Notice.objects.filter(is_open, pk=OuterRef("notice")))
+    settled = Delivery.objects.filter(~is_shown, status__in=SETTLED, created_at__lt=before)
+    gone = _in_batches(settled)
+    is_kept = Exists(Delivery.objects.filter(notice=OuterRef("pk")))
+    empty = Notice.objects.filter(~is_kept, at__lt=before).exclude(is_open)
+    # A ceiling's notice stays: by it a run is told once, and not again after a month.
+    _in_batches(empty.exclude(what="budget"))
+    return gone
+
+
+def _in_batches(old: QuerySet[Delivery] | QuerySet[Notice]) -> int:
+    """Delete rows a batch a transaction; what changed since it was found is looked at again."""
+    gone = 0
+    for _ in range(MOST_BATCHES):
+        found: list[UUID] = list(old.order_by("id").values_list("id", flat=True)[:PRUNED_AT_ONCE])
+        gone += old.filter(pk__in=found).delete()[0]
+        if len(found) < PRUNED_AT_ONCE:
+            break
+    return gone
+
+
 def _free(at: datetime) -> Q:
     return Q(leased_until__isnull=True) | Q(leased_until__lte=at)
 
 
-def _stands_down(delivery: Delivery, *, at: datetime) -> bool:
+def _skip_or_postpone(delivery: Delivery, *, at: datetime) -> bool:
     """Leave a delivery whose target is switched off, gone, or asleep."""
     mine = Delivery.objects.filter(pk=delivery.pk, status="waiting")
-    if why := _not_to_hear(delivery):
+    if why := _why_skip(delivery):
         mine.update(status="skipped", due_at=None, leased_until=None, last_error=why)
         return True
     due_at = services.due_for(delivery, at=at)
@@ -165,7 +201,7 @@ def _stands_down(delivery: Delivery, *, at: datetime) -> bool:
     return due_at > at
 
 
-def _not_to_hear(delivery: Delivery) -> str | None:
+def _why_skip(delivery: Delivery) -> str | None:
     """Say why a delivery's target is not to hear of it any more; None: it is."""
     device, what, why = delivery.device, delivery.what, None
     target: Any = device or delivery.channel

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
+from typing import Any
 
 from missioncontrol.errors import InvalidRequest
+from missioncontrol.notify.models import Channel, Device
 from missioncontrol.zones import zone_of
 
 
@@ -23,6 +26,21 @@ def read_clock(text: str | None, *, field: str) -> time | None:
         raise InvalidRequest(
             f"{field}: expected a time of day such as 22:00, got {text[:20]!r}.", field=field
         ) from None
+
+
+def read_hours(target: Device | Channel, changes: Mapping[str, Any]) -> dict[str, time | None]:
+    """Read what a person changes of somebody's quiet hours: both ends, or neither, stand after it.
+
+    Raises:
+        InvalidRequest: one is no time, or one alone would stand.
+    """
+    named = {end: changes[end] for end in ("quiet_from", "quiet_to") if end in changes}
+    read = {end: read_clock(text, field=end) for end, text in named.items()}
+    # A change may name one end alone.
+    begin, end = (read.get(name, getattr(target, name)) for name in ("quiet_from", "quiet_to"))
+    if (begin is None) != (end is None):
+        raise InvalidRequest("quiet_from, quiet_to: give both, or neither.", field="quiet_from")
+    return read
 
 
 def end_of_quiet(

@@ -254,12 +254,7 @@ def _new_notice(
         project_id=project,
         what=what,
         subject=subject,
-        defaults={
-            "run": run,
-            "decision": decision,
-            "content": content.kept(message),
-            "at": at,
-        },
+        defaults={"run": run, "decision": decision, "content": content.kept(message), "at": at},
     )
     return notice if is_new else None
 

@@ -12,43 +12,43 @@ from django.conf import settings
 from django.db import connection
 
 from missioncontrol.clock import now
-from missioncontrol.notify import outbox, retention
+from missioncontrol.notify import outbox
 
 logger = logging.getLogger(__name__)
 
 # Each waits on the network nearly all of its time.
 AT_ONCE = 8
 # Not the worker's own pool: a chat that takes 40 s must hold up neither verdicts nor the sweep.
-_carriers = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="carrier")
+_pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="deliver")
 
 
 @shared_task(ignore_result=True)
 def deliver(delivery_ids: Sequence[str]) -> None:
     """Deliver these now, those of them that are due and free."""
-    carry([UUID(delivery_id) for delivery_id in delivery_ids])
+    _submit([UUID(delivery_id) for delivery_id in delivery_ids])
 
 
 @shared_task(ignore_result=True)
 def sweep() -> None:
     """Deliver what is due: a lost message, another try, a later step; every 2 s."""
-    carry(None)
+    _submit(None)
 
 
 @shared_task(ignore_result=True)
 def prune() -> None:
     """Forget what became of old deliveries, unless they are kept for ever; every 15 min."""
     if settings.KEEP_DELIVERIES is not None:
-        retention.prune(at=now(), keep=settings.KEEP_DELIVERIES)
+        outbox.prune(at=now(), keep=settings.KEEP_DELIVERIES)
 
 
-def carry(delivery_ids: Sequence[UUID] | None) -> None:
+def _submit(delivery_ids: Sequence[UUID] | None) -> None:
     """Hand what was claimed to threads of this process: the other side may take its time.
 
     What dies with this process is free again when its lease is over.
     """
     # Claimed first: what was queued twice, or swept up meanwhile, is sent once.
     for delivery_id in outbox.claim(at=now(), of=delivery_ids):
-        _carriers.submit(_deliver, delivery_id)
+        _pool.submit(_deliver, delivery_id)
 
 
 def _deliver(delivery_id: UUID) -> None:

@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from missioncontrol import broadcast
-from missioncontrol.accounts import browsers, pairing, people, services, sessions, setup_codes
+from missioncontrol.accounts import browsers, pairing, people, services, sessions
 from missioncontrol.accounts.models import (
     AgentKey,
     Browser,
@@ -28,7 +28,7 @@ from missioncontrol.accounts.models import (
 from missioncontrol.accounts.naming import checked_name
 from missioncontrol.accounts.selectors import live_keys
 from missioncontrol.accounts.services import Minted
-from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived
+from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived, existing
 from missioncontrol.notify import devices
 from missioncontrol.notify.models import Device
 from missioncontrol.runs import journal
@@ -149,7 +149,7 @@ def exchange_code(code: str, *, name: str, on: str, at: datetime) -> Minted[Agen
         ProjectArchived: its project takes nothing in.
     """
     name, on = checked_name(name), checked_name(on)
-    offered = setup_codes.redeem(code, on=on, at=at)
+    offered = pairing.redeem_setup(code, on=on, at=at)
     if offered is None:
         raise Forbidden("This code is unknown, was used, or is over. Copy a fresh line.")
     if offered.project.archived_at is not None:
@@ -192,9 +192,7 @@ def revoke_token(token_id: UUID, *, user: User, by: str, at: datetime) -> None:
     Raises:
         NotFound: this person has no such token.
     """
-    token = PersonalToken.objects.filter(pk=token_id, user=user).first()
-    if token is None:
-        raise NotFound("The token")
+    token = existing(PersonalToken.objects.filter(pk=token_id, user=user).first(), "The token")
     if services.revoke(token, at=at):
         record_of_person(user, f"revoked the personal token {_named(token)}", by=by, at=at)
         _close_sockets(user)

@@ -14,7 +14,7 @@ from missioncontrol import extras
 from missioncontrol.accounts import people, services
 from missioncontrol.accounts.models import AgentKey, Project, Reach, Role
 from missioncontrol.decisions import interventions
-from missioncontrol.decisions.taps import Tap
+from missioncontrol.decisions.acts import Tap
 from missioncontrol.errors import Forbidden, StaleRun
 from missioncontrol.projects import rules
 from missioncontrol.runs.lifecycle import ON_HOLD

@@ -19,7 +19,7 @@ from missioncontrol import broadcast
 from missioncontrol.accounts import invitations, people, sessions
 from missioncontrol.accounts.models import Invitation, Membership, Role, SetupCode
 from missioncontrol.accounts.services import Minted
-from missioncontrol.errors import Forbidden, InvalidRequest, LastOwner, NotFound
+from missioncontrol.errors import Forbidden, InvalidRequest, LastOwner, existing
 from missioncontrol.notify import services as notices
 from missioncontrol.projects.access import record_of_person
 from missioncontrol.runs import journal
@@ -77,9 +77,7 @@ def revoke_invitation(invitation_id: UUID, *, project_id: UUID, by: str, at: dat
         NotFound: this project has no such invitation.
     """
     found = Invitation.objects.filter(pk=invitation_id, project_id=project_id)
-    invitation = found.first()
-    if invitation is None:
-        raise NotFound("The invitation")
+    invitation = existing(found.first(), "The invitation")
     if invitations.revoke(found, at=at):
         what = f"revoked the invitation {_for(invitation)}as {invitation.role}"
         journal.record_access(project_id, what, by=by, at=at)
@@ -213,10 +211,7 @@ def rename_person(user: User, name: str, *, at: datetime) -> None:
 
 def _member(project_id: UUID, user_id: int) -> Membership:
     found = Membership.objects.filter(project_id=project_id, user_id=user_id)
-    member = found.select_related("user").first()
-    if member is None:
-        raise NotFound("The member")
-    return member
+    return existing(found.select_related("user").first(), "The member")
 
 
 def _keep_an_owner(member: Membership) -> None:

@@ -20,7 +20,7 @@ from missioncontrol import broadcast
 from missioncontrol.accounts import factors, people, sessions
 from missioncontrol.accounts.models import Identity, JoiningBy, JoiningRule, Membership, Role
 from missioncontrol.accounts.oidc import Known
-from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
+from missioncontrol.errors import Forbidden, InvalidRequest, existing
 from missioncontrol.projects.access import record_of_person
 from missioncontrol.runs import journal
 
@@ -111,9 +111,7 @@ def remove_factor(user: User, *, kind: factors.Kind, at: datetime, pk: int | Non
     Raises:
         NotFound: this person has none such.
     """
-    row = factors.remove(user, kind=kind, pk=pk)
-    if row is None:
-        raise NotFound("The second factor")
+    row = existing(factors.remove(user, kind=kind, pk=pk), "The second factor")
     is_app = kind == factors.Kind.APP
     what = "the authenticator app" if is_app else f"the passkey “{row}”"
     _changed(user, f"removed {what}", at=at)
@@ -234,9 +232,8 @@ def remove_rule(project_id: UUID, rule_id: UUID, *, by: str, at: datetime) -> No
     Raises:
         NotFound: the project has no such rule.
     """
-    rule = JoiningRule.objects.filter(pk=rule_id, project_id=project_id).first()
-    if rule is None:
-        raise NotFound("The rule")
+    found = JoiningRule.objects.filter(pk=rule_id, project_id=project_id)
+    rule = existing(found.first(), "The rule")
     rule.delete()
     journal.record_access(project_id, f"no longer lets in {_described(rule)}", by=by, at=at)
 

@@ -11,13 +11,11 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from guard.signals import Kind
-from missioncontrol.decisions.models import Decision
+from missioncontrol.decisions.models import NOT_LOOPS, Decision
 from missioncontrol.reports.savings import Lasted, Stop
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import ceilings_of
-from missioncontrol.wire.decisions import PERMISSION
 
 # Answers that say a card was none: the judge's, a person's, a later card's.
 NO_LOOP = ("dismissed", "continue", "allowlist", "superseded")
@@ -114,9 +112,7 @@ def lasted(project: UUID, *, at: datetime) -> list[Lasted]:
 
 
 def _cards(project: UUID) -> QuerySet[Decision]:
-    return Decision.objects.filter(run__project_id=project).exclude(
-        kind__in=[Kind.BUDGET, PERMISSION]
-    )
+    return Decision.objects.filter(run__project_id=project).exclude(kind__in=NOT_LOOPS)
 
 
 def _turns_of(card: Decision) -> tuple[int, int]:

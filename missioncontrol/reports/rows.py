@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from pydantic import TypeAdapter
 
-from missioncontrol.errors import NotFound
+from missioncontrol.errors import existing
 from missioncontrol.notify.models import Delivery
 from missioncontrol.reports.models import CostReport
 from missioncontrol.wire.costs import CostAccount, CostGroup, Report, ReportRow
@@ -44,9 +44,7 @@ def one(report_id: UUID, *, projects: Collection[UUID]) -> Report:
         NotFound: there is none, or it is of another project.
     """
     report = found(projects=projects).filter(pk=report_id).first()
-    if report is None:
-        raise NotFound("The report")
-    return report_of(report)
+    return report_of(existing(report, "The report"))
 
 
 def subject_of(report: CostReport) -> str:

@@ -29,14 +29,7 @@ from missioncontrol.up.errors import BackupFailed, NotBackedUp, RestoreRefused
 FORMAT = 1
 MANIFEST = "manifest.json"
 # What is left out on demand. Without the first the audit log cannot be signed on.
-SECRETS = (
-    "secret.key",
-    "secret.key.old",
-    "vapid.key",
-    "agent.key",
-    "https/ca.key",
-    "https/ca.crt",
-)
+SECRETS = ("secret.key", "secret.key.old", "vapid.key", "agent.key", "https/ca.key", "https/ca.crt")
 # What reading a file raises that is no whole backup.
 UNREADABLE = (
     OSError,

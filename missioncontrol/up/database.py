@@ -26,12 +26,7 @@ from missioncontrol import clock
 from missioncontrol.history import index
 from missioncontrol.runs.models import RunMeters
 from missioncontrol.up import backups
-from missioncontrol.up.errors import (
-    DatabaseNewer,
-    DatabaseUnreachable,
-    MigrationFailed,
-    first_line,
-)
+from missioncontrol.up.errors import DatabaseNewer, DatabaseUnreachable, MigrationFailed, first_line
 
 # Any number that no other program is likely to lock in the same database.
 MIGRATING = 0x6D69_6772_6174_6531

@@ -22,7 +22,7 @@ from missioncontrol import broadcast
 from missioncontrol.accounts import services as accounts
 from missioncontrol.costs import linking
 from missioncontrol.decisions import deadlines, interventions, permissions, sessions
-from missioncontrol.decisions.taps import Amount, Tap
+from missioncontrol.decisions.acts import Amount, Tap
 from missioncontrol.detection import judging
 from missioncontrol.live import consumers
 from missioncontrol.live.routing import sockets

@@ -37,7 +37,7 @@ def test_a_nudge_says_whether_the_agent_is_told():
 
     for given, told in ((only(), False), (policy, True)):
         emitted = emitted_by(given, [MISSING] * 2)[1]
-        assert [e.told for e in emitted if isinstance(e, Nudged)] == [told]
+        assert [e.sent for e in emitted if isinstance(e, Nudged)] == [told]
 
 
 def test_a_shadow_is_heard_once():

@@ -77,10 +77,14 @@ def what_follows(state, turn, **fields):
         (replace(FREE, has_new_policy=True), a_turn(is_past=True), []),
         (replace(FREE, has_new_policy=True), a_turn(TRIP), [FollowUp.FOLLOW_POLICY, Action.HOLD]),
         # A ceiling is told to people whoever has the run in hand.
-        (replace(FREE, untold=(NEAR_BUDGET,)), a_turn(NEAR_BUDGET), [Action.TELL]),
-        (replace(HELD, untold=(BUDGET,)), a_turn(BUDGET), [Action.TELL]),
-        (replace(FREE, untold=(BUDGET,)), a_turn(BUDGET), [Action.TELL, Action.HOLD]),
-        (replace(ORPHANED, untold=(BUDGET,)), a_turn(BUDGET), [FollowUp.STOP_WITH_PARENT, "tell"]),
+        (replace(FREE, crossings=(NEAR_BUDGET,)), a_turn(NEAR_BUDGET), [Action.TELL]),
+        (replace(HELD, crossings=(BUDGET,)), a_turn(BUDGET), [Action.TELL]),
+        (replace(FREE, crossings=(BUDGET,)), a_turn(BUDGET), [Action.TELL, Action.HOLD]),
+        (
+            replace(ORPHANED, crossings=(BUDGET,)),
+            a_turn(BUDGET),
+            [FollowUp.STOP_WITH_PARENT, "tell"],
+        ),
         (replace(WARNED, knows_budget=True), a_turn(BUDGET), []),
     ],
 )

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 from guard.turn import Role, Turn
 from missioncontrol.decisions import interventions
+from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.directives import control_state_of, directive, queued
 from missioncontrol.decisions.models import Decision
-from missioncontrol.decisions.taps import Tap
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_call, report
 

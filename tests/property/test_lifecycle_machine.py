@@ -27,9 +27,9 @@ from guard.judge import Verdict
 from missioncontrol import errors
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.decisions import deadlines, interventions, sessions
+from missioncontrol.decisions.acts import Amount, Tap
 from missioncontrol.decisions.directives import control_state_of, directive
 from missioncontrol.decisions.models import Decision
-from missioncontrol.decisions.taps import Amount, Tap
 from missioncontrol.detection import engine_cache, judging, pipeline
 from missioncontrol.runs.lifecycle import TABLE
 from missioncontrol.runs.models import Run

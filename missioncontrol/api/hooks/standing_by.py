@@ -21,7 +21,7 @@ from missioncontrol.api.agents import once_sent
 from missioncontrol.api.endpoint import Request, Response, read_json_object, wait_seconds
 from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
-from missioncontrol.decisions import presence, sessions
+from missioncontrol.decisions import sessions
 from missioncontrol.decisions.directives import ControlState
 from missioncontrol.errors import NotFound
 from missioncontrol.runs.lifecycle import ENDED, Status
@@ -68,14 +68,14 @@ async def stand_by(run: Run, request: Request) -> Response:
     asked = read_json_object(request.body)
     witness = str(asked.get("witness", ""))[:WITNESS_CHARS]
     if asked.get("gone") is True:
-        await dispatcher.run(lambda: presence.lose_process(run.id, witness=witness, at=now()))
+        await dispatcher.run(lambda: sessions.lose_process(run.id, witness=witness, at=now()))
         return _respond(over=True)
     # Its client was stopped on purpose: no one is missed.
     if asked.get("stopped") is True:
         await dispatcher.run(lambda: sessions.end_session(run.id, at=now()))
         return _respond(over=False)
     is_live = await dispatcher.run(
-        lambda: presence.vouch(run.id, witness=witness, for_s=presence.PROMISE_S, at=now())
+        lambda: sessions.vouch(run.id, witness=witness, for_s=sessions.PROMISE_S, at=now())
     )
     if not is_live or asked.get("carries") is not True or request.key.reports_only:
         return _respond(over=not is_live)

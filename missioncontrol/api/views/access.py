@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 
 from guard.adapters.found import found_agents
 from guard.connect.command import forwarder, source
-from missioncontrol.accounts import selectors, setup_codes, uses
+from missioncontrol.accounts import pairing, selectors, uses
 from missioncontrol.accounts.models import AgentKey, PersonalToken, Project, Reach, Scope, SetupCode
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys, peers
@@ -258,7 +258,7 @@ class SetupCodes(APIView):
         project = auth.owned_project(request, read_body(request, NewSetupCode).project)
         auth.check_recent(request)
         CODES_OFFERED.check(str(request.user.pk), at=now())
-        made = setup_codes.offer(
+        made = pairing.offer_setup(
             Project.objects.get(pk=project), by=auth.name_of(request), at=now()
         )
         return row_of(

@@ -16,7 +16,6 @@ from missioncontrol.api.views.signing_in import preferred_language
 from missioncontrol.clock import now
 from missioncontrol.notify import channels, selectors, services
 from missioncontrol.notify.models import Channel, Delivery
-from missioncontrol.notify.rows import delivery_row
 from missioncontrol.wire.notices import (
     ChannelHears,
     ChannelKind,
@@ -169,7 +168,7 @@ class DeliveryRetry(APIView):
 
 
 def _row(delivery: Delivery, request: Request) -> DeliveryRow:
-    return delivery_row(delivery, language=preferred_language(request))
+    return selectors.delivery_row(delivery, language=preferred_language(request))
 
 
 def _owned(request: Request, channel_id: UUID) -> Channel:

@@ -171,7 +171,7 @@ def _parts() -> tuple[PartRow, ...]:
             info = channel.client.info("server")
             name = "Valkey" if "valkey_version" in info else "Redis"
             broker = f"{name} {info.get('valkey_version') or info.get('redis_version', '')}"
-    told = {
+    parts = {
         "database": (kept_in, place),
         "broker": (broker, without_password(settings.REDIS_URL)),
         "worker": (f"Celery {version('celery')}", ""),
@@ -179,7 +179,7 @@ def _parts() -> tuple[PartRow, ...]:
     return tuple(
         PartRow(name=cast(Any, name), ok=operator.passes(check), what=what, place=where)
         for name, check in operator.CHECKS.items()
-        for what, where in [told[name]]
+        for what, where in [parts[name]]
     )
 
 

@@ -15,7 +15,7 @@ from missioncontrol.api import auth
 from missioncontrol.api.rest import Page, page_of, read_body, whole
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
-from missioncontrol.decisions import suggestions
+from missioncontrol.decisions import allowlist
 from missioncontrol.detection import backtest_rows, backtests, policies, run_scores, tasks
 from missioncontrol.errors import NotFound
 from missioncontrol.wire.allowlist import AllowlistSuggestion
@@ -116,7 +116,7 @@ class AllowlistSuggestions(APIView):
     @described("allowlist_suggestions", query=("project",))
     def get(self, request: Request) -> list[AllowlistSuggestion]:
         """List calls that people let go on three times or more; none is allowed by itself."""
-        return suggestions.suggestions(projects=auth.projects_of(request), at=now())
+        return allowlist.suggestions(projects=auth.projects_of(request), at=now())
 
 
 def _readable(request: Request, project_id: UUID) -> Project:

@@ -22,10 +22,10 @@ from missioncontrol.api.views import history
 from missioncontrol.clock import now
 from missioncontrol.costs import linking
 from missioncontrol.decisions import choices, conversation, interventions, sessions
+from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.choices import LateChoice
 from missioncontrol.decisions.selectors import board
 from missioncontrol.decisions.selectors import page as run_page
-from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import agent_rules
 from missioncontrol.errors import Forbidden, InvalidRequest
 from missioncontrol.runs import selectors

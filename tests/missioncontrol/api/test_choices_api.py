@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 
 from missioncontrol.decisions import allowlist, cards, deadlines, interventions, sessions
+from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.models import AllowlistEntry, Decision, Intervention
-from missioncontrol.decisions.taps import Tap
 from missioncontrol.runs.cleaning import storable_turn
 from missioncontrol.runs.models import JournalRow, Run, Turn
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, after, report

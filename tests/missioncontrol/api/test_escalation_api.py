@@ -11,7 +11,7 @@ from guard.policy import Policy
 from guard.turn import Role, Turn
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Scope
-from missioncontrol.decisions import controllers
+from missioncontrol.decisions import messages
 from missioncontrol.notify import webhook
 from missioncontrol.runs.models import Run
 from tests.build import NOON, a_run, report
@@ -91,7 +91,7 @@ def test_the_controllers_next_directive_carries_the_message(as_agent, project):
     boss = open_run(as_agent).json()["id"]
     run = Run.objects.get(pk=open_run(as_agent, controller=boss, policy=BROKER).json()["id"])
     say(run, 4)
-    controllers.tell_runs(at=run.started_at.replace(year=2030))
+    messages.tell_controlling_runs(at=run.started_at.replace(year=2030))
 
     from missioncontrol.decisions import directives
 

@@ -8,8 +8,8 @@ from django.core.management import CommandError, call_command
 from missioncontrol.audit import erasing, heads, signing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.decisions import interventions, permissions
+from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.models import AllowlistEntry, LetGo, Message
-from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection.models import Backtest, BacktestRun
 from missioncontrol.errors import InvalidRequest, NoSuchMove
 from missioncontrol.history.catching_up import index_slice

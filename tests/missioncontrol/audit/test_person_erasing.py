@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Browser, Invitation, Membership, PersonalToken
-from missioncontrol.audit import person_erasing
+from missioncontrol.audit import erasing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, LastOwner
@@ -35,7 +35,7 @@ def bea(project, owner):
 
 
 def erase(user):
-    person_erasing.erase_person(user, by="ana", reason="she asked", at=after(90))
+    erasing.erase_person(user, by="ana", reason="she asked", at=after(90))
 
 
 def kinds(project):

@@ -14,7 +14,7 @@ from missioncontrol.audit.project_export import TABLES, export_lines
 from missioncontrol.audit.project_import import HOLD, Untrusted, import_project
 from missioncontrol.costs.spending import ORGANISATION, spent_everywhere, utc_day
 from missioncontrol.decisions import interventions
-from missioncontrol.decisions.taps import Tap
+from missioncontrol.decisions.acts import Tap
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.models import Run, TelemetryRecord, Turn
 from tests.build import NOON, a_call, a_person, a_project, a_run, a_stuck_run, after, put, report

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from missioncontrol.decisions import interventions, selectors
-from missioncontrol.decisions.taps import Tap
+from missioncontrol.decisions.acts import Tap
 from missioncontrol.runs.models import JournalRow
 from tests.build import NOON, a_stuck_run
 

@@ -8,8 +8,8 @@ from guard.errors import PolicyInvalid
 from guard.turn import Role, Turn
 from missioncontrol.costs.models import Spend
 from missioncontrol.decisions import budgets, deadlines, interventions, sessions
+from missioncontrol.decisions.acts import Amount
 from missioncontrol.decisions.models import Decision
-from missioncontrol.decisions.taps import Amount
 from missioncontrol.errors import ActionUnavailable
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row

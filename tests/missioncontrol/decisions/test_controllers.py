@@ -9,10 +9,10 @@ from datetime import timedelta
 
 import pytest
 
-from missioncontrol.decisions import controllers, interventions
+from missioncontrol.decisions import interventions, messages
+from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.directives import control_state_of, directive, queued
 from missioncontrol.decisions.models import ControllerNote
-from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import tasks
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.notify import webhook
@@ -42,7 +42,7 @@ def heard_by(run: Run) -> list[str]:
 def test_the_controlling_run_is_told_of_a_warning(boss):
     run = say(a_controlled_run(boss), 4)
 
-    controllers.tell_runs(at=NOON)
+    messages.tell_controlling_runs(at=NOON)
 
     (message,) = heard_by(boss)
     assert "fix-parser" in message
@@ -53,7 +53,7 @@ def test_the_controlling_run_is_told_of_a_warning(boss):
 def test_and_of_the_end(boss):
     say(a_controlled_run(boss), 6)
 
-    controllers.tell_runs(at=NOON)
+    messages.tell_controlling_runs(at=NOON)
 
     warned, stopped = heard_by(boss)
     assert "has been warned" in warned
@@ -64,7 +64,7 @@ def test_it_is_told_once(boss):
     say(a_controlled_run(boss), 6)
 
     for _ in range(3):
-        controllers.tell_runs(at=NOON)
+        messages.tell_controlling_runs(at=NOON)
 
     assert len(heard_by(boss)) == 2
     assert JournalRow.objects.filter(run=boss, type="message.queued").count() == 2
@@ -74,7 +74,7 @@ def test_a_waiting_controller_is_woken(boss):
     version = boss.version
     say(a_controlled_run(boss), 4)
 
-    controllers.tell_runs(at=NOON)
+    messages.tell_controlling_runs(at=NOON)
 
     boss.refresh_from_db()
     assert boss.version == version + 1
@@ -123,9 +123,9 @@ def hooked(server, settings) -> Run:
 
 
 def call_due(*, at=NOON) -> int:
-    claimed = controllers.claim_webhooks(at=at)
+    claimed = messages.claim_controller_webhooks(at=at)
     for note in claimed:
-        controllers.call_webhook(note, at=at)
+        messages.call_controller_webhook(note, at=at)
     return len(claimed)
 
 
@@ -227,15 +227,15 @@ def test_an_address_that_has_come_to_lead_inside_is_not_called(server, hooked, s
 
 
 def test_a_claimed_note_is_left_alone_by_other_workers(hooked):
-    assert len(controllers.claim_webhooks(at=NOON)) == 1
-    assert controllers.claim_webhooks(at=NOON) == []
-    assert len(controllers.claim_webhooks(at=after(61))) == 1
+    assert len(messages.claim_controller_webhooks(at=NOON)) == 1
+    assert messages.claim_controller_webhooks(at=NOON) == []
+    assert len(messages.claim_controller_webhooks(at=after(61))) == 1
 
 
 def test_a_note_that_waited_past_its_lease_is_left_to_who_claims_it_next(server, hooked):
-    (note,) = controllers.claim_webhooks(at=NOON)
+    (note,) = messages.claim_controller_webhooks(at=NOON)
 
-    controllers.call_webhook(note, at=after(61))
+    messages.call_controller_webhook(note, at=after(61))
 
     assert server.received == []
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from guard.turn import Role, Turn
-from missioncontrol.decisions import deadlines, presence
+from missioncontrol.decisions import deadlines
 from missioncontrol.runs.models import RunMeters
 from tests.build import a_call, a_proposal, a_run, after, report
 from tests.missioncontrol.taps import asked, tap
@@ -26,7 +26,7 @@ def rest(run):
 
 
 def sweep(run, *, seconds):
-    presence.end_finished(at=after(seconds))
+    deadlines.end_finished(at=after(seconds))
     run.refresh_from_db()
     return run.status
 

@@ -6,18 +6,10 @@ from datetime import timedelta
 import pytest
 
 from missioncontrol.costs import counting
-from missioncontrol.decisions import (
-    allowlist,
-    deadlines,
-    endings,
-    holding,
-    interventions,
-    presence,
-    sessions,
-)
+from missioncontrol.decisions import allowlist, deadlines, endings, holding, interventions, sessions
+from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.decisions.rows import decision_row
-from missioncontrol.decisions.taps import Tap
 from missioncontrol.runs.journal import writing
 from missioncontrol.runs.models import JournalRow, Run, RunMeters
 from tests.build import NOON, a_call, a_run, a_stuck_run, after, report
@@ -212,17 +204,17 @@ def test_the_answer_to_a_parked_session_waits_for_it():
 
 def test_the_end_of_the_process_that_parked_it_loses_no_answer():
     run = held(agent="claude-code", key="claude-code:0492")
-    presence.vouch(run.id, witness="parked it", for_s=45, at=after(1))
+    sessions.vouch(run.id, witness="parked it", for_s=45, at=after(1))
     sessions.park(run.id, at=after(20))
     tap(run, "continue")
 
-    presence.lose_process(run.id, witness="parked it", at=after(41))
-    presence.lose_unheard(at=after(200), listening_since=NOON)
+    sessions.lose_process(run.id, witness="parked it", at=after(41))
+    deadlines.lose_unheard(at=after(200), listening_since=NOON)
     run.refresh_from_db()
     assert (run.status, answer_of(run)) == ("running", "asked")
 
     sessions.unpark(run.id, at=after(210))
-    presence.lose_process(run.id, witness="parked it", at=after(211))
+    sessions.lose_process(run.id, witness="parked it", at=after(211))
     run.refresh_from_db()
     assert (run.status, answer_of(run)) == ("running", "asked")
 

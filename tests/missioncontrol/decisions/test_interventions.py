@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from missioncontrol.decisions import deadlines, interventions, rows, selectors, sessions
+from missioncontrol.decisions.acts import Amount, Tap, taps
 from missioncontrol.decisions.models import AllowlistEntry, Decision, Intervention
-from missioncontrol.decisions.taps import Amount, Tap, taps
 from missioncontrol.errors import (
     ActionUnavailable,
     InvalidRequest,

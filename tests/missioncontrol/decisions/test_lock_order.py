@@ -12,9 +12,9 @@ from guard.turn import Usage
 from missioncontrol.costs import linking
 from missioncontrol.costs.models import Spend
 from missioncontrol.decisions import interventions, organisation
+from missioncontrol.decisions.acts import Amount, Tap
 from missioncontrol.decisions.allowlist import HitTotals
 from missioncontrol.decisions.models import AllowlistEntry
-from missioncontrol.decisions.taps import Amount, Tap
 from missioncontrol.detection import pipeline
 from missioncontrol.errors import StaleRun
 from missioncontrol.ids import new_id

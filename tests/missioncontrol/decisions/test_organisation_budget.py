@@ -9,8 +9,8 @@ import pytest
 from guard.errors import PolicyInvalid
 from missioncontrol.costs.models import Spend
 from missioncontrol.decisions import budgets, organisation
+from missioncontrol.decisions.acts import Amount
 from missioncontrol.decisions.models import Decision
-from missioncontrol.decisions.taps import Amount
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.models import JournalRow
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, report

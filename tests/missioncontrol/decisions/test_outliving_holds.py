@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from missioncontrol.decisions import choices, deadlines, interventions, presence, sessions
+from missioncontrol.decisions import choices, deadlines, interventions, sessions
 from missioncontrol.decisions.choices import LateChoice
 from missioncontrol.decisions.directives import directive, read_control_state
 from missioncontrol.decisions.models import Decision
@@ -149,7 +149,7 @@ def test_a_process_that_is_heard_of_again_is_back_in_its_hold(project):
     falls_silent(run)
     RunMeters.objects.filter(pk=run.pk).update(presence="gone")
 
-    presence.vouch(run.id, witness="w", for_s=30, at=LATER)
+    sessions.vouch(run.id, witness="w", for_s=30, at=LATER)
 
     run.refresh_from_db()
     assert (run.status, run.open_decision is not None, asked(run)) == ("holding", True, "hold")

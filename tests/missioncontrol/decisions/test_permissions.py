@@ -12,13 +12,12 @@ from missioncontrol.decisions import (
     deadlines,
     interventions,
     permissions,
-    presence,
     rows,
     selectors,
     sessions,
 )
+from missioncontrol.decisions.acts import Amount, Tap
 from missioncontrol.decisions.models import Decision, Intervention
-from missioncontrol.decisions.taps import Amount, Tap
 from missioncontrol.detection import judging
 from missioncontrol.errors import ActionUnavailable, InvalidRequest, StaleRun
 from missioncontrol.history.finding import totals
@@ -422,9 +421,9 @@ def test_a_session_that_ends_asks_nothing():
 
 def test_a_session_that_is_lost_asks_nothing():
     run, card = asking()
-    presence.vouch(run.id, witness="one", for_s=45, at=NOON)
+    sessions.vouch(run.id, witness="one", for_s=45, at=NOON)
 
-    presence.lose_process(run.id, witness="one", at=after(1))
+    sessions.lose_process(run.id, witness="one", at=after(1))
 
     assert how(card)[1] == "ended"
 

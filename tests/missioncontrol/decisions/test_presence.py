@@ -3,8 +3,8 @@
 import pytest
 
 from guard.turn import Role, Turn
-from missioncontrol.decisions import deadlines, interventions, presence, sessions
-from missioncontrol.decisions.taps import Tap
+from missioncontrol.decisions import deadlines, interventions, sessions
+from missioncontrol.decisions.acts import Tap
 from missioncontrol.runs.ingest import Arrival, store
 from tests.build import NOON, a_proposal, a_run, a_stuck_run, after, put
 
@@ -20,14 +20,14 @@ def reported(run, *turns, at=NOON, presence=None):
 
 
 def vouched(run, *, witness="one", at=NOON, for_s=45.0):
-    presence.vouch(run.id, witness=witness, for_s=for_s, at=at)
+    sessions.vouch(run.id, witness=witness, for_s=for_s, at=at)
     run.refresh_from_db()
     return run
 
 
 def sweep(run, *, at, since=LONG_AGO):
-    presence.lose_unheard(at=at, listening_since=since)
-    presence.end_stopped(at=at)
+    deadlines.lose_unheard(at=at, listening_since=since)
+    deadlines.end_stopped(at=at)
     run.refresh_from_db()
     return run
 
@@ -110,7 +110,7 @@ def test_nobody_is_lost_while_the_server_itself_was_away():
 def test_a_client_whose_process_ended_without_a_word_is_lost_at_once():
     run = vouched(a_run())
 
-    presence.lose_process(run.id, witness="one", at=after(2))
+    sessions.lose_process(run.id, witness="one", at=after(2))
     run.refresh_from_db()
 
     assert (run.status, run.meters.presence) == ("lost", "gone")
@@ -119,7 +119,7 @@ def test_a_client_whose_process_ended_without_a_word_is_lost_at_once():
 def test_the_end_of_an_earlier_process_is_no_loss_of_a_resumed_session():
     run = vouched(vouched(a_run(), witness="one"), witness="two", at=after(1))
 
-    presence.lose_process(run.id, witness="one", at=after(2))
+    sessions.lose_process(run.id, witness="one", at=after(2))
     run.refresh_from_db()
 
     assert run.status == "running"
@@ -143,7 +143,7 @@ def test_a_held_call_of_a_client_that_is_gone_keeps_its_card():
     run = vouched(a_stuck_run())
     sessions.note_waiting([run.id], at=after(1))
 
-    presence.lose_process(run.id, witness="one", at=after(2))
+    sessions.lose_process(run.id, witness="one", at=after(2))
     run.refresh_from_db()
 
     assert (run.status, run.meters.presence) == ("held", "gone")

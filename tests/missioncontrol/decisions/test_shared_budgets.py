@@ -11,8 +11,8 @@ from missioncontrol.costs import counting
 from missioncontrol.costs.models import Spend
 from missioncontrol.costs.spending import Spending
 from missioncontrol.decisions import budgets, interventions
+from missioncontrol.decisions.acts import Amount
 from missioncontrol.decisions.models import Decision
-from missioncontrol.decisions.taps import Amount
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.projects.rules import change_project
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, put, report

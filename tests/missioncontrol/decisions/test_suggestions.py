@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from missioncontrol.decisions import allowlist
+from missioncontrol.decisions.allowlist import suggestions
 from missioncontrol.decisions.models import AllowlistEntry, Decision
-from missioncontrol.decisions.suggestions import suggestions
 from tests.build import NOON, a_project, a_stuck_run
 from tests.missioncontrol.taps import tap
 

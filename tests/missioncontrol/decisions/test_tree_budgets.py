@@ -9,8 +9,8 @@ from missioncontrol.costs import linking
 from missioncontrol.costs.spending import Spending
 from missioncontrol.costs.tree_budgets import spent_by_tree
 from missioncontrol.decisions import interventions
+from missioncontrol.decisions.acts import Amount
 from missioncontrol.decisions.models import Decision
-from missioncontrol.decisions.taps import Amount
 from missioncontrol.detection import judging, pipeline
 from missioncontrol.runs.models import Run
 from tests.build import NOON, a_proposal, a_run, after, judged, put, report

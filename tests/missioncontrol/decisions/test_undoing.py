@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 
 from missioncontrol.decisions import sessions
+from missioncontrol.decisions.acts import Amount
 from missioncontrol.decisions.models import AllowlistEntry, Intervention, LetGo
-from missioncontrol.decisions.taps import Amount
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.rows import run_row

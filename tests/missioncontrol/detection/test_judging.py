@@ -11,8 +11,8 @@ import pytest
 from guard.judge import JudgeModel, LLMJudge
 from missioncontrol.costs import counting
 from missioncontrol.decisions import deadlines, interventions
+from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.models import Decision, Message
-from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import judging, pipeline
 from missioncontrol.detection.models import Question
 from missioncontrol.runs.models import JournalRow

@@ -4,8 +4,8 @@ import pytest
 
 from guard.formats.fields import read_turn
 from missioncontrol.decisions import interventions
+from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.directives import queued
-from missioncontrol.decisions.taps import Tap
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import guard_turn
 from tests.build import NOON, a_call, a_run, report

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from missioncontrol.decisions import interventions
+from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.directives import control_state_of, directive, queued
 from missioncontrol.decisions.models import Decision, Intervention
-from missioncontrol.decisions.taps import Tap
 from missioncontrol.errors import ActionUnavailable, InvalidRequest, StaleRun
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_project, a_run, a_stuck_run, after, report

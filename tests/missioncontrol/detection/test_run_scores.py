@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from missioncontrol.decisions import interventions, permissions
+from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.models import Decision
-from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import policies
 from missioncontrol.detection.run_scores import scores_of
 from missioncontrol.runs.models import Run, RunMeters

@@ -4,7 +4,7 @@ import pytest
 
 from guard.turn import Role, Turn
 from missioncontrol.decisions import permissions
-from missioncontrol.notify import content, pushed, wording
+from missioncontrol.notify import content, web_push, wording
 from missioncontrol.notify.models import Notice
 from missioncontrol.notify.texts import texts_in
 from tests.build import NOON, a_run, after
@@ -20,7 +20,7 @@ def asked_card(tool="Bash", **args):
 
 
 def pushed_in(card, language="en", **fields):
-    return pushed.of_card(
+    return web_push.card_push(
         card, texts_in(language), step_minutes=0, open_cards=1, details=True, at=NOON, **fields
     ).payload
 

@@ -8,7 +8,7 @@ import pytest
 
 from missioncontrol import env
 from missioncontrol.errors import SettingInvalid
-from missioncontrol.notify import content, retention, services, tasks
+from missioncontrol.notify import content, outbox, services, tasks
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.settings import CELERY_BEAT_SCHEDULE
@@ -22,7 +22,7 @@ LATER = NOON + KEEP + timedelta(minutes=1)
 
 
 def forget(*, at=LATER, keep=KEEP):
-    return retention.prune(at=at, keep=keep)
+    return outbox.prune(at=at, keep=keep)
 
 
 def trials_of(channel, count):
@@ -37,7 +37,7 @@ def channel(project):
     return a_channel(project)
 
 
-@pytest.mark.parametrize("status", retention.SETTLED)
+@pytest.mark.parametrize("status", outbox.SETTLED)
 def test_what_is_settled_goes_with_its_notice(channel, status):
     trials_of(channel, 2)
     Delivery.objects.update(status=status, due_at=None)
@@ -69,8 +69,8 @@ def test_a_second_time_finds_nothing(channel):
 
 
 def test_a_beat_deletes_so_many_and_the_next_goes_on(channel, monkeypatch):
-    monkeypatch.setattr(retention, "AT_ONCE", 2)
-    monkeypatch.setattr(retention, "MOST_BATCHES", 2)
+    monkeypatch.setattr(outbox, "PRUNED_AT_ONCE", 2)
+    monkeypatch.setattr(outbox, "MOST_BATCHES", 2)
     made = trials_of(channel, 5)
     Delivery.objects.update(status="sent")
 

@@ -29,10 +29,8 @@ from missioncontrol.history.shared_texts import GermanShared, SharedTexts
 from missioncontrol.notify import content, services, wording
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.notify.texts import CATALOGUES, texts_in
-from missioncontrol.notify.texts.english import ReportTexts, Texts
-from missioncontrol.notify.texts.figures import Figures
-from missioncontrol.notify.texts.german import German, GermanReport
-from missioncontrol.notify.texts.german_sentences import SENTENCES, sentence
+from missioncontrol.notify.texts.english import Figures, ReportTexts, Texts
+from missioncontrol.notify.texts.german import SENTENCES, German, GermanReport, sentence
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, report
 from tests.guard.scenes import LOOPS
 from tests.installations import ROOT

@@ -9,8 +9,8 @@ from decimal import Decimal
 import pytest
 
 from missioncontrol.decisions import interventions, organisation
-from missioncontrol.decisions.taps import Tap
-from missioncontrol.notify import content, pushed, services, vapid
+from missioncontrol.decisions.acts import Tap
+from missioncontrol.notify import content, services, vapid, web_push
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.texts import texts_in
 from missioncontrol.sealing import fingerprint, seal
@@ -232,14 +232,14 @@ def card(project):
 
 
 def test_a_fix_that_stands_in_full_is_injected_from_the_lock_screen(card):
-    assert pushed.buttons_of(card, EN) == [
+    assert web_push.buttons_of(card, EN) == [
         {"action": "inject", "title": "Inject fix", "message": "Use token.py."},
         {"action": "continue", "title": "Continue"},
     ]
 
 
 def test_a_longer_fix_is_read_first(card):
-    buttons = pushed.buttons_of(replace(card, fix="x" * 121), EN)
+    buttons = web_push.buttons_of(replace(card, fix="x" * 121), EN)
 
     assert [(one["action"], one["title"]) for one in buttons] == [
         ("open", "Read fix"),
@@ -248,7 +248,7 @@ def test_a_longer_fix_is_read_first(card):
 
 
 def test_an_end_is_asked_on_the_card_itself(card):
-    buttons = pushed.buttons_of(replace(card, fix=None), EN)
+    buttons = web_push.buttons_of(replace(card, fix=None), EN)
 
     assert [(one["action"], one["title"]) for one in buttons] == [
         ("continue", "Continue"),
@@ -263,7 +263,7 @@ def a_budget_card(card, **fields):
 
 
 def test_a_budgets_card_offers_what_the_card_itself_does(card):
-    assert pushed.buttons_of(a_budget_card(card), EN) == [
+    assert web_push.buttons_of(a_budget_card(card), EN) == [
         {"action": "allow_budget", "title": "Allow $3 more", "amount": {"usd": "3.00"}},
         {"action": "terminate", "title": "Stop…", "sure": "Stop now"},
     ]
@@ -279,13 +279,13 @@ def test_a_budgets_card_offers_what_the_card_itself_does(card):
     ],
 )
 def test_it_allows_half_as_much_again_in_its_own_unit(card, ceiling, unit, title, amount):
-    first = pushed.buttons_of(a_budget_card(card, ceiling=ceiling, unit=unit), texts_in("de"))[0]
+    first = web_push.buttons_of(a_budget_card(card, ceiling=ceiling, unit=unit), texts_in("de"))[0]
 
     assert (first["title"], first["amount"]) == (title, amount)
 
 
 def test_a_budget_card_that_cannot_be_raised_offers_its_end_only(card):
-    buttons = pushed.buttons_of(a_budget_card(card, actions=("terminate",)), EN)
+    buttons = web_push.buttons_of(a_budget_card(card, actions=("terminate",)), EN)
 
     assert [one["action"] for one in buttons] == ["terminate"]
 
@@ -310,11 +310,11 @@ def test_who_owns_a_project_alone_raises_everybodys_budget(
 def test_a_run_that_goes_on_can_be_held(card):
     flagged = replace(card, holds=False, fix=None, actions=("pause", "continue", "terminate"))
 
-    assert [one["action"] for one in pushed.buttons_of(flagged, EN)] == ["pause", "continue"]
+    assert [one["action"] for one in web_push.buttons_of(flagged, EN)] == ["pause", "continue"]
 
 
 def test_a_card_that_holds_nobody_is_old_news_after_four_hours(card):
-    push = pushed.of_card(
+    push = web_push.card_push(
         replace(card, expires_at=None), EN, step_minutes=0, open_cards=1, details=True, at=NOON
     )
 
@@ -323,7 +323,7 @@ def test_a_card_that_holds_nobody_is_old_news_after_four_hours(card):
 
 def test_the_largest_push_fits_one_record(card):
     big = replace(card, run_name="n" * 100, what="w" * 500, fix="f" * 120)
-    push = pushed.of_card(big, EN, step_minutes=0, open_cards=10**6, details=True, at=NOON)
+    push = web_push.card_push(big, EN, step_minutes=0, open_cards=10**6, details=True, at=NOON)
 
     assert len(json.dumps(push.payload)) < 3993
 

@@ -18,11 +18,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument(
-            "--replace",
-            action="store_true",
-            help="move aside what is here",
-        )
+        parser.add_argument("--replace", action="store_true", help="move aside what is here")
 
     def handle(self, *_: object, file: Path, replace: bool, **__: object) -> None:
         try:

@@ -11,7 +11,7 @@ from django.db.models import Max
 
 from missioncontrol.accounts import people
 from missioncontrol.accounts.selectors import memberships_of
-from missioncontrol.audit.person_erasing import erase_person
+from missioncontrol.audit.erasing import erase_person
 from missioncontrol.clock import now
 from missioncontrol.errors import MissionControlError
 from missioncontrol.projects import access
