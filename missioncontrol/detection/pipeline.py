@@ -10,14 +10,15 @@ may call it: a task, the sweeper, a web process.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from guard.contrib.ralph import ticks_complete
 from guard.deciding import JudgedTurn, judge
-from guard.signals import Assessment, Signal
+from guard.signals import Assessment
 from missioncontrol.costs import counting
 from missioncontrol.costs.counting import CostTotals
 from missioncontrol.costs.tree_budgets import Ancestors, spent_by_tree
@@ -45,10 +46,6 @@ class DetectionBatch:
     hit_totals: allowlist.HitTotals
     ancestors: Ancestors
     questions: list[UUID] = field(default_factory=list)
-
-    def allows(self, run: Run, *, at: datetime) -> Callable[[Signal], bool]:
-        """Tell of a signal whether people allowed all that it rests on, and count that as a hit."""
-        return lambda signal: allowlist.is_listed(run, signal, self.hit_totals, at=at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +124,10 @@ def _catch_up(
     cached = engine_cache.KEPT[run.id]
     judged: dict[UUID, TurnModel] = {}
     for seen in observations:
-        engine_cache.start_afresh(cached, run, upto=seen.obs)
+        # It passes the point where a person stepped in, once.
+        if cached.streak_obs < run.meters.streak_obs < seen.obs:
+            cached.engine.reset(corrected=engine_cache.corrections_of(run))
+            cached.streak_obs = run.meters.streak_obs
         if seen.obs <= run.meters.detected_obs:
             # Judged before, by another process or before this engine was built again.
             _observe(run, cached, seen, batch, at=tx.at)
@@ -174,7 +174,9 @@ def _judge(
     )
     parent = batch.ancestors.named(run.parent_id) if run.parent_id else None
     state = run_state.of(run, turn, seq=row.seq, parent=parent)
-    follows = judge(state, turn, allows=batch.allows(run, at=tx.at))
+    # Whether people allowed all that a signal rests on, which is counted as a hit.
+    allows = partial(allowlist.is_listed, run, hit_totals=batch.hit_totals, at=tx.at)
+    follows = judge(state, turn, allows=allows)
     batch.questions.extend(effects.apply(tx, run, follows, seen=seen, cached=cached))
 
 
@@ -210,7 +212,8 @@ class LinkedRuns:
             state = run_state.of(run, turn, seq=seen.row.seq, parent=None)
             # The turn itself was followed up before; one that ends its run follows no policy.
             state = replace(state, has_new_policy=False)
-            follows = judge(state, turn, allows=batch.allows(run, at=tx.at))
+            allows = partial(allowlist.is_listed, run, hit_totals=batch.hit_totals, at=tx.at)
+            follows = judge(state, turn, allows=allows)
             if not follows:
                 continue
             # The card of another of its runs may ask people about this loop already.
