@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from twisted.internet.interfaces import ISSLTransport
 
 from missioncontrol.api import endpoint
@@ -68,7 +69,7 @@ def read_head(data: bytes) -> Head | None:
         or not length.isdigit()
         # Python reads no number of thousands of digits.
         or len(length) > LENGTH_DIGITS
-        or int(length) > MOST_BYTES
+        or int(length) > min(MOST_BYTES, settings.BODY_LIMIT)
     ):
         return None
     return Head(found[1], headers, begin=found.end(), end=found.end() + int(length))

@@ -71,6 +71,12 @@ def test_what_leaves_a_doubt_is_left_to_twisted(data):
     assert read_head(data) is None
 
 
+def test_a_body_past_the_limit_is_left_to_twisted(settings):
+    settings.BODY_LIMIT = 3
+
+    assert read_head(a_head()) is None
+
+
 class Server:
     """What a channel knows of Daphne: the application, and who is connected."""
 
