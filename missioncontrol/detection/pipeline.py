@@ -24,7 +24,7 @@ from missioncontrol.costs.counting import CostTotals
 from missioncontrol.costs.tree_budgets import Ancestors, spent_by_tree
 from missioncontrol.decisions import allowlist, budgets, cards, receipts
 from missioncontrol.decisions.directives import ControlState, control_state_of
-from missioncontrol.detection import effects, engine_cache, run_state, tree_engines
+from missioncontrol.detection import effects, engine_cache, tree_engines
 from missioncontrol.detection.engine_cache import CachedEngine, Observation, policy_of
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
@@ -173,7 +173,7 @@ def _judge(
         completes="ralph" in cached.policy.detectors and ticks_complete(seen.turn),
     )
     parent = batch.ancestors.named(run.parent_id) if run.parent_id else None
-    state = run_state.of(run, turn, seq=row.seq, parent=parent)
+    state = effects.state_of(run, turn, seq=row.seq, parent=parent)
     # Whether people allowed all that a signal rests on, which is counted as a hit.
     allows = partial(allowlist.is_listed, run, hit_totals=batch.hit_totals, at=tx.at)
     follows = judge(state, turn, allows=allows)
@@ -209,7 +209,7 @@ class LinkedRuns:
                 continue
             assessment = Assessment(seq=seen.row.seq, score=0.0, changed=False, signals=(signal,))
             turn = JudgedTurn(assessment=assessment)
-            state = run_state.of(run, turn, seq=seen.row.seq, parent=None)
+            state = effects.state_of(run, turn, seq=seen.row.seq, parent=None)
             # The turn itself was followed up before; one that ends its run follows no policy.
             state = replace(state, has_new_policy=False)
             allows = partial(allowlist.is_listed, run, hit_totals=batch.hit_totals, at=tx.at)
