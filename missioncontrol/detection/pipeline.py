@@ -93,12 +93,11 @@ def _detect(tx: RunTransaction, ahead: list[Observation]) -> Detected:
         left.discard(run.id)
     if trees is not None:
         trees.look(observations)
-    # Cost only where it was counted now: telemetry may show a call at a turn since it was read,
-    # and no event tells of that.
-    priced = batch.cost_totals.priced
-    update_columns(TurnModel, VERDICT, [row for row in judged if row.id not in priced])
-    counted = [row for row in judged if row.id in priced]
-    update_columns(TurnModel, (*VERDICT, "cost_usd"), counted)
+    for row in judged:
+        # Only where it was counted now: telemetry may show a call at a turn since it was read,
+        # and no event tells of that.
+        row.cost_usd = batch.cost_totals.costs.get(row.id)
+    update_columns(TurnModel, VERDICT, judged, where_known=("cost_usd",))
     # What many runs share comes last and in a fixed order: it is locked briefly, and no two
     # transactions wait for each other.
     batch.hit_totals.write(at=tx.at)
