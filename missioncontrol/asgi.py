@@ -64,7 +64,8 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
             await _serve(scope, receive, send)
             return
         leaves: list[endpoint.Leave] = []
-        whole = endpoint.entering(receive, endpoint.admit(scope), leaves)
+        enter = endpoint.admit(scope)
+        whole = endpoint.entering(endpoint.bounded(scope, receive), enter, leaves)
         try:
             await _serve(scope, whole, send)
         finally:
@@ -83,7 +84,7 @@ async def _serve(scope: Any, receive: Any, send: Any) -> None:
     if any(path.match(scope["path"]) for path in AGENTS_ONLY):
         await endpoint.refuse_method(scope, send)
         return
-    await django_application(scope, endpoint.bounded(scope, receive), send)
+    await django_application(scope, receive, send)
 
 
 # Daphne serves us, and has not opened its sockets yet: its requests can be made of ours.

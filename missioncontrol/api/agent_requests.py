@@ -1,4 +1,4 @@
-"""An agent's turns and hook calls, read and answered past Twisted's requests.
+"""An agent's turns, hook calls and telemetry, read and answered past Twisted's requests.
 
 Twisted and Daphne take a head apart line by line and make a dozen objects of it: of a turn that
 costs the event loop more than all we do with it. Here a head is read by one expression, if
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from twisted.internet.interfaces import ISSLTransport
 
 from missioncontrol.api import endpoint
@@ -28,9 +29,11 @@ HEAD_BYTES = 16 * 1024
 # Of a body; larger ones are read in pieces, with a look at the key in between.
 MOST_BYTES = 64 * 1024
 LENGTH_DIGITS = 9
-# What `api.limits` counts as turns. Names and values without signs that servers read differently.
+# What `api.limits` counts as turns and telemetry. Names and values without signs that servers read
+# differently.
 _HEAD = re.compile(
-    rb"POST (/api/v1/(?:runs/[0-9a-f-]{32,36}/turns|hooks/[a-z-]{1,40})/) HTTP/1\.1\r\n"
+    rb"POST (/api/v1/(?:runs/[0-9a-f-]{32,36}/turns|hooks/[a-z-]{1,40})/|/v1/[a-z]{1,20}/?)"
+    rb" HTTP/1\.1\r\n"
     rb"((?:[A-Za-z0-9-]{1,64}:[ \t]*[!-~][ -~]*\r\n){1,64})\r\n"
 )
 # They say how a body or a connection is to be read, which is Twisted's.
@@ -66,7 +69,7 @@ def read_head(data: bytes) -> Head | None:
         or not length.isdigit()
         # Python reads no number of thousands of digits.
         or len(length) > LENGTH_DIGITS
-        or int(length) > MOST_BYTES
+        or int(length) > min(MOST_BYTES, settings.BODY_LIMIT)
     ):
         return None
     return Head(found[1], headers, begin=found.end(), end=found.end() + int(length))

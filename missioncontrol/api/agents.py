@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pydantic import TypeAdapter
 
-from guard.wire import Directive, Refusal, TurnsReply
+from guard.wire import Directive, TurnsReply
 from missioncontrol.api.endpoint import Request, Response, wait_seconds
 from missioncontrol.api.reading import read_turns
 from missioncontrol.api.web_process import beside, dispatcher, store
@@ -20,7 +20,7 @@ from missioncontrol.decisions.directives import ControlState
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.runs import selectors
 from missioncontrol.runs.cleaning import storable_text
-from missioncontrol.runs.ingest import Arrival, Stored
+from missioncontrol.runs.ingest import Arrival
 from missioncontrol.runs.models import Turn
 
 _replies: TypeAdapter[TurnsReply] = TypeAdapter(TurnsReply)
@@ -54,19 +54,31 @@ async def post_turns(request: Request) -> Response:
     # RFC 7240: there may be several preferences, in several headers.
     found = WAIT.search(", ".join(request.headers(b"prefer")))
     wait_s = wait_seconds(found[1]) if found else None
+    control = None
     if wait_s is None:
         dispatcher.dispatch(run_id, root=stored.run.root)
-        now_ = directives.control_state_of(stored.run)
-        return await _reply(request, stored, refused, now_, judged=False)
-    # Past the wait the agent goes on by what is known: it is never kept for want of a detector.
-    control = await dispatcher.judged(
-        run_id, obs=stored.obs, timeout_s=wait_s, root=stored.run.root
+    else:
+        # Past the wait the agent goes on by what is known: it is never kept for want of a detector.
+        control = await dispatcher.judged(
+            run_id, obs=stored.obs, timeout_s=wait_s, root=stored.run.root
+        ) or await dispatcher.control_state(run_id)
+    # Not waited for, or its run is gone: the state as it was stored answers.
+    control = control or directives.control_state_of(stored.run)
+    reply = TurnsReply(
+        accepted=stored.accepted,
+        duplicates=stored.duplicates,
+        refused=refused,
+        last_seq=stored.last_seq,
+        judged=wait_s is not None and control.detected_obs >= stored.obs,
+        directive=await _directive(request, run_id, control, asked_seq=stored.asked_seq),
+        policy_version=stored.run.policy_version,
     )
-    # Not judged in time, or its run is gone: the state as it was stored answers.
-    if control is None:
-        control = await dispatcher.control_state(run_id) or directives.control_state_of(stored.run)
-    judged = control.detected_obs >= stored.obs
-    return await _reply(request, stored, refused, control, judged=judged, waited=wait_s)
+    body = _replies.dump_json(reply)
+    if wait_s is None:
+        return Response(200, body)
+    applied = ((b"preference-applied", f"wait={wait_s:g}".encode()),)
+    sent = None if request.key.reports_only else once_sent(run_id, control)
+    return Response(200, body, headers=applied, sent=sent)
 
 
 async def get_directive(request: Request) -> Response:
@@ -157,33 +169,6 @@ def run_of(request: Request) -> UUID:
         return UUID(request.params["run"])
     except ValueError:
         raise NotFound("The run") from None
-
-
-async def _reply(
-    request: Request,
-    stored: Stored,
-    refused: tuple[Refusal, ...],
-    control: ControlState,
-    *,
-    judged: bool,
-    waited: float | None = None,
-) -> Response:
-    directive = await _directive(request, stored.run.id, control, asked_seq=stored.asked_seq)
-    reply = TurnsReply(
-        accepted=stored.accepted,
-        duplicates=stored.duplicates,
-        refused=refused,
-        last_seq=stored.last_seq,
-        judged=judged,
-        directive=directive,
-        policy_version=stored.run.policy_version,
-    )
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-    if waited is not None:
-        headers = ((b"preference-applied", f"wait={waited:g}".encode()),)
-    is_told = waited is not None and not request.key.reports_only
-    sent = once_sent(stored.run.id, control) if is_told else None
-    return Response(200, _replies.dump_json(reply), headers=headers, sent=sent)
 
 
 def _vouch(run_id: UUID, *, for_s: float, witness: str) -> None:

@@ -144,11 +144,8 @@ class AgentsQueue:
         """Have it read in one of the next turns of the event loop."""
         # One call for the queue, not one for each connection: a crowd's would fill the loop.
         if not self._waiting:
-            self._read_later()
+            asyncio.get_running_loop().call_soon(self._read_some)
         self._waiting.append(channel)
-
-    def _read_later(self) -> None:
-        asyncio.get_running_loop().call_soon(self._read_some)
 
     def _read_some(self) -> None:
         until = time.monotonic() + TURN_S
@@ -163,7 +160,7 @@ class AgentsQueue:
             if time.monotonic() >= until:
                 break
         if self._waiting:
-            self._read_later()
+            asyncio.get_running_loop().call_soon(self._read_some)
 
 
 queue = AgentsQueue()

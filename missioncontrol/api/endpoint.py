@@ -119,7 +119,7 @@ async def serve(
         check_host(scope)
         key = await keys.holder_of(bearer(scope))
         # The key before the body: a stranger's is not even gathered.
-        body = await _read_body(bounded(scope, receive))
+        body = await _read_body(receive)
         limits.limiter.count_taken(
             limits.kind_of(scope["method"], scope["path"]),
             len(body),

@@ -64,8 +64,8 @@ class CostTotals:
         }
         # Kept until the end, so that they are written with one statement.
         self._new: list[ModelCall] = []
-        self.priced: set[UUID] = set()
-        """Turns that show what a call cost which was counted now."""
+        self.costs: dict[UUID, Decimal | None] = {}
+        """Of the turns whose call was counted now, what it cost."""
 
     def claims(self, run: Run, turn: Turn) -> bool:
         """Claim a turn's model call; several turns may carry the same one."""
@@ -80,8 +80,7 @@ class CostTotals:
     def keep(self, call: ModelCall, row: TurnModel) -> None:
         """Enter a call that was counted now, and show its cost at its turn."""
         self._new.append(call)
-        row.cost_usd = call.cost_usd
-        self.priced.add(row.id)
+        self.costs[row.id] = call.cost_usd
 
     def write(self, tx: RunTransaction) -> None:
         """Keep the calls that were counted; add to the shared sums at its very end."""

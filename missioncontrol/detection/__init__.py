@@ -5,6 +5,6 @@ and backtests. May import `decisions` and everything below; only edges and `audi
 `projects` and `reports` stand above it.
 
 Begin with `pipeline.detect`. `dispatcher` and `tasks` bring runs to it, `engine_cache` keeps
-an engine a run and `tree_engines` one a tree; `run_state` reads what the pure step (judge, in
-guard) must know, and `effects` does what it says; `judging` asks the judge outside of every lock.
+an engine a run and `tree_engines` one a tree; `effects` reads what the pure step (judge, in
+guard) must know, and does what it says; `judging` asks the judge outside of every lock.
 """

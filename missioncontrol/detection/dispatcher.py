@@ -132,17 +132,15 @@ class Dispatcher:
 
         return await asyncio.get_running_loop().run_in_executor(pool, with_connection)
 
-    def dispatch(self, run_id: UUID, *, root: UUID | None = None) -> None:
+    def dispatch(
+        self, run_id: UUID, *, root: UUID | None = None, within_s: float = GATHER_S
+    ) -> None:
         """Have detection look at a run soon; the runs of one tree are looked at by one worker."""
-        queue = self._add(run_id, root)
-        asyncio.get_running_loop().call_later(GATHER_S, self._pump_now, queue)
-
-    def _add(self, run_id: UUID, root: UUID | None) -> WorkerQueue:
         self._ensure_listening()
         # By the id: every web process sends a run to the worker that has its engine.
         queue = self._queues[(root or run_id).int % len(self._queues)]
         queue.pending[run_id] = None
-        return queue
+        asyncio.get_running_loop().call_later(within_s, self._pump_now, queue)
 
     async def judged(
         self, run_id: UUID, *, obs: int, timeout_s: float, root: UUID | None = None
@@ -153,7 +151,7 @@ class Dispatcher:
         # Before it is sent: the answer may be there at once.
         self._judged[run_id].append(waiter)
         # Once the loop has come round: requests that were stored together are judged together.
-        loop.call_soon(self._pump_now, self._add(run_id, root))
+        self.dispatch(run_id, root=root, within_s=0)
         out_of_time = loop.call_later(timeout_s, waiter.settle, None)
         try:
             return await waiter.future
@@ -286,11 +284,8 @@ class Dispatcher:
         # None: it was overdue, and is being recovered.
         if dispatch := self._in_flight.pop(message["ring"], None):
             # One dispatch a detector is in flight: its answer makes room for the next.
-            self._go_on(dispatch.queue)
-
-    def _go_on(self, queue: WorkerQueue) -> None:
-        queue.is_busy = False
-        self._pump(queue)
+            dispatch.queue.is_busy = False
+            self._pump(dispatch.queue)
 
     def _wake(self, run_ids: Iterable[UUID]) -> None:
         for run_id in run_ids:
@@ -317,7 +312,8 @@ class Dispatcher:
                     await self._recover(number, dispatch)
                 except Exception:
                     logger.exception("dispatcher: recovering dispatch %s", number)
-                self._go_on(dispatch.queue)  # it is passed over now: nobody waits for it
+                dispatch.queue.is_busy = False  # it is passed over now: nobody waits for it
+                self._pump(dispatch.queue)
 
     async def _recover(self, number: int, dispatch: Dispatch) -> None:
         # Read first: the reply may be lost though the work is done.

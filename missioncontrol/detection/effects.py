@@ -1,4 +1,7 @@
-"""Do what a turn leads to, in the transaction that judges it; verdicts come later."""
+"""What the pure step must know of a run, and what it says of a turn, done.
+
+Both in the transaction that judges the turn; a judge's verdict comes later (`judging`).
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,32 @@ from collections.abc import Iterable
 from typing import cast
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import F
 
-from guard.deciding import Action, Effect, FollowUp
-from guard.signals import Signal
-from missioncontrol.decisions import budgets, cards, endings
+from guard.deciding import Action, Card, Control, Effect, FollowUp, JudgedTurn, RunState
+from guard.judge.nudge import first_error
+from guard.quoting import quoted
+from guard.signals import Severity, Signal
+from guard.wire import Escalation, Mode
+from missioncontrol.decisions import budgets, cards, endings, messages
 from missioncontrol.decisions.models import Autofix
-from missioncontrol.detection import escalation, judging, nudges
+from missioncontrol.decisions.rows import signals
+from missioncontrol.detection import judging, nudges
 from missioncontrol.detection.engine_cache import CachedEngine, Observation
 from missioncontrol.notify import services as notices
-from missioncontrol.runs import lineage, rows
+from missioncontrol.runs import lineage
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import Move
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move, Status
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.rows import capabilities_of, guard_turn
+from missioncontrol.wire.events import EscalationAsked
+
+OVER = frozenset({Status.COMPLETED, Status.FAILED})
+ADVICE = (
+    "Do not repeat it. Choose another strategy and say which before you go on, or hand this over "
+    "to a stronger model."
+)
 
 # What the journal calls an action; every other one opens a card.
 OUTCOMES = {
@@ -27,6 +43,52 @@ OUTCOMES = {
     Action.STOP: "stopped",
     Action.ESCALATE: "escalated",
 }
+
+
+def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> RunState:
+    """Read a run as what follows from a turn depends on it, as the turn numbered `seq` meets it.
+
+    The database is asked only where that matters: for the open card where there is a
+    trip to compare with, for a correction while one is watched.
+    """
+    meters, assessment = run.meters, turn.assessment
+    card = corrected_turns = None
+    if assessment.trip is not None and run.open_decision is not None and not turn.is_past:
+        card = run.decisions.get(pk=run.open_decision)
+    if meters.recovering is not None and turn.is_done:
+        watched = Autofix.objects.filter(pk=meters.recovering)
+        corrected_turns = watched.values_list("turns_after", flat=True).get()
+    control = Control.OUT_OF_REACH
+    if run.status == Status.RUNNING:
+        control = Control.FREE
+    elif run.status in ON_HOLD:
+        is_held = card is not None and not cards.is_paused(run, card)
+        control = Control.HELD if is_held else Control.PAUSED
+    elif run.observed_only and run.status in OVER:
+        control = Control.TOLD_WHOLE
+    asks = Card.NONE if run.open_decision is None else Card.ASKS
+    if card is not None and not card.holds:
+        # A card that holds nothing and was an escalation's only tells.
+        signal = signals.validate_python(card.signal)
+        asks = Card.TELLS if signal.severity is Severity.ESCALATE else Card.ASKS
+    # A ceiling is told once; what was told before asks nobody again.
+    crossings = budgets.new_crossings(run, assessment.signals)
+    is_at_work = run.status not in ENDED | FORBIDDEN
+    is_forbidden_above = run.relation == "child" and parent and parent.status in FORBIDDEN
+    return RunState(
+        mode=Mode(run.mode),
+        control=control,
+        card=asks,
+        is_finishing=meters.finish_seq is not None,
+        fix_failed=meters.recovering is not None,
+        knows_budget=not any(signal.trips for signal in crossings),
+        has_judge=settings.JUDGE is not None,
+        corrected_turns=corrected_turns,
+        is_finished=is_at_work and meters.finish_seq is not None and seq > meters.finish_seq,
+        is_orphaned=is_at_work and bool(is_forbidden_above) and capabilities_of(run).can_end,
+        has_new_policy=run.policy is None and run.policy_version != run.project.policy_version,
+        crossings=crossings,
+    )
 
 
 def apply(
@@ -110,11 +172,56 @@ def _answer(
     if action is Action.WARN:
         notices.warn(run, kind=signal.kind, summary=signal.evidence.summary, at=tx.at)
     elif action is Action.STOP:
-        escalation.end_by_policy(tx, run, signal)
+        _end_by_policy(tx, run, signal)
     elif action is Action.ESCALATE:
-        escalation.escalate(tx, run, signal, row=seen.row, judged=judged)
+        _escalate(tx, run, signal, row=seen.row, judged=judged)
     else:
         # What needs a person takes the place of a card that only told them.
         cards.close_card(tx, run, resolution="superseded", by="guard")
-        holds = action is not Action.FLAG and rows.capabilities_of(run).hold
+        holds = action is not Action.FLAG and capabilities_of(run).hold
         cards.open_card(tx, run, signal, holds=holds, judged=judged)
+
+
+def _escalate(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn, judged: bool) -> None:
+    """Show people a card, and ask the agent for another strategy; it goes on."""
+    decision = cards.open_card(tx, run, signal, holds=False, judged=judged)
+    turns = Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq")
+    asked = Escalation(
+        reason=signal.evidence.summary,
+        detector=signal.detector,
+        kind=signal.kind.value,
+        repeats=signal.evidence.repeats,
+        first_error=first_error([guard_turn(turn) for turn in turns]),
+    )
+    message = None
+    if capabilities_of(run).takes_text:
+        lines = [f"Mission Control noticed: {asked.reason}"]
+        if asked.first_error:
+            # Quoted: an error's text is the outside world's, and must not read as our advice.
+            lines.append(f"The first error was, word for word: {quoted(asked.first_error)}")
+        text = "\n".join([*lines, ADVICE])
+        message = messages.say(tx, run, text, by="guard", agent=row.agent or None, escalation=asked)
+    tx.record(
+        run,
+        EscalationAsked,
+        by="guard",
+        reason=asked.reason,
+        decision=decision.id,
+        detector=asked.detector,
+        kind=asked.kind,
+        repeats=asked.repeats,
+        agent=row.agent or None,
+        turn_seq=row.seq,
+        first_error=asked.first_error,
+        message=message.id if message else None,
+    )
+    messages.tell_controller(tx, run, "escalation.asked", asked.reason, decision=decision.id)
+
+
+def _end_by_policy(tx: RunTransaction, run: Run, signal: Signal) -> None:
+    """End the run and tell people; its card stays as the record of why."""
+    if run.open_decision is None:
+        cards.open_card(tx, run, signal, holds=False, judged=False)
+    cards.close_card(tx, run, resolution="terminate", by="guard")
+    endings.stop_by_policy(tx, run, reason=signal.evidence.summary)
+    notices.ended(run, summary=signal.evidence.summary, at=tx.at)

@@ -99,14 +99,6 @@ def forget(run_ids: Iterable[UUID]) -> None:
         KEPT.pop(run_id, None)
 
 
-def start_afresh(cached: CachedEngine, run: Run, *, upto: int) -> None:
-    """Reset the engine when it passes the point where a person stepped in."""
-    if cached.streak_obs < run.meters.streak_obs < upto:
-        # Passed once: the mark moves along, or every later turn would reset it again.
-        cached.engine.reset(corrected=corrections_of(run))
-        cached.streak_obs = run.meters.streak_obs
-
-
 def corrections_of(run: Run) -> list[Correction]:
     """Read the corrected calls of a run; a correction is about the newest of its turns."""
     if not run.meters.corrected:
@@ -160,7 +152,7 @@ def unseen(runs: list[Run], ahead: Iterable[Observation] = ()) -> dict[UUID, lis
     events = {run.id: run.meters.event_seq for run in runs if not lags[run.id]}
     known = [one for one in ahead if events.get(one.row.run_id) == cast(Any, one.row).event_seq]
     unread = lags.keys() - {seen.row.run_id for seen in known}
-    read = _observations(_read({run_id: lags[run_id] for run_id in unread}))
+    read = _observations(_read({run_id: lags[run_id] for run_id in unread})) if unread else ()
     found: dict[UUID, list[Observation]] = {run.id: [] for run in runs}
     for seen in [*known, *read]:
         if seen.obs > KEPT[seen.row.run_id].seen_obs:

@@ -10,20 +10,21 @@ may call it: a task, the sweeper, a web process.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from guard.contrib.ralph import ticks_complete
 from guard.deciding import JudgedTurn, judge
-from guard.signals import Assessment, Signal
+from guard.signals import Assessment
 from missioncontrol.costs import counting
 from missioncontrol.costs.counting import CostTotals
 from missioncontrol.costs.tree_budgets import Ancestors, spent_by_tree
 from missioncontrol.decisions import allowlist, budgets, cards, receipts
 from missioncontrol.decisions.directives import ControlState, control_state_of
-from missioncontrol.detection import effects, engine_cache, run_state, tree_engines
+from missioncontrol.detection import effects, engine_cache, tree_engines
 from missioncontrol.detection.engine_cache import CachedEngine, Observation, policy_of
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
@@ -45,10 +46,6 @@ class DetectionBatch:
     hit_totals: allowlist.HitTotals
     ancestors: Ancestors
     questions: list[UUID] = field(default_factory=list)
-
-    def allows(self, run: Run, *, at: datetime) -> Callable[[Signal], bool]:
-        """Tell of a signal whether people allowed all that it rests on, and count that as a hit."""
-        return lambda signal: allowlist.is_listed(run, signal, self.hit_totals, at=at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +93,11 @@ def _detect(tx: RunTransaction, ahead: list[Observation]) -> Detected:
         left.discard(run.id)
     if trees is not None:
         trees.look(observations)
-    # Cost only where it was counted now: telemetry may show a call at a turn since it was read,
-    # and no event tells of that.
-    priced = batch.cost_totals.priced
-    update_columns(TurnModel, VERDICT, [row for row in judged if row.id not in priced])
-    counted = [row for row in judged if row.id in priced]
-    update_columns(TurnModel, (*VERDICT, "cost_usd"), counted)
+    for row in judged:
+        # Only where it was counted now: telemetry may show a call at a turn since it was read,
+        # and no event tells of that.
+        row.cost_usd = batch.cost_totals.costs.get(row.id)
+    update_columns(TurnModel, VERDICT, judged, where_known=("cost_usd",))
     # What many runs share comes last and in a fixed order: it is locked briefly, and no two
     # transactions wait for each other.
     batch.hit_totals.write(at=tx.at)
@@ -127,7 +123,10 @@ def _catch_up(
     cached = engine_cache.KEPT[run.id]
     judged: dict[UUID, TurnModel] = {}
     for seen in observations:
-        engine_cache.start_afresh(cached, run, upto=seen.obs)
+        # It passes the point where a person stepped in, once.
+        if cached.streak_obs < run.meters.streak_obs < seen.obs:
+            cached.engine.reset(corrected=engine_cache.corrections_of(run))
+            cached.streak_obs = run.meters.streak_obs
         if seen.obs <= run.meters.detected_obs:
             # Judged before, by another process or before this engine was built again.
             _observe(run, cached, seen, batch, at=tx.at)
@@ -173,8 +172,10 @@ def _judge(
         completes="ralph" in cached.policy.detectors and ticks_complete(seen.turn),
     )
     parent = batch.ancestors.named(run.parent_id) if run.parent_id else None
-    state = run_state.of(run, turn, seq=row.seq, parent=parent)
-    follows = judge(state, turn, allows=batch.allows(run, at=tx.at))
+    state = effects.state_of(run, turn, seq=row.seq, parent=parent)
+    # Whether people allowed all that a signal rests on, which is counted as a hit.
+    allows = partial(allowlist.is_listed, run, hit_totals=batch.hit_totals, at=tx.at)
+    follows = judge(state, turn, allows=allows)
     batch.questions.extend(effects.apply(tx, run, follows, seen=seen, cached=cached))
 
 
@@ -207,10 +208,11 @@ class LinkedRuns:
                 continue
             assessment = Assessment(seq=seen.row.seq, score=0.0, changed=False, signals=(signal,))
             turn = JudgedTurn(assessment=assessment)
-            state = run_state.of(run, turn, seq=seen.row.seq, parent=None)
+            state = effects.state_of(run, turn, seq=seen.row.seq, parent=None)
             # The turn itself was followed up before; one that ends its run follows no policy.
             state = replace(state, has_new_policy=False)
-            follows = judge(state, turn, allows=batch.allows(run, at=tx.at))
+            allows = partial(allowlist.is_listed, run, hit_totals=batch.hit_totals, at=tx.at)
+            follows = judge(state, turn, allows=allows)
             if not follows:
                 continue
             # The card of another of its runs may ask people about this loop already.

@@ -66,7 +66,8 @@ def detect(runs: Sequence[str], reply_to: str, number: int) -> None:
     # No request ends in a worker, at whose end Django would look after the connection.
     connection.close_if_unusable_or_obsolete()
     control_states = detect_now([UUID(run_id) for run_id in runs])
-    reply = json.dumps(judged_reply(number, control_states))
+    runs_now = {run_id.hex: control.as_message() for run_id, control in control_states.items()}
+    reply = json.dumps({"type": "judged", "ring": number, "runs": runs_now})
     try:
         # From this thread: another would get the interpreter only when this one rests.
         _broker.publish(reply_to, reply)
@@ -111,12 +112,6 @@ def detect_message(arguments: Mapping[str, Any]) -> str:
             "properties": {"delivery_tag": task_id, "delivery_info": {}},
         }
     )
-
-
-def judged_reply(number: int, control_states: Mapping[UUID, ControlState]) -> dict[str, Any]:
-    """Return what answers a dispatch: where its runs stand now."""
-    runs = {run_id.hex: control.as_message() for run_id, control in control_states.items()}
-    return {"type": "judged", "ring": number, "runs": runs}
 
 
 def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:

@@ -61,12 +61,6 @@ class Arrival:
     telemetry: Sequence[TelemetryRecord] = ()
     """Records that tell of these turns and of nothing else: kept with them, or not at all."""
 
-    def is_for(self, run: Run) -> bool:
-        """Tell whether this is a run that these turns may be told of."""
-        if run.project_id != self.project or run.imported:
-            return False
-        return self.key is None or self.key.reaches(opened_by=run.opened_by, agent=run.agent)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
@@ -141,8 +135,10 @@ class _Batch:
         self._telemetry: list[TelemetryRecord] = []
 
     def take(self, arrival: Arrival) -> Stored | MissionControlError:
-        run = self._tx.runs.get(arrival.run)
-        if run is None or not arrival.is_for(run):
+        run, key = self._tx.runs.get(arrival.run), arrival.key
+        if run is None or run.project_id != arrival.project or run.imported:
+            return NotFound("The run")
+        if key is not None and not key.reaches(opened_by=run.opened_by, agent=run.agent):
             return NotFound("The run")
         before, asked_seq, duplicates = run.meters.last_obs, run.meters.last_seq, 0
         first_seq = run.meters.last_seq + 1
@@ -155,10 +151,11 @@ class _Batch:
         # A repeat that an outbox sends late must not revive an ended run.
         if run.meters.last_obs > before:
             run.meters.presence = "working"
-            if run.status in ENDED and run.hold is not None:
-                run.hold.from_seq = first_seq
-            # Held before detection looks: the answer to this very request says so.
-            self._tx.come_back(run, reason="the agent spoke again")
+            if run.status in ENDED:
+                if run.hold is not None:
+                    run.hold.from_seq = first_seq
+                # Held before detection looks: the answer to this very request says so.
+                self._tx.come_back(run, reason="the agent spoke again")
         # After its turns, which say that it works: the client knows better whether it rests.
         if arrival.presence is not None and run.status not in ENDED:
             run.meters.presence = arrival.presence

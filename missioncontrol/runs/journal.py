@@ -31,7 +31,7 @@ from missioncontrol.runs import lifecycle, rows
 from missioncontrol.runs.frames import Live, News, adapter_of
 from missioncontrol.runs.lifecycle import ENDED, NEVER_HELD, Move
 from missioncontrol.runs.models import Hold, JournalRow, Run, RunMeters
-from missioncontrol.runs.statements import insert_rows, update_columns
+from missioncontrol.runs.statements import insert_rows, update_changed, update_columns
 from missioncontrol.sqlite.write_lock import going_ahead
 from missioncontrol.wire.events import (
     AccessChanged,
@@ -239,19 +239,20 @@ class RunTransaction:
         """Write changed columns and new events; publish once it is committed."""
         woken: list[UUID] = []
         metered: list[tuple[Run, dict[str, Any]]] = []
-        batches: dict[tuple[Any, tuple[str, ...]], list[Any]] = defaultdict(list)
+        states: list[tuple[Run, tuple[str, ...]]] = []
+        meters: list[tuple[RunMeters, tuple[str, ...]]] = []
         for run in self.runs.values():
-            if changed := _changed(run, STATE_NAMES, self._before[run.id]):
-                batches[Run, changed].append(run)
-            if moved := _changed(run.meters, METER_NAMES, self._meters[run.id]):
-                batches[RunMeters, moved].append(run.meters)
+            changed = _changed(run, STATE_NAMES, self._before[run.id])
+            moved = _changed(run.meters, METER_NAMES, self._meters[run.id])
+            states.append((run, changed))
+            meters.append((run.meters, moved))
             # Whoever waits for a run waits for a version above the one it knows.
             if "version" in changed:
                 woken.append(run.id)
             if not SHOWN_METERS.isdisjoint(moved):
                 metered.append((run, self._meters[run.id]))
-        for (model, columns), changed_rows in batches.items():  # one statement for the same ones
-            update_columns(model, columns, changed_rows)
+        update_changed(Run, states)
+        update_changed(RunMeters, meters)
         self._write_holds()
         insert_rows(JournalRow, self._rows)
         for write in self._last:
@@ -276,6 +277,7 @@ class RunTransaction:
         if lifted := self._holds.keys() - held.keys():
             Hold.objects.filter(pk__in=lifted).delete()
         insert_rows(Hold, [hold for run_id, hold in held.items() if run_id not in self._holds])
+        # Each for itself: `waiting_at` is refreshed beside, and only what changed is written.
         for run_id in self._holds.keys() & held.keys():
             if changed := _changed(held[run_id], HOLD_NAMES, self._holds[run_id]):
                 update_columns(Hold, changed, [held[run_id]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -21,9 +21,21 @@ def insert_rows(model: Any, rows_: Iterable[Any], *, leave_known: bool = False) 
     _execute(_insertion(model, leave_known, connection.vendor), rows_)
 
 
-def update_columns(model: Any, columns: tuple[str, ...], rows_: Iterable[Any]) -> None:
-    """Write the same columns of many rows with one prepared statement."""
-    _execute(_assignment(model, columns, connection.vendor), rows_)
+def update_columns(
+    model: Any, columns: tuple[str, ...], rows_: Iterable[Any], *, where_known: tuple[str, ...] = ()
+) -> None:
+    """Write the same columns of many rows with one prepared statement.
+
+    Those of `where_known` stay as they are where a row has None.
+    """
+    _execute(_assignment(model, columns, where_known, connection.vendor), rows_)
+
+
+def update_changed(model: Any, changes: Sequence[tuple[Any, Collection[str]]]) -> None:
+    """Write what changed of many locked rows with one statement: each gets the columns of all."""
+    changed = {name for _, names in changes for name in names}
+    named = tuple(one.attname for one in model._meta.concrete_fields if one.attname in changed)
+    update_columns(model, named, [row for row, names in changes if names])
 
 
 def _execute(made: tuple[str, Any], rows_: Iterable[Any]) -> None:
@@ -69,11 +81,15 @@ def _insertion(model: Any, leave_known: bool, _vendor: str) -> tuple[str, Any]:
 
 
 @cache
-def _assignment(model: Any, columns: tuple[str, ...], _vendor: str) -> tuple[str, Any]:
+def _assignment(
+    model: Any, columns: tuple[str, ...], where_known: tuple[str, ...], _vendor: str
+) -> tuple[str, Any]:
     by_name = {field.attname: field for field in model._meta.concrete_fields}
-    chosen = [by_name[name] for name in columns]
+    chosen = [by_name[name] for name in (*columns, *where_known)]
     quote = connection.ops.quote_name
-    assignments = ", ".join(f"{quote(field.column)} = %s" for field in chosen)
+    names = [quote(field.column) for field in chosen]
+    values = ["%s"] * len(columns) + [f"COALESCE(%s, {name})" for name in names[len(columns) :]]
+    assignments = ", ".join(f"{name} = {value}" for name, value in zip(names, values, strict=True))
     primary = model._meta.pk
     statement = (
         f"UPDATE {quote(model._meta.db_table)} SET {assignments} "  # noqa: S608 - column names

@@ -32,14 +32,11 @@ class _File:
     """A descriptor that is closed with the thread it belongs to."""
 
     def __init__(self, path: str) -> None:
-        self._number = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-
-    def fileno(self) -> int:
-        return self._number
+        self.number = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
     # Threads come and go, and a thread-local has no other end.
     def __del__(self) -> None:
-        os.close(self._number)
+        os.close(self.number)
 
 
 class _Lane(threading.local):
@@ -120,10 +117,10 @@ def _locked(path: str, how: int = fcntl.LOCK_EX) -> Iterator[None]:
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def _own_file(path: str) -> _File:
+def _own_file(path: str) -> int:
     """Return this thread's descriptor; one from before a fork would share its lock."""
     known: dict[tuple[str, int], _File] = _files.__dict__.setdefault("known", {})
     key = (path, os.getpid())
     if key not in known:
         known[key] = _File(path)
-    return known[key]
+    return known[key].number

@@ -3,8 +3,9 @@
 Run `uv run python -m tests.bench.trace_turn [--list]`; prints JSON. It starts a whole Mission
 Control, has every one of its processes note which named functions of `missioncontrol` and
 `guard` are entered, and posts a call that goes on, and the third of three equal failing calls,
-which is held. A look takes a tenth of a second, so a sweep or a heartbeat may fall into it: of
-several looks the one with the fewest functions is told, beside all of them.
+which is held, over a connection that is kept, as the SDK does. A look takes a tenth of a second,
+so a sweep or a heartbeat may fall into it: of several looks the one with the fewest functions
+is told, beside all of them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from guard.sdk.exchange import Request
+from guard.sdk.transport import HttpTransport
 from tests.contract.conversation import Caller, a_turn
 from tests.installations import ROOT, an_installation, wait_for
 
@@ -86,17 +89,27 @@ class Traced:
         return found
 
 
-def one_turn(traced: Traced, agent: Caller, look: int, *, errors: int) -> dict[str, set[str]]:
+def one_turn(
+    traced: Traced, agent: Caller, kept: HttpTransport, look: int, *, errors: int
+) -> dict[str, set[str]]:
     """Note what a proposed call runs through that failed so many times before."""
     run = agent.open_run(name=f"traced {look}")
     for _ in range(errors):
         agent.post_turns(run, a_turn(error="No such file: tokens.py"))
     if not errors:
         agent.post_turns(run, a_turn("ls", result="app tests"))
+    kept.send(Request(method="GET", path=f"runs/{run}/directive/"))  # so that it is open
     time.sleep(0.3)
+    asked = Request(
+        method="POST",
+        path=f"runs/{run}/turns/",
+        body={"turns": [a_turn(phase="proposed")]},
+        headers={"Prefer": "wait=20"},
+        timeout_s=30.0,
+    )
     traced.begin(look)
-    directive = agent.post_turns(run, a_turn(phase="proposed")).json["directive"]
-    found = traced.end(look)
+    answer = kept.send(asked)
+    found, directive = traced.end(look), answer.body["directive"]
     assert directive["action"] == ("hold" if errors else "proceed"), directive
     agent.ask("PATCH", f"/api/v1/runs/{run}/", {"status": "completed"})
     return found
@@ -135,12 +148,12 @@ def main() -> None:
         }
         with an_installation(Path(home) / "data", **environment) as running:
             agent = Caller(running.url, {"Authorization": f"Bearer {running.agent_key}"})
-            traced = Traced(folder)
+            kept, traced = HttpTransport(running.url, running.agent_key), Traced(folder)
             for errors in (0, 2):  # what is imported and read once is no part of it
-                one_turn(traced, agent, errors, errors=errors)
+                one_turn(traced, agent, kept, errors, errors=errors)
             numbers = range(10, 10 + LOOKS)
-            goes_on = [one_turn(traced, agent, look, errors=0) for look in numbers]
-            held = [one_turn(traced, agent, look + LOOKS, errors=2) for look in numbers]
+            goes_on = [one_turn(traced, agent, kept, look, errors=0) for look in numbers]
+            held = [one_turn(traced, agent, kept, look + LOOKS, errors=2) for look in numbers]
     answer = {
         "goes on": report_of(goes_on, names=asked.list),
         "held": report_of(held, names=asked.list),

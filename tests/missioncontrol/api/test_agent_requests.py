@@ -22,6 +22,15 @@ def a_head(*more, lines=LINES):
     return "".join(f"{line}\r\n" for line in (*lines, *more)).encode() + b"\r\n"
 
 
+@pytest.mark.parametrize(
+    "path", ["/v1/traces", "/v1/logs/", "/api/v1/hooks/claude-code/", f"/api/v1/runs/{RUN}/turns/"]
+)
+def test_what_agents_post_in_their_loops_is_read(path):
+    head = read_head(a_head(lines=(f"POST {path} HTTP/1.1", *LINES[1:])))
+
+    assert head.path == path.encode()
+
+
 def test_a_head_is_read_with_where_its_body_stands():
     head = read_head(a_head("Prefer:  wait=3 ") + b"body")
 
@@ -60,6 +69,12 @@ def test_a_head_is_read_with_where_its_body_stands():
 )
 def test_what_leaves_a_doubt_is_left_to_twisted(data):
     assert read_head(data) is None
+
+
+def test_a_body_past_the_limit_is_left_to_twisted(settings):
+    settings.BODY_LIMIT = 3
+
+    assert read_head(a_head()) is None
 
 
 class Server:

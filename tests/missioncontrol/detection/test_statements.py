@@ -64,9 +64,24 @@ def test_calls_are_judged_in_six(runs, number):
 # Three are read: the runs under their lock, the rules after it (joined to it, they could be
 # those of before the wait), the turns. Five tables are written, each once: the turns, the
 # meters, the events, and for what was paid the ledger and, as always, the shared sums.
+# What was paid and what changed may differ from turn to turn and from run to run.
 @pytest.mark.parametrize("number", [1, MANY])
 def test_what_models_were_paid_for_takes_two_more(runs, number):
     assert len(judging(runs, *[a_paid_call(one) for one in range(1, 1 + number)])) <= 8
+
+
+def test_it_takes_no_more_where_only_some_were_paid_for(runs):
+    assert len(judging(runs, a_call("ls src"), a_paid_call(1), a_proposal("cat new.py"))) <= 8
+
+
+def test_it_takes_no_more_where_each_run_moves_in_its_own_way(runs):
+    first, second = runs
+    storing([first], a_call("ls src", error="No such file"), a_paid_call(1))
+    storing([second], a_proposal("cat new.py"))
+
+    asked = statements(lambda: pipeline.detect([run.id for run in runs], at=NOON))
+
+    assert len(asked) <= 8
 
 
 @pytest.mark.parametrize("action", [storing, judging])
