@@ -5,23 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cache
 from typing import Any, Generic, TypeVar, cast
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 from rest_framework.request import Request
 
 from missioncontrol.api.endpoint import read_json_object
-from missioncontrol.errors import InvalidRequest
+from missioncontrol.errors import InvalidRequest, NotFound
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Model)
 # Made once for each class: making one takes far longer than its use.
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
@@ -30,6 +31,17 @@ LONGEST_PAGE = 500
 # No calendar of ours reaches further, and databases stumble over what lies far outside.
 YEARS = range(2000, 2201)
 LIMITS = re.compile(r"[1-9][0-9]{0,5}")
+
+
+@dataclass(frozen=True, slots=True)
+class Depends:
+    """In `Annotated`: the function whose answer a parameter is, called as an operation is.
+
+    `query`: what it reads of the query by itself.
+    """
+
+    source: Callable[..., Any]
+    query: tuple[str, ...] = ()
 
 
 def read_body(request: Request, kind: type[T]) -> T:
@@ -63,6 +75,18 @@ def row_of(kind: type[T], source: object, /, **more: Any) -> T:
     names = {field.name for field in fields(cast(Any, kind))} - more.keys()
     ids = {name: f"{name}_id" for name in names if hasattr(source, f"{name}_id")}
     return kind(**{name: getattr(source, ids.get(name, name)) for name in names}, **more)
+
+
+def one_of(found: QuerySet[M], pk: Any, what: str) -> M:
+    """Return one of the rows that the caller may see.
+
+    Raises:
+        NotFound: it is none of them, or there is none.
+    """
+    row = found.filter(pk=pk).first()
+    if row is None:
+        raise NotFound(what)
+    return row
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +174,44 @@ def read_moment(name: str, text: str) -> datetime:
     if read.year not in YEARS:
         raise InvalidRequest(f"{name}: expected a time of our days, got {text!r}.", field=name)
     return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def day(request: Request, name: str) -> date | None:
+    """Read a date from the query."""
+    text = request.query_params.get(name)
+    return read_day(name, text) if text else None
+
+
+def read_day(name: str, text: str) -> date:
+    """Read a date.
+
+    Raises:
+        InvalidRequest: it is none, or one that no calendar of ours reaches.
+    """
+    try:
+        read = date.fromisoformat(text)
+    except ValueError:
+        # Refused below, in the same words as a year that is out of reach.
+        read = date.min
+    if read.year not in YEARS:
+        raise InvalidRequest(
+            f"{name}: expected a date such as 2026-11-21, got {text!r}.", field=name
+        )
+    return read
+
+
+def choice(request: Request, name: str, known: tuple[str, ...]) -> str:
+    """Read one of a few words from the query; the first by default."""
+    text = request.query_params.get(name) or known[0]
+    if text not in known:
+        expected = ", ".join(known)
+        raise InvalidRequest(f"{name}: expected one of {expected}, got {text!r}.", field=name)
+    return text
+
+
+def text(request: Request, name: str) -> str:
+    """Read a text from the query as it would be stored; empty: it asks for all."""
+    return request.query_params.get(name, "").replace("\0", "")
 
 
 def word(request: Request, name: str) -> str | None:
