@@ -197,11 +197,6 @@ def check_obeys(request: Request) -> None:
         raise Forbidden("This agent key only reports.")
 
 
-def writable_projects_of(request: Request) -> list[UUID]:
-    """Return the projects in which a person may act."""
-    return _memberships(request, roles=WRITERS, even_archived=False)
-
-
 def the_project(request: Request, named: UUID | None) -> UUID:
     """Return the project a write is for: the named one, or the only one that is not archived.
 

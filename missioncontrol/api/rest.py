@@ -30,6 +30,7 @@ PAGE = 100
 LONGEST_PAGE = 500
 # No calendar of ours reaches further, and databases stumble over what lies far outside.
 YEARS = range(2000, 2201)
+BEHIND_DAY = len("2026-11-21 ")
 LIMITS = re.compile(r"[1-9][0-9]{0,5}")
 
 
@@ -165,12 +166,16 @@ def moment(request: Request, name: str) -> Any:
 
 
 def read_moment(name: str, text: str) -> datetime:
-    """Read an RFC 3339 time; without a zone it is UTC."""
+    """Read an RFC 3339 time, with a `T` or a blank behind the day; without a zone it is UTC."""
+    # Further on a blank is the `+` of a zone that was not percent-encoded.
+    day, rest = text[:BEHIND_DAY], text[BEHIND_DAY:]
     try:
-        # A `+` of a zone that was not percent-encoded arrives as a blank.
-        read = datetime.fromisoformat(text.replace(" ", "+"))
+        read = datetime.fromisoformat(day + rest.replace(" ", "+"))
     except ValueError:
-        raise InvalidRequest(f"{name}: expected an RFC 3339 time, got {text!r}.") from None
+        raise InvalidRequest(
+            f"{name}: expected an RFC 3339 time such as 2026-11-21T10:00:00Z, got {text!r}.",
+            field=name,
+        ) from None
     if read.year not in YEARS:
         raise InvalidRequest(f"{name}: expected a time of our days, got {text!r}.", field=name)
     return read if read.tzinfo else read.replace(tzinfo=UTC)

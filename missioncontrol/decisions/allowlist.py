@@ -151,11 +151,8 @@ def add_entry(
     return entry
 
 
-def remove_entry(entry_id: UUID, *, projects: Collection[UUID], by: str, at: datetime) -> None:
+def remove_entry(entry: AllowlistEntry, *, by: str, at: datetime) -> None:
     """Remove an entry; the journal keeps that it stood."""
-    entry = AllowlistEntry.objects.filter(pk=entry_id, project_id__in=projects).first()
-    if entry is None:
-        raise NotFound("The allowlist entry")
     # Told first: once deleted it has no id.
     _tell(entry, "removed", by=by, at=at)
     entry.delete()

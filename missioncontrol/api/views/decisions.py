@@ -16,8 +16,8 @@ from rest_framework.request import Request
 
 from guard.deciding import AllowPattern
 from missioncontrol.api import auth
-from missioncontrol.api.auth import By, Projects
-from missioncontrol.api.rest import Depends, Page, page_of
+from missioncontrol.api.auth import By, Projects, Readable
+from missioncontrol.api.rest import Depends, Page, one_of, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.audit import anchors
@@ -110,14 +110,11 @@ def allowlist_preview(request: Request, asked: NewAllowlistEntry) -> AllowlistPr
 
 
 @api.delete("allowlist/<uuid:entry_id>/")
-def allowlist_remove(request: Request, entry_id: UUID) -> None:
+def allowlist_remove(request: Request, entry_id: UUID, projects: Readable, by: By) -> None:
     """Remove an entry."""
-    allowlist.remove_entry(
-        entry_id,
-        projects=auth.writable_projects_of(request),
-        by=auth.name_of(request),
-        at=now(),
-    )
+    entry = one_of(selectors.allowlist(projects=projects), entry_id, "The allowlist entry")
+    auth.check_may_act(request, entry.project_id)
+    allowlist.remove_entry(entry, by=by, at=now())
 
 
 def _journal(
