@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime
 from functools import cache
-from typing import Any, Generic, TypeVar, cast
+from typing import Annotated, Any, Generic, TypeVar, cast
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
@@ -146,6 +146,9 @@ def page_size(request: Request) -> int:
         raise InvalidRequest(f"limit: expected 1 to {LONGEST_PAGE}, got {text!r}.", field="limit")
     # Less than was asked for is no fault: `next` leads on.
     return min(int(text), LONGEST_PAGE)
+
+
+Limit = Annotated[int, Depends(page_size, query=("limit",))]
 
 
 def whole(request: Request, name: str) -> int | None:

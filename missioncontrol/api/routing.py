@@ -170,7 +170,6 @@ class Router:
         checks: tuple[Check, ...] = (),
         status: int | None = None,
         files: tuple[str, ...] = (),
-        takes: type[Any] | None = None,
         takes_file: bool = False,
         query: tuple[str, ...] = (),
     ) -> F:
@@ -180,7 +179,7 @@ class Router:
         it is new (201, or 200 where the same was made before), nothing (204), or a response.
         `caller`: for whom it is, if not for people. `checks` refuse before anything is read.
         `takes_file`: the body is a file as it is; `files`: so is the answer, of these media types.
-        `takes`, `query`: what the view reads by itself, later or otherwise than its signature can.
+        `query`: what the view reads of it by itself, otherwise than its signature can.
         """
         names = IN_PLACE.findall(place)
         call = Call(view, names)
@@ -203,8 +202,8 @@ class Router:
             whole = Page(found) if isinstance(found, list) else found
             return json_response(whole, status=usual if is_new else 200)
 
-        body, asked = _body_of(returned), takes or call.takes
-        taken = {"application/json": reference(asked, "validation")} if asked else None
+        body = _body_of(returned)
+        taken = call.takes and {"application/json": reference(call.takes, "validation")}
         described = extend_schema(
             operation_id=view.__name__,
             # Added for all of them in one place (`complete`).

@@ -1,13 +1,14 @@
-"""Runs: open, list, look, end, change the mode, tap; what a socket says first."""
+"""Runs: search, sums and exports, saved views; open, look, end, change the mode, tap."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Literal
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, NamedTuple
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpResponse, StreamingHttpResponse
 from rest_framework.request import Request
 
 from guard.budget import Budget
@@ -16,11 +17,21 @@ from guard.policy import Policy
 from guard.wire import Mode
 from missioncontrol.accounts.models import Project
 from missioncontrol.api import auth
-from missioncontrol.api.auth import Agent, By, FoundRun, Readable
-from missioncontrol.api.rest import Page, address_of, json_response, page_size
+from missioncontrol.api.auth import Agent, By, FoundRun, Person, Projects, Readable
+from missioncontrol.api.rest import (
+    Depends,
+    Limit,
+    Page,
+    address_of,
+    following,
+    json_response,
+    page_of,
+    page_shown_together,
+    page_size,
+    word,
+)
 from missioncontrol.api.routing import Router
-from missioncontrol.api.views import history
-from missioncontrol.api.views.history import FoundRuns
+from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.clock import now
 from missioncontrol.costs import linking
 from missioncontrol.decisions import choices, conversation, interventions, sessions
@@ -29,20 +40,31 @@ from missioncontrol.decisions.selectors import board
 from missioncontrol.decisions.selectors import page as run_page
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import agent_rules
-from missioncontrol.errors import InvalidRequest
+from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.history import comparing, exporting, finding, saved_views, sorting
+from missioncontrol.history.language import Query, read_query
+from missioncontrol.history.summary import summarize
 from missioncontrol.runs import selectors
 from missioncontrol.runs.lineage import Relation
+from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import REPORTS_ONLY, OpenRun, open_run
 from missioncontrol.wire.decisions import Conversation, InterventionRow
 from missioncontrol.wire.frames import Board, Snapshot
-from missioncontrol.wire.history import HistoryRow
+from missioncontrol.wire.history import (
+    HistoryRow,
+    HistoryTotals,
+    RunComparison,
+    RunSummary,
+    SavedViewRow,
+)
 from missioncontrol.wire.policies import RunRules
 from missioncontrol.wire.runs import RunRow, TreeRow
 from missioncontrol.wire.turns import TelemetryRow
+from missioncontrol.zones import read_zone
 
 api = Router()
-
+FORMATS = {"csv": exporting.csv_lines, "jsonl": exporting.jsonl}
 # Of more projects the sockets bring theirs: each board may hold a thousand runs.
 MOST_BOARDS = 8
 
@@ -60,12 +82,127 @@ class RunPatch:
     relation: Relation = "child"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewView:
+    """A line of search to keep; `project` where the person has several."""
+
+    name: str
+    q: str
+    project: UUID | None = None
+
+
+class Found(NamedTuple):
+    """The runs that the filters leave, by which line of search, and when it was asked."""
+
+    runs: QuerySet[Run]
+    query: Query
+    at: datetime
+
+
+def find_runs(
+    projects: Projects,
+    q: str,
+    zone: str,
+    agent: str,
+    status: list[str],
+    since: datetime | None,
+    until: datetime | None,
+    parent: UUID | None,
+    tree: UUID | None,
+) -> Found:
+    """Find the caller's runs; `zone` is that of the days in `q`."""
+    at = now()
+    query = read_query(q, at=at, zone=read_zone(zone, field="zone") if zone else UTC)
+    found = selectors.list_runs(
+        projects=projects,
+        agent=agent,
+        status=status,
+        since=since,
+        until=until,
+        parent=parent,
+        tree=tree,
+    )
+    return Found(finding.narrow(found, query), query, at)
+
+
+FoundRuns = Annotated[Found, Depends(find_runs)]
+
+
 @api.get("runs/")
 def runs_list(request: Request, found: FoundRuns, sort: str | None) -> Page[HistoryRow]:
     """List runs, newest first or by `sort` (a column, `-` before it: highest first);
     `q` is a line of search (docs/history.md).
     """
-    return history.page_of_runs(request, found, sort=sort)
+    runs, query, at = found
+    # Newest first pages by id; any other order has a cursor of its own.
+    if not sort:
+        return page_shown_together(request, runs, lambda page: finding.show(page, query, at=at))
+    limit = page_size(request)
+    # One more than is shown tells whether there is another page.
+    page = list(sorting.sort_runs(runs, sort, cursor=word(request, "cursor"))[: limit + 1])
+    end = sorting.cursor_of(page[limit - 1]) if len(page) > limit else None
+    return Page(finding.show(page[:limit], query, at=at), following(request, end))
+
+
+@api.get("runs/totals/")
+def runs_totals(found: FoundRuns) -> HistoryTotals:
+    """Add up every run the filters leave."""
+    # By the database, of all of them: a page's rows would add up to the page.
+    return finding.totals(found.runs)
+
+
+@api.get("runs/<uuid:run_id>/summary/")
+def runs_summary(run: FoundRun) -> RunSummary:
+    """Say what a run was asked, did, changed, tested and spent, made without a model."""
+    return summarize(run)
+
+
+@api.get("runs/<uuid:run_id>/compare/")
+def runs_compare(run_id: UUID, projects: Readable, with_: UUID | None) -> RunComparison:
+    """Align a run's turns with those of another run (`with`) of the same project."""
+    run = selectors.find_run(run_id, projects=projects)
+    if with_ is None:
+        raise InvalidRequest("with: expected the id of another run.", field="with")
+    other = selectors.find_run(with_, projects=projects)
+    # As if it were not there: two projects of one person may be two customers.
+    if run.project_id != other.project_id:
+        raise NotFound("The run")
+    return comparing.compare(run, other)
+
+
+@api.get("runs/export/", files=("application/jsonl", "text/csv"))
+def runs_export(
+    request: Request, found: FoundRuns, as_: Literal["jsonl", "csv"]
+) -> StreamingHttpResponse:
+    """Export every run the filters leave, as `as=csv` or `jsonl`."""
+    # Page by page: the whys of a page are read together, and of all runs nothing is held.
+    # With no line of search: a file shows no matches, which would be looked for run by run.
+    pages = pages_of(found.runs)
+    rows = (row for page in pages for row in finding.show(page, Query(), at=found.at))
+    return stream(request, FORMATS[as_](rows), kind=as_, name="runs")
+
+
+@api.get("views/")
+def views_list(request: Request, person: Person, projects: Projects) -> Page[SavedViewRow]:
+    """List your own views."""
+    mine = saved_views.views_of(person, projects=projects)
+    return page_of(request, mine, saved_views.view_row)
+
+
+@api.post("views/", status=201)
+def views_save(request: Request, asked: NewView, person: Person, by: By) -> SavedViewRow:
+    """Keep a line of search; the same name again replaces it."""
+    project = auth.the_project(request, asked.project)
+    kept = saved_views.save_view(
+        user=person, project=project, name=asked.name, q=asked.q, by=by, at=now()
+    )
+    return saved_views.view_row(kept)
+
+
+@api.delete("views/<uuid:view_id>/")
+def views_remove(view_id: UUID, person: Person, by: By) -> None:
+    """Forget one of your views."""
+    saved_views.remove_view(view_id, user=person, by=by, at=now())
 
 
 @api.post("runs/", caller=auth.IsAgent)
@@ -139,10 +276,11 @@ def runs_tree(run: FoundRun) -> TreeRow:
     return selectors.show_tree(run, at=now())
 
 
-@api.get("runs/<uuid:run_id>/telemetry/", query=("limit",))
-def runs_telemetry(request: Request, run: FoundRun, after: int | None) -> Page[TelemetryRow]:
+@api.get("runs/<uuid:run_id>/telemetry/")
+def runs_telemetry(
+    request: Request, run: FoundRun, limit: Limit, after: int | None
+) -> Page[TelemetryRow]:
     """List the spans and log records of a run, with every attribute that was kept."""
-    limit = page_size(request)
     page = selectors.list_telemetry(run, limit=limit, after=after)
     # A full page may be the last: an empty one after it costs less than counting.
     more = f"?limit={limit}&after={page[-1].id}" if len(page) == limit else None

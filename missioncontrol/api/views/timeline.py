@@ -8,7 +8,7 @@ from dataclasses import replace
 from rest_framework.request import Request
 
 from missioncontrol.api.auth import FoundRun
-from missioncontrol.api.rest import Page, address_of, page_size, read_moment
+from missioncontrol.api.rest import Limit, Page, address_of, read_moment
 from missioncontrol.api.routing import Router
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.policies import asks_from
@@ -34,10 +34,11 @@ MOST_MOMENTS = 100
 _SEQS = re.compile(r"\d{1,9}(,\d{1,9})*")
 
 
-@api.get("runs/<uuid:run_id>/turns/", query=("limit",))
+@api.get("runs/<uuid:run_id>/turns/")
 def turns_list(
     request: Request,
     run: FoundRun,
+    limit: Limit,
     seqs: str | None,
     after_seq: int | None,
     before_seq: int | None,
@@ -46,7 +47,6 @@ def turns_list(
     """List a run's turns in order of `seq`, long texts cut; `before_seq` pages backwards,
     `around` centres on a turn, `seqs` picks some by number.
     """
-    limit = page_size(request)
     if seqs is not None:
         return Page(timeline.list_picked(run, seqs=_picked(seqs)))
     page = timeline.list_window(
