@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime
 from functools import cache
@@ -113,7 +113,7 @@ def page_shown_together(
     if after:
         descending = bool(found.query.order_by) and found.query.order_by[0] == "-id"
         # Ids are made in the order of time: what comes meanwhile moves no page.
-        cursor = _uuid("cursor", after)
+        cursor = read_id("cursor", after)
         found = found.filter(id__lt=cursor) if descending else found.filter(id__gt=cursor)
     rows = list(found[: limit + 1])
     more = rows[limit - 1].id if len(rows) > limit else None
@@ -151,21 +151,13 @@ def page_size(request: Request) -> int:
 Limit = Annotated[int, Depends(page_size, query=("limit",))]
 
 
-def whole(request: Request, name: str) -> int | None:
-    """Read a whole number from the query."""
-    text = request.query_params.get(name)
-    if text is None or text == "":
-        return None
+# What stands in the query, by its name there; each raises InvalidRequest where it is nothing such.
+def read_whole(name: str, text: str) -> int:
+    """Read a whole number."""
     try:
         return int(text)
     except ValueError:
         raise InvalidRequest(f"{name}: expected a whole number, got {text!r}.") from None
-
-
-def moment(request: Request, name: str) -> Any:
-    """Read an RFC 3339 time from the query."""
-    text = request.query_params.get(name)
-    return read_moment(name, text) if text else None
 
 
 def read_moment(name: str, text: str) -> datetime:
@@ -184,18 +176,8 @@ def read_moment(name: str, text: str) -> datetime:
     return read if read.tzinfo else read.replace(tzinfo=UTC)
 
 
-def day(request: Request, name: str) -> date | None:
-    """Read a date from the query."""
-    text = request.query_params.get(name)
-    return read_day(name, text) if text else None
-
-
 def read_day(name: str, text: str) -> date:
-    """Read a date.
-
-    Raises:
-        InvalidRequest: it is none, or one that no calendar of ours reaches.
-    """
+    """Read a date."""
     try:
         read = date.fromisoformat(text)
     except ValueError:
@@ -208,41 +190,46 @@ def read_day(name: str, text: str) -> date:
     return read
 
 
-def choice(request: Request, name: str, known: tuple[str, ...]) -> str:
-    """Read one of a few words from the query; the first by default."""
-    text = request.query_params.get(name) or known[0]
-    if text not in known:
-        expected = ", ".join(known)
-        raise InvalidRequest(f"{name}: expected one of {expected}, got {text!r}.", field=name)
-    return text
-
-
-def text(request: Request, name: str) -> str:
-    """Read a text from the query as it would be stored; empty: it asks for all."""
-    return request.query_params.get(name, "").replace("\0", "")
-
-
-def word(request: Request, name: str) -> str | None:
-    """Read a text from the query; no name that was stored holds a NUL."""
-    text = request.query_params.get(name)
-    if text and "\0" in text:
-        raise InvalidRequest(f"{name}: expected a text without NUL characters.", field=name)
-    return text
-
-
-def words(request: Request, name: str) -> list[str]:
-    """Read texts with commas between them from the query; none: it asks for all."""
-    return [text for text in (word(request, name) or "").split(",") if text]
-
-
-def identity(request: Request, name: str) -> UUID | None:
-    """Read an id from the query."""
-    text = request.query_params.get(name)
-    return _uuid(name, text) if text else None
-
-
-def _uuid(name: str, text: str) -> UUID:
+def read_id(name: str, text: str) -> UUID:
+    """Read an id."""
     try:
         return UUID(text)
     except ValueError:
         raise InvalidRequest(f"{name}: expected an id, got {text!r}.", field=name) from None
+
+
+def read_choice(name: str, text: str, known: tuple[str, ...]) -> str:
+    """Read one of a few words; the first where there is none."""
+    if (chosen := text or known[0]) in known:
+        return chosen
+    expected = ", ".join(known)
+    raise InvalidRequest(f"{name}: expected one of {expected}, got {text!r}.", field=name)
+
+
+def read_word(name: str, text: str) -> str:
+    """Read the name of something stored, none of which holds a NUL."""
+    if "\0" in text:
+        raise InvalidRequest(f"{name}: expected a text without NUL characters.", field=name)
+    return text
+
+
+def read_words(name: str, text: str) -> list[str]:
+    """Read names with commas between them; none: it asks for all."""
+    return [word for word in read_word(name, text).split(",") if word]
+
+
+def read_text(name: str, text: str) -> str:
+    """Read a text that is looked for, as it would be stored; empty: it asks for all."""
+    return text.replace("\0", "")
+
+
+QUERY: Mapping[Any, Callable[[str, str], Any]] = {
+    UUID | None: read_id,
+    datetime | None: read_moment,
+    date | None: read_day,
+    int | None: read_whole,
+    str | None: read_word,
+    list[str]: read_words,
+    str: read_text,
+}
+"""By the type of a parameter of the query. What may be None is, where nothing stands."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import is_dataclass
-from datetime import date, datetime
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, signature
 from types import NoneType
 from typing import (
@@ -25,7 +24,6 @@ from typing import (
     get_origin,
     get_type_hints,
 )
-from uuid import UUID
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -38,8 +36,7 @@ from rest_framework.request import Request
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
-from missioncontrol.api import rest
-from missioncontrol.api.rest import Page, json_response, read_body
+from missioncontrol.api.rest import QUERY, Page, json_response, read_body, read_choice
 from missioncontrol.wire.problems import Problem
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,15 +47,6 @@ PROBLEM = "application/problem+json"
 REF = "#/components/schemas/{model}"
 # Filled while the views are imported: every class that some operation takes.
 INPUTS: dict[str, type[Any]] = {}
-QUERY: Mapping[Any, Callable[[Request, str], Any]] = {
-    UUID | None: rest.identity,
-    datetime | None: rest.moment,
-    date | None: rest.day,
-    int | None: rest.whole,
-    list[str]: rest.words,
-    str | None: rest.word,
-    str: rest.text,
-}
 PEOPLE = cast(type[BasePermission], api_settings.DEFAULT_PERMISSION_CLASSES[0])
 IN_PLACE = re.compile(r"<\w+:(\w+)>")
 
@@ -100,10 +88,15 @@ class Call:
         # `with_`: a word of Python's own.
         asked = name.rstrip("_")
         self.query.append(asked)
-        if get_origin(kind) is Literal:
-            return lambda request, _: rest.choice(request, asked, get_args(kind))
-        read = QUERY[kind]
-        return lambda request, _: read(request, asked)
+        is_choice = get_origin(kind) is Literal
+        read = partial(read_choice, known=get_args(kind)) if is_choice else QUERY[kind]
+        is_optional = NoneType in get_args(kind)
+
+        def of_query(request: Request, _: Mapping[str, Any]) -> Any:
+            text = request.query_params.get(asked, "")
+            return read(asked, text) if text or not is_optional else None
+
+        return of_query
 
 
 class Unparsed(BaseParser):

@@ -28,7 +28,6 @@ from missioncontrol.api.rest import (
     page_of,
     page_shown_together,
     page_size,
-    word,
 )
 from missioncontrol.api.routing import Router
 from missioncontrol.api.streaming import pages_of, stream
@@ -137,9 +136,9 @@ def runs_list(request: Request, found: FoundRuns, sort: str | None) -> Page[Hist
     # Newest first pages by id; any other order has a cursor of its own.
     if not sort:
         return page_shown_together(request, runs, lambda page: finding.show(page, query, at=at))
-    limit = page_size(request)
+    limit, cursor = page_size(request), request.query_params.get("cursor")
     # One more than is shown tells whether there is another page.
-    page = list(sorting.sort_runs(runs, sort, cursor=word(request, "cursor"))[: limit + 1])
+    page = list(sorting.sort_runs(runs, sort, cursor=cursor)[: limit + 1])
     end = sorting.cursor_of(page[limit - 1]) if len(page) > limit else None
     return Page(finding.show(page[:limit], query, at=at), following(request, end))
 

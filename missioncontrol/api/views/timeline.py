@@ -39,7 +39,7 @@ def turns_list(
     request: Request,
     run: FoundRun,
     limit: Limit,
-    seqs: str | None,
+    seqs: str,
     after_seq: int | None,
     before_seq: int | None,
     around: int | None,
@@ -47,7 +47,7 @@ def turns_list(
     """List a run's turns in order of `seq`, long texts cut; `before_seq` pages backwards,
     `around` centres on a turn, `seqs` picks some by number.
     """
-    if seqs is not None:
+    if "seqs" in request.query_params:
         return Page(timeline.list_picked(run, seqs=_picked(seqs)))
     page = timeline.list_window(
         run, limit=limit, after_seq=after_seq, before_seq=before_seq, around=around
