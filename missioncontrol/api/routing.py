@@ -81,6 +81,7 @@ class Call:
             (depends,) = kind.__metadata__
             call = Call(depends.source, self._place)
             self.query += [*depends.query, *call.query]
+            self.takes = self.takes or call.takes
             return call
         if is_dataclass(kind) and isinstance(kind, type):
             self.takes = kind
@@ -97,6 +98,36 @@ class Call:
             return read(asked, text) if text or not is_optional else None
 
         return of_query
+
+
+class Answer:
+    """How what a function returns is answered, by its annotation.
+
+    A row, a `Page` or a list of rows, a row and whether it is new (201, or 200 where the same was
+    made before), nothing (204), or a response.
+    """
+
+    def __init__(self, returned: Any, *, status: int | None, files: tuple[str, ...]) -> None:
+        self._or_known = get_origin(returned) is tuple
+        usual = 201 if self._or_known else 204 if returned is NoneType else 200
+        self._status = status or usual
+        body = OpenApiTypes.BINARY if files else _body_of(returned)
+        self.responses: dict[Any, Any] = {
+            (self._status, *files): body,
+            **({200: body} if self._or_known else {}),
+            # `default`: every refusal has this shape, whatever its status.
+            ("default", PROBLEM): reference(Problem, "serialization"),
+        }
+
+    def __call__(self, found: Any) -> HttpResponseBase:
+        """Answer what was returned."""
+        row, is_new = found if self._or_known else (found, True)
+        if isinstance(row, HttpResponseBase):
+            return row
+        if row is None:
+            return HttpResponse(status=self._status)
+        whole = Page(row) if isinstance(row, list) else row
+        return json_response(whole, status=self._status if is_new else 200)
 
 
 class Unparsed(BaseParser):
@@ -166,10 +197,8 @@ class Router:
         takes_file: bool = False,
         query: tuple[str, ...] = (),
     ) -> F:
-        """Describe what a view takes and answers, and answer it; return the view as it is.
+        """Describe a view and have it called; return it as it is.
 
-        What it answers says its annotation: a row, a `Page` or a list of rows, a row and whether
-        it is new (201, or 200 where the same was made before), nothing (204), or a response.
         `caller`: for whom it is, if not for people. `checks` refuse before anything is read.
         `takes_file`: the body is a file as it is; `files`: so is the answer, of these media types.
         `query`: what the view reads of it by itself, otherwise than its signature can.
@@ -177,41 +206,25 @@ class Router:
         names = IN_PLACE.findall(place)
         call = Call(view, names)
         before = [Call(check, names) for check in (*self._checks, *checks)]
-        returned = get_type_hints(view)["return"]
-        or_known = get_origin(returned) is tuple
-        usual = status or (201 if or_known else 204 if returned is NoneType else 200)
+        answer = Answer(get_type_hints(view)["return"], status=status, files=files)
 
         @wraps(view)
-        def answer(self: APIView, request: Request, **place: Any) -> HttpResponseBase:
+        def operation(self: APIView, request: Request, **place: Any) -> HttpResponseBase:
             for check in before:
                 check(request, place)
-            found, is_new = call(request, place), True
-            if isinstance(found, HttpResponseBase):
-                return found
-            if or_known:
-                found, is_new = found
-            if found is None:
-                return HttpResponse(status=usual)
-            whole = Page(found) if isinstance(found, list) else found
-            return json_response(whole, status=usual if is_new else 200)
+            return answer(call(request, place))
 
-        body = _body_of(returned)
         taken = call.takes and {"application/json": reference(call.takes, "validation")}
         described = extend_schema(
             operation_id=view.__name__,
             # Added for all of them in one place (`complete`).
             auth=[],
             request={"application/octet-stream": OpenApiTypes.BINARY} if takes_file else taken,
-            responses={
-                (usual, *files): OpenApiTypes.BINARY if files else body,
-                **({200: body} if or_known else {}),
-                # `default`: every refusal has this shape, whatever its status.
-                ("default", PROBLEM): reference(Problem, "serialization"),
-            },
+            responses=answer.responses,
             parameters=[OpenApiParameter(name, str) for name in (*call.query, *query)],
         )
         resource = self._resources.setdefault(place, type("Resource", (Resource,), {"callers": {}}))
-        setattr(resource, method, described(answer))
+        setattr(resource, method, described(operation))
         resource.callers[method.upper()] = caller or PEOPLE
         if caller is AllowAny:
             resource.authentication_classes = []
