@@ -80,7 +80,27 @@ def check_url(url: str, *, private_hosts: Collection[str]) -> SplitResult:
     # A user's name before the host makes people read another host than is called.
     if not parts.hostname or parts.username is not None or parts.password is not None:
         raise Unsendable("must name a host and no user")
+    if not is_private:
+        check_written(parts.hostname)
     return parts
+
+
+def check_written(host: str) -> None:
+    """Refuse a host that names this machine, or an address that is not public, as it is written.
+
+    Nothing is looked up: where a name leads may be another place at each call.
+
+    Raises:
+        Unsendable: it is one.
+    """
+    name = host.lower().rstrip(".")
+    is_here = name == "localhost" or name.endswith(".localhost")
+    with suppress(OSError, UnicodeError):
+        # As a call would read it: 127.1 and 2130706433 are addresses too.
+        found = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
+        is_here = not all(is_public(str(info[4][0])) for info in found)
+    if is_here:
+        raise Unsendable(f"{host} leads to an address that is not public")
 
 
 def post(

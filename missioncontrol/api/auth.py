@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Annotated, Any, cast
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -16,13 +16,14 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from missioncontrol.accounts import people, ways
-from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, Role, Scope
+from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, Project, Role, Scope
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.selectors import find_personal_token
 from missioncontrol.accounts.services import note_use
 from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest
 from missioncontrol.api import uses
 from missioncontrol.api.keys import find_holder
+from missioncontrol.api.rest import Depends
 from missioncontrol.clock import now
 from missioncontrol.errors import (
     Forbidden,
@@ -142,6 +143,17 @@ def projects_of(request: Request, *, even_archived: bool = True) -> list[UUID]:
     return named
 
 
+def find_project(request: Request, project_id: UUID) -> Project:
+    """Return a project that the caller may read, in whatever role.
+
+    Raises:
+        NotFound: there is none, for them.
+    """
+    if project_id not in projects_of(request):
+        raise NotFound("The project")
+    return Project.objects.get(pk=project_id)
+
+
 def find_run(request: Request, run_id: UUID) -> Run:
     """Return a run that the caller may see.
 
@@ -149,6 +161,13 @@ def find_run(request: Request, run_id: UUID) -> Run:
         NotFound: there is none, for them.
     """
     return runs.find_run(run_id, projects=projects_of(request))
+
+
+# What operations depend on. Of a list the schema says that `?project=` narrows it.
+Projects = Annotated[list[UUID], Depends(projects_of, query=("project",))]
+Readable = Annotated[list[UUID], Depends(projects_of)]
+FoundProject = Annotated[Project, Depends(find_project)]
+FoundRun = Annotated[Run, Depends(find_run)]
 
 
 def check_reach(request: Request, run_id: UUID) -> None:
@@ -176,11 +195,6 @@ def check_obeys(request: Request) -> None:
     """
     if isinstance(request.user, AgentCaller) and request.user.key.reports_only:
         raise Forbidden("This agent key only reports.")
-
-
-def writable_projects_of(request: Request) -> list[UUID]:
-    """Return the projects in which a person may act."""
-    return _memberships(request, roles=WRITERS, even_archived=False)
 
 
 def the_project(request: Request, named: UUID | None) -> UUID:
@@ -241,6 +255,25 @@ def check_owns(
         ProjectArchived: nothing in it changes; unless `even_archived`.
     """
     _check_role(request, project, frozenset({Role.OWNER}), refusal, even_archived=even_archived)
+
+
+def owners(refusal: str, *, even_archived: bool = False) -> Callable[..., None]:
+    """Return the check that lets owners of the project in the address do an operation."""
+
+    def check(request: Request, project_id: UUID) -> None:
+        check_owns(request, project_id, refusal, even_archived=even_archived)
+
+    return check
+
+
+def owners_of_any(refusal: str) -> Callable[..., None]:
+    """Return the check that lets who owns a project, whichever, do an operation."""
+
+    def check(request: Request) -> None:
+        if not owned_projects(request):
+            raise Forbidden(refusal)
+
+    return check
 
 
 def _check_role(
@@ -331,6 +364,10 @@ def check_recent(request: Request) -> None:
         raise SignInAgain(mine)
 
 
+# What makes another way in, or lets somebody in, takes a person at a browser, and a fresh proof.
+PROVED = (check_by_hand, check_recent)
+
+
 def owned_projects(request: Request) -> list[UUID]:
     """Return the projects a person owns."""
     return _memberships(request, roles=frozenset({Role.OWNER}))
@@ -358,6 +395,16 @@ def name_of(request: Request | HttpRequest) -> str:
     """Return the caller's name as the journal writes it."""
     caller = request.user
     return people.name_of(caller) if isinstance(caller, User) else "agent"
+
+
+def agent_of(request: Request) -> AgentCaller:
+    """Return the agent that calls, where `IsAgent` let nobody else in."""
+    return cast(AgentCaller, request.user)
+
+
+Agent = Annotated[AgentCaller, Depends(agent_of)]
+Person = Annotated[User, Depends(person_of)]
+By = Annotated[str, Depends(name_of)]
 
 
 def _membership(request: Request, project: UUID) -> Membership:

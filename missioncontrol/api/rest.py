@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cache
-from typing import Any, Generic, TypeVar, cast
+from typing import Annotated, Any, Generic, TypeVar, cast
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 from rest_framework.request import Request
 
 from missioncontrol.api.endpoint import read_json_object
-from missioncontrol.errors import InvalidRequest
+from missioncontrol.errors import InvalidRequest, NotFound
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Model)
 # Made once for each class: making one takes far longer than its use.
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
@@ -29,7 +30,19 @@ PAGE = 100
 LONGEST_PAGE = 500
 # No calendar of ours reaches further, and databases stumble over what lies far outside.
 YEARS = range(2000, 2201)
+BEHIND_DAY = len("2026-11-21 ")
 LIMITS = re.compile(r"[1-9][0-9]{0,5}")
+
+
+@dataclass(frozen=True, slots=True)
+class Depends:
+    """In `Annotated`: the function whose answer a parameter is, called as an operation is.
+
+    `query`: what it reads of the query by itself.
+    """
+
+    source: Callable[..., Any]
+    query: tuple[str, ...] = ()
 
 
 def read_body(request: Request, kind: type[T]) -> T:
@@ -65,6 +78,18 @@ def row_of(kind: type[T], source: object, /, **more: Any) -> T:
     return kind(**{name: getattr(source, ids.get(name, name)) for name in names}, **more)
 
 
+def one_of(found: QuerySet[M], pk: Any, what: str) -> M:
+    """Return one of the rows that the caller may see.
+
+    Raises:
+        NotFound: it is none of them, or there is none.
+    """
+    row = found.filter(pk=pk).first()
+    if row is None:
+        raise NotFound(what)
+    return row
+
+
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
     """Some rows of a list, and the address of those that follow."""
@@ -88,7 +113,7 @@ def page_shown_together(
     if after:
         descending = bool(found.query.order_by) and found.query.order_by[0] == "-id"
         # Ids are made in the order of time: what comes meanwhile moves no page.
-        cursor = _uuid("cursor", after)
+        cursor = read_id("cursor", after)
         found = found.filter(id__lt=cursor) if descending else found.filter(id__gt=cursor)
     rows = list(found[: limit + 1])
     more = rows[limit - 1].id if len(rows) > limit else None
@@ -123,56 +148,88 @@ def page_size(request: Request) -> int:
     return min(int(text), LONGEST_PAGE)
 
 
-def whole(request: Request, name: str) -> int | None:
-    """Read a whole number from the query."""
-    text = request.query_params.get(name)
-    if text is None or text == "":
-        return None
+Limit = Annotated[int, Depends(page_size, query=("limit",))]
+
+
+# What stands in the query, by its name there; each raises InvalidRequest where it is nothing such.
+def read_whole(name: str, text: str) -> int:
+    """Read a whole number."""
     try:
         return int(text)
     except ValueError:
         raise InvalidRequest(f"{name}: expected a whole number, got {text!r}.") from None
 
 
-def moment(request: Request, name: str) -> Any:
-    """Read an RFC 3339 time from the query."""
-    text = request.query_params.get(name)
-    return read_moment(name, text) if text else None
-
-
 def read_moment(name: str, text: str) -> datetime:
-    """Read an RFC 3339 time; without a zone it is UTC."""
+    """Read an RFC 3339 time, with a `T` or a blank behind the day; without a zone it is UTC."""
+    # Further on a blank is the `+` of a zone that was not percent-encoded.
+    day, rest = text[:BEHIND_DAY], text[BEHIND_DAY:]
     try:
-        # A `+` of a zone that was not percent-encoded arrives as a blank.
-        read = datetime.fromisoformat(text.replace(" ", "+"))
+        read = datetime.fromisoformat(day + rest.replace(" ", "+"))
     except ValueError:
-        raise InvalidRequest(f"{name}: expected an RFC 3339 time, got {text!r}.") from None
+        raise InvalidRequest(
+            f"{name}: expected an RFC 3339 time such as 2026-11-21T10:00:00Z, got {text!r}.",
+            field=name,
+        ) from None
     if read.year not in YEARS:
         raise InvalidRequest(f"{name}: expected a time of our days, got {text!r}.", field=name)
     return read if read.tzinfo else read.replace(tzinfo=UTC)
 
 
-def word(request: Request, name: str) -> str | None:
-    """Read a text from the query; no name that was stored holds a NUL."""
-    text = request.query_params.get(name)
-    if text and "\0" in text:
-        raise InvalidRequest(f"{name}: expected a text without NUL characters.", field=name)
-    return text
+def read_day(name: str, text: str) -> date:
+    """Read a date."""
+    try:
+        read = date.fromisoformat(text)
+    except ValueError:
+        # Refused below, in the same words as a year that is out of reach.
+        read = date.min
+    if read.year not in YEARS:
+        raise InvalidRequest(
+            f"{name}: expected a date such as 2026-11-21, got {text!r}.", field=name
+        )
+    return read
 
 
-def words(request: Request, name: str) -> list[str]:
-    """Read texts with commas between them from the query; none: it asks for all."""
-    return [text for text in (word(request, name) or "").split(",") if text]
-
-
-def identity(request: Request, name: str) -> UUID | None:
-    """Read an id from the query."""
-    text = request.query_params.get(name)
-    return _uuid(name, text) if text else None
-
-
-def _uuid(name: str, text: str) -> UUID:
+def read_id(name: str, text: str) -> UUID:
+    """Read an id."""
     try:
         return UUID(text)
     except ValueError:
         raise InvalidRequest(f"{name}: expected an id, got {text!r}.", field=name) from None
+
+
+def read_choice(name: str, text: str, known: tuple[str, ...]) -> str:
+    """Read one of a few words; the first where there is none."""
+    if (chosen := text or known[0]) in known:
+        return chosen
+    expected = ", ".join(known)
+    raise InvalidRequest(f"{name}: expected one of {expected}, got {text!r}.", field=name)
+
+
+def read_word(name: str, text: str) -> str:
+    """Read the name of something stored, none of which holds a NUL."""
+    if "\0" in text:
+        raise InvalidRequest(f"{name}: expected a text without NUL characters.", field=name)
+    return text
+
+
+def read_words(name: str, text: str) -> list[str]:
+    """Read names with commas between them; none: it asks for all."""
+    return [word for word in read_word(name, text).split(",") if word]
+
+
+def read_text(name: str, text: str) -> str:
+    """Read a text that is looked for, as it would be stored; empty: it asks for all."""
+    return text.replace("\0", "")
+
+
+QUERY: Mapping[Any, Callable[[str, str], Any]] = {
+    UUID | None: read_id,
+    datetime | None: read_moment,
+    date | None: read_day,
+    int | None: read_whole,
+    str | None: read_word,
+    list[str]: read_words,
+    str: read_text,
+}
+"""By the type of a parameter of the query. What may be None is, where nothing stands."""

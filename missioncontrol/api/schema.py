@@ -6,109 +6,24 @@ is typed twice; drf-spectacular lists the paths.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import is_dataclass
-from functools import cache, wraps
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from types import NoneType
-from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal
 
 from django.conf import settings
-from django.http import HttpResponse
-from django.http.response import HttpResponseBase
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
 from pydantic import TypeAdapter
-from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from guard.adapters import ADAPTERS
 from guard.turn import Turn
 from guard.wire import Directive, TurnsReply
 from missioncontrol import wire
-from missioncontrol.api.rest import Page, json_response
+from missioncontrol.api.routing import INPUTS, PROBLEM, REF, reference
 from missioncontrol.wire.events import Event
 from missioncontrol.wire.problems import Problem
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-PROBLEM = "application/problem+json"
-REF = "#/components/schemas/{model}"
 Mode = Literal["validation", "serialization"]
-# Filled while the views are imported: every class that some view takes.
-_inputs: dict[str, type[Any]] = {}
-
-
-def described(
-    name: str,
-    *,
-    takes: type[Any] | None = None,
-    takes_file: bool = False,
-    status: int | None = None,
-    files: tuple[str, ...] = (),
-    query: tuple[str, ...] = (),
-) -> Callable[[F], F]:
-    """Say in the schema what a view takes and answers, and answer it.
-
-    What that is says the view's annotation: a row, a `Page` or a list of rows, a row and whether
-    it is new (201, or 200 where the same was made before), nothing (204), or a response.
-    `takes_file`: the body is a file as it is; `files`: so is the answer, of these media types.
-    """
-
-    def decorate(view: F) -> F:
-        returned = get_type_hints(view)["return"]
-        body = _body_of(returned)
-        or_known = get_origin(returned) is tuple
-        usual = status or (201 if or_known else 204 if returned is NoneType else 200)
-
-        @wraps(view)
-        def answer(self: APIView, request: Request, **place: Any) -> HttpResponseBase:
-            found, is_new = view(self, request, **place), True
-            if isinstance(found, HttpResponseBase):
-                return found
-            if or_known:
-                found, is_new = found
-            if found is None:
-                return HttpResponse(status=usual)
-            whole = Page(found) if isinstance(found, list) else found
-            return json_response(whole, status=usual if is_new else 200)
-
-        asked = {"application/json": _reference(takes, "validation")} if takes else None
-        described_view = extend_schema(
-            operation_id=name,
-            # Added for all of them in one place (`complete`).
-            auth=[],
-            request={"application/octet-stream": OpenApiTypes.BINARY} if takes_file else asked,
-            responses={
-                (usual, *files): OpenApiTypes.BINARY if files else body,
-                **({200: body} if or_known else {}),
-                # `default`: every refusal has this shape, whatever its status.
-                ("default", PROBLEM): _reference(Problem, "serialization"),
-            },
-            parameters=[OpenApiParameter(name, str) for name in query],
-        )
-        return cast(F, described_view(answer))
-
-    return decorate
-
-
-def _body_of(returned: Any) -> dict[str, Any] | None:
-    """Describe what a view returns; None: nothing, or a response of its own."""
-    row = (get_args(returned) or (returned,))[0]
-    if not is_dataclass(row):
-        return None
-    body: dict[str, Any] = _reference(cast(type[Any], row), "serialization")
-    if get_origin(returned) not in {Page, list}:
-        return body
-    # Every list is a page, so that a short one can grow without another shape.
-    results = {"type": "array", "items": body}
-    following = {"type": ["string", "null"]}
-    return {
-        "type": "object",
-        "required": ["results", "next"],
-        "properties": {"results": results, "next": following},
-    }
 
 
 def complete(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
@@ -143,7 +58,7 @@ def wire_schemas() -> dict[str, Any]:
         if is_dataclass(kind) and isinstance(kind, type) and kind.__module__ == module.__name__
     ]
     inputs: list[tuple[str, Mode, TypeAdapter[Any]]] = [
-        (name, "validation", TypeAdapter(kind)) for name, kind in _inputs.items()
+        (name, "validation", TypeAdapter(kind)) for name, kind in INPUTS.items()
     ]
     outputs: list[tuple[str, Mode, TypeAdapter[Any]]] = [
         (kind.__name__, "serialization", TypeAdapter(kind))
@@ -161,16 +76,9 @@ def wire_schemas() -> dict[str, Any]:
         found.setdefault(name, schema)
     for name, schema in found.items():
         # Defaults are always serialised, so that a literal `type` is never optional.
-        if "properties" in schema and schema.get("title") not in _inputs:
+        if "properties" in schema and schema.get("title") not in INPUTS:
             found[name] = {**schema, "required": list(schema["properties"])}
     return dict(sorted(found.items()))
-
-
-def _reference(kind: type[Any], mode: str) -> dict[str, str]:
-    if mode == "validation":
-        # What is taken has optional fields, what is answered has none: two schemas of one class.
-        _inputs[kind.__name__] = kind
-    return {"$ref": REF.format(model=kind.__name__)}
 
 
 def _json(schema: dict[str, Any]) -> dict[str, Any]:
@@ -203,7 +111,7 @@ def _operation(
     **more: Any,
 ) -> dict[str, Any]:
     """Describe an operation by what it answers; `others`: by their statuses."""
-    problems = {PROBLEM: {"schema": _reference(Problem, "serialization")}}
+    problems = {PROBLEM: {"schema": reference(Problem, "serialization")}}
     return {
         "operationId": name,
         "description": text,
@@ -259,7 +167,7 @@ THIN_PATHS: dict[str, Any] = {
             "The directive now, or the next one newer than `after` within `wait` "
             "seconds; 204 if none. `call` names the key of the proposed turn asked about; "
             "`keeper=1`: who started the agent asks, which does not count as its waiting.",
-            _json(_reference(Directive, "serialization")),
+            _json(reference(Directive, "serialization")),
             others={"204": {"description": "none newer"}},
             parameters=[
                 _RUN,
@@ -321,7 +229,7 @@ POST_TURNS: dict[str, Any] = _operation(
     "runs_turns_create",
     "Store 1 to 500 turns. With `Prefer: wait=S` (at most 60) the answer comes "
     "once detection has judged them.",
-    _json(_reference(TurnsReply, "serialization")),
+    _json(reference(TurnsReply, "serialization")),
     parameters=[_RUN, {"name": "Prefer", "in": "header", "schema": {"type": "string"}}],
     requestBody={
         "required": True,

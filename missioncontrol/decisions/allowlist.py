@@ -17,7 +17,7 @@ from django.db.models import Count, F, Q
 from guard.deciding import AllowPattern, is_allowed
 from guard.signals import Signal
 from missioncontrol.decisions.models import SPOKE, AllowlistEntry, Decision, LetGo
-from missioncontrol.errors import InvalidRequest, NotFound, existing
+from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import Run
@@ -163,10 +163,8 @@ def add_entry(
     return entry
 
 
-def remove_entry(entry_id: UUID, *, projects: Collection[UUID], by: str, at: datetime) -> None:
+def remove_entry(entry: AllowlistEntry, *, by: str, at: datetime) -> None:
     """Remove an entry; the journal keeps that it stood."""
-    found = AllowlistEntry.objects.filter(pk=entry_id, project_id__in=projects)
-    entry = existing(found.first(), "The allowlist entry")
     # Told first: once deleted it has no id.
     _tell(entry, "removed", by=by, at=at)
     entry.delete()

@@ -7,7 +7,8 @@ parameters listed here and no others: no attachments, no files, no templates, no
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -103,11 +104,8 @@ def read_address(kind: str, text: str) -> str:
     if len(given) > LONGEST_ADDRESS:
         raise _wrong(f"at most {LONGEST_ADDRESS} characters")
     if kind == "webhook":
-        try:
-            # To say so at once: each call looks again, for a name may lead elsewhere by then.
+        with _refused_at_once():
             outbound.check_url(given, private_hosts=settings.NOTIFY_HOSTS)
-        except outbound.Unsendable as wrong:
-            raise InvalidRequest(f"address: {wrong}.", field="address") from None
         return given
     if kind not in CHATS:
         raise InvalidRequest(
@@ -190,14 +188,27 @@ def _read_chat(name: str, kind: Kind, given: str) -> str:
         # Passwords and words go over the net in the clear to hosts of this house only.
         host, port, is_clear = destination(name, service)
         named = {known.lower() for known in settings.NOTIFY_HOSTS}
-        if is_clear and not {host.lower(), f"{host.lower()}:{port}"} & named:
+        is_ours = bool({host.lower(), f"{host.lower()}:{port}"} & named)
+        if is_clear and not is_ours:
             secure = "mailtos://" if name == "email" else "ntfys://"
             raise InvalidRequest(
                 f"address: {host} would be reached without encryption; write {secure}… "
                 "(MISSIONCONTROL_NOTIFY_HOSTS names hosts that may be).",
                 field="address",
             )
+        if not is_ours:
+            with _refused_at_once():
+                outbound.check_written(host)
     return url
+
+
+@contextmanager
+def _refused_at_once() -> Iterator[None]:
+    """Say now what each call would be refused for; it looks again, names may lead elsewhere."""
+    try:
+        yield
+    except outbound.Unsendable as wrong:
+        raise InvalidRequest(f"address: {wrong}.", field="address") from None
 
 
 def destination(name: str, service: Any) -> tuple[str, int | None, bool]:

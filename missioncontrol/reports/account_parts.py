@@ -34,7 +34,6 @@ from missioncontrol.wire.costs import CostBudget
 from missioncontrol.zones import zone_of
 
 Group = Literal["agent", "model", "project", "run"]
-GROUPS: tuple[Group, ...] = ("agent", "model", "project", "run")
 COLUMNS = {"agent": "agent", "model": "model", "project": "project_id", "run": "run_id"}
 # Two weeks: one is compared with the one before.
 TREND_DAYS = 14

@@ -11,7 +11,6 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Literal
 
 PeriodKind = Literal["day", "week", "month"]
-PERIOD_KINDS: tuple[PeriodKind, ...] = ("day", "week", "month")
 WEEK = timedelta(days=7)
 MINUTE = timedelta(minutes=1)
 

@@ -110,7 +110,7 @@ def fill_allowlist(person: Caller, where: dict[str, str]) -> None:
 def add_channels(person: Caller, where: dict[str, str]) -> None:
     """Add two ways to be told, and have each tried."""
     for name, kind, address, step in (
-        ("ops", "webhook", "https://127.0.0.1:9/told", 0),
+        ("ops", "webhook", "https://hooks.invalid/told", 0),
         ("duty", "ntfy", "https://ntfy.example.com/duty", 15),
     ):
         channel = {"kind": kind, "name": name, "address": address, "step_minutes": step}

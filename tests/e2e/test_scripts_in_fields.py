@@ -76,7 +76,7 @@ def around(person, project):
             **fields,
             "kind": "webhook",
             "name": hostile("channel", 60),
-            "address": "https://127.0.0.1:9/told",
+            "address": "https://hooks.invalid/told",
         },
     }
     for path, body in asked.items():

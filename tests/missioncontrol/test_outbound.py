@@ -34,6 +34,14 @@ def test_an_address_that_may_not_be_called_is_refused(url):
         outbound.check_url(url, private_hosts=())
 
 
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.1", "2130706433", "10.0.0.7", "[::1]", "localhost", "x.localhost."]
+)
+def test_an_address_that_is_written_as_one_inside_is_refused_at_once(host):
+    with pytest.raises(Unsendable, match="not public"):
+        outbound.check_url(f"https://{host}/x", private_hosts=())
+
+
 def test_a_named_host_with_a_port_that_is_none_is_refused():
     with pytest.raises(Unsendable):
         outbound.check_url("http://hooks.lan:port/", private_hosts=["hooks.lan"])

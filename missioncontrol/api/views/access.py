@@ -11,7 +11,6 @@ from uuid import UUID
 
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from guard.adapters.found import found_agents
 from guard.connect.command import forwarder, source
@@ -19,10 +18,10 @@ from missioncontrol.accounts import pairing, selectors, uses
 from missioncontrol.accounts.models import AgentKey, PersonalToken, Project, Reach, Scope, SetupCode
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys, peers
-from missioncontrol.api.rest import Page, page_of, read_body, row_of
-from missioncontrol.api.schema import described
+from missioncontrol.api.auth import By, Person, Projects, Readable
+from missioncontrol.api.rest import Page, one_of, page_of, row_of
+from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
-from missioncontrol.errors import NotFound
 from missioncontrol.projects import access
 from missioncontrol.projects.access import OVERLAP
 from missioncontrol.runs.models import Run
@@ -39,6 +38,8 @@ from missioncontrol.wire.access import (
     UsedFrom,
     UsedOn,
 )
+
+api = Router()
 
 T = TypeVar("T")
 MOST_RUNS = 200
@@ -83,157 +84,6 @@ class NewToken:
     expires_at: datetime | None = None
 
 
-class AgentKeys(APIView):
-    @described("keys_list", query=("project",))
-    def get(self, request: Request) -> Page[AgentKeyRow]:
-        """List agent keys, newest first; a secret is never shown again."""
-        found = selectors.agent_keys(projects=auth.projects_of(request))
-        return page_of(request, found, lambda key: _row(AgentKeyRow, key))
-
-    @described("keys_make", takes=NewAgentKey, status=201)
-    def post(self, request: Request) -> MadeAgentKey:
-        """Make an agent key; owners only. Its secret is in this answer alone."""
-        asked = read_body(request, NewAgentKey)
-        return _make_key(request, auth.owned_project(request, asked.project), asked)
-
-
-class ProjectKeys(APIView):
-    @described("projects_keys_list")
-    def get(self, request: Request, project_id: UUID) -> Page[AgentKeyRow]:
-        """List a project's agent keys, newest first."""
-        found = selectors.agent_keys(projects=[auth.check_belongs(request, project_id)])
-        return page_of(request, found, lambda key: _row(AgentKeyRow, key))
-
-    @described("projects_keys_make", takes=NewAgentKey, status=201)
-    def post(self, request: Request, project_id: UUID) -> MadeAgentKey:
-        """Make an agent key of this project; owners only. Its secret is in this answer alone."""
-        asked = read_body(request, NewAgentKey)
-        return _make_key(request, auth.owned_project(request, project_id), asked)
-
-
-class OneAgentKey(APIView):
-    @described("keys_revoke")
-    def delete(self, request: Request, key_id: UUID) -> None:
-        """Revoke an agent key; owners only."""
-        # Without a fresh proof: who sees that a key has leaked ends it at once.
-        key = access.revoke_agent_key(
-            key_id,
-            projects=auth.owned_with_keys(request),
-            by=auth.name_of(request),
-            at=now(),
-        )
-        # At once in this process; the others know it for some seconds.
-        keys.forget(key.digest)
-
-
-class RotatedAgentKey(APIView):
-    @described("keys_rotate", takes=Rotation, status=201)
-    def post(self, request: Request, key_id: UUID) -> MadeAgentKey:
-        """Make the key that takes this one's place; owners only. Both live for a while."""
-        auth.check_by_hand(request)
-        auth.check_recent(request)
-        hours = read_body(request, Rotation).overlap_hours
-        made = access.rotate_agent_key(
-            key_id,
-            projects=auth.owned_with_keys(request),
-            overlap=timedelta(hours=hours),
-            by=auth.name_of(request),
-            at=now(),
-        )
-        # Its end is another now: at once, with an overlap of 0.
-        keys.forget(AgentKey.objects.values_list("digest", flat=True).get(pk=key_id))
-        return _row(MadeAgentKey, made.row, secret=made.secret)
-
-
-class AgentKeyUses(APIView):
-    @described("keys_uses")
-    def get(self, request: Request, key_id: UUID) -> SecretUses:
-        """Tell from where and on which runs an agent key was used; owners only."""
-        # Addresses and programs of agents are the owners' business.
-        found = selectors.agent_keys(projects=auth.projects_of(request))
-        key = found.filter(pk=key_id).first()
-        if key is None:
-            raise NotFound("The key")
-        auth.check_owns(request, key.project_id, auth.KEYS_ARE_OWNERS, even_archived=True)
-        used = uses.runs(key, most=MOST_RUNS)
-        # Of its own project, and of those that are still there.
-        ours = Run.objects.filter(project=key.project_id).select_related("meters")
-        runs = ours.in_bulk([use["run"] for use in used])
-        used_on = tuple(
-            UsedOn(
-                **use,
-                name=run.name,
-                status=run.status,
-                turns=run.meters.last_seq + 1,
-                is_its_own=run.opened_by == key.pk,
-            )
-            for use in used
-            if (run := runs.get(use["run"]))
-        )
-        return SecretUses(places=_places(key), runs=used_on)
-
-
-class TokenUses(APIView):
-    @described("tokens_uses")
-    def get(self, request: Request, token_id: UUID) -> SecretUses:
-        """Tell from where one of your tokens was used."""
-        token = selectors.personal_tokens(auth.person_of(request)).filter(pk=token_id).first()
-        if token is None:
-            raise NotFound("The token")
-        return SecretUses(places=_places(token), runs=())
-
-
-class Tokens(APIView):
-    @described("tokens_list")
-    def get(self, request: Request) -> Page[TokenRow]:
-        """List your personal tokens, newest first."""
-        # A person's own, also for an owner: what scripts of theirs do is nobody else's business.
-        mine = selectors.personal_tokens(auth.person_of(request))
-        return page_of(request, mine, lambda token: _row(TokenRow, token))
-
-    @described("tokens_make", takes=NewToken, status=201)
-    def post(self, request: Request) -> MadeToken:
-        """Make a personal token, signed in. Its secret is in this answer alone."""
-        auth.check_by_hand(request)
-        auth.check_recent(request)
-        # After the checks: who may not make one learns nothing of what a body should look like.
-        asked = read_body(request, NewToken)
-        made = access.make_token(
-            auth.person_of(request),
-            name=asked.name,
-            scope=asked.scope,
-            project=asked.project and auth.check_belongs(request, asked.project),
-            expires_at=asked.expires_at,
-            by=auth.name_of(request),
-            at=now(),
-        )
-        return _row(MadeToken, made.row, secret=made.secret)
-
-
-class OneToken(APIView):
-    @described("tokens_revoke")
-    def delete(self, request: Request, token_id: UUID) -> None:
-        """Revoke one of your tokens; the sockets it opened are closed."""
-        # Without a fresh proof, as with agent keys: one that has leaked ends at once.
-        access.revoke_token(
-            token_id, user=auth.person_of(request), by=auth.name_of(request), at=now()
-        )
-
-
-class Sessions(APIView):
-    @described("sessions_end_others")
-    def delete(self, request: Request) -> None:
-        """Sign out everywhere but here."""
-        auth.check_by_hand(request)
-        # A token cannot: only who sits at a browser has a session that is kept.
-        access.end_other_sessions(
-            user=auth.person_of(request),
-            kept=request.session.session_key,
-            by=auth.name_of(request),
-            at=now(),
-        )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSetupCode:
     """`project` where the person has several."""
@@ -250,51 +100,162 @@ class Exchange:
     on: str
 
 
-class SetupCodes(APIView):
-    @described("setup_codes_offer", takes=NewSetupCode, status=201)
-    def post(self, request: Request) -> MadeSetupCode:
-        """Offer a code that is good for one agent key, once, for ten minutes; owners only."""
-        auth.check_by_hand(request)
-        project = auth.owned_project(request, read_body(request, NewSetupCode).project)
-        auth.check_recent(request)
-        CODES_OFFERED.check(str(request.user.pk), at=now())
-        made = pairing.offer_setup(
-            Project.objects.get(pk=project), by=auth.name_of(request), at=now()
+@api.get("keys/")
+def keys_list(request: Request, projects: Projects) -> Page[AgentKeyRow]:
+    """List agent keys, newest first; a secret is never shown again."""
+    found = selectors.agent_keys(projects=projects)
+    return page_of(request, found, lambda key: _row(AgentKeyRow, key))
+
+
+@api.post("keys/", status=201)
+def keys_make(request: Request, asked: NewAgentKey) -> MadeAgentKey:
+    """Make an agent key; owners only. Its secret is in this answer alone."""
+    return _make_key(request, auth.owned_project(request, asked.project), asked)
+
+
+@api.get("projects/<uuid:project_id>/keys/")
+def projects_keys_list(request: Request, project_id: UUID) -> Page[AgentKeyRow]:
+    """List a project's agent keys, newest first."""
+    found = selectors.agent_keys(projects=[auth.check_belongs(request, project_id)])
+    return page_of(request, found, lambda key: _row(AgentKeyRow, key))
+
+
+@api.post("projects/<uuid:project_id>/keys/", status=201)
+def projects_keys_make(request: Request, project_id: UUID, asked: NewAgentKey) -> MadeAgentKey:
+    """Make an agent key of this project; owners only. Its secret is in this answer alone."""
+    return _make_key(request, auth.owned_project(request, project_id), asked)
+
+
+@api.delete("keys/<uuid:key_id>/")
+def keys_revoke(request: Request, key_id: UUID, by: By) -> None:
+    """Revoke an agent key; owners only."""
+    # Without a fresh proof: who sees that a key has leaked ends it at once.
+    owned = auth.owned_with_keys(request)
+    key = access.revoke_agent_key(key_id, projects=owned, by=by, at=now())
+    # At once in this process; the others know it for some seconds.
+    keys.forget(key.digest)
+
+
+@api.post("keys/<uuid:key_id>/rotate/", status=201, checks=auth.PROVED)
+def keys_rotate(request: Request, key_id: UUID, asked: Rotation, by: By) -> MadeAgentKey:
+    """Make the key that takes this one's place; owners only. Both live for a while."""
+    made = access.rotate_agent_key(
+        key_id,
+        projects=auth.owned_with_keys(request),
+        overlap=timedelta(hours=asked.overlap_hours),
+        by=by,
+        at=now(),
+    )
+    # Its end is another now: at once, with an overlap of 0.
+    keys.forget(AgentKey.objects.values_list("digest", flat=True).get(pk=key_id))
+    return _row(MadeAgentKey, made.row, secret=made.secret)
+
+
+@api.get("keys/<uuid:key_id>/uses/")
+def keys_uses(request: Request, key_id: UUID, projects: Readable) -> SecretUses:
+    """Tell from where and on which runs an agent key was used; owners only."""
+    key = one_of(selectors.agent_keys(projects=projects), key_id, "The key")
+    # Addresses and programs of agents are the owners' business.
+    auth.check_owns(request, key.project_id, auth.KEYS_ARE_OWNERS, even_archived=True)
+    used = uses.runs(key, most=MOST_RUNS)
+    # Of its own project, and of those that are still there.
+    ours = Run.objects.filter(project=key.project_id).select_related("meters")
+    runs = ours.in_bulk([use["run"] for use in used])
+    used_on = tuple(
+        UsedOn(
+            **use,
+            name=run.name,
+            status=run.status,
+            turns=run.meters.last_seq + 1,
+            is_its_own=run.opened_by == key.pk,
         )
-        return row_of(
-            MadeSetupCode,
-            made.row,
-            code=made.secret,
-            # As this machine would call it: agents beside the server are offered first.
-            guard=shlex.join(forwarder()),
-            agents=tuple(FoundAgentRow(**asdict(one)) for one in found_agents(Path.home())),
-            install=shlex.join(("pip", "install", source())),
-        )
+        for use in used
+        if (run := runs.get(use["run"]))
+    )
+    return SecretUses(places=_places(key), runs=used_on)
 
 
-class OneSetupCode(APIView):
-    @described("setup_codes_read")
-    def get(self, request: Request, code_id: UUID) -> SetupCodeRow:
-        """Say whether a code was used, when and on which machine."""
-        mine = SetupCode.objects.filter(pk=code_id, project_id__in=auth.projects_of(request))
-        found = mine.first()
-        if found is None:
-            raise NotFound("The set-up code")
-        return row_of(SetupCodeRow, found)
+@api.get("tokens/<uuid:token_id>/uses/")
+def tokens_uses(token_id: UUID, person: Person) -> SecretUses:
+    """Tell from where one of your tokens was used."""
+    token = one_of(selectors.personal_tokens(person), token_id, "The token")
+    return SecretUses(places=_places(token), runs=())
 
 
-class ExchangeCode(APIView):
-    authentication_classes: list[Any] = []  # the code is the authority
-    permission_classes = [AllowAny]
+@api.get("tokens/")
+def tokens_list(request: Request, person: Person) -> Page[TokenRow]:
+    """List your personal tokens, newest first."""
+    # A person's own, also for an owner: what scripts of theirs do is nobody else's business.
+    mine = selectors.personal_tokens(person)
+    return page_of(request, mine, lambda token: _row(TokenRow, token))
 
-    @described("setup_codes_exchange", takes=Exchange, status=201)
-    def post(self, request: Request) -> ExchangedKey:
-        """Exchange a code for an agent key; its secret is in this answer alone."""
-        # Before the body is read: whoever guesses is held back whatever they send.
-        CODES_TRIED.check(peers.asked_from(request), at=now())
-        asked = read_body(request, Exchange)
-        made = access.exchange_code(asked.code, name=asked.name, on=asked.on, at=now())
-        return ExchangedKey(key=made.secret, project=made.row.project_id)
+
+@api.post("tokens/", status=201, checks=auth.PROVED)
+def tokens_make(request: Request, asked: NewToken, person: Person, by: By) -> MadeToken:
+    """Make a personal token, signed in. Its secret is in this answer alone."""
+    made = access.make_token(
+        person,
+        name=asked.name,
+        scope=asked.scope,
+        project=asked.project and auth.check_belongs(request, asked.project),
+        expires_at=asked.expires_at,
+        by=by,
+        at=now(),
+    )
+    return _row(MadeToken, made.row, secret=made.secret)
+
+
+@api.delete("tokens/<uuid:token_id>/")
+def tokens_revoke(token_id: UUID, person: Person, by: By) -> None:
+    """Revoke one of your tokens; the sockets it opened are closed."""
+    # Without a fresh proof, as with agent keys: one that has leaked ends at once.
+    access.revoke_token(token_id, user=person, by=by, at=now())
+
+
+@api.delete("sessions/", checks=(auth.check_by_hand,))
+def sessions_end_others(request: Request, person: Person, by: By) -> None:
+    """Sign out everywhere but here."""
+    # A token cannot: only who sits at a browser has a session that is kept.
+    kept = request.session.session_key
+    access.end_other_sessions(user=person, kept=kept, by=by, at=now())
+
+
+@api.post("setup-codes/", status=201, checks=(auth.check_by_hand,))
+def setup_codes_offer(request: Request, asked: NewSetupCode, by: By) -> MadeSetupCode:
+    """Offer a code that is good for one agent key, once, for ten minutes; owners only."""
+    project = auth.owned_project(request, asked.project)
+    auth.check_recent(request)
+    CODES_OFFERED.check(str(request.user.pk), at=now())
+    made = pairing.offer_setup(Project.objects.get(pk=project), by=by, at=now())
+    return row_of(
+        MadeSetupCode,
+        made.row,
+        code=made.secret,
+        # As this machine would call it: agents beside the server are offered first.
+        guard=shlex.join(forwarder()),
+        agents=tuple(FoundAgentRow(**asdict(one)) for one in found_agents(Path.home())),
+        install=shlex.join(("pip", "install", source())),
+    )
+
+
+@api.get("setup-codes/<uuid:code_id>/")
+def setup_codes_read(code_id: UUID, projects: Readable) -> SetupCodeRow:
+    """Say whether a code was used, when and on which machine."""
+    mine = SetupCode.objects.filter(project_id__in=projects)
+    return row_of(SetupCodeRow, one_of(mine, code_id, "The set-up code"))
+
+
+def _hold_back(request: Request) -> None:
+    CODES_TRIED.check(peers.asked_from(request), at=now())
+
+
+# Without a session or a key: the code itself proves who asks. Before the body is read: whoever
+# guesses is held back whatever they send.
+@api.post("setup-codes/exchange/", status=201, caller=AllowAny, checks=(_hold_back,))
+def setup_codes_exchange(asked: Exchange) -> ExchangedKey:
+    """Exchange a code for an agent key; its secret is in this answer alone."""
+    made = access.exchange_code(asked.code, name=asked.name, on=asked.on, at=now())
+    return ExchangedKey(key=made.secret, project=made.row.project_id)
 
 
 def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> MadeAgentKey:

@@ -12,12 +12,12 @@ import segno
 from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from missioncontrol.accounts import factors, lockout, ways
 from missioncontrol.api import auth, peers
-from missioncontrol.api.rest import read_body, row_of
-from missioncontrol.api.schema import described
+from missioncontrol.api.auth import Person
+from missioncontrol.api.rest import row_of
+from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, NotFound
 from missioncontrol.projects import signing_in
@@ -28,6 +28,8 @@ from missioncontrol.wire.account import (
     PasskeyRow,
     RecoveryCodes,
 )
+
+api = Router()
 
 # In the order in which the page shows them.
 OFFERED = ("password", "passkey", "oidc")
@@ -63,176 +65,156 @@ class Proof:
     """What a passkey answered, in the browser's JSON form."""
 
 
-class ByHand(APIView):
-    """What a person changes about their own ways in, signed in."""
-
-    needs_proof = True
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        # Here, before any of its views: one that is added later cannot forget it.
-        super().initial(request, *args, **kwargs)
-        auth.check_by_hand(request)
-        if not settings.SIGN_IN:
-            raise NotFound("That way of signing in")
-        # After the rest: nobody is asked for a proof of what is not offered here.
-        if self.needs_proof:
-            auth.check_recent(request)
+def check_offered() -> None:
+    """Refuse where nobody signs in but by links."""
+    if not settings.SIGN_IN:
+        raise NotFound("That way of signing in")
 
 
-class Account(APIView):
-    @described("account_read")
-    def get(self, request: Request) -> AccountRow:
-        """Show your ways in."""
-        user = auth.person_of(request)
-        # Where nobody signs in but by links, a factor is asked for nowhere.
-        rows = factors.of(user) if settings.SIGN_IN else []
-        identity = ways.identity_of(user)
-        return AccountRow(
-            offered=cast(Any, tuple(way for way in OFFERED if way in settings.SIGN_IN)),
-            ways=cast(Any, ways.of(user)),
-            has_password=user.has_usable_password(),
-            has_app=any(row.type == factors.Kind.APP for row in rows),
-            passkeys=tuple(
-                row_of(PasskeyRow, row, name=str(row))
-                for row in rows
-                if row.type == factors.Kind.PASSKEY
-            ),
-            recovery_codes=factors.recovery_codes_left(user),
-            provider=settings.OIDC.name if settings.OIDC else "",
-            identity=identity.label or identity.subject if identity else None,
-            closed=tuple(
-                ways.closed_memberships(user)
-                .order_by("project_id")
-                .values_list("project__name", flat=True)
-            ),
-        )
+def check_passwords() -> None:
+    """Refuse where nobody signs in by a password."""
+    if "password" not in settings.SIGN_IN:
+        raise NotFound("That way of signing in")
 
 
-class Password(ByHand):
-    @described("account_password_set", takes=NewPassword)
-    def post(self, request: Request) -> None:
-        """Give yourself a password, or another; your other sessions end."""
-        if "password" not in settings.SIGN_IN:
-            raise NotFound("That way of signing in")
-        user = auth.person_of(request)
-        signing_in.set_password(user, read_body(request, NewPassword).password, at=now())
-        # Else this session would end with the others: it carries the former password's hash.
-        update_session_auth_hash(cast(Any, request), user)
-
-    @described("account_password_remove")
-    def delete(self, request: Request) -> None:
-        """Take your password away; your other sessions end."""
-        user = auth.person_of(request)
-        signing_in.drop_password(user, at=now())
-        update_session_auth_hash(cast(Any, request), user)
+BY_HAND = (auth.check_by_hand, check_offered)
+# The proof last: nobody is asked for one of what is not offered here. For all of them: an operation
+# that is added later cannot forget it.
+proved = Router(*BY_HAND, auth.check_recent)
 
 
-class BeginApp(ByHand):
-    @described("account_app_begin")
-    def post(self, request: Request) -> BegunApp:
-        """Get what an authenticator app needs; it counts once its first code is sent."""
-        secret, url = factors.begin_app(request.session, auth.person_of(request))
-        # As an address of data: no second request carries the secret.
-        picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
-        return BegunApp(secret=secret, url=url, qr=picture)
+@api.get("account/")
+def account_read(user: Person) -> AccountRow:
+    """Show your ways in."""
+    # Where nobody signs in but by links, a factor is asked for nowhere.
+    rows = factors.of(user) if settings.SIGN_IN else []
+    identity = ways.identity_of(user)
+    return AccountRow(
+        offered=cast(Any, tuple(way for way in OFFERED if way in settings.SIGN_IN)),
+        ways=cast(Any, ways.of(user)),
+        has_password=user.has_usable_password(),
+        has_app=any(row.type == factors.Kind.APP for row in rows),
+        passkeys=tuple(
+            row_of(PasskeyRow, row, name=str(row))
+            for row in rows
+            if row.type == factors.Kind.PASSKEY
+        ),
+        recovery_codes=factors.recovery_codes_left(user),
+        provider=settings.OIDC.name if settings.OIDC else "",
+        identity=identity.label or identity.subject if identity else None,
+        closed=tuple(
+            ways.closed_memberships(user)
+            .order_by("project_id")
+            .values_list("project__name", flat=True)
+        ),
+    )
 
 
-class App(ByHand):
-    @described("account_app_confirm", takes=AppCode, status=201)
-    def post(self, request: Request) -> RecoveryCodes:
-        """Set an authenticator app up by its first code; it takes the place of another."""
-        code = read_body(request, AppCode).code.strip()
-        made = signing_in.confirm_app(request.session, auth.person_of(request), code, at=now())
-        # Another key wherever a way in changes: a copy of the former cookie is worth nothing then.
-        request.session.cycle_key()
-        return _codes(made)
-
-    @described("account_app_remove")
-    def delete(self, request: Request) -> None:
-        """Remove your authenticator app; with the last second factor the codes go too."""
-        signing_in.remove_factor(auth.person_of(request), kind=factors.Kind.APP, at=now())
-        request.session.cycle_key()
+@proved.post("account/password/", checks=(check_passwords,))
+def account_password_set(request: Request, user: Person, asked: NewPassword) -> None:
+    """Give yourself a password, or another; your other sessions end."""
+    signing_in.set_password(user, asked.password, at=now())
+    # Else this session would end with the others: it carries the former password's hash.
+    update_session_auth_hash(cast(Any, request), user)
 
 
-class BeginPasskey(ByHand):
-    @described("account_passkeys_begin")
-    def post(self, request: Request) -> PasskeyOptions:
-        """Get what a browser needs to make a passkey."""
-        return PasskeyOptions(options=factors.begin_passkey(auth.person_of(request)))
+@proved.delete("account/password/")
+def account_password_remove(request: Request, user: Person) -> None:
+    """Take your password away; your other sessions end."""
+    signing_in.drop_password(user, at=now())
+    update_session_auth_hash(cast(Any, request), user)
 
 
-class Passkeys(ByHand):
-    @described("account_passkeys_add", takes=NewPasskey, status=201)
-    def post(self, request: Request) -> RecoveryCodes:
-        """Keep a passkey that your browser made."""
-        asked = read_body(request, NewPasskey)
-        made = signing_in.add_passkey(
-            auth.person_of(request), asked.name, asked.credential, at=now()
-        )
-        request.session.cycle_key()
-        return _codes(made)
+@proved.post("account/app/begin/")
+def account_app_begin(request: Request, user: Person) -> BegunApp:
+    """Get what an authenticator app needs; it counts once its first code is sent."""
+    secret, url = factors.begin_app(request.session, user)
+    # As an address of data: no second request carries the secret.
+    picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
+    return BegunApp(secret=secret, url=url, qr=picture)
 
 
-class OnePasskey(ByHand):
-    @described("account_passkeys_remove")
-    def delete(self, request: Request, passkey_id: int) -> None:
-        """Remove one of your passkeys."""
-        kind = factors.Kind.PASSKEY
-        signing_in.remove_factor(auth.person_of(request), kind=kind, pk=passkey_id, at=now())
-        request.session.cycle_key()
+@proved.post("account/app/", status=201)
+def account_app_confirm(request: Request, user: Person, asked: AppCode) -> RecoveryCodes:
+    """Set an authenticator app up by its first code; it takes the place of another."""
+    made = signing_in.confirm_app(request.session, user, asked.code.strip(), at=now())
+    # Another key wherever a way in changes: a copy of the former cookie is worth nothing then.
+    request.session.cycle_key()
+    return _codes(made)
 
 
-class Recovery(ByHand):
-    @described("account_recovery_codes_make", status=201)
-    def post(self, request: Request) -> RecoveryCodes:
-        """Make new recovery codes; the old ones are void."""
-        made = signing_in.renew_recovery_codes(auth.person_of(request), at=now())
-        request.session.cycle_key()
-        return _codes(made)
+@proved.delete("account/app/")
+def account_app_remove(request: Request, user: Person) -> None:
+    """Remove your authenticator app; with the last second factor the codes go too."""
+    signing_in.remove_factor(user, kind=factors.Kind.APP, at=now())
+    request.session.cycle_key()
 
 
-class IdentityElsewhere(ByHand):
-    @described("account_identity_disconnect")
-    def delete(self, request: Request) -> None:
-        """Sign in by the identity provider no more."""
-        signing_in.disconnect(auth.person_of(request), at=now())
-        request.session.cycle_key()
+@proved.post("account/passkeys/begin/")
+def account_passkeys_begin(user: Person) -> PasskeyOptions:
+    """Get what a browser needs to make a passkey."""
+    return PasskeyOptions(options=factors.begin_passkey(user))
 
 
-class BeginAgain(ByHand):
-    # A proof is what it gives.
-    needs_proof = False
-
-    @described("account_again_begin")
-    def post(self, request: Request) -> PasskeyOptions:
-        """Get what a passkey of yours is to answer, to prove that it is you."""
-        return PasskeyOptions(options=factors.ask_for_passkey(auth.person_of(request)))
+@proved.post("account/passkeys/", status=201)
+def account_passkeys_add(request: Request, user: Person, asked: NewPasskey) -> RecoveryCodes:
+    """Keep a passkey that your browser made."""
+    made = signing_in.add_passkey(user, asked.name, asked.credential, at=now())
+    request.session.cycle_key()
+    return _codes(made)
 
 
-class Again(ByHand):
-    needs_proof = False
+@proved.delete("account/passkeys/<int:passkey_id>/")
+def account_passkeys_remove(request: Request, user: Person, passkey_id: int) -> None:
+    """Remove one of your passkeys."""
+    kind = factors.Kind.PASSKEY
+    signing_in.remove_factor(user, kind=kind, pk=passkey_id, at=now())
+    request.session.cycle_key()
 
-    @described("account_again", takes=Proof)
-    def post(self, request: Request) -> None:
-        """Prove that it is still you; for some minutes keys and members may be changed."""
-        # Counted apart from what somebody types as a name at the door: no name holds a NUL.
-        user, proof = auth.person_of(request), read_body(request, Proof)
-        account, here = f"\0proof {user.pk}", peers.asked_from(request)
-        # Counted before it is looked at, so that tries at once are all counted.
-        lockout.begin(account, here, at=now())
-        if proof.credential is not None:
-            is_proved = factors.check_passkey(proof.credential, user=user) is not None
-        elif proof.code is not None:
-            is_proved = factors.check_code(user, proof.code.strip()) is not None
-        else:
-            is_on = "password" in settings.SIGN_IN and proof.password is not None
-            is_proved = is_on and user.check_password(proof.password or "")
-        if not is_proved:
-            # The same words for each way: which of them was wrong is nobody's to learn.
-            raise Forbidden("That does not show that it is you.")
-        lockout.succeeded(account, here)
-        request.session.cycle_key()
-        ways.note_proof(request.session, at=now())
+
+@proved.post("account/recovery-codes/", status=201)
+def account_recovery_codes_make(request: Request, user: Person) -> RecoveryCodes:
+    """Make new recovery codes; the old ones are void."""
+    made = signing_in.renew_recovery_codes(user, at=now())
+    request.session.cycle_key()
+    return _codes(made)
+
+
+@proved.delete("account/identity/")
+def account_identity_disconnect(request: Request, user: Person) -> None:
+    """Sign in by the identity provider no more."""
+    signing_in.disconnect(user, at=now())
+    request.session.cycle_key()
+
+
+# A proof is what it gives.
+@api.post("account/again/begin/", checks=BY_HAND)
+def account_again_begin(user: Person) -> PasskeyOptions:
+    """Get what a passkey of yours is to answer, to prove that it is you."""
+    return PasskeyOptions(options=factors.ask_for_passkey(user))
+
+
+# A proof is what it gives.
+@api.post("account/again/", checks=BY_HAND)
+def account_again(request: Request, user: Person, proof: Proof) -> None:
+    """Prove that it is still you; for some minutes keys and members may be changed."""
+    # Counted apart from what somebody types as a name at the door: no name holds a NUL.
+    account, here = f"\0proof {user.pk}", peers.asked_from(request)
+    # Counted before it is looked at, so that tries at once are all counted.
+    lockout.begin(account, here, at=now())
+    if proof.credential is not None:
+        is_proved = factors.check_passkey(proof.credential, user=user) is not None
+    elif proof.code is not None:
+        is_proved = factors.check_code(user, proof.code.strip()) is not None
+    else:
+        is_on = "password" in settings.SIGN_IN and proof.password is not None
+        is_proved = is_on and user.check_password(proof.password or "")
+    if not is_proved:
+        # The same words for each way: which of them was wrong is nobody's to learn.
+        raise Forbidden("That does not show that it is you.")
+    lockout.succeeded(account, here)
+    request.session.cycle_key()
+    ways.note_proof(request.session, at=now())
 
 
 def _codes(codes: list[str]) -> RecoveryCodes:

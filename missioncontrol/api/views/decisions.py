@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from functools import partial
+from typing import Annotated, Literal
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from pydantic_core import to_json
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from guard.deciding import AllowPattern
 from missioncontrol.api import auth
-from missioncontrol.api.rest import Page, identity, moment, page_of, read_body, words
-from missioncontrol.api.schema import described
+from missioncontrol.api.auth import By, Projects, Readable
+from missioncontrol.api.rest import Depends, Page, one_of, page_of
+from missioncontrol.api.routing import Router
 from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.audit import anchors
 from missioncontrol.clock import now
@@ -27,6 +29,9 @@ from missioncontrol.runs.selectors import audit_row, list_journal
 from missioncontrol.wire.allowlist import AllowlistPreview, AllowlistRow
 from missioncontrol.wire.audit import AuditRow, Verification
 from missioncontrol.wire.decisions import AutofixRow, DecisionRow
+
+api = Router()
+LONGEST_NAME = 150
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,119 +51,113 @@ class NewAllowlistEntry:
     reason: str = ""
 
 
-# The same for the list and the file: what is seen is what is exported.
-AUDIT_FILTERS = ("project", "run", "type", "by", "since", "until")
+@api.get("decisions/", query=("project",))
+def decisions_list(request: Request, status: str) -> Page[DecisionRow]:
+    """List cards, oldest first; `?status=open` is the inbox, which archived projects leave."""
+    # Nobody can answer there, so it would wait in the inbox for ever.
+    mine = auth.projects_of(request, even_archived=status != "open")
+    found = selectors.decisions(projects=mine, status=status)
+    return page_of(request, found, selectors.show_decision)
 
 
-class Decisions(APIView):
-    @described("decisions_list", query=("status", "project"))
-    def get(self, request: Request) -> Page[DecisionRow]:
-        """List cards, oldest first; `?status=open` is the inbox, which archived projects leave."""
-        status = request.query_params.get("status", "")
-        # Nobody can answer there, so it would wait in the inbox for ever.
-        mine = auth.projects_of(request, even_archived=status != "open")
-        found = selectors.decisions(projects=mine, status=status)
-        return page_of(request, found, selectors.show_decision)
-
-
-class Autofixes(APIView):
-    @described("autofixes_list", query=("project",))
-    def get(self, request: Request) -> Page[AutofixRow]:
-        """List what was injected without a tap, newest first."""
-        found = selectors.autofixes(projects=auth.projects_of(request))
-        return page_of(
-            request,
-            found,
-            lambda fix: rows.autofix_row(fix, fix.run, delivered_at=fix.message.delivered_at),
-        )
-
-
-class Allowlist(APIView):
-    @described("allowlist_list", query=("project",))
-    def get(self, request: Request) -> Page[AllowlistRow]:
-        """List what is never flagged, newest first."""
-        found = selectors.allowlist(projects=auth.projects_of(request))
-        return page_of(request, found, rows.allowlist_row)
-
-    @described("allowlist_add", takes=NewAllowlistEntry, status=201)
-    def post(self, request: Request) -> AllowlistRow:
-        """Add an entry by hand."""
-        asked = read_body(request, NewAllowlistEntry)
-        project = auth.writable_project(request, asked.project)
-        # As narrow as what was named: an entry for a project must be meant.
-        named = "run" if asked.run else "agent" if asked.agent else "project"
-        entry = allowlist.add_entry(
-            project,
-            scope=asked.scope or named,
-            pattern=asked.pattern,
-            match=asked.match,
-            run=asked.run,
-            agent=asked.agent,
-            expires_at=asked.expires_at,
-            reason=asked.reason,
-            by=auth.name_of(request),
-            at=now(),
-        )
-        return rows.allowlist_row(entry)
-
-
-class AllowlistPreviews(APIView):
-    @described("allowlist_preview", takes=NewAllowlistEntry)
-    def post(self, request: Request) -> AllowlistPreview:
-        """Say what an entry would have matched; none is made. A call is no text for an address."""
-        asked = read_body(request, NewAllowlistEntry)
-        project = auth.writable_project(request, asked.project)
-        scope = Scope(project=project, run=asked.run, agent=asked.agent)
-        # Read as the entry would be, so that what is refused there is refused here.
-        pattern = AllowPattern(pattern=asked.pattern, match=asked.match)
-        return preview(scope, pattern, at=now())
-
-
-class OneAllowlistEntry(APIView):
-    @described("allowlist_remove")
-    def delete(self, request: Request, entry_id: UUID) -> None:
-        """Remove an entry."""
-        allowlist.remove_entry(
-            entry_id,
-            projects=auth.writable_projects_of(request),
-            by=auth.name_of(request),
-            at=now(),
-        )
-
-
-class Audit(APIView):
-    @described("audit_list", query=AUDIT_FILTERS)
-    def get(self, request: Request) -> Page[AuditRow]:
-        """List the journal: a run's in order, otherwise newest first."""
-        return page_of(request, _journal(request), audit_row)
-
-
-class AuditVerify(APIView):
-    @described("audit_verify", query=("project",))
-    def get(self, request: Request) -> Verification:
-        """Walk every chain and say whether it holds."""
-        # Each time anew: a result that is kept could be what was tampered with.
-        return anchors.verify(projects=auth.projects_of(request))
-
-
-class AuditExport(APIView):
-    @described("audit_export", files=("application/jsonl",), query=AUDIT_FILTERS)
-    def get(self, request: Request) -> StreamingHttpResponse:
-        """Export the journal as JSON Lines, oldest first; `missioncontrol/proof.py` verifies it."""
-        # Oldest first: a chain is verified from its beginning.
-        pages = pages_of(_journal(request, oldest_first=True))
-        lines = (to_json(audit_row(row)) + b"\n" for page in pages for row in page)
-        return stream(request, lines, kind="jsonl", name="audit")
-
-
-def _journal(request: Request, *, oldest_first: bool = False) -> QuerySet[JournalRow]:
-    return list_journal(
-        projects=auth.projects_of(request),
-        run=identity(request, "run"),
-        types=words(request, "type"),
-        # No name that was stored is longer, and PostgreSQL takes no NUL.
-        by=request.query_params.get("by", "").replace("\0", "")[:150],
-        since=moment(request, "since"),
-        until=moment(request, "until"),
-        oldest_first=oldest_first,
+@api.get("autofixes/")
+def autofixes_list(request: Request, projects: Projects) -> Page[AutofixRow]:
+    """List what was injected without a tap, newest first."""
+    found = selectors.autofixes(projects=projects)
+    return page_of(
+        request,
+        found,
+        lambda fix: rows.autofix_row(fix, fix.run, delivered_at=fix.message.delivered_at),
     )
+
+
+@api.get("allowlist/")
+def allowlist_list(request: Request, projects: Projects) -> Page[AllowlistRow]:
+    """List what is never flagged, newest first."""
+    found = selectors.allowlist(projects=projects)
+    return page_of(request, found, rows.allowlist_row)
+
+
+@api.post("allowlist/", status=201)
+def allowlist_add(request: Request, asked: NewAllowlistEntry, by: By) -> AllowlistRow:
+    """Add an entry by hand."""
+    project = auth.writable_project(request, asked.project)
+    # As narrow as what was named: an entry for a project must be meant.
+    named = "run" if asked.run else "agent" if asked.agent else "project"
+    entry = allowlist.add_entry(
+        project,
+        scope=asked.scope or named,
+        pattern=asked.pattern,
+        match=asked.match,
+        run=asked.run,
+        agent=asked.agent,
+        expires_at=asked.expires_at,
+        reason=asked.reason,
+        by=by,
+        at=now(),
+    )
+    return rows.allowlist_row(entry)
+
+
+@api.post("allowlist/preview/")
+def allowlist_preview(request: Request, asked: NewAllowlistEntry) -> AllowlistPreview:
+    """Say what an entry would have matched; none is made. A call is no text for an address."""
+    project = auth.writable_project(request, asked.project)
+    scope = Scope(project=project, run=asked.run, agent=asked.agent)
+    # Read as the entry would be, so that what is refused there is refused here.
+    pattern = AllowPattern(pattern=asked.pattern, match=asked.match)
+    return preview(scope, pattern, at=now())
+
+
+@api.delete("allowlist/<uuid:entry_id>/")
+def allowlist_remove(request: Request, entry_id: UUID, projects: Readable, by: By) -> None:
+    """Remove an entry."""
+    entry = one_of(selectors.allowlist(projects=projects), entry_id, "The allowlist entry")
+    auth.check_may_act(request, entry.project_id)
+    allowlist.remove_entry(entry, by=by, at=now())
+
+
+def _journal(
+    projects: Projects,
+    run: UUID | None,
+    type_: list[str],
+    by: str,
+    since: datetime | None,
+    until: datetime | None,
+) -> Callable[..., QuerySet[JournalRow]]:
+    """Filter the list and the file alike: what is seen is what is exported."""
+    return partial(
+        list_journal,
+        projects=projects,
+        run=run,
+        types=type_,
+        # No name that was stored is longer.
+        by=by[:LONGEST_NAME],
+        since=since,
+        until=until,
+    )
+
+
+Journal = Annotated[Callable[..., QuerySet[JournalRow]], Depends(_journal)]
+
+
+@api.get("audit/")
+def audit_list(request: Request, journal: Journal) -> Page[AuditRow]:
+    """List the journal: a run's in order, otherwise newest first."""
+    return page_of(request, journal(), audit_row)
+
+
+@api.get("audit/verify/")
+def audit_verify(projects: Projects) -> Verification:
+    """Walk every chain and say whether it holds."""
+    # Each time anew: a result that is kept could be what was tampered with.
+    return anchors.verify(projects=projects)
+
+
+@api.get("audit/export/", files=("application/jsonl",))
+def audit_export(request: Request, journal: Journal) -> StreamingHttpResponse:
+    """Export the journal as JSON Lines, oldest first; `missioncontrol/proof.py` verifies it."""
+    # Oldest first: a chain is verified from its beginning.
+    pages = pages_of(journal(oldest_first=True))
+    lines = (to_json(audit_row(row)) + b"\n" for page in pages for row in page)
+    return stream(request, lines, kind="jsonl", name="audit")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -11,22 +11,24 @@ import segno
 from django.conf import settings
 from django.http import HttpResponse
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from missioncontrol import extras
 from missioncontrol.accounts import browsers, certificates, pairing, ways
 from missioncontrol.accounts.models import Browser
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
-from missioncontrol.api.rest import read_body, row_of
-from missioncontrol.api.schema import described
+from missioncontrol.api.auth import By, Person
+from missioncontrol.api.rest import Depends, one_of, row_of
+from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
-from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, Unavailable
+from missioncontrol.errors import InvalidRequest, NotFound, Unavailable
 from missioncontrol.notify import devices, services, vapid
 from missioncontrol.notify.devices import Tried
 from missioncontrol.notify.models import Device
 from missioncontrol.projects import access
 from missioncontrol.wire.devices import DeviceRow, PairingRow, PushRow, Reach
+
+api = Router()
 
 DOORS = Pace("the way in for phones", most=10, in_all=30)
 PAIRINGS = Pace("pairings", most=10, in_all=100)
@@ -76,192 +78,171 @@ class ReachPatch:
     is_open: bool
 
 
-class Devices(APIView):
-    @described("devices_list")
-    def get(self, request: Request) -> list[DeviceRow]:
-        """List the browsers in which you are signed in, the latest seen first."""
-        this = _this(request)
-        mine = list(browsers.browsers_of(auth.person_of(request)).select_related("device"))
-        # One query for all of them.
-        tried = devices.last_tried([push for browser in mine if (push := _push_of(browser))])
-        return [_row(browser, this, tried) for browser in mine]
-
-
-class ReachView(APIView):
-    @described("devices_reach")
-    def get(self, request: Request) -> Reach:
-        """Say where a phone reaches this installation, and what it can do there."""
-        return _reach(request)
-
-    @described("devices_open", takes=ReachPatch)
-    def patch(self, request: Request) -> Reach:
-        """Open HTTPS to the local network of this machine, or close it; owners only."""
-        asked = read_body(request, ReachPatch)
-        auth.check_by_hand(request)
-        if not auth.owned_projects(request):
-            raise Forbidden("Only who owns a project opens this machine to its network.")
-        # Where the operator chose the way in, it is not for a page to open another.
-        if not _has_door():
-            raise Unavailable("How phones reach this installation was decided when it was started.")
-        # Closing takes a way in away: it needs no proof.
-        if asked.is_open:
-            auth.check_recent(request)
-        # Opening and closing restarts a listener: not as often as somebody can tap.
-        DOORS.check(str(request.user.pk), at=now())
-        extras.ask_for_phone(settings.DATA_DIR, on=asked.is_open)
-        access.record_phones(
-            auth.person_of(request), on=asked.is_open, by=auth.name_of(request), at=now()
-        )
-        return _reach(request)
-
-
-class Certificate(APIView):
-    @described("devices_certificate", files=("application/x-x509-ca-cert",))
-    def get(self, request: Request) -> HttpResponse:
-        """Fetch the certificate a phone may be told to trust: the one this machine made."""
-        found = certificates.authority(settings.DATA_DIR)
-        if found is None:
-            raise NotFound("A certificate of this machine")
-        response = HttpResponse(found, content_type="application/x-x509-ca-cert")
-        response["Content-Disposition"] = 'attachment; filename="mission-control.crt"'
-        return response
-
-
-class OneDevice(APIView):
-    @described("devices_change", takes=DevicePatch)
-    def patch(self, request: Request, device_id: UUID) -> DeviceRow:
-        """Name a browser, or change how pushes reach it."""
-        browser = _find(request, device_id)
-        asked = asdict(read_body(request, DevicePatch))
-        changes = {name: value for name, value in asked.items() if value is not None}
-        access.change_device(browser, changes, by=auth.name_of(request), at=now())
-        # Read anew: its push may have changed with it.
-        return _row(_find(request, device_id), _this(request))
-
-    @described("devices_sign_out")
-    def delete(self, request: Request, device_id: UUID) -> None:
-        """Sign a browser out, wherever it is; its notifications close, and no more reach it."""
-        auth.check_by_hand(request)
-        browser = _find(request, device_id)
-        access.sign_out(browser, by=auth.name_of(request), at=now())
-
-
-class ThisPush(APIView):
-    @described("devices_subscribe", takes=NewPush, status=201)
-    def post(self, request: Request) -> DeviceRow:
-        """Have the browser that asks take pushes."""
-        browser = _this(request)
-        if browser is None:
-            raise InvalidRequest("Only a signed-in browser takes pushes, not a token.")
-        asked = read_body(request, NewPush)
-        # A phone's own name says more than its kind, which is all that its User-Agent tells.
-        if asked.name and browser.name in {"Android", "iPhone", "iPad"}:
-            browsers.rename(browser, asked.name)
-        # Said to the browser: else it would show a switch that does nothing.
-        if not settings.VAPID_PRIVATE_KEY:
-            raise Unavailable(str(vapid.NoKey()))
-        # A browser renews its subscription by itself: that is nothing for the record.
-        is_first = _push_of(browser) is None
-        devices.subscribe(
-            browser,
-            endpoint=asked.endpoint,
-            p256dh=asked.keys.p256dh,
-            auth=asked.keys.auth,
-            vapid_key=asked.vapid_key,
-            time_zone=asked.time_zone,
-            language=asked.language,
-            at=now(),
-        )
-        if is_first:
-            access.record_push(browser, on=True, at=now())
-        return _row(_find(request, browser.id), browser)
-
-    @described("devices_unsubscribe")
-    def delete(self, request: Request) -> None:
-        """Have the browser that asks take no more pushes."""
-        browser = _this(request)
-        if browser and Device.objects.filter(browser=browser).delete()[0]:
-            access.record_push(browser, on=False, at=now())
-
-
-class TryDevice(APIView):
-    @described("devices_test", status=202)
-    def post(self, request: Request, device_id: UUID) -> None:
-        """Send a browser a test notification, quiet hours or not."""
-        device = _push_of(_find(request, device_id))
-        # A notice is of a project, a test too: any of theirs will do.
-        project = ways.open_memberships_of(auth.person_of(request)).first()
-        if device is None or project is None:
-            raise NotFound("A browser that takes pushes")
-        TESTS.check(str(request.user.pk), at=now())
-        services.send_test(device, project=project.project_id, by=auth.name_of(request), at=now())
-
-
-class Pairings(APIView):
-    @described("pairings_offer", status=201)
-    def post(self, request: Request) -> PairingRow:
-        """Make a link and a code that sign one phone in, once, within ten minutes."""
-        auth.check_by_hand(request)
-        auth.check_recent(request)
-        PAIRINGS.check(str(request.user.pk), at=now())
-        base = address_for_phones(request)
-        if not base:
-            raise Unavailable(
-                "Only who is at this machine reaches it: start with --https or --lan."
-            )
-        made = pairing.offer(user=auth.person_of(request), at=now())
-        url = f"{base}/login/{made.secret}/"
-        # As an address of data: the secret in it goes through no second request.
-        picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
-        # Here alone: of what is kept, neither link nor code can be shown again.
-        return PairingRow(
-            id=made.id,
-            status="waiting",
-            expires_at=made.expires_at,
-            url=url,
-            code=made.code,
-            code_url=f"{base}/pair",
-            qr=picture,
-        )
-
-
-class OnePairing(APIView):
-    @described("pairings_read")
-    def get(self, request: Request, pairing_id: UUID) -> PairingRow:
-        """Say whether the phone has come."""
-        link = pairing.find(pairing=pairing_id, user=auth.person_of(request))
-        if link is None:
-            raise NotFound("The pairing")
-        if link.used_at is not None:
-            device = _row(link.browser, _this(request)) if link.browser else None
-            return PairingRow(
-                id=link.id, status="paired", expires_at=link.expires_at, device=device
-            )
-        # Told apart from *waiting*, so that the page offers a new one by itself.
-        is_over = link.expires_at <= now()
-        status: Literal["expired", "waiting"] = "expired" if is_over else "waiting"
-        return PairingRow(id=link.id, status=status, expires_at=link.expires_at)
-
-
-def _this(request: Request) -> Browser | None:
+def _this(request: Request, person: Person) -> Browser | None:
     """Return the browser that asks; None: it is a script with a token."""
     if request.auth is not None:
         return None
     return browsers.present(
         request.session,
-        user=auth.person_of(request),
+        user=person,
         # Only to name it: a browser is known by its session.
         agent=request.headers.get("User-Agent", ""),
         at=now(),
     )
 
 
-def _find(request: Request, device_id: UUID) -> Browser:
-    mine = browsers.browsers_of(auth.person_of(request)).select_related("device")
-    found = mine.filter(pk=device_id).first()
+def _find(device_id: UUID, person: Person) -> Browser:
+    mine = browsers.browsers_of(person).select_related("device")
+    return one_of(mine, device_id, "The device")
+
+
+ThisBrowser = Annotated[Browser | None, Depends(_this)]
+FoundBrowser = Annotated[Browser, Depends(_find)]
+OPENERS = auth.owners_of_any("Only who owns a project opens this machine to its network.")
+
+
+@api.get("devices/")
+def devices_list(this: ThisBrowser, person: Person) -> list[DeviceRow]:
+    """List the browsers in which you are signed in, the latest seen first."""
+    mine = list(browsers.browsers_of(person).select_related("device"))
+    # One query for all of them.
+    tried = devices.last_tried([push for browser in mine if (push := _push_of(browser))])
+    return [_row(browser, this, tried) for browser in mine]
+
+
+@api.get("devices/reach/")
+def devices_reach(request: Request) -> Reach:
+    """Say where a phone reaches this installation, and what it can do there."""
+    return _reach(request)
+
+
+@api.patch("devices/reach/", checks=(auth.check_by_hand, OPENERS))
+def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) -> Reach:
+    """Open HTTPS to the local network of this machine, or close it; owners only."""
+    # Where the operator chose the way in, it is not for a page to open another.
+    if not _has_door():
+        raise Unavailable("How phones reach this installation was decided when it was started.")
+    # Closing takes a way in away: it needs no proof.
+    if asked.is_open:
+        auth.check_recent(request)
+    # Opening and closing restarts a listener: not as often as somebody can tap.
+    DOORS.check(str(person.pk), at=now())
+    extras.ask_for_phone(settings.DATA_DIR, on=asked.is_open)
+    access.record_phones(person, on=asked.is_open, by=by, at=now())
+    return _reach(request)
+
+
+@api.get("devices/certificate/", files=("application/x-x509-ca-cert",))
+def devices_certificate() -> HttpResponse:
+    """Fetch the certificate a phone may be told to trust: the one this machine made."""
+    found = certificates.authority(settings.DATA_DIR)
     if found is None:
-        raise NotFound("The device")
-    return found
+        raise NotFound("A certificate of this machine")
+    response = HttpResponse(found, content_type="application/x-x509-ca-cert")
+    response["Content-Disposition"] = 'attachment; filename="mission-control.crt"'
+    return response
+
+
+@api.patch("devices/<uuid:device_id>/")
+def devices_change(
+    browser: FoundBrowser, asked: DevicePatch, person: Person, by: By, this: ThisBrowser
+) -> DeviceRow:
+    """Name a browser, or change how pushes reach it."""
+    changes = {name: value for name, value in asdict(asked).items() if value is not None}
+    access.change_device(browser, changes, by=by, at=now())
+    # Read anew: its push may have changed with it.
+    return _row(_find(browser.id, person), this)
+
+
+@api.delete("devices/<uuid:device_id>/", checks=(auth.check_by_hand,))
+def devices_sign_out(browser: FoundBrowser, by: By) -> None:
+    """Sign a browser out, wherever it is; its notifications close, and no more reach it."""
+    access.sign_out(browser, by=by, at=now())
+
+
+@api.post("devices/this/push/", status=201)
+def devices_subscribe(browser: ThisBrowser, asked: NewPush, person: Person) -> DeviceRow:
+    """Have the browser that asks take pushes."""
+    if browser is None:
+        raise InvalidRequest("Only a signed-in browser takes pushes, not a token.")
+    # A phone's own name says more than its kind, which is all that its User-Agent tells.
+    if asked.name and browser.name in {"Android", "iPhone", "iPad"}:
+        browsers.rename(browser, asked.name)
+    # Said to the browser: else it would show a switch that does nothing.
+    if not settings.VAPID_PRIVATE_KEY:
+        raise Unavailable(str(vapid.NoKey()))
+    # A browser renews its subscription by itself: that is nothing for the record.
+    is_first = _push_of(browser) is None
+    devices.subscribe(
+        browser,
+        endpoint=asked.endpoint,
+        p256dh=asked.keys.p256dh,
+        auth=asked.keys.auth,
+        vapid_key=asked.vapid_key,
+        time_zone=asked.time_zone,
+        language=asked.language,
+        at=now(),
+    )
+    if is_first:
+        access.record_push(browser, on=True, at=now())
+    return _row(_find(browser.id, person), browser)
+
+
+@api.delete("devices/this/push/")
+def devices_unsubscribe(browser: ThisBrowser) -> None:
+    """Have the browser that asks take no more pushes."""
+    if browser and Device.objects.filter(browser=browser).delete()[0]:
+        access.record_push(browser, on=False, at=now())
+
+
+@api.post("devices/<uuid:device_id>/test/", status=202)
+def devices_test(browser: FoundBrowser, person: Person, by: By) -> None:
+    """Send a browser a test notification, quiet hours or not."""
+    device = _push_of(browser)
+    # A notice is of a project, a test too: any of theirs will do.
+    project = ways.open_memberships_of(person).first()
+    if device is None or project is None:
+        raise NotFound("A browser that takes pushes")
+    TESTS.check(str(person.pk), at=now())
+    services.send_test(device, project=project.project_id, by=by, at=now())
+
+
+@api.post("pairings/", status=201, checks=auth.PROVED)
+def pairings_offer(request: Request, person: Person) -> PairingRow:
+    """Make a link and a code that sign one phone in, once, within ten minutes."""
+    PAIRINGS.check(str(person.pk), at=now())
+    base = address_for_phones(request)
+    if not base:
+        raise Unavailable("Only who is at this machine reaches it: start with --https or --lan.")
+    made = pairing.offer(user=person, at=now())
+    url = f"{base}/login/{made.secret}/"
+    # As an address of data: the secret in it goes through no second request.
+    picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
+    # Here alone: of what is kept, neither link nor code can be shown again.
+    return PairingRow(
+        id=made.id,
+        status="waiting",
+        expires_at=made.expires_at,
+        url=url,
+        code=made.code,
+        code_url=f"{base}/pair",
+        qr=picture,
+    )
+
+
+@api.get("pairings/<uuid:pairing_id>/")
+def pairings_read(pairing_id: UUID, person: Person, this: ThisBrowser) -> PairingRow:
+    """Say whether the phone has come."""
+    link = pairing.find(pairing=pairing_id, user=person)
+    if link is None:
+        raise NotFound("The pairing")
+    if link.used_at is not None:
+        device = _row(link.browser, this) if link.browser else None
+        return PairingRow(id=link.id, status="paired", expires_at=link.expires_at, device=device)
+    # Told apart from *waiting*, so that the page offers a new one by itself.
+    is_over = link.expires_at <= now()
+    status: Literal["expired", "waiting"] = "expired" if is_over else "waiting"
+    return PairingRow(id=link.id, status=status, expires_at=link.expires_at)
 
 
 def _push_of(browser: Browser) -> Device | None:

@@ -19,19 +19,17 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Count
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from missioncontrol.accounts.models import AgentKey, Project
 from missioncontrol.api import auth
+from missioncontrol.api.auth import By
 from missioncontrol.api.limits import RateLimiter, limiter
-from missioncontrol.api.rest import read_body
-from missioncontrol.api.schema import described
+from missioncontrol.api.routing import Router
 from missioncontrol.api.views import operator
 from missioncontrol.celery import app
 from missioncontrol.clock import now
 from missioncontrol.decisions import organisation
 from missioncontrol.decisions.selectors import count_everything
-from missioncontrol.errors import Forbidden
 from missioncontrol.history.catching_up import lag
 from missioncontrol.notify import vapid
 from missioncontrol.runs.lifecycle import ENDED
@@ -45,42 +43,41 @@ from missioncontrol.wire.instance import (
     PartRow,
 )
 
+api = Router()
+
 MOST_USERS = 50
+SPENDERS = auth.owners_of_any("Only who owns a project sets what all of them may spend.")
 
 
-class Instance(APIView):
-    @described("instance")
-    def get(self, request: Request) -> InstanceRow:
-        """Show this installation: its parts, where its data is; owners only."""
-        owned = auth.owned_projects(request)
-        # Paths and addresses help who looks for a way in.
-        if not owned:
-            raise Forbidden("Only an owner sees where the data is.")
-        contact, keep = vapid.contact(), settings.KEEP_DELIVERIES
-        # The file system of the data, which may be another than the program's.
-        counted, disk = count_everything(), shutil.disk_usage(settings.DATA_DIR)
-        return InstanceRow(
-            version=settings.VERSION,
-            python=platform.python_version(),
-            parts=_parts(),
-            data_dir=str(settings.DATA_DIR),
-            database_bytes=_database_bytes(),
-            disk_free_bytes=disk.free,
-            disk_bytes=disk.total,
-            public_url=settings.PUBLIC_URL,
-            is_secure=request.is_secure() or settings.PUBLIC_URL.startswith("https://"),
-            push_contact=contact.subject,
-            push_problem=contact.problem,
-            runs=sum(counted.runs.values()),
-            turns=counted.turns,
-            events=JournalRow.objects.count(),
-            waiting=counted.waiting,
-            unindexed=lag(),
-            keep_deliveries_days=keep.days if keep else None,
-            # Of other people's projects the keys are none of their business.
-            limits=limits_row(projects=owned),
-            budget=organisation.day_budget(at=now()),
-        )
+# Paths and addresses help who looks for a way in.
+@api.get("instance/", checks=(auth.owners_of_any("Only an owner sees where the data is."),))
+def instance(request: Request) -> InstanceRow:
+    """Show this installation: its parts, where its data is; owners only."""
+    contact, keep = vapid.contact(), settings.KEEP_DELIVERIES
+    # The file system of the data, which may be another than the program's.
+    counted, disk = count_everything(), shutil.disk_usage(settings.DATA_DIR)
+    return InstanceRow(
+        version=settings.VERSION,
+        python=platform.python_version(),
+        parts=_parts(),
+        data_dir=str(settings.DATA_DIR),
+        database_bytes=_database_bytes(),
+        disk_free_bytes=disk.free,
+        disk_bytes=disk.total,
+        public_url=settings.PUBLIC_URL,
+        is_secure=request.is_secure() or settings.PUBLIC_URL.startswith("https://"),
+        push_contact=contact.subject,
+        push_problem=contact.problem,
+        runs=sum(counted.runs.values()),
+        turns=counted.turns,
+        events=JournalRow.objects.count(),
+        waiting=counted.waiting,
+        unindexed=lag(),
+        keep_deliveries_days=keep.days if keep else None,
+        # Of other people's projects the keys are none of their business.
+        limits=limits_row(projects=auth.owned_projects(request)),
+        budget=organisation.day_budget(at=now()),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,18 +87,12 @@ class DayBudget:
     day_usd: Decimal | None
 
 
-class InstanceBudget(APIView):
-    @described("instance_budget", takes=DayBudget)
-    def patch(self, request: Request) -> OrganisationBudget:
-        """Set or remove what all projects together may spend a day; owners only."""
-        asked = read_body(request, DayBudget)
-        auth.check_by_hand(request)
-        if not auth.owned_projects(request):
-            raise Forbidden("Only who owns a project sets what all of them may spend.")
-        auth.check_recent(request)
-        # It lets go or holds runs of every project, of which this owner may see one alone.
-        organisation.set_day_budget(asked.day_usd, by=auth.name_of(request), at=now())
-        return organisation.day_budget(at=now())
+# It lets go or holds runs of every project, of which this owner may see one alone.
+@api.patch("instance/budget/", checks=(auth.check_by_hand, SPENDERS, auth.check_recent))
+def instance_budget(asked: DayBudget, by: By) -> OrganisationBudget:
+    """Set or remove what all projects together may spend a day; owners only."""
+    organisation.set_day_budget(asked.day_usd, by=by, at=now())
+    return organisation.day_budget(at=now())
 
 
 def limits_row(*, projects: Collection[UUID], counted: RateLimiter = limiter) -> LimitsRow:

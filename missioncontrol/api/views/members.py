@@ -12,14 +12,14 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from missioncontrol.accounts import invitations, people
 from missioncontrol.accounts.models import Invitation, JoiningBy, JoiningRule, Membership, Role
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
-from missioncontrol.api.rest import Page, page_of, read_body, row_of
-from missioncontrol.api.schema import described
+from missioncontrol.api.auth import By, Person
+from missioncontrol.api.rest import Page, page_of, row_of
+from missioncontrol.api.routing import Router
 from missioncontrol.api.views.devices import base_of_links
 from missioncontrol.clock import now
 from missioncontrol.errors import NotFound
@@ -29,9 +29,14 @@ from missioncontrol.wire.access import InvitationRow, MadeInvitation, MemberRow
 from missioncontrol.wire.account import JoiningRuleRow
 from missioncontrol.wire.projects import RoleWord
 
+api = Router()
+
 T = TypeVar("T")
 INVITATIONS = Pace("invitations", most=20, in_all=200)
 OWNERS_ONLY = "Only an owner decides who belongs to a project."
+# What takes something away, or only shows it, can be done in an archived project too.
+OWNER = auth.owners(OWNERS_ONLY, even_archived=True)
+PROVED_OWNER = (auth.check_by_hand, auth.owners(OWNERS_ONLY), auth.check_recent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,132 +63,110 @@ class NewJoiningRule:
     role: Role = Role.VIEWER
 
 
-class Members(APIView):
-    @described("members_list")
-    def get(self, request: Request, project_id: UUID) -> list[MemberRow]:
-        """List who belongs to a project, by name."""
-        auth.check_belongs(request, project_id)
-        return _members(request, project_id)
+@api.get("projects/<uuid:project_id>/members/")
+def members_list(request: Request, project_id: UUID) -> list[MemberRow]:
+    """List who belongs to a project, by name."""
+    auth.check_belongs(request, project_id)
+    return _members(request, project_id)
 
 
-class OneMember(APIView):
-    @described("members_change", takes=MemberPatch)
-    def patch(self, request: Request, project_id: UUID, user_id: int) -> MemberRow:
-        """Give a member another role; owners only. It holds from their next request on."""
-        auth.check_by_hand(request)
-        auth.check_owns(request, project_id, OWNERS_ONLY)
-        auth.check_recent(request)
-        role = read_body(request, MemberPatch).role
-        by, at = auth.person_of(request), now()
-        # Together: nobody who lost a role goes on sharing by it.
-        with transaction.atomic():
-            members.change_role(project_id, user_id, role, by=by, at=at)
-            # A link shows as much as its maker may share, from now on too.
-            if role not in sharing.MAY_SHARE:
-                sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
-        rows = _members(request, project_id)
-        return next(row for row in rows if row.id == str(user_id))
-
-    @described("members_remove")
-    def delete(self, request: Request, project_id: UUID, user_id: int) -> None:
-        """Remove a member, for owners; or leave, whoever you are."""
-        auth.check_by_hand(request)
-        # Whoever wants to leave may, also without a proof.
-        if user_id == request.user.pk:
-            auth.check_belongs(request, project_id)
-        else:
-            auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
-            auth.check_recent(request)
-        by, at = auth.person_of(request), now()
-        # Together: nobody who was removed goes on sharing.
-        with transaction.atomic():
-            members.remove(project_id, user_id, by=by, at=at)
+@api.patch("projects/<uuid:project_id>/members/<int:user_id>/", checks=PROVED_OWNER)
+def members_change(
+    request: Request, project_id: UUID, user_id: int, asked: MemberPatch, by: Person
+) -> MemberRow:
+    """Give a member another role; owners only. It holds from their next request on."""
+    role, at = asked.role, now()
+    # Together: nobody who lost a role goes on sharing by it.
+    with transaction.atomic():
+        members.change_role(project_id, user_id, role, by=by, at=at)
+        # A link shows as much as its maker may share, from now on too.
+        if role not in sharing.MAY_SHARE:
             sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
+    rows = _members(request, project_id)
+    return next(row for row in rows if row.id == str(user_id))
 
 
-class Invitations(APIView):
-    @described("invitations_list")
-    def get(self, request: Request, project_id: UUID) -> Page[InvitationRow]:
-        """List the invitations of a project, newest first; owners only."""
-        auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
-        found = Invitation.objects.filter(project_id=project_id).order_by("-id")
-        at = now()
-        return page_of(
-            request,
-            found.select_related("invited_by", "used_by"),
-            lambda row: _invitation(InvitationRow, row, at=at),
-        )
-
-    @described("invitations_make", takes=NewInvitation, status=201)
-    def post(self, request: Request, project_id: UUID) -> MadeInvitation:
-        """Make a link that lets one person in, once; owners only. It is in this answer alone."""
-        auth.check_by_hand(request)
-        auth.check_owns(request, project_id, OWNERS_ONLY)
+@api.delete("projects/<uuid:project_id>/members/<int:user_id>/", checks=(auth.check_by_hand,))
+def members_remove(request: Request, project_id: UUID, user_id: int, by: Person) -> None:
+    """Remove a member, for owners; or leave, whoever you are."""
+    # Whoever wants to leave may, also without a proof.
+    if user_id == by.pk:
+        auth.check_belongs(request, project_id)
+    else:
+        OWNER(request, project_id)
         auth.check_recent(request)
-        at = now()
-        INVITATIONS.check(str(request.user.pk), at=at)
-        asked = read_body(request, NewInvitation)
-        made = members.invite(
-            project_id,
-            role=asked.role,
-            note=asked.note,
-            by=auth.person_of(request),
-            at=at,
-            expires_at=asked.expires_at or at + invitations.LIFE,
-        )
-        base, is_local = base_of_links(request)
-        # Behind `#`: a browser sends that part to no server, so no log has the secret.
-        url = f"{base}/join#{made.secret}"
-        return _invitation(MadeInvitation, made.row, at=at, url=url, is_local=is_local)
+    at = now()
+    # Together: nobody who was removed goes on sharing.
+    with transaction.atomic():
+        members.remove(project_id, user_id, by=by, at=at)
+        sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
 
 
-class OneInvitation(APIView):
-    @described("invitations_revoke")
-    def delete(self, request: Request, project_id: UUID, invitation_id: UUID) -> None:
-        """Take an invitation back; owners only."""
-        auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
-        members.revoke_invitation(
-            invitation_id, project_id=project_id, by=auth.name_of(request), at=now()
-        )
+@api.get("projects/<uuid:project_id>/invitations/", checks=(OWNER,))
+def invitations_list(request: Request, project_id: UUID) -> Page[InvitationRow]:
+    """List the invitations of a project, newest first; owners only."""
+    found = Invitation.objects.filter(project_id=project_id).order_by("-id")
+    at = now()
+    return page_of(
+        request,
+        found.select_related("invited_by", "used_by"),
+        lambda row: _invitation(InvitationRow, row, at=at),
+    )
 
 
-class JoiningRules(APIView):
-    @described("joining_rules_list")
-    def get(self, request: Request, project_id: UUID) -> Page[JoiningRuleRow]:
-        """List whom the identity provider's word lets in; owners only."""
-        auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
-        found = JoiningRule.objects.filter(project_id=project_id).order_by("id")
-        return page_of(request, found, partial(row_of, JoiningRuleRow))
-
-    @described("joining_rules_add", takes=NewJoiningRule, status=201)
-    def post(self, request: Request, project_id: UUID) -> JoiningRuleRow:
-        """Let in who signs in there and fulfils a rule; owners only."""
-        # Such a rule outlives whoever made it: it takes a person, and a fresh proof.
-        auth.check_by_hand(request)
-        auth.check_owns(request, project_id, OWNERS_ONLY)
-        auth.check_recent(request)
-        # Such a rule would let nobody in, and look as if it did.
-        if settings.OIDC is None:
-            raise NotFound("An identity provider")
-        asked = read_body(request, NewJoiningRule)
-        rule = signing_in.add_rule(
-            project_id,
-            by=asked.by,
-            value=asked.value,
-            role=asked.role,
-            owner=auth.person_of(request),
-            at=now(),
-        )
-        return row_of(JoiningRuleRow, rule)
+@api.post("projects/<uuid:project_id>/invitations/", status=201, checks=PROVED_OWNER)
+def invitations_make(
+    request: Request, project_id: UUID, asked: NewInvitation, by: Person
+) -> MadeInvitation:
+    """Make a link that lets one person in, once; owners only. It is in this answer alone."""
+    at = now()
+    INVITATIONS.check(str(by.pk), at=at)
+    made = members.invite(
+        project_id,
+        role=asked.role,
+        note=asked.note,
+        by=by,
+        at=at,
+        expires_at=asked.expires_at or at + invitations.LIFE,
+    )
+    base, is_local = base_of_links(request)
+    # Behind `#`: a browser sends that part to no server, so no log has the secret.
+    url = f"{base}/join#{made.secret}"
+    return _invitation(MadeInvitation, made.row, at=at, url=url, is_local=is_local)
 
 
-class OneJoiningRule(APIView):
-    @described("joining_rules_remove")
-    def delete(self, request: Request, project_id: UUID, rule_id: UUID) -> None:
-        """Let nobody more in by a rule; owners only. Who came by it stays."""
-        auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
-        auth.check_recent(request)
-        signing_in.remove_rule(project_id, rule_id, by=auth.name_of(request), at=now())
+@api.delete("projects/<uuid:project_id>/invitations/<uuid:invitation_id>/", checks=(OWNER,))
+def invitations_revoke(project_id: UUID, invitation_id: UUID, by: By) -> None:
+    """Take an invitation back; owners only."""
+    members.revoke_invitation(invitation_id, project_id=project_id, by=by, at=now())
+
+
+@api.get("projects/<uuid:project_id>/joining-rules/", checks=(OWNER,))
+def joining_rules_list(request: Request, project_id: UUID) -> Page[JoiningRuleRow]:
+    """List whom the identity provider's word lets in; owners only."""
+    found = JoiningRule.objects.filter(project_id=project_id).order_by("id")
+    return page_of(request, found, partial(row_of, JoiningRuleRow))
+
+
+# Such a rule outlives whoever made it: it takes a person, and a fresh proof.
+@api.post("projects/<uuid:project_id>/joining-rules/", status=201, checks=PROVED_OWNER)
+def joining_rules_add(project_id: UUID, asked: NewJoiningRule, owner: Person) -> JoiningRuleRow:
+    """Let in who signs in there and fulfils a rule; owners only."""
+    # Such a rule would let nobody in, and look as if it did.
+    if settings.OIDC is None:
+        raise NotFound("An identity provider")
+    rule = signing_in.add_rule(
+        project_id, by=asked.by, value=asked.value, role=asked.role, owner=owner, at=now()
+    )
+    return row_of(JoiningRuleRow, rule)
+
+
+@api.delete(
+    "projects/<uuid:project_id>/joining-rules/<uuid:rule_id>/", checks=(OWNER, auth.check_recent)
+)
+def joining_rules_remove(project_id: UUID, rule_id: UUID, by: By) -> None:
+    """Let nobody more in by a rule; owners only. Who came by it stays."""
+    signing_in.remove_rule(project_id, rule_id, by=by, at=now())
 
 
 def _members(request: Request, project_id: UUID) -> list[MemberRow]:

@@ -11,10 +11,8 @@ from uuid import UUID
 
 from django.conf import settings
 from django.http import StreamingHttpResponse
-from django.utils.decorators import method_decorator
-from django.views.decorators.csrf import ensure_csrf_cookie
+from django.middleware.csrf import get_token
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from guard.budget import Budget
 from guard.wire import Mode
@@ -23,8 +21,9 @@ from missioncontrol.accounts import factors, ways
 from missioncontrol.accounts.naming import checked_name
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys
-from missioncontrol.api.rest import read_body, row_of
-from missioncontrol.api.schema import described
+from missioncontrol.api.auth import By, Person
+from missioncontrol.api.rest import row_of
+from missioncontrol.api.routing import Router
 from missioncontrol.api.streaming import stream
 from missioncontrol.audit.project_export import export_lines
 from missioncontrol.clock import now
@@ -46,8 +45,17 @@ from missioncontrol.wire.projects import (
 )
 from missioncontrol.zones import read_zone
 
+api = Router()
+
 LONGEST_HOLD_S = 24 * 3600
 NOT_AN_OWNER = "Only an owner changes a project's rules."
+MAKERS = auth.owners_of_any("Only who owns a project makes another.")
+SHOWERS = auth.owners_of_any("Only who owns a project starts and removes the demo.")
+SECRET_SEEN_BY = (
+    auth.check_by_hand,
+    auth.owners("Only an owner sees the secret.", even_archived=True),
+    auth.check_recent,
+)
 MADE = Pace("projects made", most=10, in_all=60)
 DEMOS = Pace("demos", most=10, in_all=30)
 
@@ -96,137 +104,124 @@ class MePatch:
     name: str
 
 
-class Projects(APIView):
-    @described("projects_list")
-    def get(self, request: Request) -> list[ProjectRow]:
-        """List your projects."""
-        return project_rows(request)
-
-    @described("projects_make", takes=NewProject, status=201)
-    def post(self, request: Request) -> ProjectRow:
-        """Make a project and own it; for who owns one already."""
-        # Else a viewer of one project could fill the server with others.
-        if not auth.owned_projects(request):
-            raise Forbidden("Only who owns a project makes another.")
-        MADE.check(str(request.user.pk), at=now())
-        asked = read_body(request, NewProject)
-        made = rules.make_project(
-            name=asked.name, owner=auth.person_of(request), mode=asked.mode, at=now()
-        )
-        return find_project(request, made.id)
+@api.get("projects/")
+def projects_list(request: Request) -> list[ProjectRow]:
+    """List your projects."""
+    return project_rows(request)
 
 
-class OneProject(APIView):
-    @described("projects_read")
-    def get(self, request: Request, project_id: UUID) -> ProjectRow:
-        """Show a project."""
-        return find_project(request, project_id)
-
-    @described("projects_change", takes=ProjectPatch)
-    def patch(self, request: Request, project_id: UUID) -> ProjectRow:
-        """Change a project's rules, or put it away; owners only."""
-        asked = read_body(request, ProjectPatch)
-        even_archived = asked.archived is False
-        # An archived project can be brought back, and nothing else of it changes.
-        auth.check_owns(request, project_id, NOT_AN_OWNER, even_archived=even_archived)
-        changes = _checked(asked)
-        # Switching it off too: it lets those in who have none.
-        if changes.get("second_factor") is not None:
-            auth.check_by_hand(request)
-            auth.check_recent(request)
-        if changes.get("second_factor") and not factors.has_one(auth.person_of(request)):
-            raise Forbidden("Set up a second factor of your own first: it would shut you out.")
-        # Read and checked before, so that nobody waits for
-        # the project's row while a policy is parsed.
-        with auth.owning(request, project_id, NOT_AN_OWNER, even_archived=even_archived):
-            rules.change_project(project_id, changes, by=auth.name_of(request), at=now())
-        if "redact_rules" in changes:
-            # What is masked goes with the holder of a key, who is remembered for some seconds.
-            keys.forget_all()
-        return find_project(request, project_id)
+# Else a viewer of one project could fill the server with others.
+@api.post("projects/", status=201, checks=(MAKERS,))
+def projects_make(request: Request, asked: NewProject, person: Person) -> ProjectRow:
+    """Make a project and own it; for who owns one already."""
+    MADE.check(str(person.pk), at=now())
+    made = rules.make_project(name=asked.name, owner=person, mode=asked.mode, at=now())
+    return find_project(request, made.id)
 
 
-class RedactionPreviews(APIView):
-    @described("projects_redaction_preview", takes=RedactRules)
-    def post(self, request: Request, project_id: UUID) -> RedactionPreview:
-        """Say what rules would have masked of recorded turns; none is kept. Owners only."""
-        asked = read_body(request, RedactRules)
-        auth.check_owns(request, project_id, NOT_AN_OWNER)
-        return preview(project_id, read_rules(asked.rules), at=now())
+@api.get("projects/<uuid:project_id>/")
+def projects_read(request: Request, project_id: UUID) -> ProjectRow:
+    """Show a project."""
+    return find_project(request, project_id)
 
 
-class ControllerSecret(APIView):
-    @described("projects_controller_secret")
-    def get(self, request: Request, project_id: UUID) -> Secret:
-        """Show what the webhooks of a project's controllers are signed with; owners only."""
+@api.patch("projects/<uuid:project_id>/")
+def projects_change(
+    request: Request, project_id: UUID, asked: ProjectPatch, person: Person, by: By
+) -> ProjectRow:
+    """Change a project's rules, or put it away; owners only."""
+    even_archived = asked.archived is False
+    # An archived project can be brought back, and nothing else of it changes.
+    auth.check_owns(request, project_id, NOT_AN_OWNER, even_archived=even_archived)
+    changes = _checked(asked)
+    # Switching it off too: it lets those in who have none.
+    if changes.get("second_factor") is not None:
         auth.check_by_hand(request)
-        auth.check_owns(request, project_id, "Only an owner sees the secret.", even_archived=True)
         auth.check_recent(request)
-        return Secret(secret=webhook.secret_of(project_id))
+    if changes.get("second_factor") and not factors.has_one(person):
+        raise Forbidden("Set up a second factor of your own first: it would shut you out.")
+    # Read and checked before, so that nobody waits for
+    # the project's row while a policy is parsed.
+    with auth.owning(request, project_id, NOT_AN_OWNER, even_archived=even_archived):
+        rules.change_project(project_id, changes, by=by, at=now())
+    if "redact_rules" in changes:
+        # What is masked goes with the holder of a key, who is remembered for some seconds.
+        keys.forget_all()
+    return find_project(request, project_id)
 
 
-class WhoAmI(APIView):
-    # The screens ask this first: with its answer they can write.
-    @method_decorator(ensure_csrf_cookie)
-    @described("me")
-    def get(self, request: Request) -> Me:
-        """Show who is signed in, and what they may see."""
-        closed = ways.closed_memberships(auth.person_of(request)).order_by("project_id")
-        # Agents report there too, and names under `localhost` are known to browsers alone.
-        here = urlsplit(request.build_absolute_uri("/"))
-        if (here.hostname or "").endswith(".localhost"):
-            here = here._replace(netloc=here.netloc.replace(here.hostname or "", "127.0.0.1"))
-        return Me(
-            user=User(id=str(request.user.pk), name=auth.name_of(request)),
-            projects=tuple(project_rows(request)),
-            closed=tuple(closed.values_list("project__name", flat=True)),
-            version=settings.VERSION,
-            agent_url=settings.PUBLIC_URL or here.geturl().rstrip("/"),
-            demo=demo_state(request),
-        )
-
-    @described("me_change", takes=MePatch)
-    def patch(self, request: Request) -> User:
-        """Say what you are called; what stands in the audit log keeps the old name."""
-        auth.check_by_hand(request)
-        person = auth.person_of(request)
-        members.rename_person(person, read_body(request, MePatch).name, at=now())
-        return User(id=str(person.pk), name=auth.name_of(request))
+@api.post("projects/<uuid:project_id>/redaction/preview/", checks=(auth.owners(NOT_AN_OWNER),))
+def projects_redaction_preview(project_id: UUID, asked: RedactRules) -> RedactionPreview:
+    """Say what rules would have masked of recorded turns; none is kept. Owners only."""
+    return preview(project_id, read_rules(asked.rules), at=now())
 
 
-class ProjectExport(APIView):
-    @described("projects_export", files=("application/jsonl",))
-    def get(self, request: Request, project_id: UUID) -> StreamingHttpResponse:
-        """Export everything of a project as JSON Lines; `manage.py import_project` reads it."""
-        auth.check_owns(request, project_id, "Only an owner exports a project.", even_archived=True)
-
-        def lines() -> Iterator[bytes]:
-            # Into a file at once, then as fast as it is taken: its rows are of one moment, and a
-            # slow reader would keep that moment, and its connection, open.
-            with tempfile.TemporaryFile() as kept:
-                kept.writelines(export_lines(project_id, at=now()))
-                kept.seek(0)
-                yield from kept
-
-        return stream(request, lines(), kind="jsonl", name="project")
+@api.get("projects/<uuid:project_id>/controller-secret/", checks=SECRET_SEEN_BY)
+def projects_controller_secret(project_id: UUID) -> Secret:
+    """Show what the webhooks of a project's controllers are signed with; owners only."""
+    return Secret(secret=webhook.secret_of(project_id))
 
 
-class Demo(APIView):
-    @described("demo_start", status=202)
-    def post(self, request: Request) -> None:
-        """Start three agents in projects of their own; for who owns a project."""
-        _check_owns_one(request)
-        DEMOS.check(str(request.user.pk), at=now())
-        # A web process starts no program; without `up` nobody would read what it asks.
-        if not settings.IS_SUPERVISED:
-            raise Unavailable("Only `manage.py up` starts the demo's agents.")
-        demo.start_demo(auth.person_of(request), at=now())
+@api.get("me/")
+def me(request: Request, person: Person, name: By) -> Me:
+    """Show who is signed in, and what they may see."""
+    # The screens ask this first: with its answer's cookie they can write.
+    get_token(request)
+    closed = ways.closed_memberships(person).order_by("project_id")
+    # Agents report there too, and names under `localhost` are known to browsers alone.
+    here = urlsplit(request.build_absolute_uri("/"))
+    if (here.hostname or "").endswith(".localhost"):
+        here = here._replace(netloc=here.netloc.replace(here.hostname or "", "127.0.0.1"))
+    return Me(
+        user=User(id=str(person.pk), name=name),
+        projects=tuple(project_rows(request)),
+        closed=tuple(closed.values_list("project__name", flat=True)),
+        version=settings.VERSION,
+        agent_url=settings.PUBLIC_URL or here.geturl().rstrip("/"),
+        demo=demo_state(request),
+    )
 
-    @described("demo_remove")
-    def delete(self, request: Request) -> None:
-        """End the demo's agents and archive their projects."""
-        _check_owns_one(request)
-        demo.remove_demo(auth.person_of(request), at=now())
+
+@api.patch("me/", checks=(auth.check_by_hand,))
+def me_change(request: Request, asked: MePatch, person: Person) -> User:
+    """Say what you are called; what stands in the audit log keeps the old name."""
+    members.rename_person(person, asked.name, at=now())
+    return User(id=str(person.pk), name=auth.name_of(request))
+
+
+@api.get(
+    "projects/<uuid:project_id>/export/",
+    files=("application/jsonl",),
+    checks=(auth.owners("Only an owner exports a project.", even_archived=True),),
+)
+def projects_export(request: Request, project_id: UUID) -> StreamingHttpResponse:
+    """Export everything of a project as JSON Lines; `manage.py import_project` reads it."""
+
+    def lines() -> Iterator[bytes]:
+        # Into a file at once, then as fast as it is taken: its rows are of one moment, and a
+        # slow reader would keep that moment, and its connection, open.
+        with tempfile.TemporaryFile() as kept:
+            kept.writelines(export_lines(project_id, at=now()))
+            kept.seek(0)
+            yield from kept
+
+    return stream(request, lines(), kind="jsonl", name="project")
+
+
+@api.post("demo/", status=202, checks=(SHOWERS,))
+def demo_start(person: Person) -> None:
+    """Start three agents in projects of their own; for who owns a project."""
+    DEMOS.check(str(person.pk), at=now())
+    # A web process starts no program; without `up` nobody would read what it asks.
+    if not settings.IS_SUPERVISED:
+        raise Unavailable("Only `manage.py up` starts the demo's agents.")
+    demo.start_demo(person, at=now())
+
+
+@api.delete("demo/", checks=(SHOWERS,))
+def demo_remove(person: Person) -> None:
+    """End the demo's agents and archive their projects."""
+    demo.remove_demo(person, at=now())
 
 
 def demo_state(request: Request) -> Literal["off", "running"] | None:
@@ -238,11 +233,6 @@ def demo_state(request: Request) -> Literal["off", "running"] | None:
         return "off"
     # Somebody else's runs: it is theirs to end.
     return "running" if running.owner == auth.person_of(request).get_username() else None
-
-
-def _check_owns_one(request: Request) -> None:
-    if not auth.owned_projects(request):
-        raise Forbidden("Only who owns a project starts and removes the demo.")
 
 
 def project_rows(request: Request, **which: Any) -> list[ProjectRow]:

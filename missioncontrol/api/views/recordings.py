@@ -5,15 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import tempfile
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
-from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from guard.errors import UnreadableRecording
 from guard.formats import read_stream
@@ -21,15 +17,17 @@ from guard.formats.recording import Recording as Recorded
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
+from missioncontrol.api.auth import By, Readable
 from missioncontrol.api.otlp import recorded as otlp
 from missioncontrol.api.reading import fault_of
-from missioncontrol.api.rest import identity, word
-from missioncontrol.api.schema import described
+from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.costs.ledger import Call
 from missioncontrol.detection import recordings
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.wire.recordings import RecordingRow, UnreadEntry
+
+api = Router()
 
 PIECE = 1 << 16
 EXPECTED = (
@@ -40,65 +38,48 @@ EXPECTED = (
 IMPORTS = Pace("recordings imported", most=20, in_all=60)
 
 
-class Unparsed(BaseParser):
-    """Leaves a body of any kind to the view: the check of a session's token asks for a form."""
-
-    media_type = "*/*"
-
-    def parse(
-        self,
-        stream: Any,
-        media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        return {}
-
-
-class Recordings(APIView):
-    parser_classes = [Unparsed]
-
-    @described("recordings_import", takes_file=True, query=("project", "name"))
-    def post(self, request: Request) -> tuple[RecordingRow, bool]:
-        """Import a recorded run from the file in the body, called `name`; the same file again
-        answers 200 with the run it is.
-        """
-        project_id = auth.writable_project(request, identity(request, "project"))
-        IMPORTS.check(str(request.user.pk), at=now())
-        # The file's name alone: a browser may send the folders it lay in.
-        name = Path(word(request, "name") or "recording").name
-        hashed = hashlib.sha256()
-        with tempfile.TemporaryFile() as file:
-            # In pieces, and unparsed: a transcript may be larger than memory should hold.
-            while piece := request._request.read(PIECE):  # noqa: SLF001
-                hashed.update(piece)
-                file.write(piece)
-            file.seek(0)
-            sha256 = hashed.hexdigest()
-            # Before it is read: the same file again costs no more than its hash.
-            if (known := recordings.known(project_id, sha256)) is not None:
-                return recordings.recording_row(known), False
-            recorded, calls = _read(file, name, project_id)
-        recording, is_new = recordings.import_recording(
-            Project.objects.get(pk=project_id),
-            recorded,
-            calls,
-            projects=auth.acting_in(request),
-            file=name,
-            sha256=sha256,
-            by=auth.name_of(request),
-            at=now(),
-        )
-        unread = tuple(UnreadEntry(entry=one.entry, why=one.why) for one in recorded.unread)
-        row = replace(recordings.recording_row(recording, is_new=is_new), unread=unread)
-        return row, is_new
+@api.post("recordings/", takes_file=True)
+def recordings_import(
+    request: Request, project: UUID | None, name: str | None, by: By
+) -> tuple[RecordingRow, bool]:
+    """Import a recorded run from the file in the body, called `name`; the same file again
+    answers 200 with the run it is.
+    """
+    project_id = auth.writable_project(request, project)
+    IMPORTS.check(str(request.user.pk), at=now())
+    # The file's name alone: a browser may send the folders it lay in.
+    name = Path(name or "recording").name
+    hashed = hashlib.sha256()
+    with tempfile.TemporaryFile() as file:
+        # In pieces, and unparsed: a transcript may be larger than memory should hold.
+        while piece := request._request.read(PIECE):  # noqa: SLF001
+            hashed.update(piece)
+            file.write(piece)
+        file.seek(0)
+        sha256 = hashed.hexdigest()
+        # Before it is read: the same file again costs no more than its hash.
+        if (known := recordings.known(project_id, sha256)) is not None:
+            return recordings.recording_row(known), False
+        recorded, calls = _read(file, name, project_id)
+    recording, is_new = recordings.import_recording(
+        Project.objects.get(pk=project_id),
+        recorded,
+        calls,
+        projects=auth.acting_in(request),
+        file=name,
+        sha256=sha256,
+        by=by,
+        at=now(),
+    )
+    unread = tuple(UnreadEntry(entry=one.entry, why=one.why) for one in recorded.unread)
+    row = replace(recordings.recording_row(recording, is_new=is_new), unread=unread)
+    return row, is_new
 
 
-class OneRecording(APIView):
-    @described("recordings_read")
-    def get(self, request: Request, run_id: UUID) -> RecordingRow:
-        """Show what an imported run was read from, and where a card would have opened."""
-        projects = auth.projects_of(request)
-        return recordings.show_recording(run_id, projects=projects)
+@api.get("runs/<uuid:run_id>/recording/")
+def recordings_read(run_id: UUID, projects: Readable) -> RecordingRow:
+    """Show what an imported run was read from, and where a card would have opened."""
+    return recordings.show_recording(run_id, projects=projects)
 
 
 def _read(file: io.BufferedRandom, name: str, project: UUID) -> tuple[Recorded, list[Call]]:

@@ -1,14 +1,15 @@
-"""Runs: open, list, look, end, change the mode, tap; what a socket says first."""
+"""Runs: search, sums and exports, saved views; open, look, end, change the mode, tap."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, NamedTuple
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpResponse, StreamingHttpResponse
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from guard.budget import Budget
 from guard.contrib.embedding import check_installed
@@ -16,9 +17,20 @@ from guard.policy import Policy
 from guard.wire import Mode
 from missioncontrol.accounts.models import Project
 from missioncontrol.api import auth
-from missioncontrol.api.rest import Page, address_of, json_response, page_size, read_body, whole
-from missioncontrol.api.schema import described
-from missioncontrol.api.views import history
+from missioncontrol.api.auth import Agent, By, FoundRun, Person, Projects, Readable
+from missioncontrol.api.rest import (
+    Depends,
+    Limit,
+    Page,
+    address_of,
+    following,
+    json_response,
+    page_of,
+    page_shown_together,
+    page_size,
+)
+from missioncontrol.api.routing import Router
+from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.clock import now
 from missioncontrol.costs import linking
 from missioncontrol.decisions import choices, conversation, interventions, sessions
@@ -27,19 +39,31 @@ from missioncontrol.decisions.choices import LateChoice
 from missioncontrol.decisions.selectors import board
 from missioncontrol.decisions.selectors import page as run_page
 from missioncontrol.detection import agent_rules
-from missioncontrol.errors import Forbidden, InvalidRequest
+from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.history import comparing, exporting, finding, saved_views, sorting
+from missioncontrol.history.language import Query, read_query
+from missioncontrol.history.summary import summarize
 from missioncontrol.runs import selectors
 from missioncontrol.runs.lineage import Relation
+from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import REPORTS_ONLY, OpenRun, open_run
-from missioncontrol.wire.decisions import Conversation as ConversationRow
-from missioncontrol.wire.decisions import InterventionRow
+from missioncontrol.wire.decisions import Conversation, InterventionRow
 from missioncontrol.wire.frames import Board, Snapshot
-from missioncontrol.wire.history import HistoryRow
+from missioncontrol.wire.history import (
+    HistoryRow,
+    HistoryTotals,
+    RunComparison,
+    RunSummary,
+    SavedViewRow,
+)
 from missioncontrol.wire.policies import RunRules
 from missioncontrol.wire.runs import RunRow, TreeRow
 from missioncontrol.wire.turns import TelemetryRow
+from missioncontrol.zones import read_zone
 
+api = Router()
+FORMATS = {"csv": exporting.csv_lines, "jsonl": exporting.jsonl}
 # Of more projects the sockets bring theirs: each board may hold a thousand runs.
 MOST_BOARDS = 8
 
@@ -57,189 +81,267 @@ class RunPatch:
     relation: Relation = "child"
 
 
-class Runs(APIView):
-    permission_classes = [auth.IsCaller]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewView:
+    """A line of search to keep; `project` where the person has several."""
 
-    @described("runs_list", query=(*history.FILTERS, "sort"))
-    def get(self, request: Request) -> Page[HistoryRow]:
-        """List runs, newest first or by `sort` (a column, `-` before it: highest first);
-        `q` is a line of search (docs/history.md).
-        """
-        if isinstance(request.user, auth.AgentCaller):
-            raise Forbidden("This is for people; an agent key cannot read it.")
-        return history.page_of_runs(request)
-
-    @described("runs_open", takes=OpenRun)
-    def post(self, request: Request) -> tuple[RunRow, bool]:
-        """Open a run; the same key again answers 200 with the same run."""
-        # A person has no agent that would report to it.
-        if not isinstance(request.user, auth.AgentCaller):
-            raise Forbidden("Agents open runs; send the project's agent key.")
-        asked, at = read_body(request, OpenRun), now()
-        # Refuse a policy or a budget that could not be obeyed, before it is stored.
-        if asked.policy is not None:
-            Policy.from_mapping(asked.policy)
-            check_installed(asked.policy)
-        Budget.from_mapping(asked.budget)
-        project = Project.objects.get(pk=request.user.project)
-        run, is_new = open_run(
-            project, asked, by=auth.name_of(request), at=at, opener=request.user.key
-        )
-        # Only now: its key reaches it, which opening has checked.
-        auth.note_run(request, run.id)
-        key = request.user.key
-        # Telemetry may have opened it before its agent did, or an agent says more the second time.
-        if run.observed_only or (asked.capabilities and not is_new and not key.reports_only):
-            capabilities = REPORTS_ONLY.as_mapping() if key.reports_only else asked.capabilities
-            run = sessions.learn_capabilities(run.id, capabilities, at=at)
-        return run_row(run, at=at), is_new
+    name: str
+    q: str
+    project: UUID | None = None
 
 
-class OneRun(APIView):
-    permission_classes = [auth.IsCaller]
+class Found(NamedTuple):
+    """The runs that the filters leave, by which line of search, and when it was asked."""
 
-    @described("runs_read")
-    def get(self, request: Request, run_id: UUID) -> RunRow:
-        """Show a run."""
-        auth.check_reach(request, run_id)
-        return selectors.show_run(run_id, projects=auth.projects_of(request), at=now())
-
-    @described("runs_change", takes=RunPatch)
-    def patch(self, request: Request, run_id: UUID) -> RunRow:
-        """Report the end or new capabilities (agent), or set the mode (person)."""
-        asked, at = read_body(request, RunPatch), now()
-        auth.check_reach(request, run_id)
-        projects = auth.projects_of(request)
-        if isinstance(request.user, auth.AgentCaller):
-            if asked.capabilities is not None:
-                auth.check_obeys(request)
-            # An empty change would read as done.
-            if asked.capabilities is None and asked.status is None and asked.parent is None:
-                raise InvalidRequest("status: an agent sends completed or failed.", field="status")
-            run = selectors.find_run(run_id, projects=projects)
-            if asked.capabilities is not None:
-                run = sessions.learn_capabilities(run.id, asked.capabilities, at=at)
-            if asked.parent is not None:
-                run = linking.link_run(
-                    run_id,
-                    asked.parent,
-                    relation=asked.relation,
-                    projects=projects,
-                    by="agent",
-                    at=at,
-                )
-            # The end last: a run that has ended learns nothing more, and gets no parent.
-            if asked.status is not None:
-                run = interventions.report_end(
-                    run_id, asked.status, projects=projects, by="agent", at=at
-                )
-        else:
-            # A person ends no run here: that is a tap, which names the version that they saw.
-            if asked.mode is None:
-                raise InvalidRequest("mode: expected warn, flag, pause or auto.", field="mode")
-            auth.check_may_act(request, selectors.find_run(run_id, projects=projects).project_id)
-            acting, by = auth.acting_in(request), auth.name_of(request)
-            run = interventions.set_mode(run_id, asked.mode, projects=acting, by=by, at=at)
-        return run_row(run, at=at)
+    runs: QuerySet[Run]
+    query: Query
+    at: datetime
 
 
-class Tree(APIView):
-    @described("runs_tree")
-    def get(self, request: Request, run_id: UUID) -> TreeRow:
-        """Show the tree a run belongs to, and what all of it used."""
-        run = auth.find_run(request, run_id)
-        return selectors.show_tree(run, at=now())
+def find_runs(
+    projects: Projects,
+    q: str,
+    zone: str,
+    agent: str,
+    status: list[str],
+    since: datetime | None,
+    until: datetime | None,
+    parent: UUID | None,
+    tree: UUID | None,
+) -> Found:
+    """Find the caller's runs; `zone` is that of the days in `q`."""
+    at = now()
+    query = read_query(q, at=at, zone=read_zone(zone, field="zone") if zone else UTC)
+    found = selectors.list_runs(
+        projects=projects,
+        agent=agent,
+        status=status,
+        since=since,
+        until=until,
+        parent=parent,
+        tree=tree,
+    )
+    return Found(finding.narrow(found, query), query, at)
 
 
-class Telemetry(APIView):
-    @described("runs_telemetry", query=("after", "limit"))
-    def get(self, request: Request, run_id: UUID) -> Page[TelemetryRow]:
-        """List the spans and log records of a run, with every attribute that was kept."""
-        run = auth.find_run(request, run_id)
-        limit, after = page_size(request), whole(request, "after")
-        page = selectors.list_telemetry(run, limit=limit, after=after)
-        # A full page may be the last: an empty one after it costs less than counting.
-        more = f"?limit={limit}&after={page[-1].id}" if len(page) == limit else None
-        return Page(page, more and f"{address_of(request)}{more}")
+FoundRuns = Annotated[Found, Depends(find_runs)]
 
 
-class Interventions(APIView):
-    @described("interventions_make", takes=Tap)
-    def post(self, request: Request, run_id: UUID) -> tuple[InterventionRow, bool]:
-        """Do what a person tapped; the same key and body again answers 200."""
-        tap = read_body(request, Tap)
-        projects = auth.projects_of(request)
-        # Asked again under the run's lock, by `acting_in`: a role may go while this waits.
-        auth.check_may_act(request, selectors.project_of(run_id, projects=projects))
-        made, is_new = interventions.intervene(
-            run_id,
-            tap,
-            projects=auth.acting_in(request),
-            by=auth.name_of(request),
-            at=now(),
-            # Looked up only if it matters: for a tap that raises everybody's ceiling.
-            owns_one=lambda: bool(auth.owned_projects(request)),
-        )
-        return made, is_new
+@api.get("runs/")
+def runs_list(request: Request, found: FoundRuns, sort: str | None) -> Page[HistoryRow]:
+    """List runs, newest first or by `sort` (a column, `-` before it: highest first);
+    `q` is a line of search (docs/history.md).
+    """
+    runs, query, at = found
+    # Newest first pages by id; any other order has a cursor of its own.
+    if not sort:
+        return page_shown_together(request, runs, lambda page: finding.show(page, query, at=at))
+    limit, cursor = page_size(request), request.query_params.get("cursor")
+    # One more than is shown tells whether there is another page.
+    page = list(sorting.sort_runs(runs, sort, cursor=cursor)[: limit + 1])
+    end = sorting.cursor_of(page[limit - 1]) if len(page) > limit else None
+    return Page(finding.show(page[:limit], query, at=at), following(request, end))
 
 
-class Conversation(APIView):
-    @described("runs_conversation")
-    def get(self, request: Request, run_id: UUID) -> ConversationRow:
-        """Show what people and the agent said, how far each text came, settled permissions."""
-        run = auth.find_run(request, run_id)
-        return conversation.show_conversation(run)
+@api.get("runs/totals/")
+def runs_totals(found: FoundRuns) -> HistoryTotals:
+    """Add up every run the filters leave."""
+    # By the database, of all of them: a page's rows would add up to the page.
+    return finding.totals(found.runs)
 
 
-class Boards(APIView):
-    @described("boards")
-    def get(self, request: Request) -> list[Board]:
-        """Show the boards of your first eight projects, as `/ws/projects/ID/` would begin."""
-        projects, at = auth.projects_of(request, even_archived=False)[:MOST_BOARDS], now()
-        return [Board(project=one, snapshot=board(one, at=at)) for one in projects]
+@api.get("runs/<uuid:run_id>/summary/")
+def runs_summary(run: FoundRun) -> RunSummary:
+    """Say what a run was asked, did, changed, tested and spent, made without a model."""
+    return summarize(run)
 
 
-class RunSnapshot(APIView):
-    @described("runs_snapshot")
-    def get(self, request: Request, run_id: UUID) -> Snapshot:
-        """Show a run with its cards and answers, as `/ws/runs/ID/` would begin."""
-        run = auth.find_run(request, run_id)
-        return run_page(run, at=now())
+@api.get("runs/<uuid:run_id>/compare/")
+def runs_compare(run_id: UUID, projects: Readable, with_: UUID | None) -> RunComparison:
+    """Align a run's turns with those of another run (`with`) of the same project."""
+    run = selectors.find_run(run_id, projects=projects)
+    if with_ is None:
+        raise InvalidRequest("with: expected the id of another run.", field="with")
+    other = selectors.find_run(with_, projects=projects)
+    # As if it were not there: two projects of one person may be two customers.
+    if run.project_id != other.project_id:
+        raise NotFound("The run")
+    return comparing.compare(run, other)
 
 
-class Rules(APIView):
-    permission_classes = [auth.IsAgent]
+@api.get("runs/export/", files=("application/jsonl", "text/csv"))
+def runs_export(
+    request: Request, found: FoundRuns, as_: Literal["jsonl", "csv"]
+) -> StreamingHttpResponse:
+    """Export every run the filters leave, as `as=csv` or `jsonl`."""
+    # Page by page: the whys of a page are read together, and of all runs nothing is held.
+    # With no line of search: a file shows no matches, which would be looked for run by run.
+    pages = pages_of(found.runs)
+    rows = (row for page in pages for row in finding.show(page, Query(), at=found.at))
+    return stream(request, FORMATS[as_](rows), kind=as_, name="runs")
 
-    @described("runs_rules")
-    def get(self, request: Request, run_id: UUID) -> RunRules:
-        """Tell an agent the rules of its run, for when it cannot ask."""
-        auth.check_reach(request, run_id)
-        (project,) = auth.projects_of(request)
-        return agent_rules.rules_for(run_id, project=project, at=now())
+
+@api.get("views/")
+def views_list(request: Request, person: Person, projects: Projects) -> Page[SavedViewRow]:
+    """List your own views."""
+    mine = saved_views.views_of(person, projects=projects)
+    return page_of(request, mine, saved_views.view_row)
 
 
-class Choices(APIView):
-    permission_classes = [auth.IsAgent]
+@api.post("views/", status=201)
+def views_save(request: Request, asked: NewView, person: Person, by: By) -> SavedViewRow:
+    """Keep a line of search; the same name again replaces it."""
+    project = auth.the_project(request, asked.project)
+    kept = saved_views.save_view(
+        user=person, project=project, name=asked.name, q=asked.q, by=by, at=now()
+    )
+    return saved_views.view_row(kept)
 
-    @described("choices_tell", takes=LateChoice)
-    def post(self, request: Request, run_id: UUID) -> tuple[InterventionRow, bool]:
-        """Tell what was chosen at the agent's terminal while the server was away."""
+
+@api.delete("views/<uuid:view_id>/")
+def views_remove(view_id: UUID, person: Person, by: By) -> None:
+    """Forget one of your views."""
+    saved_views.remove_view(view_id, user=person, by=by, at=now())
+
+
+@api.post("runs/", caller=auth.IsAgent)
+def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[RunRow, bool]:
+    """Open a run; the same key again answers 200 with the same run."""
+    at, key = now(), caller.key
+    # Refuse a policy or a budget that could not be obeyed, before it is stored.
+    if asked.policy is not None:
+        Policy.from_mapping(asked.policy)
+        check_installed(asked.policy)
+    Budget.from_mapping(asked.budget)
+    project = Project.objects.get(pk=caller.project)
+    run, is_new = open_run(project, asked, by=by, at=at, opener=key)
+    # Only now: its key reaches it, which opening has checked.
+    auth.note_run(request, run.id)
+    # Telemetry may have opened it before its agent did, or an agent says more the second time.
+    if run.observed_only or (asked.capabilities and not is_new and not key.reports_only):
+        capabilities = REPORTS_ONLY.as_mapping() if key.reports_only else asked.capabilities
+        run = sessions.learn_capabilities(run.id, capabilities, at=at)
+    return run_row(run, at=at), is_new
+
+
+@api.get("runs/<uuid:run_id>/", caller=auth.IsCaller, checks=(auth.check_reach,))
+def runs_read(run_id: UUID, projects: Readable) -> RunRow:
+    """Show a run."""
+    return selectors.show_run(run_id, projects=projects, at=now())
+
+
+@api.patch("runs/<uuid:run_id>/", caller=auth.IsCaller)
+def runs_change(request: Request, asked: RunPatch, run_id: UUID) -> RunRow:
+    """Report the end or new capabilities (agent), or set the mode (person)."""
+    auth.check_reach(request, run_id)
+    is_agent = isinstance(request.user, auth.AgentCaller)
+    return (_report if is_agent else _set_mode)(request, run_id, asked, at=now())
+
+
+def _report(request: Request, run_id: UUID, asked: RunPatch, *, at: datetime) -> RunRow:
+    if asked.capabilities is not None:
         auth.check_obeys(request)
-        auth.check_reach(request, run_id)
-        (project,) = auth.projects_of(request)
-        asked = read_body(request, LateChoice)
-        made, is_new = choices.take_choice(run_id, asked, project=project, at=now())
-        return made, is_new
+    # An empty change would read as done.
+    if asked.capabilities is None and asked.status is None and asked.parent is None:
+        raise InvalidRequest("status: an agent sends completed or failed.", field="status")
+    projects, by = auth.projects_of(request), auth.name_of(request)
+    run = selectors.find_run(run_id, projects=projects)
+    if asked.capabilities is not None:
+        run = sessions.learn_capabilities(run.id, asked.capabilities, at=at)
+    if asked.parent is not None:
+        run = linking.link_run(
+            run_id, asked.parent, relation=asked.relation, projects=projects, by=by, at=at
+        )
+    # The end last: a run that has ended learns nothing more, and gets no parent.
+    if asked.status is not None:
+        run = interventions.report_end(run_id, asked.status, projects=projects, by=by, at=at)
+    return run_row(run, at=at)
 
 
-class Delivered(APIView):
-    permission_classes = [auth.IsAgent]
+def _set_mode(request: Request, run_id: UUID, asked: RunPatch, *, at: datetime) -> RunRow:
+    projects = auth.projects_of(request)
+    # A person ends no run here: that is a tap, which names the version that they saw.
+    if asked.mode is None:
+        raise InvalidRequest("mode: expected warn, flag, pause or auto.", field="mode")
+    auth.check_may_act(request, selectors.find_run(run_id, projects=projects).project_id)
+    acting, by = auth.acting_in(request), auth.name_of(request)
+    run = interventions.set_mode(run_id, asked.mode, projects=acting, by=by, at=at)
+    return run_row(run, at=at)
 
-    @described("messages_delivered")
-    def post(self, request: Request, run_id: UUID, message_id: UUID) -> HttpResponse:
-        """Note that an injected message reached the model."""
-        auth.check_obeys(request)
-        auth.check_reach(request, run_id)
-        (project,) = auth.projects_of(request)
-        sessions.deliver_message(run_id, message_id, project=project, at=now())
-        return json_response({})
+
+@api.get("runs/<uuid:run_id>/tree/")
+def runs_tree(run: FoundRun) -> TreeRow:
+    """Show the tree a run belongs to, and what all of it used."""
+    return selectors.show_tree(run, at=now())
+
+
+@api.get("runs/<uuid:run_id>/telemetry/")
+def runs_telemetry(
+    request: Request, run: FoundRun, limit: Limit, after: int | None
+) -> Page[TelemetryRow]:
+    """List the spans and log records of a run, with every attribute that was kept."""
+    page = selectors.list_telemetry(run, limit=limit, after=after)
+    # A full page may be the last: an empty one after it costs less than counting.
+    more = f"?limit={limit}&after={page[-1].id}" if len(page) == limit else None
+    return Page(page, more and f"{address_of(request)}{more}")
+
+
+@api.post("runs/<uuid:run_id>/interventions/")
+def interventions_make(
+    request: Request, run_id: UUID, tap: Tap, projects: Readable, by: By
+) -> tuple[InterventionRow, bool]:
+    """Do what a person tapped; the same key and body again answers 200."""
+    # Asked again under the run's lock, by `acting_in`: a role may go while this waits.
+    auth.check_may_act(request, selectors.project_of(run_id, projects=projects))
+    return interventions.intervene(
+        run_id,
+        tap,
+        projects=auth.acting_in(request),
+        by=by,
+        at=now(),
+        # Looked up only if it matters: for a tap that raises everybody's ceiling.
+        owns_one=lambda: bool(auth.owned_projects(request)),
+    )
+
+
+@api.get("runs/<uuid:run_id>/conversation/")
+def runs_conversation(run: FoundRun) -> Conversation:
+    """Show what people and the agent said, how far each text came, settled permissions."""
+    return conversation.show_conversation(run)
+
+
+@api.get("boards/")
+def boards(request: Request) -> list[Board]:
+    """Show the boards of your first eight projects, as `/ws/projects/ID/` would begin."""
+    projects, at = auth.projects_of(request, even_archived=False)[:MOST_BOARDS], now()
+    return [Board(project=one, snapshot=board(one, at=at)) for one in projects]
+
+
+@api.get("runs/<uuid:run_id>/snapshot/")
+def runs_snapshot(run: FoundRun) -> Snapshot:
+    """Show a run with its cards and answers, as `/ws/runs/ID/` would begin."""
+    return run_page(run, at=now())
+
+
+@api.get("runs/<uuid:run_id>/rules/", caller=auth.IsAgent, checks=(auth.check_reach,))
+def runs_rules(run_id: UUID, caller: Agent) -> RunRules:
+    """Tell an agent the rules of its run, for when it cannot ask."""
+    return agent_rules.rules_for(run_id, project=caller.project, at=now())
+
+
+OBEYS = (auth.check_obeys, auth.check_reach)
+
+
+@api.post("runs/<uuid:run_id>/choices/", caller=auth.IsAgent, checks=OBEYS)
+def choices_tell(run_id: UUID, caller: Agent, asked: LateChoice) -> tuple[InterventionRow, bool]:
+    """Tell what was chosen at the agent's terminal while the server was away."""
+    return choices.take_choice(run_id, asked, project=caller.project, at=now())
+
+
+@api.post(
+    "runs/<uuid:run_id>/messages/<uuid:message_id>/delivered/", caller=auth.IsAgent, checks=OBEYS
+)
+def messages_delivered(run_id: UUID, message_id: UUID, caller: Agent) -> HttpResponse:
+    """Note that an injected message reached the model."""
+    sessions.deliver_message(run_id, message_id, project=caller.project, at=now())
+    return json_response({})

@@ -11,23 +11,32 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from missioncontrol.accounts import people
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.api import auth, peers
-from missioncontrol.api.rest import YEARS, Page, address_of, identity, page_of, read_body, row_of
-from missioncontrol.api.schema import described
+from missioncontrol.api.auth import Person, Projects, Readable
+from missioncontrol.api.rest import (
+    YEARS,
+    Page,
+    address_of,
+    one_of,
+    page_of,
+    row_of,
+)
+from missioncontrol.api.routing import Router
 from missioncontrol.api.views import signing_in
 from missioncontrol.api.views.devices import base_of_links
 from missioncontrol.clock import now
-from missioncontrol.errors import InvalidRequest, NotFound, TooManyRequests
+from missioncontrol.errors import InvalidRequest, TooManyRequests
 from missioncontrol.history import pictures, sharing
 from missioncontrol.history.models import Share
 from missioncontrol.history.shared_texts import SHARED_TEXTS
 from missioncontrol.notify.texts import language_of
 from missioncontrol.wire.history import MadeShare, ShareRow
+
+api = Router()
 
 # Nobody guesses 256 bits: this holds back who keeps the server busy with drawing.
 VISITS = Pace("shared links opened", most=120, in_all=600)
@@ -47,54 +56,52 @@ class NewShare:
     language: str = "en"
 
 
-class Shares(APIView):
-    @described("shares_list", query=("project", "run", "decision"))
-    def get(self, request: Request) -> Page[ShareRow]:
-        """List the links that show something now, newest first; their secrets are not kept."""
-        found = sharing.shares(projects=auth.projects_of(request), at=now())
-        for name in ("run", "decision"):
-            if wanted := identity(request, name):
-                found = found.filter(**{name: wanted})
-        return page_of(request, found, sharing.share_row)
+@api.get("shares/")
+def shares_list(
+    request: Request, projects: Projects, run: UUID | None, decision: UUID | None
+) -> Page[ShareRow]:
+    """List the links that show something now, newest first; their secrets are not kept."""
+    found = sharing.shares(projects=projects, at=now())
+    if run:
+        found = found.filter(run=run)
+    if decision:
+        found = found.filter(decision=decision)
+    return page_of(request, found, sharing.share_row)
 
-    @described("shares_make", takes=NewShare, status=201)
-    def post(self, request: Request) -> MadeShare:
-        """Make a link; whoever has it sees that one thing, and can do nothing."""
-        # A link shows something to whoever has it: a token that leaked must make none.
-        auth.check_by_hand(request)
-        asked = read_body(request, NewShare)
-        if asked.week and asked.week.year not in YEARS:
-            raise InvalidRequest(
-                f"week: expected a date such as 2026-11-21, got {asked.week}.", field="week"
-            )
-        project = auth.writable_project(request, asked.project)
-        # Last: what is refused for another reason takes nothing of their pace.
-        MADE.check(str(request.user.pk), at=now())
-        made = sharing.share(
-            project,
-            run=asked.run,
-            decision=asked.decision,
-            week=asked.week,
-            days=asked.days,
-            language=language_of(asked.language),
-            by=auth.person_of(request),
-            at=now(),
+
+# A link shows something to whoever has it: a token that leaked must make none.
+@api.post("shares/", status=201, checks=(auth.check_by_hand,))
+def shares_make(request: Request, asked: NewShare, person: Person) -> MadeShare:
+    """Make a link; whoever has it sees that one thing, and can do nothing."""
+    if asked.week and asked.week.year not in YEARS:
+        raise InvalidRequest(
+            f"week: expected a date such as 2026-11-21, got {asked.week}.", field="week"
         )
-        base, is_local = base_of_links(request)
-        url = f"{base}/shared/{made.secret}/"
-        return row_of(MadeShare, sharing.share_row(made.row), url=url, is_local=is_local)
+    project = auth.writable_project(request, asked.project)
+    # Last: what is refused for another reason takes nothing of their pace.
+    MADE.check(str(person.pk), at=now())
+    made = sharing.share(
+        project,
+        run=asked.run,
+        decision=asked.decision,
+        week=asked.week,
+        days=asked.days,
+        language=language_of(asked.language),
+        by=person,
+        at=now(),
+    )
+    base, is_local = base_of_links(request)
+    url = f"{base}/shared/{made.secret}/"
+    return row_of(MadeShare, sharing.share_row(made.row), url=url, is_local=is_local)
 
 
-class OneShare(APIView):
-    @described("shares_revoke")
-    def delete(self, request: Request, share_id: UUID) -> None:
-        """End a link at once."""
-        # In whatever role: a viewer is told that they may not, a stranger that there is none.
-        found = Share.objects.filter(pk=share_id, project__in=auth.projects_of(request)).first()
-        if found is None:
-            raise NotFound("The link")
-        auth.check_may_act(request, found.project_id)
-        sharing.revoke(share_id, projects=[found.project_id], by=auth.person_of(request), at=now())
+@api.delete("shares/<uuid:share_id>/")
+def shares_revoke(request: Request, share_id: UUID, projects: Readable, person: Person) -> None:
+    """End a link at once."""
+    # In whatever role: a viewer is told that they may not, a stranger that there is none.
+    found = one_of(Share.objects.filter(project__in=projects), share_id, "The link")
+    auth.check_may_act(request, found.project_id)
+    sharing.revoke(share_id, projects=[found.project_id], by=person, at=now())
 
 
 @signing_in.leave_no_trace

@@ -84,5 +84,15 @@ def test_the_verdict_tells_when_the_chains_were_last_tied(ended, as_person, owne
     assert (body["ok"], body["anchored_at"]) == (True, "2026-11-21T12:00:00Z")
 
 
-def test_a_time_that_is_none_is_refused(as_person, owner):
-    assert as_person(owner).get("/api/v1/audit/?since=soon").status_code == 400
+def test_a_time_that_is_none_is_refused_with_one_that_is(as_person, owner):
+    answer = as_person(owner).get("/api/v1/audit/?since=soon")
+
+    assert (answer.status_code, answer.json()["field"]) == (400, "since")
+    assert "such as 2026-11-21T10:00:00Z, got 'soon'" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "hour", ["2026-11-21 13:00", "2026-11-21T13:00:00", "2026-11-21T14:00:00 01:00"]
+)
+def test_a_time_may_have_a_blank_behind_its_day_and_a_zone_of_any_spelling(ended, rows, hour):
+    assert {row["by"] for row in rows(since=hour)} == {"Ana Ruiz"}

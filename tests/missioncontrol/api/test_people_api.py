@@ -238,6 +238,15 @@ def test_the_audit_log_is_exported_as_json_lines(run, as_person, owner):
     assert as_person(owner).get("/api/v1/audit/verify/").json()["ok"] is True
 
 
+def test_who_may_look_is_told_that_they_may_not_remove(run, as_person, viewer, owner):
+    tapped(as_person(owner), run, "allowlist")
+    entry = as_person(viewer).get("/api/v1/allowlist/").json()["results"][0]["id"]
+
+    answer = as_person(viewer).delete(f"/api/v1/allowlist/{entry}/")
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+
+
 def test_an_allowlist_entry_is_added_and_removed_by_hand(project, as_person, owner):
     client = as_person(owner)
     body = {"pattern": 'Bash {"command":"sleep*"}', "match": "glob", "reason": "polling"}

@@ -121,6 +121,22 @@ def test_a_web_hook_is_what_outbound_takes(address):
         read_address("webhook", address)
 
 
+@pytest.mark.parametrize(
+    ("kind", "address"),
+    [
+        ("webhook", "https://127.0.0.1/x"),
+        ("ntfy", "ntfys://10.0.0.7/deploys"),
+        ("email", "mailtos://me:pw@x.org?to=a@b.org&smtp=127.0.0.1"),
+    ],
+)
+def test_an_address_inside_is_refused_at_once_and_not_when_it_is_used(kind, address, settings):
+    with pytest.raises(InvalidRequest, match="leads to an address that is not public"):
+        read_address(kind, address)
+
+    settings.NOTIFY_HOSTS = ["127.0.0.1", "10.0.0.7"]
+    assert read_address(kind, address)
+
+
 def test_a_kind_that_is_none_is_refused():
     with pytest.raises(InvalidRequest, match="kind: expected one of discord"):
         read_address("pager", "https://example.com")

@@ -253,9 +253,10 @@ def test_a_host_inside_is_not_called(server, settings, project):
 
 @pytest.mark.parametrize("host", ["10.0.0.7", "169.254.169.254", "127.0.0.1", "localhost"])
 def test_a_proxy_is_not_asked_for_a_host_inside(internet, settings, project, host):
-    settings.NOTIFY_HOSTS = []
+    settings.NOTIFY_HOSTS = [host]
     a_chat(project, "ntfy", f"ntfys://{host}/my-topic")
     a_stuck_run(project)
+    settings.NOTIFY_HOSTS = []
 
     deliver_due()
 

@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from guard.turn import Usage
 from missioncontrol.costs import selectors
 from missioncontrol.projects.rules import change_project
 from missioncontrol.reports import accounting
-from missioncontrol.reports.account_parts import GROUPS, Asked
+from missioncontrol.reports.account_parts import Asked, Group
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, ModelCall
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, judged, report
@@ -269,7 +270,7 @@ class TestMoneyAddsUp(TestCase):
             assert sum(known(one.cost_usd, one.judge_cost_usd) for one in rows) == whole
             assert sum(one.calls + one.judge_calls for one in rows) == len(calls)
         for kind in ("day", "week", "month"):
-            accounts = [account(project, kind=kind, group_by=group) for group in GROUPS]
+            accounts = [account(project, kind=kind, group_by=group) for group in get_args(Group)]
             sums = {
                 sum(known(one.cost_usd, one.judge_cost_usd) for one in by.groups) for by in accounts
             }

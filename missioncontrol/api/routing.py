@@ -1,0 +1,259 @@
+"""Routes: an operation is a function, and its signature is its schema.
+
+A function's name is the operation's id, its docstring the description. Its parameters are read in
+their order: what the address names, `request`, what it `Depends` on, a wire class as the body,
+anything else as a parameter of the query by its type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import is_dataclass
+from functools import partial, wraps
+from inspect import Parameter, signature
+from types import NoneType
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.parsers import BaseParser
+from rest_framework.permissions import AllowAny, BasePermission
+from rest_framework.request import Request
+from rest_framework.settings import api_settings
+from rest_framework.views import APIView
+
+from missioncontrol.api.rest import QUERY, Page, json_response, read_body, read_choice
+from missioncontrol.wire.problems import Problem
+
+F = TypeVar("F", bound=Callable[..., Any])
+Reader = Callable[[Request, Mapping[str, Any]], Any]
+Check = Callable[..., None]
+
+PROBLEM = "application/problem+json"
+REF = "#/components/schemas/{model}"
+# Filled while the views are imported: every class that some operation takes.
+INPUTS: dict[str, type[Any]] = {}
+PEOPLE = cast(type[BasePermission], api_settings.DEFAULT_PERMISSION_CLASSES[0])
+IN_PLACE = re.compile(r"<\w+:(\w+)>")
+
+
+class Call:
+    """How a function is called for a request, and what it takes of it."""
+
+    def __init__(self, function: Callable[..., Any], place: Collection[str]) -> None:
+        self._function, self._place = function, place
+        self.takes: type[Any] | None = None
+        self.query: list[str] = []
+        hints = get_type_hints(function, include_extras=True)
+        self._readers = {
+            name: self._reader(name, hints[name])
+            for name, parameter in signature(function).parameters.items()
+            # What can only be named is for other callers, and keeps its default here.
+            if parameter.kind is not Parameter.KEYWORD_ONLY
+        }
+
+    def __call__(self, request: Request, place: Mapping[str, Any]) -> Any:
+        """Read what the function takes, in order, and call it."""
+        return self._function(
+            **{name: read(request, place) for name, read in self._readers.items()}
+        )
+
+    def _reader(self, name: str, kind: Any) -> Reader:
+        if name in self._place:
+            return lambda _, place: place[name]
+        if name == "request":
+            return lambda request, _: request
+        if get_origin(kind) is Annotated:
+            (depends,) = kind.__metadata__
+            call = Call(depends.source, self._place)
+            self.query += [*depends.query, *call.query]
+            self.takes = self.takes or call.takes
+            return call
+        if is_dataclass(kind) and isinstance(kind, type):
+            self.takes = kind
+            return lambda request, _: read_body(request, kind)
+        # `with_`: a word of Python's own.
+        asked = name.rstrip("_")
+        self.query.append(asked)
+        is_choice = get_origin(kind) is Literal
+        read = partial(read_choice, known=get_args(kind)) if is_choice else QUERY[kind]
+        is_optional = NoneType in get_args(kind)
+
+        def of_query(request: Request, _: Mapping[str, Any]) -> Any:
+            text = request.query_params.get(asked, "")
+            return read(asked, text) if text or not is_optional else None
+
+        return of_query
+
+
+class Answer:
+    """How what a function returns is answered, by its annotation.
+
+    A row, a `Page` or a list of rows, a row and whether it is new (201, or 200 where the same was
+    made before), nothing (204), or a response.
+    """
+
+    def __init__(self, returned: Any, *, status: int | None, files: tuple[str, ...]) -> None:
+        self._or_known = get_origin(returned) is tuple
+        usual = 201 if self._or_known else 204 if returned is NoneType else 200
+        self._status = status or usual
+        body = OpenApiTypes.BINARY if files else _body_of(returned)
+        self.responses: dict[Any, Any] = {
+            (self._status, *files): body,
+            **({200: body} if self._or_known else {}),
+            # `default`: every refusal has this shape, whatever its status.
+            ("default", PROBLEM): reference(Problem, "serialization"),
+        }
+
+    def __call__(self, found: Any) -> HttpResponseBase:
+        """Answer what was returned."""
+        row, is_new = found if self._or_known else (found, True)
+        if isinstance(row, HttpResponseBase):
+            return row
+        if row is None:
+            return HttpResponse(status=self._status)
+        whole = Page(row) if isinstance(row, list) else row
+        return json_response(whole, status=self._status if is_new else 200)
+
+
+class Unparsed(BaseParser):
+    """Leaves a body of any kind to the view: the check of a session's token asks for a form."""
+
+    media_type = "*/*"
+
+    def parse(
+        self,
+        stream: Any,
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        return {}
+
+
+class Resource(APIView):
+    """One address: its methods are operations, each for callers of its own."""
+
+    callers: ClassVar[dict[str, type[BasePermission]]]
+
+    def get_permissions(self) -> list[Any]:
+        # Who may ask nothing here is not told what else could be asked.
+        first, *_ = self.callers.values()
+        asked = "GET" if self.request.method == "HEAD" else str(self.request.method)
+        return [self.callers.get(asked, first)()]
+
+
+class Router:
+    """The operations of one module; `checks` hold for each, before anything of it is read."""
+
+    def __init__(self, *checks: Check) -> None:
+        self._checks = checks
+        self._resources: dict[str, type[Resource]] = {}
+
+    @property
+    def urls(self) -> list[URLPattern]:
+        """The addresses, in the order in which they were named."""
+        return [path(place, one.as_view()) for place, one in self._resources.items()]
+
+    def get(self, place: str, **options: Any) -> Callable[[F], F]:
+        """Answer GET; for options see `_operation`."""
+        return lambda view: self._operation("get", place, view, **options)
+
+    def post(self, place: str, **options: Any) -> Callable[[F], F]:
+        """Answer POST."""
+        return lambda view: self._operation("post", place, view, **options)
+
+    def patch(self, place: str, **options: Any) -> Callable[[F], F]:
+        """Answer PATCH."""
+        return lambda view: self._operation("patch", place, view, **options)
+
+    def delete(self, place: str, **options: Any) -> Callable[[F], F]:
+        """Answer DELETE."""
+        return lambda view: self._operation("delete", place, view, **options)
+
+    def _operation(
+        self,
+        method: str,
+        place: str,
+        view: F,
+        *,
+        caller: type[BasePermission] | None = None,
+        checks: tuple[Check, ...] = (),
+        status: int | None = None,
+        files: tuple[str, ...] = (),
+        takes_file: bool = False,
+        query: tuple[str, ...] = (),
+    ) -> F:
+        """Describe a view and have it called; return it as it is.
+
+        `caller`: for whom it is, if not for people. `checks` refuse before anything is read.
+        `takes_file`: the body is a file as it is; `files`: so is the answer, of these media types.
+        `query`: what the view reads of it by itself, otherwise than its signature can.
+        """
+        names = IN_PLACE.findall(place)
+        call = Call(view, names)
+        before = [Call(check, names) for check in (*self._checks, *checks)]
+        answer = Answer(get_type_hints(view)["return"], status=status, files=files)
+
+        @wraps(view)
+        def operation(self: APIView, request: Request, **place: Any) -> HttpResponseBase:
+            for check in before:
+                check(request, place)
+            return answer(call(request, place))
+
+        taken = call.takes and {"application/json": reference(call.takes, "validation")}
+        described = extend_schema(
+            operation_id=view.__name__,
+            # Added for all of them in one place (`complete`).
+            auth=[],
+            request={"application/octet-stream": OpenApiTypes.BINARY} if takes_file else taken,
+            responses=answer.responses,
+            parameters=[OpenApiParameter(name, str) for name in (*call.query, *query)],
+        )
+        resource = self._resources.setdefault(place, type("Resource", (Resource,), {"callers": {}}))
+        setattr(resource, method, described(operation))
+        resource.callers[method.upper()] = caller or PEOPLE
+        if caller is AllowAny:
+            resource.authentication_classes = []
+        if takes_file:
+            resource.parser_classes = [Unparsed]
+        return view
+
+
+def reference(kind: type[Any], mode: str) -> dict[str, str]:
+    """Refer to a class's schema; one that is taken is an input from now on."""
+    if mode == "validation":
+        # What is taken has optional fields, what is answered has none: two schemas of one class.
+        INPUTS[kind.__name__] = kind
+    return {"$ref": REF.format(model=kind.__name__)}
+
+
+def _body_of(returned: Any) -> dict[str, Any] | None:
+    """Describe what a view returns; None: nothing, or a response of its own."""
+    row = (get_args(returned) or (returned,))[0]
+    if not is_dataclass(row):
+        return None
+    body: dict[str, Any] = reference(cast(type[Any], row), "serialization")
+    if get_origin(returned) not in {Page, list}:
+        return body
+    # Every list is a page, so that a short one can grow without another shape.
+    results = {"type": "array", "items": body}
+    following = {"type": ["string", "null"]}
+    return {
+        "type": "object",
+        "required": ["results", "next"],
+        "properties": {"results": results, "next": following},
+    }
