@@ -12,14 +12,13 @@ from pydantic_core import to_json
 from rest_framework import exceptions
 
 from guard.errors import PolicyInvalid
-from missioncontrol.api.endpoint import DATABASE_AWAY, document
+from missioncontrol.api.endpoint import database_away, document
 from missioncontrol.errors import (
     Forbidden,
     InvalidRequest,
     MissionControlError,
     NotFound,
     NotSignedIn,
-    Unavailable,
 )
 
 logger = logging.getLogger(__name__)
@@ -71,7 +70,7 @@ def _of_framework(error: exceptions.APIException) -> MissionControlError:
 
 def _database_away(fault: Exception) -> MissionControlError:
     logger.warning("the database does not answer: %s", fault)
-    return Unavailable(DATABASE_AWAY)
+    return database_away(fault)
 
 
 # What a view may raise -> what the caller reads; the first match counts.

@@ -13,6 +13,7 @@ from __future__ import annotations
 import select
 from collections.abc import Sequence
 from functools import cached_property, partial
+from types import TracebackType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -191,7 +192,12 @@ class ErrorWrapper(DatabaseErrorWrapper):
 
     wrapper: DatabaseWrapper
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
             self.wrapper.connection.close()
         super().__exit__(kind, error, traceback)
