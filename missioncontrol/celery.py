@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import time
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from celery import Celery, Task
-from celery.beat import Service
 from celery.signals import beat_init, task_prerun
 from django.db import connection
 
 from missioncontrol.clock import now
+
+if TYPE_CHECKING:
+    from celery.beat import Service
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "missioncontrol.settings")
 
