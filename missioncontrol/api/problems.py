@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from django.db import DataError, InternalError, OperationalError
@@ -64,7 +65,8 @@ def _of_framework(error: exceptions.APIException) -> MissionControlError:
     # On this one error: the class is everybody's.
     known.status = error.status_code  # type: ignore[misc]
     known.code = str(error.default_code)  # type: ignore[misc]
-    known.title = str(error.default_detail)  # type: ignore[misc]
+    # Its own words have a placeholder.
+    known.title = HTTPStatus(error.status_code).phrase  # type: ignore[misc]
     return known
 
 
