@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+import time
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 from celery import Celery, Task
-from celery.signals import task_prerun
+from celery.signals import beat_init, task_prerun
 from django.db import connection
+
+from missioncontrol.clock import now
+
+if TYPE_CHECKING:
+    from celery.beat import Service
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "missioncontrol.settings")
 
@@ -33,3 +40,15 @@ def drop_stale_connection(sender: Task[..., Any], **_: object) -> None:
     # One that is called in the midst of somebody's transaction leaves that its connection.
     if not sender.request.is_eager:
         connection.close_if_unusable_or_obsolete()
+
+
+@beat_init.connect
+def count_steadily(sender: Service, **_: object) -> None:
+    """Have beat go on while the clock is set back: it would rest for as long as it was set."""
+    booted_at = now() - timedelta(seconds=time.monotonic())
+
+    def steady_now() -> datetime:
+        return booted_at + timedelta(seconds=time.monotonic())
+
+    for entry in sender.scheduler.schedule.values():
+        entry.schedule.nowfun = steady_now  # type: ignore[union-attr]  # every entry has one

@@ -182,8 +182,8 @@ def database(
         return sqlite_database(Path(unquote(url.path)), durable=durable)
     if url.scheme not in {"postgres", "postgresql"}:
         raise SettingInvalid(name, url.scheme, "postgres://… or sqlite:///…")
-    # What libpq knows, such as `sslmode`, is handed on to it.
-    options: dict[str, Any] = GIVES_UP | dict(parse_qsl(url.query))
+    # What libpq knows, such as `sslmode`, is handed on to it; `options=` asks for none of ours.
+    options: dict[str, Any] = GIVES_UP | dict(parse_qsl(url.query, keep_blank_values=True))
     # Of ours, not libpq's: for a pooler that gives each transaction another connection.
     prepared = options.pop("prepared", "yes")
     if prepared.lower() not in _YES | _NO:

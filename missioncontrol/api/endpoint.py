@@ -45,8 +45,8 @@ LONGEST_WAIT_S = 60.0
 # With what a handler is cancelled whose caller went away; a server that ends says nothing.
 HUNG_UP = "the caller hung up"
 PROTOBUF = "application/x-protobuf"
-# Full, locked for long, or being restarted: nothing was stored, and the same may be sent again.
-DATABASE_AWAY = "The database does not answer."
+# SQLite's word and PostgreSQL's number for it.
+NO_ROOM = ("SQLITE_FULL", "53100")
 _AGENT = f"bearer {AGENT_PREFIX}"
 
 
@@ -134,13 +134,22 @@ async def serve(
     # The latter from PostgreSQL where this process was frozen within a transaction.
     except (OperationalError, InternalError) as fault:
         logger.warning("%s %s: %s", scope["method"], scope["path"], fault)
-        response = refusal(scope, Unavailable(DATABASE_AWAY))
+        response = refusal(scope, database_away(fault))
     # The outermost place: without an answer the agent would wait for its time-out.
     except Exception:
         logger.exception("%s %s failed", scope["method"], scope["path"])
         response = refusal(scope, MissionControlError("The server failed; the log says how."))
     if response is not None:
         await _send(send, response)
+
+
+def database_away(fault: Exception) -> Unavailable:
+    """Say what the database fails at: nothing was stored, and the same may be sent again."""
+    cause = fault.__cause__
+    code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
+    if code in NO_ROOM:
+        return Unavailable("The disk of the database is full.")
+    return Unavailable("The database does not answer.")  # locked for long, or being restarted
 
 
 Leave = Callable[[], None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from django.db import DataError, InternalError, OperationalError
@@ -12,14 +13,13 @@ from pydantic_core import to_json
 from rest_framework import exceptions
 
 from guard.errors import PolicyInvalid
-from missioncontrol.api.endpoint import DATABASE_AWAY, document
+from missioncontrol.api.endpoint import database_away, document
 from missioncontrol.errors import (
     Forbidden,
     InvalidRequest,
     MissionControlError,
     NotFound,
     NotSignedIn,
-    Unavailable,
 )
 
 logger = logging.getLogger(__name__)
@@ -65,13 +65,14 @@ def _of_framework(error: exceptions.APIException) -> MissionControlError:
     # On this one error: the class is everybody's.
     known.status = error.status_code  # type: ignore[misc]
     known.code = str(error.default_code)  # type: ignore[misc]
-    known.title = str(error.default_detail)  # type: ignore[misc]
+    # Its own words have a placeholder.
+    known.title = HTTPStatus(error.status_code).phrase  # type: ignore[misc]
     return known
 
 
 def _database_away(fault: Exception) -> MissionControlError:
     logger.warning("the database does not answer: %s", fault)
-    return Unavailable(DATABASE_AWAY)
+    return database_away(fault)
 
 
 # What a view may raise -> what the caller reads; the first match counts.

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import select
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
+from types import TracebackType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,6 +21,7 @@ import psycopg
 from django.db import InternalError
 from django.db.backends.postgresql import base
 from django.db.backends.utils import CursorWrapper, debug_transaction
+from django.db.utils import DatabaseErrorWrapper
 from psycopg.pq import TransactionStatus
 
 from missioncontrol.postgresql.pipeline import Pipeline, Rows, Statement
@@ -34,6 +36,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """One connection, and what waits to be sent by it."""
 
     health_check_done: bool
+
+    @cached_property
+    def wrap_database_errors(self) -> DatabaseErrorWrapper:
+        """Return what makes Django's errors of the driver's."""
+        return ErrorWrapper(self)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -175,6 +182,25 @@ class DatabaseWrapper(base.DatabaseWrapper):
             prepares = self.settings_dict["OPTIONS"].get("prepare_threshold", 0) is not None
             _pipelines[self.connection] = Pipeline(prepares=prepares)
         return _pipelines[self.connection]
+
+
+class ErrorWrapper(DatabaseErrorWrapper):
+    """Ends a connection that can only read: after a failover it still leads to the former server.
+
+    It answers whoever asks whether it lives, so it would be kept, or lent again by its pool.
+    """
+
+    wrapper: DatabaseWrapper
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+            self.wrapper.connection.close()
+        super().__exit__(kind, error, traceback)
 
 
 class Cursor(CursorWrapper):

@@ -81,6 +81,7 @@ class Start:
         self._set_environment()
         if extras.phone_asked(self.data.path):  # it was open before this start, and is not yet
             extras.note_phone(self.data.path, extras.PhoneStatus())
+        processes.allow_open_files()
         supervisor = Supervisor(lock_fd=self.data.lock_fd, say=say)
         supervisor.catch_signals()
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import socket
 import sys
 from pathlib import Path
@@ -18,10 +19,20 @@ JUDGE_THREADS = 8
 # Bytes. Daphne closes a socket that sends more than a megabyte in one message; a board of a
 # thousand runs is two. What comes in has a limit of its own (`api.daphne_requests`).
 MOST_SENT = 64 * 1024 * 1024
+# What macOS allows a process, whatever it says; it and many shells begin with 256 or 1,024.
+MOST_OPEN_FILES = 10_240
 # Checking the system would import every address and serializer, which no worker uses.
 CELERY = [sys.executable, "-m", "celery", "-A", "missioncontrol.celery", "--skip-checks"]
 # One process: no parent that hands each message to a child and back.
 SOLO = "--pool=solo"
+
+
+def allow_open_files() -> None:
+    """Let this process and its children hold many connections: each agent that waits is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def web(

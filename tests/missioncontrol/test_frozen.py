@@ -43,6 +43,13 @@ def test_what_the_address_says_of_its_options_stands(monkeypatch):
     assert options(serving=True)["options"] == "-c statement_timeout=60s"
 
 
+def test_a_pooler_that_refuses_options_is_given_none(monkeypatch):
+    """PgBouncer refuses a blank one, too."""
+    monkeypatch.setenv("DATABASE_URL", f"{URL}?options=")
+
+    assert options(serving=True)["options"] == ""
+
+
 def test_whether_statements_are_prepared_is_said_by_a_yes_or_no(monkeypatch):
     monkeypatch.setenv("DATABASE_URL", f"{URL}?prepared=never")
 

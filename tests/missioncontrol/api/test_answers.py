@@ -66,6 +66,12 @@ def test_what_is_downloaded_is_an_attachment_of_a_fixed_name(ask, path):
     assert header.count('"') == 2
 
 
+def test_a_refusal_of_the_framework_has_a_title_without_placeholders(ask):
+    answer = ask.put("/api/v1/allowlist/")
+
+    assert (answer.status_code, answer.json()["title"]) == (405, "Method Not Allowed")
+
+
 def test_an_unexpected_error_tells_nothing_of_the_inside():
     try:
         int("hunter2")

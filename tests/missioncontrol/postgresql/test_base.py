@@ -361,6 +361,34 @@ def test_a_connection_that_ends_while_it_is_asked_is_made_again(run):
     assert connection.read(("SELECT name FROM runs_run", [])) == [[("tests",)]]
 
 
+def write_by_pipeline(wrapper):
+    wrapper.write("UPDATE runs_run SET name = %s", [["renamed"]])
+
+
+def write_by_cursor(wrapper):
+    with wrapper.cursor() as cursor:
+        cursor.execute("UPDATE runs_run SET name = 'renamed'")
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+@pytest.mark.parametrize("write", [write_by_pipeline, write_by_cursor])
+def test_a_connection_to_a_server_that_only_reads_since_a_failover_is_made_again(
+    run, monkeypatch, write, pooled
+):
+    own = an_own_connection(monkeypatch, "", pooled=pooled)
+    try:
+        with own.cursor() as cursor:
+            cursor.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+        with pytest.raises(InternalError, match="read-only"):
+            write(own)
+        own.close_if_unusable_or_obsolete()
+
+        write(own)
+    finally:
+        own.close()
+        own.close_pool()
+
+
 def test_nothing_is_prepared_for_a_pooler_that_cannot_keep_it(run, monkeypatch):
     unprepared = an_own_connection(monkeypatch, "?prepared=no", pooled=False)
     try:

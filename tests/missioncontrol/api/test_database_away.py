@@ -1,0 +1,30 @@
+"""Whoever is told to come again learns what the database fails at."""
+
+import pytest
+from django.db import OperationalError, connection
+
+from missioncontrol.api.endpoint import database_away
+
+FULL_DISK = {
+    "sqlite": "CREATE TABLE large AS SELECT zeroblob(10000000)",
+    "postgresql": "DO $$ BEGIN RAISE 'No space left on device' USING ERRCODE = '53100'; END $$",
+}
+
+
+@pytest.fixture
+def no_room(db):
+    if connection.vendor != "sqlite":
+        yield
+        return
+    with connection.cursor() as cursor:
+        (pages,) = cursor.execute("PRAGMA max_page_count").fetchone()
+        cursor.execute("PRAGMA max_page_count = 1")  # no more than there are
+        yield
+        cursor.execute(f"PRAGMA max_page_count = {pages}")
+
+
+def test_a_full_disk_is_named(no_room):
+    with pytest.raises(OperationalError) as raised, connection.cursor() as cursor:
+        cursor.execute(FULL_DISK[connection.vendor])
+
+    assert str(database_away(raised.value)) == "The disk of the database is full."

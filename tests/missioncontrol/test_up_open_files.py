@@ -1,0 +1,32 @@
+"""As many connections as the system allows, not as few as a shell begins with."""
+
+import resource
+
+import pytest
+
+from missioncontrol.up.processes import MOST_OPEN_FILES, allow_open_files
+
+
+@pytest.fixture
+def limits():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    yield hard
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_shell_that_allows_few_open_files_is_no_limit(limits):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, limits))
+
+    allow_open_files()
+
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == (min(limits, MOST_OPEN_FILES), limits)
+
+
+def test_a_limit_that_is_higher_stays(limits):
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if before[0] < MOST_OPEN_FILES:
+        pytest.skip("this machine allows fewer")
+
+    allow_open_files()
+
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == before
