@@ -27,6 +27,9 @@ GAINS = ("same", "again", "near", "still_failing", "reworded", "other_question")
 # What it can bring, and so leave of the score.
 KEEPS = ("news", "some_news", "new_failure", "better")
 
+# Of these the first counts for two: what it repeats was in vain as well.
+_BEGINS = frozenset({"same", "near"})
+
 SCORE_FILE = Path(__file__).with_name("score.json")  # the fitted weights, and how they were found
 
 _USUAL_CALLS = 3  # `repeat.calls` that the weights were fitted beside
@@ -47,7 +50,7 @@ class Weight(NamedTuple):
     keep: float  # what it leaves of the score before, in [0, 1]
     repeats: str = ""  # which of `GAINS` it is, "" for none
     brings: str = ""  # which of `KEEPS` it is, "" for none
-    begins: bool = False  # it is the first to repeat an attempt at once
+    begins: bool = False  # it is the first to repeat an attempt, at once or nearly
 
 
 def weight_of(
@@ -55,7 +58,7 @@ def weight_of(
 ) -> Weight:
     """Give what an attempt does to the score that repeats this and brings that."""
     gain = weights[repeats] if repeats else 0.0
-    # The attempt that is repeated at once was vain as well.
+    # The attempt that is repeated was vain as well.
     gain *= 1 + weights["first"] if begins else 1.0
     return Weight(gain, weights[brings] if brings else 1.0, repeats, brings, begins)
 
@@ -89,7 +92,7 @@ def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
     if not step.is_call or step.nudged or step.proposed or step.thinks:
         return Weight(0.0, 1.0)
     repeats, earlier = _find_earlier(step, before, done)
-    begins = repeats == "same" and earlier is not None and not done[earlier].repeats
+    begins = repeats in _BEGINS and earlier is not None and not done[earlier].repeats
     return weight_of(fitted_weights(), repeats, _find_news(step, before, repeats), begins=begins)
 
 
@@ -134,7 +137,8 @@ def _find_earlier(
     for place in reversed(places):
         old = before[place]
         is_again = step.request == old.request
-        if old.failed is step.failed and _answers_alike(step, old, moves=moves):
+        is_comparable = old.failed is step.failed or _refers_back(step)
+        if is_comparable and _answers_alike(step, old, moves=moves):
             gain = _relate(step, old)
             if gain == "same":
                 was_repeated = bool(done[place].repeats)
@@ -154,7 +158,7 @@ def _find_earlier(
 
 def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> list[int]:
     """Give where calls stand that may have been answered alike, or asked for the same."""
-    if not moves and _is_brief(step):
+    if (not moves and _is_brief(step)) or _refers_back(step):
         return [place for place, old in enumerate(before) if old.is_answered]
     request, key, failure = step.request, step.outcome_key, step.failure
     # Most attempts bring much: for them only the very same answer counts. And of two that are
@@ -172,6 +176,11 @@ def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> li
             or (least and least * size <= len(old.told) and least * len(old.told) <= size)
         )
     ]
+
+
+def _refers_back(step: Step) -> bool:
+    """Its answer only says that this was asked before, and stands for the one given then."""
+    return step.outcome is not None and step.outcome.refers_back
 
 
 def _least(step: Step) -> float:
@@ -202,6 +211,7 @@ def _checks_its_own_edit(step: Step, before: Sequence[Step]) -> bool:
 def _answers_alike(step: Step, old: Step, *, moves: bool) -> bool:
     """The same came back, or nearly: of a failure the same reason."""
     is_same = step.outcome_key == old.outcome_key or (step.failed and step.failure == old.failure)
+    is_same = is_same or (_refers_back(step) and step.verb == old.verb)
     if is_same or moves:
         return is_same
     if _is_brief(step):

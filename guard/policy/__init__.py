@@ -74,7 +74,7 @@ class Errors(Section):
     """When failing the same way is a loop."""
 
     same: Annotated[int, within(3, 50), "failures in a row, whatever is tried"] = 5
-    near: Annotated[int, within(3, 50), "the same failure of nearly the same request"] = 4
+    near: Annotated[int, within(3, 50), "the same failure of nearly the same request"] = 3
     variants: Annotated[int, within(3, 50), "failing variants of one command"] = 7
     refused: Annotated[int, within(3, 50), "the same refusal of different commands"] = 4
 
@@ -88,7 +88,7 @@ class Stagnation(Section):
     known: Annotated[int, within(3, 50), "questions whose answers were all known"] = 8
     without_results: Annotated[
         int, within(4, 40), "calls that ask for nothing new, where only requests are known"
-    ] = 8
+    ] = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -275,7 +275,8 @@ class TurnReader:
             return self._close(-1, turn)
         self._messages.append(message)
         action, self._action = self._action, False
-        if again and action and complains:  # what came of handing in the work
+        # What came of handing in the work; in the same words again, of whatever was sent.
+        if again and complains and (action or any(one.plain == plain for one in again)):
             times = sum(one.to == message.to for one in again) + 1
             attempt = replace(turn, role=Role.ASSISTANT, agent=self._last_agent, tool=SUBMISSION)
             handed_in = replace(attempt, args={}, content=None, error=text)

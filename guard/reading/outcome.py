@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Hashable, Mapping
 from hashlib import blake2b
@@ -45,6 +46,10 @@ _CODED = re.compile(
     r"(?:<output>\n?(?P<output>.*?)\n?</output>)?\s{0,9}",
     re.DOTALL,
 )
+# It may be an object that holds what came back, beside how it went.
+_HOLDS = re.compile(rf"\"(?:{'|'.join(sorted(_WORDS['holds']))})\" ?: ?[\"\[]")
+_LONGEST_HELD = 40_000
+_WELL = (None, False, 0, "0", "")
 # What a program's value was, where it had none: the end of each answer of smolagents.
 _NO_VALUE = re.compile(r"\n\s{0,9}Out: None\s{0,9}\Z")
 _MORE = Phrase("has_more")
@@ -109,7 +114,34 @@ def outcome_of(turn: Turn) -> Outcome | None:
     # mini-swe-agent writes each answer so; the code alone says whether it failed.
     if text.startswith("<returncode>") and (coded := _CODED.fullmatch(text)):
         text, failed = coded["output"] or "", coded["code"] != "0"
+    elif text.startswith(("{", "[{")) and _HOLDS.search(text[:_HEAD]):
+        text, failed = _take_out(text)
     return _read(mask_places(text, turn.args), is_error=failed, asked=turn.args)
+
+
+def _take_out(text: str) -> tuple[str, bool]:
+    """Take an answer out of the JSON that holds little else; does that say it failed?"""
+    try:
+        fields = json.loads(text) if len(text) <= _LONGEST_HELD else None
+    except (ValueError, RecursionError):
+        return text, False
+    if isinstance(fields, list):
+        fields = {"content": fields}
+    if not isinstance(fields, dict) or _FIELD_FAILS.match(text[:_HEAD].lower()):
+        return text, False
+    held = [_told_in(fields.pop(name)) for name in sorted(_WORDS["holds"] & fields.keys())]
+    if None in held or not any(held) or len(canonical_json(fields)) > _LONGEST_MESSAGE:
+        return text, False
+    failed = any(fields.get(name) not in _WELL for name in _WORDS["says_failed"])
+    return "\n".join(filter(None, held)), failed
+
+
+def _told_in(value: object) -> str | None:
+    """Give a text, or that of the blocks in which a tool server writes one; None: neither."""
+    blocks = value if isinstance(value, list) else [{"text": value or ""}]
+    texts = [one.get("text") if isinstance(one, dict) else None for one in blocks]
+    told = [text for text in texts if isinstance(text, str)]
+    return "\n".join(told) if len(told) == len(texts) else None
 
 
 def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outcome:

@@ -253,8 +253,9 @@ class Step(Action):
         self.is_in_vain = self.failed
         if outcome.key == NOTHING_FOUND.key:
             self.is_in_vain = self.asks or bool(outcome.terms)
-        # The same answer for a while is how it is used.
-        self.stays_patient = self.patient or (self.moves and not outcome.is_long)
+        # The same answer for a while is how it is used; the same refusal is not.
+        stays = self.moves and not outcome.is_long and not outcome.failed
+        self.stays_patient = self.patient or stays
 
     @property
     def names(self) -> frozenset[str]:

@@ -76,7 +76,7 @@ def _same_error_other_words() -> list[Turn]:
     error = "error: unrecognized arguments: --fast"
     return [
         a_call("Bash", error=error, command=f"python -m app.build --target web --fast {flag}")
-        for flag in ("", "-v", "-vv", "-vvv")
+        for flag in ("", "-v", "-vv")
     ]
 
 
@@ -111,7 +111,6 @@ def _same_search_in_other_words() -> list[Turn]:
         "reviews of best laptops 2026",
         "best laptops reviews 2026",
         "best 2026 laptops reviews",
-        "best 2026 reviews laptops",
     )
     return [a_call("web_search", found, query=query) for query in queries]
 
@@ -124,7 +123,7 @@ def _four_pages_in_a_circle() -> list[Turn]:
 
 def _one_column_in_many_queries() -> list[Turn]:
     error = "OperationalError: no such column: total"
-    tails = ("", "WHERE paid", "WHERE paid ORDER BY 1", "WHERE paid ORDER BY 1 LIMIT 5", "LIMIT 1")
+    tails = ("", "WHERE paid", "WHERE paid ORDER BY 1", "WHERE paid ORDER BY 1 LIMIT 5")
     start = "SELECT total FROM orders"
     return [a_call("run_sql", error=error, query=f"{start} {tail}") for tail in tails]
 
@@ -202,7 +201,7 @@ def _a_mixture_of_vain_attempts() -> list[Turn]:
     build, again = (
         a_call("Bash", "make: *** [all] Error 2", command=f"make {f}") for f in ("all", "-B all")
     )
-    return [cart, quick, shop, build, cart, last, shop, again, quick]
+    return [cart, quick, shop, build, cart, last, shop, again]
 
 
 # Name -> turns and the detector that must trip on the last of them, not before.
@@ -221,7 +220,7 @@ LOOPS: dict[str, tuple[list[Turn], str]] = {
     "two agents to and fro": (_agents_to_and_fro(), "repeat"),
     "a reworded monologue": (_reworded_monologue(), "talk"),
     "the same error, other flags": (_same_error_other_words(), "errors"),
-    "the same search in other words": (_same_search_in_other_words(), "stagnation"),
+    "the same search in other words": (_same_search_in_other_words(), "stall"),
     "paging past the end": (_past_the_end(), "stall"),
     "four pages in a circle": (_four_pages_in_a_circle(), "repeat"),
     "one column in many queries": (_one_column_in_many_queries(), "errors"),

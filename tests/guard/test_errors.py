@@ -26,16 +26,16 @@ def between(actions, others):
 
 
 def test_what_is_read_between_is_no_cure_for_the_same_failure():
-    assert first_trip(between(fixes(), pages())) == 6
+    assert first_trip(between(fixes(), pages())) == 4
 
 
-def test_four_edits_of_one_file_refused_alike_are_a_loop_in_whatever_words():
+def test_three_edits_of_one_file_refused_alike_are_a_loop_in_whatever_words():
     edits = [
         a_call("edit", error="Error: the text was not found", path="Node.java", old_string=text)
-        for text in ("return n;", "if (full) stop();", "while (more)", "break;")
+        for text in ("return n;", "if (full) stop();", "while (more)")
     ]
 
-    assert first_trip(edits) == 3
+    assert first_trip(edits) == 2
 
 
 def test_each_file_may_refuse_once():
@@ -45,14 +45,14 @@ def test_each_file_may_refuse_once():
 
 
 def test_a_success_of_the_command_between_is_a_cure():
-    turns = between(fixes(), pages())
+    turns = between(fixes(), pages())[:8]
     turns[4:4] = [a_call("write_fix", "written", path="Node.java", text="return 1;")]
 
     assert first_trip(turns) is None
 
 
 def test_an_edit_between_may_be_a_cure():
-    turns = between(fixes(), pages())
+    turns = between(fixes(), pages())[:8]
     turns[4:4] = [a_call("Edit", "updated", path="Helper.java", new_string="class Helper {}")]
 
     assert first_trip(turns) is None

@@ -56,6 +56,15 @@ def test_three_like_replies_tell_a_machine_and_make_what_was_said_attempts():
     assert all(step.failed for step in steps)
 
 
+def test_a_reply_refused_three_times_in_the_same_words_is_a_loop():
+    refusal = "Invalid format: the input is missing after the action"
+    look = a_call("look", "A hall with a lantern.")
+    replies = ["I read the file now.", "Sorry, I read the file.", "Let me look into the file."]
+    refused = [turn for text in replies for turn in (a_message(text), a_user(refusal))]
+
+    assert first_trip([a_user("Find the lantern."), look, *refused]) == 7
+
+
 def test_a_game_whose_moves_get_on_is_left_alone():
     played = [
         ("look", "A hall with a lantern on a hook."),

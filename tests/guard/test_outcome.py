@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable
 from dataclasses import replace
 
@@ -239,6 +240,73 @@ def test_a_name_with_something_after_it_is_an_answer(answer):
 )
 def test_it_tells_whether_a_page_follows(answer, more):
     assert outcome_of(a_call("search", answer)).has_more is more
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        '{"status": "success", "stdout": "cat: a.md: No such file or directory", "stderr": ""}',
+        '{"error": "", "response": "{\\"status\\": \\"401\\", \\"msg\\": \\"Log in\\"}"}',
+        '{"result": "{\\"data\\": null, \\"errors\\": [{\\"message\\": \\"No team\\"}]}"}',
+        '{"content": [{"type": "text", "text": "nothing of that kind"}], "isError": true}',
+        '[{"type": "text", "text": "Error: no such file"}]',
+        '{"output": "2 lines", "exit_code": 2}',
+    ],
+)
+def test_a_failure_is_seen_in_what_wraps_it(wrapped):
+    outcome = outcome_of(a_call("x", wrapped))
+
+    assert outcome is not None
+    assert outcome.failed
+
+
+def test_a_wrapped_answer_is_the_answer():
+    answer = "one\ntwo"
+
+    assert key(json.dumps({"stdout": answer, "stderr": "", "exit_code": 0})) == key(answer)
+    assert key(json.dumps({"output": answer, "returncode": "0"})) == key(answer)
+    assert key(json.dumps([{"type": "text", "text": answer}])) == key(answer)
+
+
+def test_an_answer_as_deep_as_can_be_is_read():
+    for depth in range(0, 2000, 50):
+        assert key(f'{{"text": "a", "rest": {"[" * depth}{"]" * depth}}}')
+
+
+@pytest.mark.parametrize(
+    "told", ['{"content": [{"type": "image"}]}', '{"text": 7}', '{"text": "', '[{"text": "a"}, 1]']
+)
+def test_what_wraps_no_text_is_the_answer_itself(told):
+    outcome = outcome_of(a_call("x", told))
+
+    assert outcome is not None
+    assert outcome.text == told
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "Test case did not pass. Please try again.",
+        "Wrong flag!",
+        "No changes were made to the file.",
+        "find: invalid -size type `m'",
+        "Please provide the order's number.",
+        '{"status": "fail", "reason": "bad id"}',
+    ],
+)
+def test_a_short_answer_that_refuses_has_failed(refusal):
+    outcome = outcome_of(a_call("x", refusal))
+
+    assert outcome is not None
+    assert outcome.failed
+
+
+@pytest.mark.parametrize("answer", ["Nothing wrong here.", "0 invalid rows", "12 required, 12 met"])
+def test_a_short_answer_without_a_refusal_has_not(answer):
+    outcome = outcome_of(a_call("x", answer))
+
+    assert outcome is not None
+    assert not outcome.failed
 
 
 def test_code_that_failed_says_so():

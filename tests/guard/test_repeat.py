@@ -111,6 +111,10 @@ def test_calls_that_wait_or_move_need_eight(tool):
     assert first_trip([a_call(tool, "unchanged")] * 12) == 7
 
 
+def test_a_key_that_is_refused_needs_no_more_patience_than_another_call():
+    assert first_trip([a_call("press_key", "Invalid action!", key="F9")] * 12) == 2
+
+
 def polls(every, count=40, **answer):
     """Give polls of a job, so many seconds apart."""
     begun = datetime(2026, 3, 1, tzinfo=UTC)

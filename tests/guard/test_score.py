@@ -32,6 +32,22 @@ def score_of(*turns):
     return engine.history.evidence
 
 
+def test_the_first_near_repeat_counts_for_what_it_repeats_as_well():
+    words = ("tide mill history", "history of the tide mill", "the tide mill history")
+    once, twice, thrice = (a_call("search", ORDERS, query=query) for query in words)
+
+    assert score_of(once, twice) > score_of(once, twice, thrice) - score_of(once, twice) > 0
+
+
+def test_an_answer_that_only_refers_back_was_asked_for_in_vain():
+    first = a_call("search", ORDERS, query="tide mill history")
+    again = a_call(
+        "search", "I tried reusing the same input, I must stop.", query="the tide mill history"
+    )
+
+    assert weights_of(first, again) == ["", "near"]
+
+
 def weights_of(*turns):
     engine = Engine()
     for turn in turns:

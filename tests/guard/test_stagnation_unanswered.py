@@ -20,18 +20,18 @@ def known():
 
 def test_calls_that_ask_for_nothing_new_trip_in_any_order():
     turns = known()
-    order = (1, 3, 0, 2, 0, 3, 1, 2)
+    order = (1, 3, 0, 2, 0, 3)
 
     trip = last_trip([*turns, *(turns[place] for place in order)])
 
     assert trip is not None
     assert trip.detector == "stagnation"
-    assert trip.evidence.repeats == 8
+    assert trip.evidence.repeats == 6
 
 
 def test_a_person_begins_it_afresh():
     turns = known()
-    again = [turns[place] for place in (1, 3, 0, 2, 0)]
+    again = [turns[place] for place in (1, 3, 0, 2)]
 
     assert first_trip([*turns, *again, a_user("And now the till."), *again]) is None
 
@@ -46,7 +46,7 @@ def test_a_person_begins_it_afresh():
 )
 def test_something_new_between_is_progress(between):
     turns = known()
-    order = (1, 3, 0, 2, 0, 3, 1)
+    order = (1, 3, 0, 2, 0)
 
     assert first_trip([*turns, *(turns[place] for place in order), between, turns[2]]) is None
 
