@@ -184,7 +184,9 @@ def test_a_run_that_is_held_again_is_told_of_again_in_the_same_words(visit, stuc
     run.next_directive()
     go_in_circles(run.agent, run.id)
 
-    page.wait_for_function("name => window.readOut.some((text) => text.includes(name))", arg=run.name)
+    page.wait_for_function(
+        "name => window.readOut.some((text) => text.includes(name))", arg=run.name
+    )
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
