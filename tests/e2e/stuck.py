@@ -33,12 +33,10 @@ class StuckRun:
     def begin(
         cls, agent: Caller, person: Caller, name: str, *, error: str = ERROR, mark: str = ""
     ) -> StuckRun:
-        """Fail twice at the same call, for a quarter each, and propose it again."""
+        """Open a run that goes in circles, and wait for its card."""
         named = f"{name} {mark or uuid4().hex[:6]}"
         run = agent.open_run(name=named)
-        for _ in range(2):
-            agent.post_turns(run, a_turn(error=error, cost_usd="0.25"))
-        agent.post_turns(run, a_turn(phase="proposed"))
+        go_in_circles(agent, run, error=error)
         card = wait_for(lambda: _judged(person.card_of(run)))
         return cls(
             id=run,
@@ -64,6 +62,13 @@ class StuckRun:
         """Answer the card as another person would: over the wire."""
         fields = {"decision": self.card["id"], "version": self.card["version"]}
         assert self.person.tap(self.id, action, **fields).status == 201
+
+
+def go_in_circles(agent: Caller, run: str, *, error: str = ERROR) -> None:
+    """Fail twice at the same call, for a quarter each, and propose it again."""
+    for _ in range(2):
+        agent.post_turns(run, a_turn(error=error, cost_usd="0.25"))
+    agent.post_turns(run, a_turn(phase="proposed"))
 
 
 def an_agent_of(installation: Installation) -> Caller:

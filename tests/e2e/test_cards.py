@@ -188,7 +188,7 @@ def test_t_counts_down_before_it_ends_the_run(on_board):
 
     page.keyboard.press("t")
 
-    expect(card.get_by_role("button", name="Terminate: ends in")).to_be_visible()
+    expect(card.get_by_role("button", name="Terminate: tap again")).to_be_visible()
     assert run.person.card_of(run.id)["status"] == "open"
 
 
@@ -205,7 +205,7 @@ def test_undo_takes_a_terminate_back(on_board):
 def test_t_twice_ends_the_run_at_once(on_board):
     run, page, card = on_board()
     page.keyboard.press("t")
-    expect(card.get_by_role("button", name="Terminate: ends in")).to_be_visible()
+    expect(card.get_by_role("button", name="Terminate: tap again")).to_be_visible()
 
     page.wait_for_timeout(600)  # sooner, it is one press that slipped
     page.keyboard.press("t")

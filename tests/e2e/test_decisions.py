@@ -75,7 +75,7 @@ def test_a_swipe_to_the_left_shows_terminate_and_waits_for_a_tap(open_page, stuc
     expect(uncovered).to_be_visible()
     assert run.person.card_of(run.id)["status"] == "open"
     uncovered.tap()
-    page.locator(".under").get_by_role("button", name="Terminate: ends in").tap()
+    page.locator(".under").get_by_role("button", name="Terminate: tap again").tap()
 
     assert run.next_directive()["action"] == "stop"
 

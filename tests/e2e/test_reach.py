@@ -10,11 +10,19 @@ from playwright.sync_api import expect
 
 from tests.e2e.reach import TARGETS, THUMB, TOO_WIDE
 from tests.e2e.screens import screens, stands
-from tests.e2e.stuck import StuckRun, several_stuck
+from tests.e2e.stuck import StuckRun, go_in_circles, several_stuck
 
 pytestmark = pytest.mark.screens
 
 MOVING = "document.getAnimations().filter((a) => a.effect.getTiming().duration > 0).length"
+READ_OUT = """() => {
+  window.readOut = [];
+  // Text that is put there anew is read out; text that stays is not.
+  const note = (all) => all.forEach(({ addedNodes }) =>
+    addedNodes.forEach(({ textContent }) => window.readOut.push(textContent)));
+  for (const one of document.querySelectorAll("[data-announces]"))
+    new MutationObserver(note).observe(one, { childList: true });
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -162,3 +170,50 @@ def test_edges_stand_in_for_shadows_when_the_system_chooses_the_colours(visit):
     for what in (".panel", ".btn", ".need-card"):
         style = page.locator(what).first.evaluate("(one) => getComputedStyle(one).borderTopStyle")
         assert style == "solid", what
+
+
+def test_a_run_that_is_held_again_is_told_of_again_in_the_same_words(visit, stuck_run):
+    page = visit("history")
+    expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+    run = StuckRun.begin(stuck_run.agent, stuck_run.person, "twice")
+    urgent = page.locator("[data-announces][aria-live=assertive]")
+    expect(urgent).to_contain_text(run.name)
+    page.evaluate(READ_OUT)
+
+    run.answer("continue")
+    run.next_directive()
+    go_in_circles(run.agent, run.id)
+
+    page.wait_for_function(
+        "name => window.readOut.some((text) => text.includes(name))", arg=run.name
+    )
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_after_an_answer_the_focus_stands_at_the_next_card(visit, stuck_run, phone):
+    run = StuckRun.begin(stuck_run.agent, stuck_run.person, "answered")
+    page = visit("decisions", phone=phone)
+    row = page.get_by_role("button", name=re.compile(run.name)).first
+    if not phone:
+        row.click()
+    answer = page.get_by_role("button", name=re.compile(f"Continue.*{run.name}"))
+    expect(answer).to_be_enabled()
+    answer.focus()
+
+    page.keyboard.press("Enter")
+
+    expect(run.on(page)).to_have_count(0)
+    expect(page.locator("article[data-card]:focus, main:focus")).to_have_count(1)
+
+
+def test_the_seconds_before_an_end_are_not_read_out_one_by_one(visit, stuck_run):
+    run = StuckRun.begin(stuck_run.agent, stuck_run.person, "counted")
+    page = stands(visit("now"), "now")
+    page.goto(page.url + f"runs/{run.id}")
+    page.get_by_role("button", name="Terminate").focus()
+    page.keyboard.press("Enter")
+
+    bar = page.get_by_role("status").filter(has=page.get_by_role("button", name="Undo"))
+    expect(bar.locator("[aria-live=off]")).to_contain_text("ends in")
+    expect(page.get_by_role("button", name="Terminate: tap again")).to_be_focused()
+    page.get_by_role("button", name="Undo").click()

@@ -109,7 +109,7 @@ def test_from_the_palette_with_the_keyboard_and_what_is_no_recording_is_refused(
     page = open_page("/")
     expect(page.get_by_role("link", name="History").first).to_be_visible()
     page.keyboard.press("Control+k")
-    expect(page.get_by_role("combobox")).to_be_focused()
+    expect(page.get_by_role("combobox", name="Search runs, screens and actions")).to_be_focused()
     page.keyboard.type("import a rec")
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog", name="Import a recording")

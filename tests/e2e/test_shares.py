@@ -34,7 +34,7 @@ def test_a_run_is_shared_seen_without_signing_in_and_revoked(open_page, agent, p
     page.add_init_script(path=axe.SCRIPT)
     page.reload()
 
-    page.get_by_role("button", name="Share", exact=True).first.click()
+    page.get_by_role("button", name="Share this run").click()
     expect(page.get_by_role("heading", name="Share this run")).to_be_visible()
     address = make(page)
     assert axe.in_both_themes(page, "share", size) == []
@@ -57,7 +57,7 @@ def test_a_run_is_shared_seen_without_signing_in_and_revoked(open_page, agent, p
 @pytest.mark.screens
 def test_a_weeks_costs_are_shared_with_the_keyboard(open_page):
     page = open_page("/costs")
-    button = page.get_by_role("button", name="Share", exact=True)
+    button = page.get_by_role("button", name="Share this week")
     button.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name=re.compile("Share this week.s costs"))).to_be_visible()
@@ -103,6 +103,6 @@ def test_a_card_is_shared(open_page, stuck):
     page = open_page(f"/runs/{stuck().id}")
     card = page.get_by_role("article").first
 
-    card.get_by_role("button", name="Share", exact=True).click()
+    card.get_by_role("button", name="Share this card").click()
     expect(page.get_by_role("heading", name="Share this card")).to_be_visible()
     assert "/shared/" in make(page)

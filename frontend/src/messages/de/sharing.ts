@@ -1,11 +1,6 @@
 import type en from "../en/sharing";
 
 const texts: typeof en = {
-  titles: {
-    run: "Diesen Lauf teilen",
-    decision: "Diese Karte teilen",
-    costs: "Kosten dieser Woche teilen",
-  },
   about:
     "Wer den Link hat, sieht Namen, Status, Zahlen und Verlauf, und sonst nichts: keine Schritte, nichts zum Tippen. Suchmaschinen führen ihn nicht.",
   life: "Gilt",

@@ -24,6 +24,7 @@ const texts: typeof en = {
   groups: { rules: "Regeln", record: "Nachweis" },
   main: "Hauptnavigation",
   skip: "Zum Inhalt springen",
+  running: (n: number) => `${String(n)} laufen`,
   open: (n) => `${String(n)} offen`,
   useDark: "Dunkel anzeigen",
   useLight: "Hell anzeigen",
@@ -51,7 +52,12 @@ const texts: typeof en = {
   tooMany: (seconds) =>
     `Zu viele Versuche in einer Minute. In ${String(seconds)}\u00a0s geht es wieder.`,
   tryAgain: "Erneut versuchen",
-  share: "Teilen",
+  share: {
+    short: "Teilen",
+    run: "Diesen Lauf teilen",
+    decision: "Diese Karte teilen",
+    costs: "Kosten dieser Woche teilen",
+  },
   asking: "Wird geladen …",
   failedAgain: (at) => `Um ${at} erneut versucht, ohne Erfolg.`,
   keptBelow: "Gezeigt wird, was vorher geladen wurde.",

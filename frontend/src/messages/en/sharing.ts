@@ -1,11 +1,6 @@
 /** Links that show one run, card or week of costs to whoever has them. */
 
 const texts = {
-  titles: {
-    run: "Share this run",
-    decision: "Share this card",
-    costs: "Share this week’s costs",
-  },
   about:
     "Whoever has the link sees the name, the status, the figures and the chart, and nothing else: no turns, nothing to tap. It is not listed by search engines.",
   life: "Expires after",
