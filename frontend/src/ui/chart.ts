@@ -345,14 +345,15 @@ function drawTags(plot: uPlot, tags: readonly Tag[], color: (token: string) => s
   }
 }
 
-/** How far below its point a tag's words stand. Left of a sum that grows, the line lies below: they stand above it, unless another's words do. */
+/** How far below its point a tag's words stand. Left of a sum that grows, the line lies below: they stand above it, unless another's words do. Right of it they stand above where the axis would be in their way. */
 function belowPoint(plot: uPlot, tag: Tag, tags: readonly Tag[]): number {
   if (!tag.dot) return -10;
   const height = ({ y }: Tag): number => plot.valToPos(y, "y");
   const isFree = tags.every(
     (other) => other === tag || Math.abs(height(other) - height(tag)) > TAG_ROOM,
   );
-  return tag.align === "right" && isFree ? -9 : 15;
+  const isAtAxis = height(tag) + TAG_ROOM > plot.valToPos(plot.scales["y"]?.min ?? 0, "y");
+  return (tag.align === "right" ? isFree : isAtAxis) ? -9 : 15;
 }
 
 function dot(
