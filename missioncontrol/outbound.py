@@ -97,7 +97,7 @@ def check_written(host: str) -> None:
     is_here = name == "localhost" or name.endswith(".localhost")
     with suppress(OSError, UnicodeError):
         # As a call would read it: 127.1 and 2130706433 are addresses too.
-        found = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
+        found = socket.getaddrinfo(name, None, flags=socket.AI_NUMERICHOST)
         is_here = not all(is_public(str(info[4][0])) for info in found)
     if is_here:
         raise Unsendable(f"{host} leads to an address that is not public")

@@ -35,7 +35,17 @@ def test_an_address_that_may_not_be_called_is_refused(url):
 
 
 @pytest.mark.parametrize(
-    "host", ["127.0.0.1", "127.1", "2130706433", "10.0.0.7", "[::1]", "localhost", "x.localhost."]
+    "host",
+    [
+        "127.0.0.1",
+        "127.0.0.1.",
+        "127.1",
+        "2130706433",
+        "10.0.0.7",
+        "[::1]",
+        "localhost",
+        "x.localhost.",
+    ],
 )
 def test_an_address_that_is_written_as_one_inside_is_refused_at_once(host):
     with pytest.raises(Unsendable, match="not public"):

@@ -83,8 +83,9 @@ def test_a_controller_is_a_run_of_the_project_or_an_address(as_agent):
     assert open_run(as_agent, controller=boss).status_code == 201
     assert open_run(as_agent, controller="https://hooks.example.com/x").status_code == 201
     assert open_run(as_agent, controller=str(a_run().id)).status_code == 404
-    refused = open_run(as_agent, controller="http://169.254.169.254/latest")
-    assert (refused.status_code, refused.json()["field"]) == (400, "controller")
+    for inner in ("http://169.254.169.254/latest", "https://10.0.0.7/x"):
+        refused = open_run(as_agent, controller=inner)
+        assert (refused.status_code, refused.json()["field"]) == (400, "controller")
 
 
 def test_the_controllers_next_directive_carries_the_message(as_agent, project):
