@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -42,6 +43,9 @@ HOLD = {
     "gave_up_at": "gave_up_at",
     "hold_stands": "stands",
 }
+# By this migration a database has had its own policies renewed; an export comes as it was.
+FIVE_RULES = import_module("missioncontrol.detection.migrations.0003_policies_in_five_rules")
+HAVE_POLICIES = {"project", "run", "policy_version", "backtest"}
 METERS = {field.attname for field in RunMeters._meta.concrete_fields if not field.primary_key}
 # Rows cut out of their runs, before they follow them: neither all at once nor one by one.
 KEPT_BACK = 500
@@ -194,8 +198,8 @@ def _flush(batch: list[Any], kind: str) -> None:
 def _as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
     """Yield what an earlier version told as this one's rows; its own come as they are.
 
-    A run's meters were columns of its row; before that its hold was too, and an answer told
-    only that it ended one.
+    Policies were in other words; before that a run's meters were columns of its row; before that
+    its hold was too, and an answer told only that it ended one.
     """
     began: dict[str, int] = {}
     meters: list[ExportedRow] = []
@@ -218,5 +222,16 @@ def _as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
             meters.append(("run_meters", {**own, "run_id": row["id"]}))
         if kind == "intervention" and "lifted" in row:
             row["held_from"] = began.get(row["run_id"]) if row.pop("lifted") else None
+        if kind in HAVE_POLICIES:
+            _renew_policies(row)
         yield kind, row
     yield from (*meters, *holds)
+
+
+def _renew_policies(row: dict[str, Any]) -> None:
+    """Put the policies of a row in today's words, and the text of one below them as a comment."""
+    for name in {"policy", "today"} & row.keys():
+        was, row[name] = row[name], FIVE_RULES.renewed(row[name])
+        if row.get("text") and row[name] != was:
+            typed = (f"# {line}" for line in row["text"].splitlines())
+            row["text"] = "\n".join([*FIVE_RULES.lines_of(row[name]), "", *typed, ""])

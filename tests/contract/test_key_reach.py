@@ -104,7 +104,10 @@ def holding_a_key(person, installation):
     def revoke(caller):
         assert person.ask("DELETE", f"/api/v1/keys/{live.pop(caller)}/").status == 204
 
-    make.revoke = revoke
+    def rotate(caller, **fields):
+        assert person.ask("POST", f"/api/v1/keys/{live[caller]}/rotate/", fields).status == 201
+
+    make.revoke, make.rotate = revoke, rotate
     yield make
     for caller in list(live):
         revoke(caller)
@@ -206,18 +209,7 @@ def test_a_held_call_whose_key_is_revoked_does_not_run_and_is_told_nothing(perso
     run = agent.open_run(key=f"claude-code:{session}")
     assert person.tap(run, "pause").status == 201
     with ThreadPoolExecutor(2) as pool:
-        call = pool.submit(
-            agent.ask,
-            "POST",
-            "/api/v1/hooks/claude-code/",
-            {
-                "hook_event_name": "PreToolUse",
-                "session_id": session,
-                "tool_name": "Bash",
-                "tool_input": {"command": "rm -r old"},
-                "tool_use_id": "toolu_1",
-            },
-        )
+        call = pool.submit(ask_to_remove, agent, session)
         version = wait_for(lambda: is_held(person, run))["version"]
         poll = pool.submit(agent.poll, run, after=version, wait=60)
         holding_a_key.revoke(agent)
@@ -228,6 +220,33 @@ def test_a_held_call_whose_key_is_revoked_does_not_run_and_is_told_nothing(perso
         assert poll.result().status == 401
     assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
     assert ".env" not in str(answer)
+
+
+def test_a_held_call_whose_key_is_rotated_runs_while_the_old_one_goes_on(person, holding_a_key):
+    agent, session = holding_a_key(), str(uuid4())
+    run = agent.open_run(key=f"claude-code:{session}")
+    assert person.tap(run, "pause").status == 201
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(ask_to_remove, agent, session)
+        version = wait_for(lambda: is_held(person, run))["version"]
+        holding_a_key.rotate(agent, overlap_hours=1)
+
+        assert person.tap(run, "continue", version=version).status == 201
+
+        answer = call.result().json
+    assert "deny" not in str(answer)
+    assert answer.get("continue") is not False
+
+
+def ask_to_remove(agent, session):
+    event = {
+        "hook_event_name": "PreToolUse",
+        "session_id": session,
+        "tool_name": "Bash",
+        "tool_input": {"command": "rm -r old"},
+        "tool_use_id": "toolu_1",
+    }
+    return agent.ask("POST", "/api/v1/hooks/claude-code/", event)
 
 
 def is_held(person, run):

@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 from django.core.management import CommandError, call_command
 
+from guard.policy import parse
 from missioncontrol.accounts.models import AgentKey, Membership, Project
 from missioncontrol.audit import heads, project_export, project_import, signing
 from missioncontrol.audit.anchors import anchor_heads, verify
@@ -165,6 +166,27 @@ def test_what_was_exported_before_holds_were_rows_comes_with_its_holds(project, 
         False,
         None,
     )
+
+
+def test_what_was_exported_before_there_were_five_rules_comes_in_their_words(
+    lived, tmp_path, settings
+):
+    was = {"exact_repeat": {"repeats": 5}, "detectors": ["exact_repeat"]}
+    typed = 'exact_repeat.repeats = 5\ndetectors = ["exact_repeat"]'
+    key = signing.public_key()
+    Project.objects.filter(pk=lived.pk).update(policy=was)
+    Run.objects.filter(project=lived).update(policy=was)
+    lived.policy_versions.create(number=1, by="ada", at=NOON, policy=was, text=typed)
+    lines = [json.loads(line) for line in export_lines(lived.id, at=after(70))]
+
+    bring(lines, lived, tmp_path, settings, key=key)
+
+    now = {"repeat": {"calls": 5}, "detectors": ["repeat"]}
+    project = Project.objects.get()
+    version = project.policy_versions.get()
+    assert [project.policy, version.policy, parse(version.text)] == [now] * 3
+    assert all(run.policy == now for run in Run.objects.filter(project=project))
+    assert verify(projects=[project.id]).ok
 
 
 def test_the_exporters_key_is_not_trusted_for_what_is_written_here(elsewhere, export, settings):

@@ -3,6 +3,7 @@
 import functools
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -11,7 +12,7 @@ from django.db import connection, connections, transaction
 from guard.turn import Usage
 from missioncontrol.costs import linking
 from missioncontrol.costs.models import Spend
-from missioncontrol.decisions import interventions, organisation
+from missioncontrol.decisions import interventions, organisation, sessions
 from missioncontrol.decisions.acts import Amount, Tap
 from missioncontrol.decisions.allowlist import HitTotals
 from missioncontrol.decisions.models import AllowlistEntry
@@ -19,7 +20,8 @@ from missioncontrol.detection import pipeline
 from missioncontrol.errors import StaleRun
 from missioncontrol.ids import new_id
 from missioncontrol.projects.rules import change_project
-from missioncontrol.runs.models import Run
+from missioncontrol.runs import journal
+from missioncontrol.runs.models import Run, RunMeters
 from tests.build import NOON, a_call, a_project, a_run, put, report
 from tests.installations import wait_for
 
@@ -255,3 +257,22 @@ def test_taps_in_two_projects_raise_the_ceiling_of_all_one_after_the_other():
 
         raised = organisation.day_budget(at=NOON).extra_usd - before.extra_usd
         assert raised >= 100 * len(done) > 0
+
+
+def test_what_another_process_writes_beside_is_not_written_back():
+    """Each of a transaction's runs is written in the columns that changed in any of them."""
+    one, other = a_run(a_project()), a_run(a_project())
+    promised = NOON + timedelta(seconds=45)
+    with ThreadPoolExecutor(1) as pool:
+        with journal.writing([one.id, other.id], at=NOON) as tx:
+            vouching = pool.submit(
+                apart, sessions.vouch, other.id, witness="its own", for_s=45, at=NOON
+            )
+            wait_for(somebody_waits_for_us)
+            tx.run(one.id).meters.expected_by = NOON
+            tx.run(one.id).meters.witness = "another"
+            tx.run(other.id).meters.doing = "reads"
+        assert vouching.result(timeout=120)
+
+    known = RunMeters.objects.get(run=other)
+    assert (known.doing, known.expected_by, known.witness) == ("reads", promised, "its own")
