@@ -50,7 +50,7 @@ _CODED = re.compile(
 # It may be an object that holds what came back, beside how it went.
 _HOLDS = re.compile(rf"\"(?:{'|'.join(sorted(_WORDS['holds']))})\" ?: ?[\"\[]")
 _LONGEST_HELD = 40_000
-_WELL = (None, False, 0, "0", "")
+_WELL = (None, False, 0, "0", "", "false")
 # What a program's value was, where it had none: the end of each answer of smolagents.
 _NO_VALUE = re.compile(r"\n\s{0,9}Out: None\s{0,9}\Z")
 _MORE = Phrase("has_more")

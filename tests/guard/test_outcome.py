@@ -266,6 +266,7 @@ def test_a_wrapped_answer_is_the_answer():
     assert key(json.dumps({"stdout": answer, "stderr": "", "exit_code": 0})) == key(answer)
     assert key(json.dumps({"output": answer, "returncode": "0"})) == key(answer)
     assert key(json.dumps([{"type": "text", "text": answer}])) == key(answer)
+    assert key(json.dumps({"content": answer, "isError": "false"})) == key(answer)
 
 
 def test_an_answer_as_deep_as_can_be_is_read():
