@@ -211,9 +211,10 @@ def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[
     at, key = now(), caller.key
     # Refuse a policy or a budget that could not be obeyed, before it is stored.
     if asked.policy is not None:
-        asked = replace(asked, policy=renewed(asked.policy))
-        Policy.from_mapping(asked.policy)
-        check_installed(asked.policy)
+        policy = renewed(asked.policy)
+        Policy.from_mapping(policy)
+        check_installed(policy)
+        asked = replace(asked, policy=policy)
     Budget.from_mapping(asked.budget)
     project = Project.objects.get(pk=caller.project)
     run, is_new = open_run(project, asked, by=by, at=at, opener=key)
