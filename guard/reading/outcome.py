@@ -35,6 +35,7 @@ _FAILS_AT_START = re.compile(rf"\W{{0,10}}{any_of('fails_at_start')}")
 _NONE_FAILS = re.compile(r"\W{0,10}\w{1,12}[\"']? ?: ?(?:0|false|none|null|\[\]|\"\"|'')")
 _FIELD_FAILS = re.compile(any_of("field_fails"))
 _REFUSES, _SUCCEEDS = Phrase("refuses"), re.compile(any_of("succeeds"))
+_TURNS_DOWN, _SHOWN_LINE = Phrase("turns_down"), re.compile(any_of("shown_line"))
 _FAILS_EARLY, _TELLS_WHY = Phrase("fails_early"), Phrase("tells_why")
 _LAST_LINE_ERROR = re.compile(r"\s{0,8}[\w.]{0,80}(?:Error|Exception|Failure)\b(?:[:(]|$)")
 _TESTS_FAILED = re.compile(r"([1-9]\d{0,6})(?: tests?)? (?:failed|failures?|errors?)\b")
@@ -49,7 +50,7 @@ _CODED = re.compile(
 # It may be an object that holds what came back, beside how it went.
 _HOLDS = re.compile(rf"\"(?:{'|'.join(sorted(_WORDS['holds']))})\" ?: ?[\"\[]")
 _LONGEST_HELD = 40_000
-_WELL = (None, False, 0, "0", "")
+_WELL = (None, False, 0, "0", "", "false")
 # What a program's value was, where it had none: the end of each answer of smolagents.
 _NO_VALUE = re.compile(r"\n\s{0,9}Out: None\s{0,9}\Z")
 _MORE = Phrase("has_more")
@@ -247,12 +248,17 @@ def looks_failed(result: str) -> bool:
         return True
     if _FAILS_AT_START.match(head) and not _NONE_FAILS.match(head):
         return _SUCCEEDS.search(head.split("\n", 1)[0]) is None
-    refuses = len(result) <= _LONGEST_MESSAGE and _REFUSES.stands_in(head)
+    refuses = len(result) <= _LONGEST_MESSAGE and (_REFUSES.stands_in(head) or _turns_down(head))
     early = _FAILS_EARLY.pick(head.split("\n", 3)[:3])
     if refuses or not all(map(_looks_like_source, early)):
         return _SUCCEEDS.search(head) is None
     last = result[-300:].rstrip().rsplit("\n", 1)[-1]
     return _LAST_LINE_ERROR.match(last) is not None
+
+
+def _turns_down(head: str) -> bool:
+    """Words that refuse stand in code and in what a search finds, too."""
+    return not all(map(_SHOWN_LINE.match, _TURNS_DOWN.pick(head.split("\n"))))
 
 
 def _looks_like_source(line: str) -> bool:

@@ -232,8 +232,9 @@ def _toml_blocks(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
     tables = {name: value for name, value in table.items() if isinstance(value, Mapping)}
     values = {name: table[name] for name in table if name not in tables}
     lines = [
-        # JSON's strings, numbers, booleans and lists of them are TOML as they stand.
-        f"{_toml_key(name)} = {json.dumps(one)}"
+        # JSON's strings, numbers, booleans and lists of them are TOML as they stand, unless
+        # they escape what is beyond 16 bits.
+        f"{_toml_key(name)} = {json.dumps(one, ensure_ascii=False)}"
         for name, one in values.items()
         if one is not None
     ]
@@ -244,7 +245,7 @@ def _toml_blocks(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
 
 
 def _toml_key(name: str) -> str:
-    return name if _BARE_KEY.fullmatch(name) else json.dumps(name)
+    return name if _BARE_KEY.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
 def _in_force(mapping: Mapping[str, Any]) -> dict[str, Any]:

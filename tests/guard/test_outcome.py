@@ -266,6 +266,7 @@ def test_a_wrapped_answer_is_the_answer():
     assert key(json.dumps({"stdout": answer, "stderr": "", "exit_code": 0})) == key(answer)
     assert key(json.dumps({"output": answer, "returncode": "0"})) == key(answer)
     assert key(json.dumps([{"type": "text", "text": answer}])) == key(answer)
+    assert key(json.dumps({"content": answer, "isError": "false"})) == key(answer)
 
 
 def test_an_answer_as_deep_as_can_be_is_read():
@@ -301,7 +302,22 @@ def test_a_short_answer_that_refuses_has_failed(refusal):
     assert outcome.failed
 
 
-@pytest.mark.parametrize("answer", ["Nothing wrong here.", "0 invalid rows", "12 required, 12 met"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Nothing wrong here.",
+        "0 invalid rows",
+        "12 required, 12 met",
+        'src/forms.py:8:    "name": "name is required",',
+        'return Response("invalid token", 401)',
+        "# An amount must be positive.",
+        "ab12cd3 Refuse unsupported codecs",
+        "12\tmsg = 'wrong password'",
+        '{"code": 443, "name": "https"}',
+        '{"succeeded": 0, "pending": 3}',
+        '{"status": "failover", "success": 0.5}',
+    ],
+)
 def test_a_short_answer_without_a_refusal_has_not(answer):
     outcome = outcome_of(a_call("x", answer))
 

@@ -123,7 +123,9 @@ def test_a_policy_of_before_there_were_five_rules_means_what_it_meant(project, n
     versions = earlier.get_model("detection", "PolicyVersion").objects
     typed = {"number": 1, "by": "ada", "at": NOON, "text": "# ours\nexact_repeat.repeats = 4"}
     versions.create(
-        project_id=project.pk, policy={"exact_repeat": {"repeats": 4}, "judged": False}, **typed
+        project_id=project.pk,
+        policy={"exact_repeat": {"repeats": 4}, "agent": {"🤖": {"sensitivity": 0.9}}},
+        **typed,
     )
 
     migrate(*newest)
@@ -142,5 +144,6 @@ def test_a_policy_of_before_there_were_five_rules_means_what_it_meant(project, n
     assert policy.for_step(tool="Bash", agent=None).repeat.calls == 8
     assert Run.objects.get(pk=untouched.pk).policy is None
     version = project.policy_versions.get()
-    assert parse(version.text) == version.policy == {"judged": False, "repeat": {"calls": 4}}
+    assert parse(version.text) == version.policy
+    assert version.policy == {"repeat": {"calls": 4}, "agent": {"🤖": {"sensitivity": 0.9}}}
     assert "# # ours\n# exact_repeat.repeats = 4" in version.text

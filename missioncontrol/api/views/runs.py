@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NamedTuple
 from uuid import UUID
@@ -39,6 +39,7 @@ from missioncontrol.decisions.choices import LateChoice
 from missioncontrol.decisions.selectors import board
 from missioncontrol.decisions.selectors import page as run_page
 from missioncontrol.detection import agent_rules
+from missioncontrol.detection.renamed import renewed
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.history import comparing, exporting, finding, saved_views, sorting
 from missioncontrol.history.language import Query, read_query
@@ -210,8 +211,10 @@ def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[
     at, key = now(), caller.key
     # Refuse a policy or a budget that could not be obeyed, before it is stored.
     if asked.policy is not None:
-        Policy.from_mapping(asked.policy)
-        check_installed(asked.policy)
+        policy = renewed(asked.policy)
+        Policy.from_mapping(policy)
+        check_installed(policy)
+        asked = replace(asked, policy=policy)
     Budget.from_mapping(asked.budget)
     project = Project.objects.get(pk=caller.project)
     run, is_new = open_run(project, asked, by=by, at=at, opener=key)

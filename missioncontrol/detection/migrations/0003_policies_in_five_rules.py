@@ -5,110 +5,7 @@ import re
 
 from django.db import migrations
 
-DETECTORS = ("budget", "repeat", "errors", "stagnation", "talk", "stall")
-CONTRIB = ("broker", "fingerprint", "ralph", "loopguard")
-SCOPES = ("task_type", "tool", "agent")
-ASKED_AT, EVIDENCE = 0.8, 5.0  # the stuck score, and what `stall.evidence` was at it
-# Settings as they were called, and where each stands today; (): it is no longer asked for.
-OLD = {
-    "exact_repeat": {
-        "repeats": ("repeat", "calls"),
-        "without_results": ("repeat", "without_results"),
-        "polls": ("repeat", "polls"),
-    },
-    "ping_pong": {
-        "rounds": ("repeat", "rounds"),
-        "without_results": (),
-        "threshold": (),
-    },
-    "k_cycle": {
-        "rounds": ("repeat", "cycles"),
-        "longest": (),
-    },
-    "recurrence": {
-        "repeats": (),
-        "refused": (),
-        "moved": (),
-    },
-    "same_error": {
-        "in_a_row": ("errors", "same"),
-        "near": ("errors", "near"),
-        "variants": ("errors", "variants"),
-        "refusals": ("errors", "refused"),
-    },
-    "relay": {
-        "agents": (),
-    },
-    "semantic_repeat": {
-        "embedding": ("talk", "embedding"),
-        "window": (),
-        "acts": (),
-        "threshold": (),
-    },
-    "monologue": {
-        "messages": ("talk", "messages"),
-        "fresh": ("talk", "fresh"),
-        "new_terms": ("talk", "new_terms"),
-    },
-    "hand_offs": {
-        "rounds": ("talk", "rounds"),
-        "fresh": (),
-        "new_terms": (),
-    },
-    "reverification": {
-        "checks": (),
-    },
-    "stall": {
-        "without_results": ("stagnation", "without_results"),
-        "evidence": ("sensitivity",),
-    },
-    "ladder": {
-        "exact_repeat": ("ladder", "repeat"),
-        "ping_pong": ("ladder", "repeat"),
-        "k_cycle": ("ladder", "repeat"),
-        "recurrence": ("ladder", "repeat"),
-        "same_error": ("ladder", "errors"),
-        "relay": ("ladder", "errors"),
-        "semantic_repeat": ("ladder", "talk"),
-        "monologue": ("ladder", "talk"),
-        "hand_offs": ("ladder", "talk"),
-        "reverification": (),
-    },
-}
-
-
-def renewed(policy):
-    """Give a policy, or a table of one, in today's words; what it says in them wins."""
-    if not isinstance(policy, dict):
-        return policy
-    new = {name: dict(one) if isinstance(one, dict) else one for name, one in policy.items()}
-    tables = {name: table for name, table in new.items() if isinstance(table, dict)}
-    for name in tables.keys() & SCOPES:
-        new[name] = {key: renewed(table) for key, table in tables[name].items()}
-    if isinstance(evidence := tables.get("stall", {}).get("evidence"), int | float):
-        score = 1.0 - (1.0 - ASKED_AT) ** (min(max(evidence, 0), 100) / EVIDENCE)
-        tables["stall"]["evidence"] = min(0.99, max(0.5, round(score, 3)))
-    for name in [one for one in tables if one in OLD]:
-        for field in [one for one in tables[name] if one in OLD[name]]:
-            _put(new, OLD[name][field], tables[name].pop(field))
-        if not tables[name]:  # a field that never was stays, and is told as unknown
-            del new[name]
-    for name in [one for one in new if one in CONTRIB]:
-        _put(new, ("contrib", name), new.pop(name))
-    names = new.get("detectors")
-    if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
-        today = {one for name in names for one in OLD["ladder"].get(name, [name])[-1:]}
-        new["detectors"] = sorted(today, key=(*DETECTORS, *names).index)
-    return new
-
-
-def _put(policy, path, value):
-    """Set what is not today_text yet; an empty path: it is no longer asked for."""
-    for section in path[:-1]:
-        policy = policy.setdefault(section, {})
-    if path and isinstance(policy, dict):  # else it is no table, and told so
-        policy.setdefault(path[-1], value)
-
+from missioncontrol.detection.renamed import renewed
 
 def lines_of(table, *path):
     """Write a policy as TOML, a line a setting."""
@@ -116,8 +13,8 @@ def lines_of(table, *path):
         if isinstance(value, dict):
             yield from lines_of(value, *path, name)
         elif value is not None:
-            keys = [one if re.fullmatch(r"[\w-]+", one, re.ASCII) else json.dumps(one) for one in (*path, name)]
-            yield f"{'.'.join(keys)} = {json.dumps(value)}"
+            keys = [one if re.fullmatch(r"[\w-]+", one, re.ASCII) else json.dumps(one, ensure_ascii=False) for one in (*path, name)]
+            yield f"{'.'.join(keys)} = {json.dumps(value, ensure_ascii=False)}"
 
 
 def renew(apps, schema_editor):

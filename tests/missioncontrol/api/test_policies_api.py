@@ -5,8 +5,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from guard.policy import parse
 from missioncontrol.detection import tasks
 from missioncontrol.detection.models import Backtest
+from missioncontrol.runs.models import Run
 from tests.build import a_call, a_project, a_run, a_stuck_run, report
 
 pytestmark = pytest.mark.django_db
@@ -248,6 +250,27 @@ def test_an_embedding_that_is_not_installed_is_refused_where_it_is_chosen(
     assert problem["field"] == "talk.embedding"
     assert "wordllama is not installed" in problem["expected"]
     assert versions(owner_client, project) == []
+
+
+def test_an_agent_whose_sdk_is_older_brings_its_policy_in_the_words_of_then(project, as_agent):
+    opened = as_agent.post(
+        "/api/v1/runs/", {"policy": {"exact_repeat": {"repeats": 5}}}, format="json"
+    )
+    refused = as_agent.post(
+        "/api/v1/runs/", {"policy": {"exact_repeat": {"calls": 5}}}, format="json"
+    )
+
+    assert opened.status_code == 201, opened.json()
+    assert Run.objects.get(pk=opened.json()["id"]).policy == {"repeat": {"calls": 5}}
+    assert refused.status_code == 400
+
+
+def test_a_policy_that_came_as_json_reads_as_toml_whatever_names_are_in_it(project, owner_client):
+    rules = {"agent": {"🤖 two": {"repeat": {"calls": 5}}}}
+
+    patch(owner_client, project, policy=rules)
+
+    assert parse(versions(owner_client, project)[0]["text"]) == rules
 
 
 def test_one_that_is_installed_is_taken(project, owner_client):
