@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -24,6 +23,7 @@ from missioncontrol.audit.amendments import amend
 from missioncontrol.audit.project_export import FORMAT, TABLES, columns_of
 from missioncontrol.costs.models import Spend
 from missioncontrol.costs.spending import ORGANISATION
+from missioncontrol.detection.renamed import renewed, renewed_text
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.proof import canonical, is_signed
 from missioncontrol.runs.lifecycle import NEVER_HELD, ON_HOLD
@@ -43,8 +43,6 @@ HOLD = {
     "gave_up_at": "gave_up_at",
     "hold_stands": "stands",
 }
-# By this migration a database has had its own policies renewed; an export comes as it was.
-FIVE_RULES = import_module("missioncontrol.detection.migrations.0003_policies_in_five_rules")
 HAVE_POLICIES = {"project", "run", "policy_version", "backtest"}
 METERS = {field.attname for field in RunMeters._meta.concrete_fields if not field.primary_key}
 # Rows cut out of their runs, before they follow them: neither all at once nor one by one.
@@ -229,9 +227,7 @@ def _as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
 
 
 def _renew_policies(row: dict[str, Any]) -> None:
-    """Put the policies of a row in today's words, and the text of one below them as a comment."""
     for name in {"policy", "today"} & row.keys():
-        was, row[name] = row[name], FIVE_RULES.renewed(row[name])
+        was, row[name] = row[name], renewed(row[name])
         if row.get("text") and row[name] != was:
-            typed = (f"# {line}" for line in row["text"].splitlines())
-            row["text"] = "\n".join([*FIVE_RULES.lines_of(row[name]), "", *typed, ""])
+            row["text"] = renewed_text(row[name], row["text"])

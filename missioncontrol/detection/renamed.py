@@ -1,11 +1,12 @@
 """Policies written before there were five rules, in the words of the five; what they mean stays.
 
-A migration renews those that were kept; agents whose SDK is older go on sending theirs.
+A migration renews those that were kept; earlier exports and agents whose SDK is older bring theirs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 DETECTORS = ("budget", "repeat", "errors", "stagnation", "talk", "stall")
@@ -111,3 +112,22 @@ def _put(policy: dict[str, Any], path: Sequence[str], value: Any) -> None:
         policy = policy.setdefault(section, {})
     if path and isinstance(policy, dict):  # else it is no table, and told so
         policy.setdefault(path[-1], value)
+
+
+def renewed_text(policy: dict[str, Any], text: str) -> str:
+    """Write a renewed policy as TOML, above the text that it was typed as; no text stays none."""
+    if not text:
+        return ""
+    typed = ["", "# As it was typed, in the words of that time:"]
+    return "\n".join([*_lines(policy), *typed, *(f"# {line}" for line in text.splitlines()), ""])
+
+
+def _lines(table: dict[str, Any], *path: str) -> Iterator[str]:
+    for name, value in table.items():
+        keys = (*path, name)
+        if isinstance(value, dict):
+            yield from _lines(value, *keys)
+        elif value is not None:
+            # JSON's values are TOML too, but for the pairs in which it writes an emoji.
+            written = [json.dumps(one, ensure_ascii=False) for one in (*keys, value)]
+            yield f"{'.'.join(written[:-1])} = {written[-1]}"

@@ -1,20 +1,8 @@
 """Policies written before there were five rules, in the words of the five; what they mean stays."""
 
-import json
-import re
-
 from django.db import migrations
 
-from missioncontrol.detection.renamed import renewed
-
-def lines_of(table, *path):
-    """Write a policy as TOML, a line a setting."""
-    for name, value in table.items():
-        if isinstance(value, dict):
-            yield from lines_of(value, *path, name)
-        elif value is not None:
-            keys = [one if re.fullmatch(r"[\w-]+", one, re.ASCII) else json.dumps(one, ensure_ascii=False) for one in (*path, name)]
-            yield f"{'.'.join(keys)} = {json.dumps(value, ensure_ascii=False)}"
+from missioncontrol.detection.renamed import renewed, renewed_text
 
 
 def renew(apps, schema_editor):
@@ -33,9 +21,7 @@ def renew(apps, schema_editor):
     for pk, policy, text in list(rows("detection", "PolicyVersion").values_list("pk", "policy", "text")):
         if (new := renewed(policy)) != policy:
             # A text in the old words would be refused when it is saved again; its comments stay.
-            typed = ["", "# As it was typed, in the words of that time:", *(f"# {one}" for one in text.splitlines())]
-            today_text = "\n".join([*lines_of(new), *typed]) + "\n" if text else ""
-            rows("detection", "PolicyVersion").filter(pk=pk).update(policy=new, text=today_text)
+            rows("detection", "PolicyVersion").filter(pk=pk).update(policy=new, text=renewed_text(new, text))
 
 
 class Migration(migrations.Migration):
