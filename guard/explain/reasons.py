@@ -92,18 +92,18 @@ def explain(
     Without a place: the first alarm, or the turn that came nearest to one.
     """
     wanted = find_telling(recording, policy) if place is None else place
-    told = next((one for one in _tell(recording, policy) if one.moment.position == wanted), None)
-    if told is None:
+    rated = next((one for one in _rate(recording, policy) if one.moment.position == wanted), None)
+    if rated is None:
         return None
-    assessment, witness = told.moment.assessment, told.witness
+    assessment, witness = rated.moment.assessment, rated.witness
     bare = Explanation(
         run=recording.run,
-        place=told.moment.position,
-        result=told.result,
-        since=told.since,
-        began=told.began,
+        place=rated.moment.position,
+        result=rated.result,
+        since=rated.since,
+        began=rated.began,
         assessment=assessment,
-        verdict=told.moment.verdict,
+        verdict=rated.moment.verdict,
     )
     # A person's words are no step: there is nothing that rules could have seen.
     view, step = witness.view, witness.step_of(assessment.seq)
@@ -128,9 +128,9 @@ def explain(
 def find_telling(recording: Recording, policy: Policy = DEFAULT_POLICY) -> int | None:
     """Give the place of the first alarm, else of the highest score, else the last."""
     best: tuple[float, int] | None = None
-    for told in _tell(recording, policy):
-        moment = told.moment
-        if told.result is Result.ALARM:
+    for rated in _rate(recording, policy):
+        moment = rated.moment
+        if rated.result is Result.ALARM:
             return moment.position
         score = max((signal.score for signal in moment.assessment.signals), default=0.0)
         # The later of equals: it has all the evidence that the earlier one had.
@@ -175,7 +175,7 @@ class _Watched(Engine):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
+class _Rated:
     """One moment of the replay; its witness's view is gone with the next turn."""
 
     moment: Moment
@@ -185,7 +185,7 @@ class _Told:
     began: str
 
 
-def _tell(recording: Recording, policy: Policy) -> Iterator[_Told]:
+def _rate(recording: Recording, policy: Policy) -> Iterator[_Rated]:
     judge = RunJudge(policy, workspace=recording.workspace, goal=recording.goal)
     engine = _Watched(policy)
     since, began = 0, "the run began"
@@ -204,7 +204,7 @@ def _tell(recording: Recording, policy: Policy) -> Iterator[_Told]:
             result = Result.OPEN
         else:
             result = Result.DISMISSED if moment.dismissed else Result.ALARM
-        yield _Told(moment=moment, witness=engine.witness, result=result, since=since, began=began)
+        yield _Rated(moment=moment, witness=engine.witness, result=result, since=since, began=began)
         if moment.closes:
             since, began = afterwards, "the agent got on, and its card closed"
         elif moment.dismissed:
