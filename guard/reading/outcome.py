@@ -130,19 +130,19 @@ def _take_out(text: str) -> tuple[str, bool]:
         fields = {"content": fields}
     if not isinstance(fields, dict) or _FIELD_FAILS.match(text[:_HEAD].lower()):
         return text, False
-    held = [_told_in(fields.pop(name)) for name in sorted(_WORDS["holds"] & fields.keys())]
+    held = [_text_of(fields.pop(name)) for name in sorted(_WORDS["holds"] & fields.keys())]
     if None in held or not any(held) or len(canonical_json(fields)) > _LONGEST_MESSAGE:
         return text, False
     failed = any(fields.get(name) not in _WELL for name in _WORDS["says_failed"])
     return "\n".join(filter(None, held)), failed
 
 
-def _told_in(value: object) -> str | None:
+def _text_of(value: object) -> str | None:
     """Give a text, or that of the blocks in which a tool server writes one; None: neither."""
     blocks = value if isinstance(value, list) else [{"text": value or ""}]
     texts = [one.get("text") if isinstance(one, dict) else None for one in blocks]
-    told = [text for text in texts if isinstance(text, str)]
-    return "\n".join(told) if len(told) == len(texts) else None
+    written = [text for text in texts if isinstance(text, str)]
+    return "\n".join(written) if len(written) == len(texts) else None
 
 
 def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outcome:
