@@ -46,6 +46,8 @@ class Child:
         # background is answered with this signal.
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         self._lend_terminal()
+        with contextlib.suppress(OSError):
+            os.killpg(self.pid, signal.SIGCONT)  # it may have asked for the terminal too early
         for early in self._early:
             self._forward(early, None)
 
@@ -78,8 +80,9 @@ class Child:
         """Let it go on, if we stopped it: what the person stopped stays so."""
         with self._changing:
             if self._paused:
-                signal_tree(self.pid, signal.SIGCONT)
+                # First: who goes on to read without the terminal is stopped by it.
                 self._lend_terminal()
+                signal_tree(self.pid, signal.SIGCONT)
                 self._paused = False
 
     def end(self, *, grace_s: float = GRACE_S) -> None:
@@ -114,10 +117,9 @@ class Child:
     def _lend_terminal(self) -> None:
         if self._terminal is None:
             return
-        for group in (self.pid, self._foreground):
+        for group in (self.pid, self._foreground or self.pid):
             with contextlib.suppress(OSError):  # it may have ended already
-                os.tcsetpgrp(self._terminal, group or self.pid)
-                os.killpg(group or self.pid, signal.SIGCONT)  # it may have asked too early
+                os.tcsetpgrp(self._terminal, group)
 
     def _take_terminal_back(self) -> None:
         if self._terminal is None:

@@ -16,6 +16,9 @@ GRACE_S = 5.0
 
 LOOKS_EVERY_S = 0.05
 
+# It stops in microseconds, but for one that waits on a disk, which may take for ever.
+STOPS_WITHIN_S = 0.5
+
 
 def end_process(pid: int, *, grace_s: float = GRACE_S) -> bool:
     """End a process, by SIGTERM and after the grace by SIGKILL; True: it is gone."""
@@ -39,6 +42,9 @@ def signal_tree(pid: int, number: int) -> None:
         members.reverse()
     for member in members:
         _send(member, number)
+        if number == signal.SIGSTOP:
+            # Likewise: it stands still before its job stops.
+            _await_stopped(member)
 
 
 def descendants(pid: int) -> list[int]:
@@ -94,6 +100,12 @@ def _end(pids: Iterable[int], *, grace_s: float) -> bool:
         if not left:
             return True
     return False
+
+
+def _await_stopped(pid: int) -> None:
+    ends_at = time.monotonic() + STOPS_WITHIN_S
+    while (stat := process_stat(pid)) and stat[0] in "RSD" and time.monotonic() < ends_at:
+        time.sleep(0.001)
 
 
 def _send(pid: int, number: int) -> None:
