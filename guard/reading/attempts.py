@@ -93,6 +93,9 @@ class TurnReader:
         self._notice: str | None = None
         self._users_answer = False
         self._last_agent: str | None = None
+        # By what name the agents are known, None for each by its own; and who spoke last.
+        self._side: tuple[str | None, str | None] | None = None
+        self._has_word = False  # the user had a word since
         self._blanks = self._routes = 0
         # A message showed a command; and the harness carries out what is shown.
         self._shows, self._carries_out = False, False
@@ -108,7 +111,7 @@ class TurnReader:
             self._replies.clear()
             self._said, self._is_machine = None, False
         self._open.clear()
-        self._was_answered = False
+        self._was_answered, self._side = False, None
 
     def take(self, turn: Turn, seq: int) -> ReadTurn:
         """Read the next turn, of this number."""
@@ -138,6 +141,7 @@ class TurnReader:
             self._blanks += 1
             return ReadTurn(Kind.ACTION if self._blanks >= _BLANKS else Kind.NOISE, turn)
         self._blanks = 0
+        turn = self._name_side(turn)
         answered = self._answer(turn)
         if answered or (turn.tool is None and _is_checklist(turn.content or "")):
             return answered or ReadTurn(Kind.NOISE, turn)
@@ -146,6 +150,18 @@ class TurnReader:
         is_said = turn.role is Role.ASSISTANT and turn.tool is None
         self._said = (seq, turn) if is_said and not self._open else None
         return ReadTurn(Kind.ACTION, turn)
+
+    def _name_side(self, turn: Turn) -> Turn:
+        """Name agents as one while the user has a word between any two of them.
+
+        Who acts after a word on another's try goes on with it; between workers there is none.
+        """
+        if turn.role is not Role.ASSISTANT:
+            return turn
+        name, last = self._side or (turn.agent, turn.agent)
+        name = name if turn.agent == last or self._has_word else None
+        self._side, self._has_word = (name, turn.agent), False
+        return turn if name in {None, turn.agent} else replace(turn, agent=name)
 
     def _note(self, turn: Turn, seq: int) -> None:
         """Remember a call without a result, by its number."""
@@ -274,6 +290,7 @@ class TurnReader:
             self._users_answer = True
             return self._close(-1, turn)
         self._messages.append(message)
+        self._has_word = True
         action, self._action = self._action, False
         # What came of handing in the work; in the same words again, of whatever was sent.
         if again and complains and (action or any(one.plain == plain for one in again)):

@@ -1,5 +1,7 @@
 """Tries of one command that fail alike, whatever is read between: weighed by themselves."""
 
+from dataclasses import replace
+
 import pytest
 
 from guard.engine import Engine
@@ -106,3 +108,21 @@ def test_two_workers_who_fail_alike_are_two():
     tries = [a_try(agent="one"), a_try(agent="two"), a_try("--lf", agent="one")]
 
     assert first_trip(between(*tries)) is None
+
+
+COMPLAINT = "This is still broken: pytest fails, the import of harbour.tides is not corrected."
+
+
+def test_whoever_acts_on_a_complaint_about_anothers_try_goes_on_with_it():
+    alone = [part for _ in range(3) for part in (a_try(), a_user(COMPLAINT))]
+    in_turn = [replace(turn, agent=str(at)) for at, turn in enumerate(alone)]
+
+    assert first_trip(in_turn) == first_trip(alone) == len(alone) - 1
+
+
+def test_workers_side_by_side_who_all_hear_one_complaint_are_not_one():
+    alone = [a_user(COMPLAINT), *between(a_try(), a_try(), a_try()), a_user(COMPLAINT)]
+    side_by_side = [replace(turn, agent=str(at)) for at, turn in enumerate(alone)]
+
+    assert first_trip(alone) is not None
+    assert first_trip(side_by_side) is None
