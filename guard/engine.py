@@ -158,7 +158,9 @@ class Engine:
             if read.kind is Kind.ANSWER:
                 place = self.history.find(read.call, proposed=False)
         else:
-            seq, read = self.history.steps[place].seq, ReadTurn(Kind.ACTION, turn)
+            old = self.history.steps[place]  # by whose name it is known
+            named = turn if old.agent in {"", turn.agent} else replace(turn, agent=old.agent)
+            seq, read = old.seq, ReadTurn(Kind.ACTION, named)
         step, changed = self._read(read.turn, seq, place, read.times)
         self._meter.take(turn, failed=step.failed if step.outcome else None)
         meter = KnownUsage(spent) if spent else self._meter

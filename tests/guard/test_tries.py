@@ -6,6 +6,7 @@ import pytest
 
 from guard.engine import Engine
 from guard.policy import Policy
+from guard.turn import Phase
 from tests.guard.build import a_call, a_user, first_trip
 
 MISSING = "ModuleNotFoundError: no module named 'harbour.tides'"
@@ -126,3 +127,18 @@ def test_workers_side_by_side_who_all_hear_one_complaint_are_not_one():
 
     assert first_trip(alone) is not None
     assert first_trip(side_by_side) is None
+
+
+def test_a_try_that_is_told_before_it_runs_goes_on_with_anothers_as_well():
+    done = [replace(a_try(), key=str(at), agent=str(at)) for at in range(3)]
+    turns = [
+        part
+        for turn in done
+        for part in (
+            replace(turn, phase=Phase.PROPOSED, error=None),
+            turn,
+            a_user(COMPLAINT),
+        )
+    ]
+
+    assert first_trip(turns) == len(turns) - 1
