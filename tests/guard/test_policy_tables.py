@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -186,6 +187,13 @@ def test_quiet_asks_later_and_watchful_no_later_than_balanced():
 
     assert alarms == sorted(alarms)
     assert alarms[2] > alarms[1]
+
+
+@pytest.mark.parametrize("section", ["repeat", "errors", "stagnation"])
+def test_quiet_is_more_patient_in_each_limit(section):
+    quiet, balanced = (asdict(getattr(PRESETS[name], section)) for name in ("quiet", "balanced"))
+
+    assert [name for name, limit in quiet.items() if limit <= balanced[name]] == []
 
 
 def test_the_examples_in_the_policy_page_are_true():
