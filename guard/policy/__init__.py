@@ -169,14 +169,13 @@ class Policy(Section):
     def __post_init__(self) -> None:
         Section.__post_init__(self)
         problems = Problems()
-        for name in filter(self.detectors.__contains__, self.contrib):
+        for name, table in self.contrib.items():
             with problems.under(f"contrib.{name}"):
-                read_table(self.contrib[name], import_module(f"guard.contrib.{name}").Rule())
-        tables = [(scope, *one) for scope in SCOPES for one in getattr(self, scope).items()]
-        bare = Policy(detectors=self.detectors) if tables else self  # made once for all of them
-        for scope, name, table in tables:
-            with problems.under(f"{scope}.{name}"):
-                read_table(table, bare, _MAY_SET[scope])
+                read_table(table, import_module(f"guard.contrib.{name}").Rule())
+        for scope, names in _MAY_SET.items():
+            for name, table in getattr(self, scope).items():
+                with problems.under(f"{scope}.{name}"):
+                    read_table(table, DEFAULT_POLICY, names)
         for name, table in self.tool.items():
             with problems.under(f"tool.{name}"):
                 read_table(table, ToolNature(), table)
@@ -198,8 +197,7 @@ class Policy(Section):
         with problems.under(""):
             policy = read_table(mapping, policy, (*BASES, *fields_of(cls)))
         problems.complain()
-        used = {name: policy.contrib[name] for name in policy.contrib if name in policy.detectors}
-        return policy if used == policy.contrib else replace(policy, contrib=used)
+        return policy
 
     @classmethod
     def from_text(cls, text: str) -> Policy:

@@ -94,6 +94,17 @@ def test_a_tool_may_be_left_to_fewer_detectors():
     assert first_trip(reads(4, tool="fetch_page"), policy) is not None
 
 
+def test_a_rule_that_only_a_tool_names_keeps_its_thresholds():
+    rule = {"detectors": ["broker"]}
+    policy = Policy.from_mapping({"contrib": {"broker": {"warn": 2}}, "tool": {"Read": rule}})
+
+    assert policy.for_step(tool="Read", agent=None).contrib == {"broker": {"warn": 2}}
+
+
+def test_a_threshold_misspelt_is_told_of_a_rule_that_rests_too():
+    assert set(complaints({"contrib": {"broker": {"wran": 2}}})) == {"contrib.broker.wran"}
+
+
 def test_every_wrong_field_is_told_at_once():
     found = complaints(
         {
