@@ -28,9 +28,7 @@ from guard.policy.fields import (
     TABLE,
     Problems,
     Section,
-    expected,
     fields_of,
-    holds,
     one_of,
     read_table,
     schema_of,
@@ -42,7 +40,6 @@ from guard.signals import Severity, Signal
 DEFAULT_DETECTORS = ("budget", "repeat", "errors", "stagnation", "talk", "stall")
 CONTRIB = ("broker", "fingerprint", "ralph", "loopguard")
 DETECTOR_NAMES = (*DEFAULT_DETECTORS, *CONTRIB)
-RULES = ("repeat", "errors", "stagnation", "talk", "judge")  # the sections of thresholds
 SCOPES = ("task_type", "tool", "agent")
 FITTED_AT = 0.8  # the stuck score at which people are asked where its weights were fitted
 EVERY = "every"
@@ -245,13 +242,17 @@ class Policy(Section):
         return policy
 
 
-_OF_A_CALL = ("detectors", "sensitivity", "ladder", "contrib", *RULES[:-1])
+# What a table may set: of a run all, of one call what the rules read, and the nature of its tool.
+_OF_A_RUN = [name for name in fields_of(Policy) if name not in SCOPES]
+_OF_A_CALL = [name for name in _OF_A_RUN if name not in {"judged", "judge", "budget"}]
 _MAY_SET = {
-    "task_type": [name for name in fields_of(Policy) if name not in SCOPES],
+    "task_type": _OF_A_RUN,
     "tool": [*_OF_A_CALL, *fields_of(ToolNature)],
     "agent": _OF_A_CALL,
 }
 DEFAULT_POLICY = Policy()
+# The sections of thresholds.
+RULES = tuple(name for name in _OF_A_RUN if isinstance(getattr(DEFAULT_POLICY, name), Section))
 _TABLES = tomllib.loads(Path(__file__).with_name("presets.toml").read_text("utf-8"))
 PRESETS = {name: Policy.from_mapping(table) for name, table in _TABLES.items()}
 
@@ -259,9 +260,9 @@ PRESETS = {name: Policy.from_mapping(table) for name, table in _TABLES.items()}
 def find_preset(name: object) -> Policy:
     """Give a policy by its name, or by the one it had before; PolicyInvalid: there is none."""
     known = PRESETS | {"conservative": PRESETS["quiet"], "strict": PRESETS["watchful"]}
-    if not holds(one_of(known), name):
-        raise PolicyInvalid("", expected(one_of(PRESETS)), name)
-    return known[str(name)]
+    if not isinstance(name, str) or name not in known:
+        raise PolicyInvalid("", f"one of {', '.join(PRESETS)}", name)
+    return known[name]
 
 
 def schema() -> dict[str, Any]:
