@@ -1,7 +1,7 @@
 """What counts as a loop, and what is done about one: how strict, for all runs or for some.
 
 A setting is an annotated field: its range and its meaning make the reader, the errors, the
-JSON schema, the form and the tables of `docs/detectors.md`. A table under `task_type`,
+JSON schema and the tables of `docs/detectors.md`. A table under `task_type`,
 `tool` or `agent` sets fields for those alone. Where several speak, the narrowest wins:
 agent > tool > task type > the policy itself, and within one of them a full name wins
 over a pattern ("mcp__*").
