@@ -1,7 +1,7 @@
 """What counts as a loop, and what is done about one: how strict, for all runs or for some.
 
 A setting is an annotated field: its range and its meaning make the reader, the errors, the
-JSON schema, the form and the tables of `docs/detectors.md`. A table under `task_type`,
+JSON schema and the tables of `docs/detectors.md`. A table under `task_type`,
 `tool` or `agent` sets fields for those alone. Where several speak, the narrowest wins:
 agent > tool > task type > the policy itself, and within one of them a full name wins
 over a pattern ("mcp__*").
@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,9 +28,7 @@ from guard.policy.fields import (
     TABLE,
     Problems,
     Section,
-    expected,
     fields_of,
-    holds,
     one_of,
     read_table,
     schema_of,
@@ -41,7 +40,6 @@ from guard.signals import Severity, Signal
 DEFAULT_DETECTORS = ("budget", "repeat", "errors", "stagnation", "talk", "stall")
 CONTRIB = ("broker", "fingerprint", "ralph", "loopguard")
 DETECTOR_NAMES = (*DEFAULT_DETECTORS, *CONTRIB)
-RULES = ("repeat", "errors", "stagnation", "talk", "judge")  # the sections of thresholds
 SCOPES = ("task_type", "tool", "agent")
 FITTED_AT = 0.8  # the stuck score at which people are asked where its weights were fitted
 EVERY = "every"
@@ -169,14 +167,13 @@ class Policy(Section):
     def __post_init__(self) -> None:
         Section.__post_init__(self)
         problems = Problems()
-        for name in filter(self.detectors.__contains__, self.contrib):
+        for name, table in self.contrib.items():
             with problems.under(f"contrib.{name}"):
-                read_table(self.contrib[name], import_module(f"guard.contrib.{name}").Rule())
-        tables = [(scope, *one) for scope in SCOPES for one in getattr(self, scope).items()]
-        bare = Policy(detectors=self.detectors) if tables else self  # made once for all of them
-        for scope, name, table in tables:
-            with problems.under(f"{scope}.{name}"):
-                read_table(table, bare, _MAY_SET[scope])
+                read_table(table, import_module(f"guard.contrib.{name}").Rule())
+        for scope, names in _MAY_SET.items():
+            for name, table in getattr(self, scope).items():
+                with problems.under(f"{scope}.{name}"):
+                    read_table(table, DEFAULT_POLICY, names)
         for name, table in self.tool.items():
             with problems.under(f"tool.{name}"):
                 read_table(table, ToolNature(), table)
@@ -198,8 +195,10 @@ class Policy(Section):
         with problems.under(""):
             policy = read_table(mapping, policy, (*BASES, *fields_of(cls)))
         problems.complain()
-        used = {name: policy.contrib[name] for name in policy.contrib if name in policy.detectors}
-        return policy if used == policy.contrib else replace(policy, contrib=used)
+        tables = [table for scope in SCOPES for table in getattr(policy, scope).values()]
+        looking = {*policy.detectors, *chain(*(table.get("detectors") or () for table in tables))}
+        used = {name: policy.contrib[name] for name in policy.contrib if name in looking}
+        return replace(policy, contrib=used)
 
     @classmethod
     def from_text(cls, text: str) -> Policy:
@@ -243,13 +242,17 @@ class Policy(Section):
         return policy
 
 
-_OF_A_CALL = ("detectors", "sensitivity", "ladder", "contrib", *RULES[:-1])
+# What a table may set: of a run all, of one call what the rules read, and the nature of its tool.
+_OF_A_RUN = [name for name in fields_of(Policy) if name not in SCOPES]
+_OF_A_CALL = [name for name in _OF_A_RUN if name not in {"judged", "judge", "budget"}]
 _MAY_SET = {
-    "task_type": [name for name in fields_of(Policy) if name not in SCOPES],
+    "task_type": _OF_A_RUN,
     "tool": [*_OF_A_CALL, *fields_of(ToolNature)],
     "agent": _OF_A_CALL,
 }
 DEFAULT_POLICY = Policy()
+# The sections of thresholds.
+RULES = tuple(name for name in _OF_A_RUN if isinstance(getattr(DEFAULT_POLICY, name), Section))
 _TABLES = tomllib.loads(Path(__file__).with_name("presets.toml").read_text("utf-8"))
 PRESETS = {name: Policy.from_mapping(table) for name, table in _TABLES.items()}
 
@@ -257,9 +260,9 @@ PRESETS = {name: Policy.from_mapping(table) for name, table in _TABLES.items()}
 def find_preset(name: object) -> Policy:
     """Give a policy by its name, or by the one it had before; PolicyInvalid: there is none."""
     known = PRESETS | {"conservative": PRESETS["quiet"], "strict": PRESETS["watchful"]}
-    if not holds(one_of(known), name):
-        raise PolicyInvalid("", expected(one_of(PRESETS)), name)
-    return known[str(name)]
+    if not isinstance(name, str) or name not in known:
+        raise PolicyInvalid("", f"one of {', '.join(PRESETS)}", name)
+    return known[name]
 
 
 def schema() -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Settings told by the annotations of frozen dataclasses.
 
 `calls: Annotated[int, within(2, 50), "what it means"] = 3` is all there is to say: the JSON schema
-of the field follows from it, and from that the checks, the errors, a form and the documentation.
+of the field follows from it, and from that the checks, the errors and the documentation.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,17 @@ def test_a_tool_may_be_left_to_fewer_detectors():
 
     assert first_trip(reads(20), policy) is None
     assert first_trip(reads(4, tool="fetch_page"), policy) is not None
+
+
+def test_a_rule_that_only_a_tool_names_keeps_its_thresholds():
+    rule = {"detectors": ["broker"]}
+    policy = Policy.from_mapping({"contrib": {"broker": {"warn": 2}}, "tool": {"Read": rule}})
+
+    assert policy.for_step(tool="Read", agent=None).contrib == {"broker": {"warn": 2}}
+
+
+def test_a_threshold_misspelt_is_told_of_a_rule_that_rests_too():
+    assert set(complaints({"contrib": {"broker": {"wran": 2}}})) == {"contrib.broker.wran"}
 
 
 def test_every_wrong_field_is_told_at_once():
@@ -186,6 +198,13 @@ def test_quiet_asks_later_and_watchful_no_later_than_balanced():
 
     assert alarms == sorted(alarms)
     assert alarms[2] > alarms[1]
+
+
+@pytest.mark.parametrize("section", ["repeat", "errors", "stagnation"])
+def test_quiet_is_more_patient_in_each_limit(section):
+    quiet, balanced = (asdict(getattr(PRESETS[name], section)) for name in ("quiet", "balanced"))
+
+    assert [name for name, limit in quiet.items() if limit <= balanced[name]] == []
 
 
 def test_the_examples_in_the_policy_page_are_true():
