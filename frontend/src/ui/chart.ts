@@ -68,7 +68,7 @@ const MOST_ROWS = 120;
 /** So far the ground of words reaches beyond them. */
 const GROUND = 3;
 /** Tags whose points are this close in height would stand in each other's way. */
-const TAG_ROOM = 16;
+const TAG_ROOM = 20;
 /** Room for half a word at either end of the x axis. */
 const SIDE = 12;
 /** As wide as a sign of the axis is, or a bit wider. */
