@@ -60,9 +60,7 @@ def read_body(request: Request, kind: type[T]) -> T:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "body"
         # The kind of fault, for screens that say it in another language.
-        raise InvalidRequest(
-            f"{where}: {first['msg']}", field=where, fault=first["type"]
-        ) from None
+        raise InvalidRequest(f"{where}: {first['msg']}", field=where, fault=first["type"]) from None
     return read
 
 
