@@ -60,7 +60,7 @@ class Control(StrEnum):
     FREE = "free"  # nobody: its agent works
     HELD = "held"  # its open card
     PAUSED = "paused"  # a person, whose answer comes first
-    TOLD_WHOLE = "told whole"  # it had ended before its turns were told
+    ALREADY_ENDED = "already ended"  # before its turns came: imported, or sent late
     OUT_OF_REACH = "out of reach"  # it has ended, or is being ended
 
 
@@ -156,7 +156,7 @@ def decide(
 def _may_answer(state: RunState, trip: Signal) -> bool:
     """Whoever has the run in hand comes first, unless this asks for more than the open card."""
     if state.card is Card.NONE:
-        return state.control in {Control.FREE, Control.TOLD_WHOLE}
+        return state.control in {Control.FREE, Control.ALREADY_ENDED}
     if state.mode not in _HOLDING:
         return False
     if trip.severity is Severity.STOP:
@@ -169,7 +169,7 @@ def _answer_to(state: RunState, trip: Signal, allows: Allows) -> Action | None:
     is_budget = trip.kind is Kind.BUDGET
     if allows(trip):
         return Action.ALLOW
-    if state.control is Control.TOLD_WHOLE:
+    if state.control is Control.ALREADY_ENDED:
         answer = Action.WARN
     elif trip.severity is Severity.STOP and state.mode in _HOLDING:
         answer = Action.STOP

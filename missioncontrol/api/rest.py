@@ -59,7 +59,8 @@ def read_body(request: Request, kind: type[T]) -> T:
         # One fault at a time, and without the input, which may be a secret.
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "body"
-        raise InvalidRequest(f"{where}: {first['msg']}", field=where) from None
+        # The kind of fault, for screens that say it in another language.
+        raise InvalidRequest(f"{where}: {first['msg']}", field=where, fault=first["type"]) from None
     return read
 
 

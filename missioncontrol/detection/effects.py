@@ -65,7 +65,7 @@ def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> Run
         is_held = card is not None and not cards.is_paused(run, card)
         control = Control.HELD if is_held else Control.PAUSED
     elif run.observed_only and run.status in OVER:
-        control = Control.TOLD_WHOLE
+        control = Control.ALREADY_ENDED
     asks = Card.NONE if run.open_decision is None else Card.ASKS
     if card is not None and not card.holds:
         # A card that holds nothing and was an escalation's only tells.

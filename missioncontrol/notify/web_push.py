@@ -225,7 +225,7 @@ def announcement_push(
 ) -> Push:
     """Tell something that asks nothing."""
     payload = {
-        "type": "told",
+        "type": "announcement",
         "language": t.language,
         "tag": topic,
         "title": announcement.title,

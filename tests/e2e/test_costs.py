@@ -62,7 +62,7 @@ def test_an_agents_row_leads_to_its_models_and_back(open_page):
 
     page.get_by_role("link", name="Codex").click()
     expect(page).to_have_url(re.compile("agent=codex"))
-    expect(page.get_by_role("cell", name="gpt-5-codex")).to_be_visible()
+    expect(page.get_by_role("rowheader", name="gpt-5-codex")).to_be_visible()
     page.get_by_role("button", name="Remove the filter").click()
 
     expect(page).not_to_have_url(re.compile("agent="))

@@ -133,6 +133,34 @@ def test_another_question_leaves_no_rows_of_the_first_when_it_fails(open_page, a
     expect(page.get_by_role("link", name="answered before")).to_have_count(0)
 
 
+def without_code(page, name):
+    """Go to a screen whose code is not there."""
+    page.route(f"**/assets/{name}-*.js", lambda route: route.fulfill(status=404))
+    go(page, f"/{name.lower()}")
+    return page.get_by_role("alert")
+
+
+def test_a_screen_whose_code_is_gone_tells_of_the_build_that_replaced_it(open_page):
+    page = open_page("/no/such/page")
+    newer = '<script type="module" crossorigin src="/assets/index-newer.js"></script>'
+    page.route("**/decisions", lambda route: route.fulfill(body=newer, content_type="text/html"))
+
+    said = without_code(page, "History")
+
+    expect(said).to_contain_text("Mission Control was updated")
+    expect(said.get_by_role("button", name="Reload")).to_be_visible()
+
+
+def test_a_screen_whose_code_could_not_be_fetched_tells_of_no_new_version(open_page):
+    page = open_page("/no/such/page")
+
+    said = without_code(page, "History")
+
+    expect(said).to_contain_text("The connection broke off.")
+    expect(said).not_to_contain_text("updated")
+    expect(said.get_by_role("button", name="Try again")).to_be_visible()
+
+
 def test_a_server_that_is_away_is_asked_at_once(open_page):
     page = open_page("/no/such/page", signed_in=False)
     breakdown = Breakdown(page, "**/api/v1/me/")

@@ -163,7 +163,7 @@ def test_what_is_pushed_while_notifications_are_looked_at_is_not_lost(pocket):
 def test_a_test_notification_arrives(pocket):
     pocket.page.get_by_role("button", name="Send a test").first.tap()
 
-    pocket.receive("told")
+    pocket.receive("announcement")
 
     pocket.wait_for_shown(title="A test from Mission Control")
 

@@ -206,6 +206,24 @@ def test_after_an_answer_the_focus_stands_at_the_next_card(visit, stuck_run, pho
     expect(page.locator("article[data-card]:focus, main:focus")).to_have_count(1)
 
 
+def test_a_field_keeps_the_focus_while_another_card_is_answered_elsewhere(visit, stuck_run):
+    other = StuckRun.begin(stuck_run.agent, stuck_run.person, "elsewhere")
+    page = visit("decision")
+    field = page.get_by_role("article").get_by_role("textbox").first
+    field.focus()  # which puts the caret behind the text: chosen before, it would not be replaced
+    field.fill("Read")
+    queued = page.get_by_role("button", name=re.compile(other.name))
+    expect(queued).not_to_have_count(0)
+    expect(field).to_have_value("Read")
+
+    other.answer("continue")
+
+    expect(queued).to_have_count(0)
+    expect(field).to_be_focused()
+    page.keyboard.type(" it.")
+    expect(field).to_have_value("Read it.")
+
+
 def test_the_seconds_before_an_end_are_not_read_out_one_by_one(visit, stuck_run):
     run = StuckRun.begin(stuck_run.agent, stuck_run.person, "counted")
     page = stands(visit("now"), "now")

@@ -227,7 +227,7 @@ def test_a_hand_off_pointed_at_is_lit_in_the_lanes_and_in_the_table(open_page, a
     lanes = page.get_by_role("region", name="Agents and hand-offs")
 
     rows.nth(1).get_by_role("button").focus()
-    expect(lanes.locator(".pointed")).to_contain_text(rows.nth(1).locator("td").nth(1).inner_text())
+    expect(lanes.locator(".pointed")).to_contain_text(rows.nth(1).locator("td").first.inner_text())
     expect(lanes.locator("path.lit")).to_have_count(1)
     expect(rows.nth(1)).to_have_class(re.compile("lit"))
     lanes.locator("rect.work").nth(3).hover()

@@ -84,7 +84,7 @@ def test_who_has_the_run_in_hand_comes_first(state, signal, answer):
 
 @pytest.mark.parametrize("signal", [TRIP, ELSEWHERE, END])
 def test_of_a_run_that_was_told_whole_people_only_hear(signal):
-    assert actions(replace(PAUSE, control=Control.TOLD_WHOLE), signal) == [Action.WARN]
+    assert actions(replace(PAUSE, control=Control.ALREADY_ENDED), signal) == [Action.WARN]
 
 
 @pytest.mark.parametrize("signal", [TRIP, END, SUSPICION])

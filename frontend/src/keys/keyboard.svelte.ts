@@ -20,7 +20,7 @@ export type Move =
   | "next match"
   | "previous match";
 
-export interface Deeds {
+export interface Handlers {
   keys: () => void;
   fold: () => void;
   message: () => void;
@@ -28,11 +28,11 @@ export interface Deeds {
 }
 
 export class Keyboard {
-  readonly #deeds: Deeds;
+  readonly #handlers: Handlers;
   #goneAt = -Infinity;
 
-  constructor(deeds: Deeds) {
-    this.#deeds = deeds;
+  constructor(handlers: Handlers) {
+    this.#handlers = handlers;
   }
 
   press(event: KeyboardEvent): void {
@@ -64,19 +64,19 @@ export class Keyboard {
     switch (command) {
       case "next":
       case "previous":
-        if (router.route.name === "run") return this.#deeds.move(command);
+        if (router.route.name === "run") return this.#handlers.move(command);
         return controller.step(command === "next" ? 1 : -1);
       case "turn after":
-        return this.#deeds.move("next");
+        return this.#handlers.move("next");
       case "turn before":
-        return this.#deeds.move("previous");
+        return this.#handlers.move("previous");
       case "first":
       case "last":
       case "page on":
       case "page back":
       case "next match":
       case "previous match":
-        return this.#deeds.move(command);
+        return this.#handlers.move(command);
       case "open":
         return card ? router.go(runPath(card.run)) : undefined;
       case "select":
@@ -88,13 +88,13 @@ export class Keyboard {
       case "undo":
         return this.#undo();
       case "fold":
-        return this.#deeds.fold();
+        return this.#handlers.fold();
       case "message":
-        return this.#deeds.message();
+        return this.#handlers.message();
       case "search":
         return document.querySelector<HTMLElement>("[data-search]")?.focus();
       case "keys":
-        return this.#deeds.keys();
+        return this.#handlers.keys();
       case "leave":
         return this.#leave();
       case "go now":

@@ -19,6 +19,21 @@ it("says what the server said of anything else", async () => {
 });
 
 it.each([
+  ["missing", "name: Das Feld fehlt."],
+  ["string_type", "name: Erwartet wird Text."],
+  ["int_parsing", "name: Erwartet wird eine ganze Zahl."],
+  ["decimal_max_places", "name: Erwartet wird eine Zahl."],
+  ["greater_than_equal", "name: Die Zahl liegt außerhalb des Erlaubten."],
+  ["of_tomorrow", "Nicht angenommen: name: Input should be something else"],
+])("names the field in German for a fault of the type %s", (fault, said) => {
+  const message = "name: Input should be something else";
+
+  const refusal = { code: "invalid_request", message, body: { field: "name", fault } };
+
+  expect(german.sentence(refusal)).toBe(said);
+});
+
+it.each([
   ["not_found", "The channel does not exist here.", "Das gibt es hier nicht mehr."],
   [
     "invalid_request",

@@ -3,7 +3,7 @@
 /** Unicode's own marks for a text that stands apart (FSI and PDI); readers do not see them. */
 const [OPEN, CLOSE] = ["\u2068", "\u2069"];
 
-/** Mark a name that `Said.svelte` draws bold. */
+/** Mark a name that `Emphasis.svelte` draws bold. */
 export function strong(name: string): string {
   return `${OPEN}${name.replaceAll(OPEN, "").replaceAll(CLOSE, "")}${CLOSE}`;
 }

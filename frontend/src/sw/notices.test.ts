@@ -137,7 +137,7 @@ describe("what is no card", () => {
 
   it("a report belongs to no decision", () => {
     expect(
-      readPush({ type: "told", tag: "t", title: "Friday cost $31.10" }).about.decision,
+      readPush({ type: "announcement", tag: "t", title: "Friday cost $31.10" }).about.decision,
     ).toBeNull();
   });
 

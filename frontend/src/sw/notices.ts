@@ -15,7 +15,7 @@ export interface Button {
 
 /** The notification's own copy of what it is about; it outlives the push. */
 export interface About {
-  type: "card" | "withdrawn" | "told";
+  type: "card" | "withdrawn" | "announcement";
   path: string;
   language: string;
   run: string | null;
@@ -47,7 +47,7 @@ const LONGEST = { title: 64, body: 300, path: 200 };
 /** Read what was pushed; an unreadable one still says that something is there. */
 export function readPush(data: unknown): Shown {
   const push = recordOf(data);
-  const type = push.type === "card" || push.type === "withdrawn" ? push.type : "told";
+  const type = push.type === "card" || push.type === "withdrawn" ? push.type : "announcement";
   const tag = textOf(push.tag) || "mission-control";
   const buttons = type === "card" ? buttonsOf(push.actions) : [];
   const about: About = {
@@ -57,7 +57,7 @@ export function readPush(data: unknown): Shown {
     path: pathOf(push.path),
     run: textOf(push.run) || null,
     runName: textOf(push.run_name),
-    decision: type === "told" ? null : tag,
+    decision: type === "announcement" ? null : tag,
     version: typeof push.version === "number" ? push.version : null,
   };
   return {
@@ -152,9 +152,9 @@ function notice(about: About, title: string, body: string): Shown {
   return { ...shown, about: { ...shown.about, run: about.run, runName: about.runName } };
 }
 
-function buttonsOf(said: unknown): Button[] {
-  if (!Array.isArray(said)) return [];
-  const read = said.map(recordOf).map(({ action, title, message, amount, sure }) => ({
+function buttonsOf(value: unknown): Button[] {
+  if (!Array.isArray(value)) return [];
+  const read = value.map(recordOf).map(({ action, title, message, amount, sure }) => ({
     action: textOf(action),
     title: textOf(title),
     ...(typeof message === "string" && { message }),
@@ -164,23 +164,23 @@ function buttonsOf(said: unknown): Button[] {
   return read.filter(({ action, title }) => action && title).slice(0, 2);
 }
 
-function isAmount(said: unknown): said is Record<string, string | number> {
-  if (typeof said !== "object" || said === null || Array.isArray(said)) return false;
-  return Object.values(said).every(
+function isAmount(value: unknown): value is Record<string, string | number> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every(
     (value) => typeof value === "string" || typeof value === "number",
   );
 }
 
 /** Our own pages only. */
-function pathOf(said: unknown): string {
-  const path = textOf(said).slice(0, LONGEST.path);
+function pathOf(value: unknown): string {
+  const path = textOf(value).slice(0, LONGEST.path);
   return /^\/(?![/\\])[^\t\r\n]*$/.test(path) ? path : "/";
 }
 
-function recordOf(said: unknown): Record<string, unknown> {
-  return typeof said === "object" && said !== null ? { ...said } : {};
+function recordOf(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
 }
 
-function textOf(said: unknown): string {
-  return typeof said === "string" ? said : "";
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }

@@ -52,7 +52,7 @@ export interface Picture {
   sync: string | null;
 }
 
-export interface Doings {
+export interface Handlers {
   /** The point under the pointer, by its place; null: none. */
   point: (place: number | null) => void;
   /** Dragged over; null: back to all of it. */
@@ -68,7 +68,7 @@ const MOST_ROWS = 120;
 /** So far the ground of words reaches beyond them. */
 const GROUND = 3;
 /** Tags whose points are this close in height would stand in each other's way. */
-const TAG_ROOM = 16;
+const TAG_ROOM = 20;
 /** Room for half a word at either end of the x axis. */
 const SIDE = 12;
 /** As wide as a sign of the axis is, or a bit wider. */
@@ -137,7 +137,7 @@ export interface Paths {
 /** `now` is read at each drawing: figures move without a new chart. */
 export function optionsOf(
   now: () => Picture,
-  doings: Doings,
+  handlers: Handlers,
   color: (token: string) => string,
   paths: Paths,
 ): Omit<uPlot.Options, "width" | "height"> {
@@ -147,7 +147,7 @@ export function optionsOf(
   return {
     padding: [4, sideFor(now(), -1), 0, sideFor(now(), 0)],
     legend: { show: false },
-    cursor: cursorOf(sync, doings, color),
+    cursor: cursorOf(sync, handlers, color),
     scales: {
       x: { time: false, range: (_, min, max) => viewOf(now(), min, max) },
       y: { range: () => rangeOf(now()) },
@@ -157,8 +157,8 @@ export function optionsOf(
     hooks: {
       drawClear: [(plot) => drawGround(plot, now(), color)],
       draw: [(plot) => drawWords(plot, now(), color)],
-      setCursor: [(plot) => doings.point(plot.cursor.idx ?? null)],
-      ...(doings.zoom ? { setSelect: [(plot: uPlot) => zoomTo(plot, doings)] } : {}),
+      setCursor: [(plot) => handlers.point(plot.cursor.idx ?? null)],
+      ...(handlers.zoom ? { setSelect: [(plot: uPlot) => zoomTo(plot, handlers)] } : {}),
     },
   };
 }
@@ -186,19 +186,19 @@ function rangeOf(picture: Picture): [number, number] {
 
 function cursorOf(
   sync: string | null,
-  doings: Doings,
+  handlers: Handlers,
   color: (token: string) => string,
 ): uPlot.Cursor {
   return {
     y: false,
     points: { size: 6, fill: (plot, series) => strokeOf(plot, series) ?? color("--ink") },
-    drag: { x: doings.zoom !== null, y: false, setScale: false },
+    drag: { x: handlers.zoom !== null, y: false, setScale: false },
     ...(sync ? { sync: { key: sync, setSeries: false } } : {}),
-    ...(doings.zoom
+    ...(handlers.zoom
       ? {
           bind: {
             dblclick: () => () => {
-              doings.zoom?.(null);
+              handlers.zoom?.(null);
               return null;
             },
           },
@@ -213,10 +213,10 @@ function strokeOf(plot: uPlot, series: number): string | null {
   return typeof colour === "string" ? colour : null;
 }
 
-function zoomTo(plot: uPlot, doings: Doings): void {
+function zoomTo(plot: uPlot, handlers: Handlers): void {
   const { left, width } = plot.select;
   if (width < 4) return;
-  doings.zoom?.([plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
+  handlers.zoom?.([plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
   plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
 }
 

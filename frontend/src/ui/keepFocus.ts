@@ -5,9 +5,6 @@
  */
 export function keepFocus(content: HTMLElement): () => void {
   let at: Element | null = null;
-  const note = ({ target }: FocusEvent): void => {
-    at = target instanceof Element ? target : null;
-  };
   const removals = new MutationObserver(() => {
     if (at === null || at.isConnected) return;
     at = null;
@@ -16,8 +13,14 @@ export function keepFocus(content: HTMLElement): () => void {
     next.tabIndex = -1;
     next.focus({ preventScroll: true });
   });
+  /** Only what holds the focus is watched: rows come and go elsewhere all the time. */
+  const note = ({ target }: FocusEvent): void => {
+    removals.disconnect();
+    at = target instanceof Element ? target : null;
+    for (let holder = at?.parentElement; holder; holder = holder.parentElement)
+      removals.observe(holder, { childList: true });
+  };
   addEventListener("focusin", note);
-  removals.observe(document.body, { childList: true, subtree: true });
   return () => {
     removeEventListener("focusin", note);
     removals.disconnect();

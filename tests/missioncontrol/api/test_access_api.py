@@ -120,6 +120,12 @@ def test_a_key_and_a_token_have_a_name_that_can_be_seen(name, as_person, owner):
         assert (made.status_code, made.json()["field"]) == (400, "name")
 
 
+def test_a_refusal_names_the_kind_of_fault_for_screens_in_other_languages(as_person, owner):
+    made = post(as_person(owner), "keys/", name=7)
+
+    assert (made.json()["field"], made.json()["fault"]) == ("name", "string_type")
+
+
 def test_the_agent_that_a_key_is_limited_to_can_be_seen(as_person, owner):
     made = post(as_person(owner), "keys/", name="ci", reach="agent", agent="writer\u200b")
 

@@ -164,7 +164,7 @@ def test_who_comes_back_meanwhile_stays_signed_in(service, phone, project, as_pe
     services.send_test(Device.objects.get(), project=project.id, by="ana", at=after(3))
     deliver_due(at=after(3))
 
-    assert kinds(service, mine) == ["card", "told"]
+    assert kinds(service, mine) == ["card", "announcement"]
     assert Device.objects.get().left_at is None
 
 

@@ -150,7 +150,7 @@ def test_a_test_is_pushed_at_once(service, subscribed, project):
     deliver_due()
 
     (push,) = service.pushes_to(mine)
-    assert (push["type"], push["title"]) == ("told", "A test from Mission Control")
+    assert (push["type"], push["title"]) == ("announcement", "A test from Mission Control")
 
 
 def test_without_a_key_a_push_fails_in_words(service, subscribed, project, settings):

@@ -104,7 +104,7 @@ const texts: typeof en = {
   nothingSet: "nichts gesetzt",
   none: "Keine Zeile passt zu diesen Filtern.",
   dropAll: "Filter zurücksetzen",
-  views: { deeds: "Ohne Schritte", people: "Menschen", cards: "Karten", all: "Alles" },
+  views: { actions: "Ohne Schritte", people: "Menschen", cards: "Karten", all: "Alles" },
   note: "Wird eine Zeile geändert oder entfernt, stimmt keine Prüfsumme danach mehr.",
   notFetched: "Das Protokoll konnte nicht geladen werden.",
   notFetchedWhy: "Es ist gespeichert; nur diese Ansicht konnte es nicht lesen.",

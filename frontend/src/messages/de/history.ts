@@ -47,7 +47,7 @@ const texts: typeof en = {
   },
   table: {
     sort: "Sortieren nach",
-    newest: "Neueste zuerst",
+    newest: "Neueste",
     state: "Status",
     run: "Lauf",
     agent: "Agent",

@@ -33,6 +33,27 @@ const KINDS: Record<string, string> = {
   wrong_media_type: "Diese Art Datei wird nicht gelesen",
 };
 
+/** What is wrong with a field, by the type that pydantic gives the fault. */
+const FAULTS: readonly (readonly [RegExp, string])[] = [
+  [/^missing$/, "Das Feld fehlt."],
+  [/^(unexpected_keyword_argument|extra_forbidden)$/, "Das Feld gibt es hier nicht."],
+  [/^string_too_short$/, "Der Text ist zu kurz."],
+  [/^string_too_long$/, "Der Text ist zu lang."],
+  [/^string_pattern_mismatch$/, "Der Text hat nicht die erwartete Form."],
+  [/^string_/, "Erwartet wird Text."],
+  [/^int_/, "Erwartet wird eine ganze Zahl."],
+  [/^(float|decimal|finite_number)/, "Erwartet wird eine Zahl."],
+  [/^(greater|less)_than/, "Die Zahl liegt außerhalb des Erlaubten."],
+  [/^bool_/, "Erwartet wird Ja oder Nein."],
+  [/^(literal_error|enum)$/, "Das steht nicht zur Wahl."],
+  [/^too_short$/, "Das sind zu wenige."],
+  [/^too_long$/, "Das sind zu viele."],
+  [/^(list|tuple|set|frozen_set)_/, "Erwartet wird eine Liste."],
+  [/^(date|time)/, "Erwartet wird ein Zeitpunkt."],
+  [/^uuid_/, "Erwartet wird eine ID."],
+  [/^url_/, "Erwartet wird eine Adresse."],
+];
+
 type Says = (...parts: string[]) => string;
 const THINGS: Record<string, string> = {
   views: "Ansichten",
@@ -183,11 +204,13 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = [
 ];
 
 const texts: typeof en = {
-  sentence: ({ code, message }) => {
+  sentence: ({ code, message, body }) => {
     for (const [pattern, says] of SENTENCES) {
       const found = pattern.exec(message);
       if (found) return says(...found.slice(1));
     }
+    const [, wrong] = FAULTS.find(([type]) => type.test(String(body?.fault))) ?? [];
+    if (wrong) return `${String(body?.field)}: ${wrong}`;
     const kind = KINDS[code];
     return CODES[code] ?? (kind ? `${kind}: ${message}` : message);
   },

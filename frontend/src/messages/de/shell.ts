@@ -48,7 +48,9 @@ const texts: typeof en = {
   noSuchPageWhy: "Die Adresse stammt vielleicht aus einer anderen Version.",
   toNow: "Zu „Jetzt“",
   screenFailed: "Diese Ansicht konnte nicht geladen werden.",
-  screenFailedWhy: "Die Verbindung brach ab, oder Mission Control wurde aktualisiert.",
+  screenFailedWhy: "Die Verbindung brach ab.",
+  screenReplaced:
+    "Mission Control wurde inzwischen aktualisiert. Die neue Version erscheint nach dem Neuladen.",
   tooMany: (seconds) =>
     `Zu viele Versuche in einer Minute. In ${String(seconds)}\u00a0s geht es wieder.`,
   tryAgain: "Erneut versuchen",

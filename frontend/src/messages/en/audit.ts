@@ -74,7 +74,7 @@ const texts = {
   nothingSet: "nothing set",
   none: "No row matches these filters.",
   dropAll: "Clear filters",
-  views: { deeds: "Without turns", people: "People", cards: "Cards", all: "Everything" },
+  views: { actions: "Without turns", people: "People", cards: "Cards", all: "Everything" },
   note: "Changing or removing a row breaks every hash after it.",
   notFetched: "The audit log could not be loaded.",
   notFetchedWhy: "It is stored; only this screen could not load it.",

@@ -47,7 +47,8 @@ const texts = {
   noSuchPageWhy: "The address may be from another version.",
   toNow: "To Now",
   screenFailed: "This screen could not be loaded.",
-  screenFailedWhy: "The connection broke off, or Mission Control was updated meanwhile.",
+  screenFailedWhy: "The connection broke off.",
+  screenReplaced: "Mission Control was updated meanwhile. Reload for the new version.",
   tooMany: (seconds: number) => `Too many tries in one minute. Try again in ${String(seconds)} s.`,
   tryAgain: "Try again",
   share: {

@@ -1,4 +1,4 @@
-/** A journal row as a deed: "opened the run", "ruled a loop, 0.94". Pure. */
+/** A journal row as an action: "opened the run", "ruled a loop, 0.94". Pure. */
 import { amountOf, actionWords } from "../../format/words";
 import type { FaultPlace } from "../../messages/en/audit";
 import { audit as t, record, words as said } from "../../messages/texts";
@@ -8,7 +8,7 @@ import type { AuditFault, AuditRow } from "../../wire/types";
 /** What the list may be narrowed to; the journal itself keeps everything. */
 export const VIEWS: readonly (readonly [id: keyof typeof t.views, types: string])[] = [
   [
-    "deeds",
+    "actions",
     "run.opened,run.moved,run.linked,run.imported,detection.raised,escalation.asked,judge.ruled,decision.opened,decision.resolved,hold.abandoned,intervention.made,autofix.applied,autofix.judged,budget.crossed,session.terminated,allowlist.changed,policy.changed,access.changed,chain.anchored,audit.amended,notice.sent,notice.failed",
   ],
   [
@@ -24,7 +24,7 @@ const ID = /\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
 
 type Payload = Record<string, unknown>;
 
-const DEEDS: Record<string, (payload: Payload) => string> = {
+const ACTION_WORDS: Record<string, (payload: Payload) => string> = {
   "run.opened": () => t.did.opened,
   "run.linked": () => t.did.linked,
   "run.imported": (payload) => t.did.imported(text(payload.file)),
@@ -91,7 +91,7 @@ function moved({ by, status, payload }: AuditRow): string {
 
 export function didWords(row: AuditRow): string {
   if (row.type === "run.moved") return moved(row);
-  return DEEDS[row.type]?.(row.payload ?? {}) ?? row.type;
+  return ACTION_WORDS[row.type]?.(row.payload ?? {}) ?? row.type;
 }
 
 const THINGS = { channel: "channel", device: "device", "saved view": "view" } as const;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { asked, auditPath, filterOf, type AuditFilter } from "./auditFilter";
 
-const EVERYTHING: AuditFilter = { view: "deeds", by: "", run: "", when: "any" };
+const EVERYTHING: AuditFilter = { view: "actions", by: "", run: "", when: "any" };
 
 it.each([
   EVERYTHING,

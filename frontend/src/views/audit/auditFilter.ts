@@ -15,7 +15,7 @@ export interface AuditFilter {
 
 export function filterOf(search: URLSearchParams): AuditFilter {
   return {
-    view: VIEWS.find(([id]) => id === search.get("view"))?.[0] ?? "deeds",
+    view: VIEWS.find(([id]) => id === search.get("view"))?.[0] ?? "actions",
     by: search.get("by") ?? "",
     run: search.get("run") ?? "",
     when: TIMES.find((time) => time === search.get("when")) ?? "any",
@@ -24,7 +24,7 @@ export function filterOf(search: URLSearchParams): AuditFilter {
 
 /** The page with this filter; what is not narrowed is not in the address. */
 export function auditPath({ view, by, run, when }: AuditFilter): string {
-  return `/audit${query({ view: view === "deeds" ? "" : view, by, run, when: when === "any" ? "" : when })}`;
+  return `/audit${query({ view: view === "actions" ? "" : view, by, run, when: when === "any" ? "" : when })}`;
 }
 
 /** The same filter as the server is asked. */

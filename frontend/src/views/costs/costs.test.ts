@@ -152,6 +152,21 @@ test("the way to the end begins where the money is now", () => {
   expect(tags.map(({ words }) => words)).toEqual(["12", "24"]);
 });
 
+test.each([
+  [200, "left"],
+  [720, "right"],
+  [1300, "right"],
+])("at minute %i what is spent is written %s of its end", (minute, side) => {
+  const { tags } = paceLines(account({ minute }), {
+    now: "today",
+    before: "before",
+    at: String,
+    pace: String,
+  });
+
+  expect(tags[0]?.align).toBe(side);
+});
+
 test("hours are written by the clock on a day of 25", () => {
   expect(ticksOf(account())).toEqual([0, 360, 720, 1080, 1440]);
   expect(ticksOf(account({ minutes: 1500 }))).toEqual([0, 420, 780, 1140, 1500]);

@@ -137,7 +137,9 @@ export function paceLines(
   const pace = paceOf(account);
   const total = Number(account.spent.total_usd);
   if (account.over) return { x, lines, tags: [] };
-  // Late, the words stand left of the point and above the line: the pace's would be in their way.
+  // Above a sum that grows nothing is drawn left of its end: there its words stand where they find room.
+  const hasRoomLeft = account.minute > account.minutes * 0.3;
+  // Late, the words of the pace would be in their way.
   const isLate = account.minute > account.minutes * 0.7;
   const tags: Tag[] = [
     {
@@ -146,7 +148,7 @@ export function paceLines(
       words: words.at(total),
       dot: true,
       strong: true,
-      align: isLate ? "right" : "left",
+      align: hasRoomLeft ? "right" : "left",
     },
   ];
   if (pace !== null) {
