@@ -115,7 +115,7 @@ class RunClient:
         """Give each directive of a run as it comes, until nobody wants it more.
 
         Who stands still is not left so for good: where the server stays away it is told to go
-        on, unless it fails closed; where its key is refused, to go on or, failing closed, to end.
+        on, unless it fails closed; where its key is refused, to end, for nobody lifted the hold.
 
         Raises:
             ServerRefused: The server said no.
@@ -130,11 +130,9 @@ class RunClient:
                 if as_agent() and not self._fails_closed:
                     yield Directive(version=0, action=DirectiveAction.PROCEED, reason=str(away))
             except ServerRefused as refused:
-                if as_agent() and self._fails_closed:
+                if as_agent():
                     yield Directive(version=0, action=DirectiveAction.STOP, reason=str(refused))
                     return
-                if as_agent():
-                    yield Directive(version=0, action=DirectiveAction.PROCEED, reason=str(refused))
                 raise
             else:
                 if directive is not None:

@@ -59,6 +59,10 @@ GIVE_UP_S = 300.0
 ASK_AGAIN_S = 5.0
 
 MEANWHILE: Mapping[Fail, str] = {"open": "going on without it", "closed": "tools are blocked"}
+REFUSED_WHILE_HELD = (
+    "This call was held, and Mission Control takes no more questions from this agent; "
+    "it was not run."
+)
 ANSWERED_ELSEWHERE = "Mission Control answered another call instead; this one was not run."
 
 
@@ -154,6 +158,7 @@ class Conversation:
             self.emit(Ended(status=status))
 
     def _propose_there(self, turn: Turn) -> Flow[Go]:
+        was_held = False
         try:
             directive = yield from self._post(turn, wait_s=VERDICT_S)
             was_held = directive.action is DirectiveAction.HOLD
@@ -170,6 +175,10 @@ class Conversation:
             self._note_away(error)
             return (yield from self._propose_alone(turn))
         except ServerRefused as error:
+            if was_held:
+                # Nobody lifted the hold: whoever revokes a key must not let its call run by that.
+                logger.warning("%s: the held call is not run", error)
+                return Go(turn=turn, run=False, text=REFUSED_WHILE_HELD)
             self._note_refused(error)
             return Go(
                 turn=turn,

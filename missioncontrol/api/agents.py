@@ -17,7 +17,7 @@ from missioncontrol.api.web_process import beside, dispatcher, store
 from missioncontrol.clock import now
 from missioncontrol.decisions import directives, sessions
 from missioncontrol.decisions.directives import ControlState
-from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.errors import InvalidRequest, NotFound, NotSignedIn, ProjectArchived
 from missioncontrol.runs import selectors
 from missioncontrol.runs.cleaning import storable_text
 from missioncontrol.runs.ingest import Arrival
@@ -105,7 +105,7 @@ async def get_directive(request: Request) -> Response:
         as_agent=as_agent,
         timeout_s=wait_s if after is not None else 0,
     )
-    await request.check_key()
+    await (check_key_again(request, run_id) if as_agent else request.check_key())
     if control is None:
         raise NotFound("The run")
     if after is not None and control.version <= after:
@@ -157,6 +157,20 @@ def once_sent(run_id: UUID, control: ControlState) -> Sent | None:
         await dispatcher.run(lambda: sessions.note_answered(run_id, at=now()))
 
     return note
+
+
+async def check_key_again(request: Request, run_id: UUID) -> None:
+    """Look the key up once more after a wait; an answer that came is not for a revoked one.
+
+    Raises:
+        NotSignedIn: it was revoked, or is over.
+        ProjectArchived: its project takes nothing in.
+    """
+    try:
+        await request.check_key()
+    except (NotSignedIn, ProjectArchived):
+        await dispatcher.run(lambda: sessions.note_unheard(run_id, at=now()))
+        raise
 
 
 def run_of(request: Request) -> UUID:

@@ -26,6 +26,9 @@ logger = logging.getLogger(__name__)
 
 # For agents' requests in one turn of the event loop; at least one is read.
 TURN_S = 0.004
+# What a request that is not whole has to bring within Twisted's minute to be given another:
+# no head is longer, and a body that is slower than 273 bytes a second would take hours.
+PROGRESS_BYTES = HEAD_BYTES
 _AGENTS = re.compile(
     rb"\nauthorization:[ \t]*bearer[ \t]+%b" % AGENT_PREFIX.encode(), re.IGNORECASE
 )
@@ -41,9 +44,12 @@ class QueuedChannel(http.HTTPChannel):
     """Bytes of a body that it waits for before it stands in the queue again."""
     _untaken: Any = None
     """The request whose answer its peer has not taken yet."""
+    _brought = 0
+    """Bytes that came within the minute that runs."""
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
         """Read on, or wait: then no more than one further piece is taken from the network."""
+        self._brought += len(data)
         if self._unread is not None:
             self._unread.append(data)
             if not self._lacks:
@@ -76,14 +82,14 @@ class QueuedChannel(http.HTTPChannel):
             super().dataReceived(data)  # type: ignore[no-untyped-call]
         elif len(data) < head.end:
             # Many clients send the body apart. Once for all its pieces: it comes within a minute.
-            self.resetTimeout()  # type: ignore[no-untyped-call]
+            self._begin_minute()
             self._unread, self._lacks = [data], head.end - len(data)
         else:
             self._begin(AgentRequest(self, head, data[head.begin :]))
 
     def _begin(self, request: AgentRequest) -> None:
         """Serve a request as Twisted does its own: what comes meanwhile waits for its answer."""
-        self.resetTimeout()  # type: ignore[no-untyped-call]
+        self._begin_minute()
         self.requests.append(request)
         # An empty line before a request is passed over once.
         self._HTTPChannel__first_line = 1
@@ -101,7 +107,7 @@ class QueuedChannel(http.HTTPChannel):
             data = data[sent:] if isinstance(sent, int) and sent > 0 else data
         if data:
             transport.write(data)
-        self.resetTimeout()  # type: ignore[no-untyped-call]
+        self._begin_minute()
         self.requestDone(request)
 
     def requestDone(self, request: Any) -> None:  # noqa: N802 - Twisted's name
@@ -119,6 +125,17 @@ class QueuedChannel(http.HTTPChannel):
         if (request := self._untaken) is not None:
             self._untaken = None
             super().requestDone(request)  # type: ignore[no-untyped-call]
+
+    def resetTimeout(self) -> None:  # noqa: N802 - Twisted's name
+        """Something came: a request that begins has a minute, and another if it gets on."""
+        # Twisted gives one for each byte: who sends one now and then would be served for ever.
+        begins = self.line_mode and self._HTTPChannel__first_line and not self._buffer
+        if begins or self._brought >= PROGRESS_BYTES:
+            self._begin_minute()
+
+    def _begin_minute(self) -> None:
+        self._brought = 0
+        super().resetTimeout()  # type: ignore[no-untyped-call]
 
     def timeoutConnection(self) -> None:  # noqa: N802 - Twisted's name
         """Nothing came for a while: that is no fault where a request waits for its answer."""

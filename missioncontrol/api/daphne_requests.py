@@ -39,6 +39,9 @@ reactor: Any = twisted_reactor  # a module that is replaced by an object: no typ
 ACCEPTS = 8
 # Bytes of one message on a socket; screens send none.
 MOST_HEARD = 4096
+# Of what a socket is sent while it takes nothing: a screen that is so far behind is better served
+# by a new snapshot.
+MOST_UNSENT = 512 * 1024
 LINGER_S = 5.0
 # Who was refused may send on for so long: closing at once would reset the connection, and a client
 # that writes first and reads afterwards would never see its answer.
@@ -230,11 +233,41 @@ class OneWaySocket(ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # Daph
     pieces would lie in memory together, and each of a flood of messages wait for a consumer.
     """
 
+    _unsent: int | None = None
+    """Bytes it was sent since its peer takes nothing; None: it does."""
+
     def connectionMade(self) -> None:  # noqa: N802 - Autobahn's name
         """Say with a code why a socket ends, instead of dropping the connection."""
         super().connectionMade()
         # A dropped connection tells a browser no code.
         self.failByDrop = False
+        # The request's channel is told, until now, what its peer takes.
+        self.unregisterProducer()
+        self.registerProducer(self, streaming=True)
+
+    def pauseProducing(self) -> None:  # noqa: N802 - Twisted's name
+        """Too much waits in memory for the peer to take it."""
+        if self._unsent is None:  # it is told with every write
+            self._unsent = 0
+
+    def resumeProducing(self) -> None:  # noqa: N802 - Twisted's name
+        """The peer has taken all."""
+        self._unsent = None
+
+    def stopProducing(self) -> None:  # noqa: N802 - Twisted's name
+        """The connection is lost, which Autobahn is told as well."""
+
+    def serverSend(self, content: str | bytes, binary: bool = False) -> None:  # noqa: N802 - Daphne's
+        """Send a message, unless the peer has left most of the last ones where they are."""
+        if self.state != self.STATE_OPEN:
+            return  # it is being closed: the application does not know yet
+        if self._unsent is not None:
+            self._unsent += len(content)
+            if self._unsent > MOST_UNSENT:
+                # With what waits: a goodbye would only wait behind it.
+                self.transport.abortConnection()
+                return
+        super().serverSend(content, binary)
 
     def onMessageFrameBegin(self, length: int) -> None:  # noqa: N802 - Autobahn's name
         """A piece of a message begins."""

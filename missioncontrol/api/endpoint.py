@@ -24,6 +24,7 @@ from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.tokens import AGENT_PREFIX, digest
 from missioncontrol.accounts.uses import Use, note
 from missioncontrol.api import keys, limits, peers, rpc_status, uses
+from missioncontrol.api.disk import disk
 from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
 from missioncontrol.errors import (
@@ -148,6 +149,7 @@ def database_away(fault: Exception) -> Unavailable:
     cause = fault.__cause__
     code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
     if code in NO_ROOM:
+        disk.note_full()
         return Unavailable("The disk of the database is full.")
     return Unavailable("The database does not answer.")  # locked for long, or being restarted
 

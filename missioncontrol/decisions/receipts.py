@@ -32,6 +32,13 @@ def miss(tx: RunTransaction, run: Run, made: Intervention) -> None:
     _tell_intervention(tx, run, made)
 
 
+def miss_followed(tx: RunTransaction, run: Run) -> None:
+    """Note that the person's answer that is followed did not leave, unless it did elsewhere."""
+    made = _unconfirmed(run)
+    if made and made.status == "asked":
+        miss(tx, run, made)
+
+
 def deliver(tx: RunTransaction, run: Run) -> None:
     """Note that a person's answer left on a request that was open."""
     made = _unconfirmed(run)

@@ -45,6 +45,12 @@ def note_answered(run_id: UUID, *, at: datetime) -> None:
         receipts.deliver(tx, tx.run(run_id))
 
 
+def note_unheard(run_id: UUID, *, at: datetime) -> None:
+    """Note that the newest answer is not for who waited for it: its key was revoked meanwhile."""
+    with journal.writing([run_id], at=at) as tx:
+        receipts.miss_followed(tx, tx.run(run_id))
+
+
 def deliver_message(run_id: UUID, message_id: UUID, *, project: UUID, at: datetime) -> None:
     """Note that a message reached the model; a repeat changes nothing.
 

@@ -222,6 +222,26 @@ def test_a_held_call_whose_key_is_revoked_does_not_run_and_is_told_nothing(perso
     assert ".env" not in str(answer)
 
 
+@pytest.mark.parametrize("asks", ["a hook", "a session"])
+def test_an_answer_that_a_revoked_key_waited_for_shows_that_nobody_took_it(
+    person, holding_a_key, asks
+):
+    agent, session = holding_a_key(), str(uuid4())
+    run = agent.open_run(key=f"claude-code:{session}")
+    paused = person.tap(run, "pause").json["version"]
+    with ThreadPoolExecutor(1) as pool:
+        if asks == "a hook":
+            pool.submit(ask_to_remove, agent, session)
+        else:
+            pool.submit(agent.poll, run, after=paused, wait=60)
+        version = wait_for(lambda: is_held(person, run))["version"]
+        holding_a_key.revoke(agent)
+        assert person.tap(run, "continue", version=version).status == 201
+
+    told = person.get(f"/api/v1/runs/{run}/snapshot/")["interventions"]
+    assert [one["status"] for one in told if one["action"] == "continue"] == ["unreachable"]
+
+
 def test_a_held_call_whose_key_is_rotated_runs_while_the_old_one_goes_on(person, holding_a_key):
     agent, session = holding_a_key(), str(uuid4())
     run = agent.open_run(key=f"claude-code:{session}")

@@ -224,6 +224,15 @@ def test_a_held_call_goes_on_waiting_over_a_restart(server, monkeypatch):
     assert [(go.run, go.messages) for go in answers] == [(True, ("go on",))]
 
 
+def test_a_held_call_whose_key_is_revoked_is_not_run(server, session):
+    server.answer_turn = lambda _: (200, directive("hold"))
+    server.answer_poll = lambda _: (401, {"code": "not_signed_in"})
+
+    go = session.before("Bash")
+
+    assert (go.run, go.text) == (False, conversation.REFUSED_WHILE_HELD)
+
+
 def test_a_held_call_gives_up_on_a_server_that_stays_away(server, monkeypatch):
     monkeypatch.setattr(conversation, "GIVE_UP_S", 0.5)
     server.answer_turn = lambda _: (200, directive("hold"))

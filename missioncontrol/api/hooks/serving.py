@@ -22,7 +22,7 @@ from guard.wire import CallAction, Directive
 from guard.wire import Message as WireMessage
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.reach import KeyHolder
-from missioncontrol.api.agents import corrected_seq, once_sent
+from missioncontrol.api.agents import check_key_again, corrected_seq, once_sent
 from missioncontrol.api.endpoint import Request, Response, read_json_object
 from missioncontrol.api.hooks import asking, standing_by
 from missioncontrol.api.hooks.storing import store
@@ -121,7 +121,7 @@ async def _ruling(request: Request, event: HookEvent, run: Run, obs: int) -> Con
         )
         control = _still_there(moved)
     try:
-        await request.check_key()
+        await check_key_again(request, run_id)
     except (NotSignedIn, ProjectArchived) as error:
         # What a person said is not for it any more; refused, the call would run where its agent
         # fails open.

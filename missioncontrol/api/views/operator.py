@@ -16,6 +16,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from missioncontrol.api.disk import disk
 from missioncontrol.celery import app
 from missioncontrol.clock import now
 from missioncontrol.decisions.selectors import count_everything
@@ -121,10 +122,10 @@ def passes(check: Callable[[], bool]) -> bool:
 
 
 def database() -> bool:
-    """Ask the database."""
+    """Ask the database, and look whether it has room to write."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
-        return bool(cursor.fetchone() == (1,))
+        return bool(cursor.fetchone() == (1,)) and disk.has_room()
 
 
 def broker() -> bool:

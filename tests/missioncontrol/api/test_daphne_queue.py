@@ -3,11 +3,12 @@
 import asyncio
 
 import pytest
+from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 from twisted.web.http import Request
 
 from missioncontrol.api import daphne_queue
-from missioncontrol.api.daphne_queue import AgentsQueue, QueuedChannel
+from missioncontrol.api.daphne_queue import PROGRESS_BYTES, AgentsQueue, QueuedChannel
 
 
 @pytest.fixture
@@ -141,3 +142,49 @@ async def test_a_head_that_cannot_be_read_ends_its_connection_alone(queue):
 
     assert recorder == ["another"]
     assert broken.transport.disconnected
+
+
+MINUTE = 60
+BODY = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\n"
+
+
+@pytest.fixture
+def timed():
+    """A connection whose requests have a minute, and the clock that it looks at."""
+    channel, clock = Received().from_connection(), Clock()
+    channel.callLater = clock.callLater
+    channel.setTimeout(MINUTE)
+    return channel, clock
+
+
+@pytest.mark.parametrize("begun", ["GET / HTTP/1.1\r\nX-", BODY], ids=["a head", "a body"])
+def test_a_request_that_comes_byte_by_byte_is_given_up(timed, begun):
+    channel, clock = timed
+    channel.dataReceived(begun.encode())
+
+    for _ in range(3):
+        clock.advance(MINUTE / 3)
+        channel.dataReceived(b"a")
+
+    assert channel.transport.disconnecting
+
+
+def test_a_large_body_takes_as_many_minutes_as_it_needs(timed):
+    channel, clock = timed
+    channel.dataReceived(BODY.encode())
+
+    for _ in range(6):
+        clock.advance(MINUTE / 2)
+        channel.dataReceived(b"a" * PROGRESS_BYTES)
+
+    assert not channel.transport.disconnecting
+
+
+def test_a_connection_that_rested_has_a_minute_for_its_next_request(timed):
+    channel, clock = timed
+    clock.advance(MINUTE - 1)
+    channel.dataReceived(b"GET / HTTP/1.1\r\n")
+
+    clock.advance(MINUTE - 1)
+
+    assert not channel.transport.disconnecting

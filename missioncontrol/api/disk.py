@@ -1,0 +1,35 @@
+"""Whether the database has room to write: told without a write, which each probe would pay for."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+
+from django.conf import settings
+
+# What SQLite's log grows to between two checkpoints, some times over.
+LEAST_FREE_BYTES = 16_000_000
+# PostgreSQL's disk is seen by what it refuses alone; agents try a refused write again by then.
+REMEMBERED_S = 30.0
+
+
+class Disk:
+    """Where this process writes to, and what was refused there."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._full_until = clock, 0.0
+
+    def note_full(self) -> None:
+        """Remember that a write found no room."""
+        self._full_until = self._clock() + REMEMBERED_S
+
+    def has_room(self) -> bool:
+        """Say whether a write would find room, as far as that is known."""
+        there = shutil.disk_usage(settings.DATA_DIR)
+        # Some mounts tell no figures at all.
+        is_narrow = there.total > 0 and there.free < LEAST_FREE_BYTES
+        return not is_narrow and self._clock() >= self._full_until
+
+
+disk = Disk()

@@ -1,0 +1,57 @@
+"""A database that cannot write is not ready, though it reads."""
+
+import sys
+
+import pytest
+
+from missioncontrol.api import disk, endpoint
+from missioncontrol.api.disk import REMEMBERED_S, Disk
+from missioncontrol.api.views import operator
+
+
+@pytest.fixture
+def clock():
+    """The hour, which a test moves: `clock[0] += 1`."""
+    return [100.0]
+
+
+@pytest.fixture
+def own_disk(clock, monkeypatch):
+    own = Disk(lambda: clock[0])
+    monkeypatch.setattr(endpoint, "disk", own)
+    monkeypatch.setattr(operator, "disk", own)
+    return own
+
+
+class Full(Exception):
+    sqlite_errorname = "SQLITE_FULL"
+
+
+def refused_for_want_of_room():
+    fault = RuntimeError()
+    fault.__cause__ = Full()
+    return endpoint.database_away(fault)
+
+
+def test_a_database_with_room_is_ready(db, own_disk):
+    assert operator.database()
+
+
+def test_a_database_whose_write_found_no_room_is_not_ready(db, own_disk):
+    refused_for_want_of_room()
+
+    assert not operator.database()
+
+
+def test_a_refused_write_is_forgotten_once_none_followed(db, own_disk, clock):
+    refused_for_want_of_room()
+
+    clock[0] += REMEMBERED_S
+
+    assert operator.database()
+
+
+def test_a_database_on_a_disk_that_is_nearly_full_is_not_ready(db, own_disk, monkeypatch):
+    monkeypatch.setattr(disk, "LEAST_FREE_BYTES", sys.maxsize)
+
+    assert not operator.database()

@@ -1,0 +1,65 @@
+"""A socket whose peer takes nothing is not written to for ever."""
+
+import pytest
+from daphne.ws_protocol import WebSocketFactory
+from twisted.internet.testing import StringTransport
+
+from missioncontrol.api.daphne_queue import QueuedChannel
+from missioncontrol.api.daphne_requests import MOST_UNSENT, OneWaySocket
+
+MESSAGE = "x" * 1024
+# So many of them may wait.
+FULL = MOST_UNSENT // len(MESSAGE)
+
+
+@pytest.fixture
+def socket():
+    """An open socket, as a request's channel hands its connection on."""
+    transport = StringTransport()
+    QueuedChannel().makeConnection(transport)
+    opened = OneWaySocket()
+    opened.factory = WebSocketFactory(None, server="test")
+    opened.client_addr = None
+    opened.makeConnection(transport)
+    opened.state, opened.is_full = OneWaySocket.STATE_OPEN, False
+    return opened
+
+
+def send(socket, messages):
+    """Send kilobytes; with each a peer's connection that is full says so."""
+    for _ in range(messages):
+        socket.serverSend(MESSAGE)
+        if socket.is_full:
+            socket.transport.producer.pauseProducing()
+
+
+def test_a_peer_that_takes_nothing_is_let_go(socket):
+    socket.is_full = True
+
+    send(socket, FULL + 2)
+
+    assert socket.transport.disconnected
+
+
+def test_a_peer_that_falls_behind_and_catches_up_hears_on(socket):
+    for _ in range(3):
+        socket.is_full = True
+        send(socket, FULL - 2)
+        socket.is_full = False
+        socket.transport.producer.resumeProducing()
+
+    assert not socket.transport.disconnected
+
+
+def test_a_peer_that_takes_what_it_is_sent_is_sent_any_amount(socket):
+    send(socket, 3 * FULL)
+
+    assert not socket.transport.disconnected
+
+
+def test_what_comes_while_it_is_being_closed_is_nobodys(socket):
+    socket.state = OneWaySocket.STATE_CLOSING
+
+    send(socket, 1)
+
+    assert socket.transport.value() == b""
