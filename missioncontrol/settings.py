@@ -32,7 +32,7 @@ VAPID_PRIVATE_KEY = env.text("VAPID_PRIVATE_KEY") or (
     _kept.read_text().strip() if _kept.is_file() else ""
 )
 DEBUG = env.flag("MISSIONCONTROL_DEBUG")
-PUBLIC_URL = env.text("MISSIONCONTROL_PUBLIC_URL")
+PUBLIC_URL = env.web_address("MISSIONCONTROL_PUBLIC_URL")
 # Whom a push service may turn to; without it a public https address serves (notify.contact).
 VAPID_SUBJECT = env.text("VAPID_SUBJECT")
 # Where a phone in the same network reaches this; empty: only who is at this machine does.
