@@ -41,6 +41,26 @@ def text(name: str, default: str = "") -> str:
     return os.environ.get(name, default)
 
 
+def web_address(name: str) -> str:
+    """Read where people reach this, without the slash: it stands before paths; empty: unknown."""
+    value = text(name).rstrip("/")
+    if value and not is_web_address(value):
+        raise SettingInvalid(name, value, "an address like https://mc.example.org")
+    return value
+
+
+def is_web_address(value: str) -> bool:
+    """Tell whether it is a scheme and a host, with nothing behind: what an Origin is."""
+    try:
+        parts = urlsplit(value)
+        parts.port  # noqa: B018 - says whether it is a number
+    except ValueError:
+        return False
+    return value == f"{parts.scheme}://{parts.netloc}" and bool(
+        parts.scheme in {"http", "https"} and parts.hostname
+    )
+
+
 def flag(name: str, *, default: bool = False) -> bool:
     """Read a yes or no."""
     value = os.environ.get(name)

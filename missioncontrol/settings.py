@@ -32,7 +32,7 @@ VAPID_PRIVATE_KEY = env.text("VAPID_PRIVATE_KEY") or (
     _kept.read_text().strip() if _kept.is_file() else ""
 )
 DEBUG = env.flag("MISSIONCONTROL_DEBUG")
-PUBLIC_URL = env.text("MISSIONCONTROL_PUBLIC_URL")
+PUBLIC_URL = env.web_address("MISSIONCONTROL_PUBLIC_URL")
 # Whom a push service may turn to; without it a public https address serves (notify.contact).
 VAPID_SUBJECT = env.text("VAPID_SUBJECT")
 # Where a phone in the same network reaches this; empty: only who is at this machine does.
@@ -239,7 +239,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["missioncontrol.api.auth.IsPerson"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": [],  # each address names its own: `api/routing.py`
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "missioncontrol.api.problems.handle_error",
     "UNAUTHENTICATED_USER": None,

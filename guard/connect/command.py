@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import sys
 from dataclasses import asdict, dataclass, replace
@@ -23,6 +22,7 @@ from guard.sdk.keys import USER_WIDE, Connection, address_and_key, connections, 
 from guard.sdk.timing import HOOK_HOLD_S, MARGIN_S
 
 DONE, REFUSED = 0, 1
+UNKNOWN_KEY = 401
 
 TWICE = (
     "It is also connected for all projects, and {title} runs both sets of hooks: "
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     file = settings_file(adapter.settings, args.project_dir)
     # Before a set-up code is used up.
     before = file.read_to_connect(adapter.events)
-    connection = wanted(args, adapter, file.place)
+    connection, answers = wanted(args, adapter, file.place)
     wiring = Wiring(**asdict(connection), forwarder=forwarder())
     after = adapter.settings.connected(before, wiring)
     if not agreed(file.path, before, after, yes=args.yes):
@@ -95,6 +95,8 @@ def run(args: argparse.Namespace) -> int:
         f"{adapter.title} is connected ({file.path}). While Mission Control is down, {away}. "
         "Restart open sessions to connect them."
     )
+    if not answers:
+        say(f"{connection.url} does not answer now; `guard doctor {adapter.client}` tries again.")
     for sentence in adapter.advice:
         say(sentence)
     if file.place != USER_WIDE and _connection_at(connection.client, USER_WIDE):
@@ -102,12 +104,14 @@ def run(args: argparse.Namespace) -> int:
     return DONE
 
 
-def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> Connection:
+def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> tuple[Connection, bool]:
     """Take the connection from arguments, environment, what stands there, or the project.
+
+    Returns it, and whether Mission Control answered.
 
     Raises:
         ConnectRefused: No address or no key was given, or they are unusable; or the
-            agent has no such hooks.
+            server does not know the key; or the agent has no such hooks.
     """
     # First: a set-up code is good for once.
     if args.via and args.via not in adapter.vias:
@@ -120,11 +124,20 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> Connection
     bare = Connection(client=args.client, place=place, url=url, key=key)
     # Fill in what was not asked for: the project's word first, then what stands there.
     project = None
-    with contextlib.suppress(ServerAway, ServerRefused, ValueError):
+    try:
         project = project_of(bare)
+    except ServerRefused as refusal:
+        # With a key that is mistyped or revoked every hook would fail, and nobody be told.
+        if refusal.status == UNKNOWN_KEY:
+            raise ConnectRefused(
+                f"{url} does not know this key, so nothing is written. Keys are made there under "
+                "Settings, Keys."
+            ) from None
+    except (ServerAway, ValueError):
+        pass
     fail = args.fail or (project.fail if project else standing.fail if standing else "open")
     longest_s = project.hold_limit + MARGIN_S if project else 0
-    return replace(
+    connection = replace(
         bare,
         fail=fail,
         via=args.via or adapter.vias[0],
@@ -132,6 +145,7 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> Connection
         hold_s=max(HOOK_HOLD_S, longest_s),
         defer_s=args.defer_after,
     )
+    return connection, project is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

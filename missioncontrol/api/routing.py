@@ -144,9 +144,17 @@ class Unparsed(BaseParser):
         return {}
 
 
+class UnparsedJSON(Unparsed):
+    """Leaves JSON to `read_body`: one reader for all."""
+
+    media_type = "application/json"
+
+
 class Resource(APIView):
     """One address: its methods are operations, each for callers of its own."""
 
+    # DRF's own reads a body as soon as a session's token is checked, and fails where it nests deep.
+    parser_classes = [UnparsedJSON]
     callers: ClassVar[dict[str, type[BasePermission]]]
 
     def get_permissions(self) -> list[Any]:

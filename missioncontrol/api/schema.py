@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from django.conf import settings
 from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
 
 from guard.adapters import ADAPTERS
 from guard.turn import Turn
@@ -38,11 +39,21 @@ def complete(result: dict[str, Any], generator: Any, request: Any, public: bool)
     for operations in result["paths"].values():
         for operation in operations.values():
             # Said in the schema, as it holds: no address is open unless it is named here.
-            if not operation.get("security") and operation["operationId"] not in PUBLIC:
+            if operation["operationId"] in PUBLIC:
+                operation["security"] = []
+            elif not operation.get("security"):
                 operation["security"] = [{"session": []}, {"token": []}, {"agent": []}]
     # In one order, whatever was imported first: the types made of it are compared in CI.
     result["paths"] = dict(sorted(result["paths"].items()))
     return result
+
+
+class WireSchema(GenerateJsonSchema):
+    """Asks of an answer every field, and of a request those without a default."""
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        # Defaults are always serialised, so that a literal `type` is never optional.
+        return self.mode == "serialization" or super().field_is_required(field, total)
 
 
 @cache
@@ -69,15 +80,13 @@ def wire_schemas() -> dict[str, Any]:
         ("Event", "serialization", TypeAdapter(Event)),
     ]
     # All at once: pydantic gives two classes of one name two names only where it sees both.
-    schemas, shared = TypeAdapter.json_schemas([*named, *inputs, *outputs], ref_template=REF)
+    schemas, shared = TypeAdapter.json_schemas(
+        [*named, *inputs, *outputs], ref_template=REF, schema_generator=WireSchema
+    )
     found = {**shared.get("$defs", {})}
     for (name, _), schema in schemas.items():
         # What is referred to stands there already, under the same name.
         found.setdefault(name, schema)
-    for name, schema in found.items():
-        # Defaults are always serialised, so that a literal `type` is never optional.
-        if "properties" in schema and schema.get("title") not in INPUTS:
-            found[name] = {**schema, "required": list(schema["properties"])}
     return dict(sorted(found.items()))
 
 

@@ -36,7 +36,7 @@ class DataUnusable(CannotStart):
     def __init__(self, path: Path, reason: OSError) -> None:
         super().__init__(
             f"The data directory {path} cannot be written ({reason.strerror or reason}): "
-            "make it writable, or name another with --data."
+            "make it writable, or name another (`up --data`, or MISSIONCONTROL_DATA)."
         )
 
 
@@ -47,7 +47,7 @@ class DataInUse(CannotStart):
         where = f" It serves {url}." if url else ""
         super().__init__(
             f"Another Mission Control{who} uses the data directory {path}.{where} "
-            "Stop it first, or name another directory with --data."
+            "Stop it first, or name another directory (`up --data`, or MISSIONCONTROL_DATA)."
         )
 
 
@@ -78,7 +78,8 @@ class DatabaseNewer(CannotStart):
     def __init__(self, unknown: str) -> None:
         super().__init__(
             f"The database was made by a newer Mission Control (it knows the migration {unknown}, "
-            "this code does not): update the code, or name another directory with --data."
+            "this code does not): update the code, or name another directory (`up --data`, or "
+            "MISSIONCONTROL_DATA)."
         )
 
 

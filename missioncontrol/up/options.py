@@ -61,7 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     say("--demo", action="store_true", help="start three demo agents")
     say("--demo-model", metavar="URL", help="OpenAI-compatible endpoint for the demo agents")
     say("--durable", action="store_true", help="survive power cuts too (SQLite, slower writes)")
-    say("--public-url", default="", metavar="URL", help="the address people use, behind a proxy")
+    say(
+        "--public-url",
+        type=_web_address,
+        default="",
+        metavar="URL",
+        help="the address people use, behind a proxy",
+    )
 
 
 def parse(argv: list[str]) -> Options:
@@ -83,13 +89,19 @@ def parse(argv: list[str]) -> Options:
         demo=given.demo or bool(given.demo_model),
         demo_model=given.demo_model,
         durable=given.durable,
-        # Without the slash: it stands before paths, and is compared with an Origin.
-        public_url=(given.public_url or env.text("MISSIONCONTROL_PUBLIC_URL")).rstrip("/"),
+        public_url=given.public_url or env.web_address("MISSIONCONTROL_PUBLIC_URL"),
     )
 
 
 def _port(value: str) -> int:
-    port = int(value)
-    if not 0 <= port <= LAST_PORT:
-        raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
-    return port
+    # `int` would also take "1_0" and other scripts' digits.
+    if not (value.isascii() and value.isdecimal()) or int(value) > LAST_PORT:
+        raise argparse.ArgumentTypeError(f"a port is a number from 0 to {LAST_PORT}")
+    return int(value)
+
+
+def _web_address(value: str) -> str:
+    address = value.rstrip("/")
+    if address and not env.is_web_address(address):
+        raise argparse.ArgumentTypeError("it is an address like https://mc.example.org")
+    return address

@@ -240,6 +240,28 @@ def test_the_project_says_whether_it_fails_open_or_closed(server, project):
     assert connect_to(server, project, "--fail", "open")["PreToolUse"]["onFailure"] == "continue"
 
 
+def test_a_key_that_the_server_does_not_know_is_written_nowhere(server, project, capsys):
+    server.answer = lambda _: (401, {"code": "not_signed_in", "detail": "unknown key"})
+
+    status = guard(connect, "--url", server.url, "--key", KEY, "--project-dir", project)
+
+    assert status == 1
+    assert "does not know this key" in capsys.readouterr().err
+    assert not (project / ".claude").exists()
+
+
+def test_who_connects_while_the_server_is_away_is_told(project, capsys):
+    connect_in(project)
+
+    assert f"{URL} does not answer now" in capsys.readouterr().out
+
+
+def test_who_is_heard_by_the_server_is_told_nothing_of_it(server, project, capsys):
+    connect_to(server, project)
+
+    assert "does not answer" not in capsys.readouterr().out
+
+
 def test_the_key_that_a_code_is_good_for_comes_before_any_other(server, project, monkeypatch):
     monkeypatch.setenv("MISSIONCONTROL_KEY", "mc_of_the_environment")
     remember(Connection(client="claude-code", place=str(project), url=server.url, key="mc_old"))

@@ -250,3 +250,4 @@ def test_the_doctor_says_what_is_not_connected(project, capsys):
     shown = capsys.readouterr().out
     assert "no hook for SessionStart" in shown
     assert "NO  hold" in shown
+    assert "none is set; run `guard connect gemini`" in shown

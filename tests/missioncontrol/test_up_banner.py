@@ -6,6 +6,9 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
+from missioncontrol.errors import SettingInvalid
 from missioncontrol.up import invitation, options
 from missioncontrol.up.invitation import Banner
 
@@ -90,3 +93,31 @@ def test_lan_listens_everywhere():
 
 def test_a_demo_model_asks_for_the_demo():
     assert options.parse(["--demo-model", "http://127.0.0.1:1/v1"]).demo
+
+
+@pytest.mark.parametrize("word", ["abc", "-1", "65536", "1_0", "٣"])
+def test_a_port_that_is_none_is_refused_in_a_sentence(word, capsys):
+    with pytest.raises(SystemExit):
+        options.parse([f"--port={word}"])
+
+    assert "a port is a number from 0 to 65535" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["foo", "mc.example.org", "ftp://mc.example.org", "https://mc.example.org/x", "http://a:b"],
+)
+def test_a_public_address_that_no_link_can_begin_with_is_refused(word, capsys, monkeypatch):
+    with pytest.raises(SystemExit):
+        options.parse(["--public-url", word])
+    assert "an address like https://" in capsys.readouterr().err
+
+    monkeypatch.setenv("MISSIONCONTROL_PUBLIC_URL", word)
+    with pytest.raises(SettingInvalid, match="MISSIONCONTROL_PUBLIC_URL"):
+        options.parse([])
+
+
+def test_a_public_address_loses_its_slash():
+    assert options.parse(["--public-url", "https://mc.example.org/"]).public_url == (
+        "https://mc.example.org"
+    )

@@ -31,7 +31,9 @@ def test_a_second_holder_hears_who_has_it(tmp_path):
     first = a_held_dir(tmp_path)
     first.announce("serving", "http://127.0.0.1:1234")
 
-    with pytest.raises(DataInUse, match=rf"process {os.getpid()}.*http://127.0.0.1:1234"):
+    with pytest.raises(
+        DataInUse, match=rf"process {os.getpid()}.*http://127.0.0.1:1234.*MISSIONCONTROL_DATA"
+    ):
         DataDir(tmp_path).hold()
 
 

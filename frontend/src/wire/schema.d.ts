@@ -3283,7 +3283,7 @@ export interface components {
              */
             type: "cost.attributed";
             /** @default null */
-            usage: components["schemas"]["Usage"] | null;
+            usage: components["schemas"]["Usage-Output"] | null;
             /** Version */
             version: number;
         };
@@ -3340,7 +3340,7 @@ export interface components {
             unpriced_calls: number;
             /** Unpriced Models */
             unpriced_models: string[];
-            usage: components["schemas"]["Usage"];
+            usage: components["schemas"]["Usage-Output"];
         };
         /**
          * CostPoint
@@ -3383,7 +3383,7 @@ export interface components {
             runs: number;
             /** Unpriced Calls */
             unpriced_calls: number;
-            usage: components["schemas"]["Usage"];
+            usage: components["schemas"]["Usage-Output"];
         };
         /**
          * CostSum
@@ -4136,7 +4136,7 @@ export interface components {
             };
             /** Unpriced Calls */
             unpriced_calls: number;
-            usage: components["schemas"]["Usage"];
+            usage: components["schemas"]["Usage-Output"];
             /** Usage Source */
             usage_source: ("turns" | "transcript" | "spans" | "logs") | null;
             /** Version */
@@ -5038,7 +5038,7 @@ export interface components {
             turns: number;
             /** Unpriced Calls */
             unpriced_calls: number;
-            usage: components["schemas"]["Usage"];
+            usage: components["schemas"]["Usage-Output"];
             /** Usage Source */
             usage_source: ("turns" | "transcript" | "spans" | "logs") | null;
         };
@@ -6825,7 +6825,7 @@ export interface components {
             };
             /** Unpriced Calls */
             unpriced_calls: number;
-            usage: components["schemas"]["Usage"];
+            usage: components["schemas"]["Usage-Output"];
             /** Usage Source */
             usage_source: ("turns" | "transcript" | "spans" | "logs") | null;
             /** Version */
@@ -7583,7 +7583,7 @@ export interface components {
              */
             ts: string | null;
             /** @default null */
-            usage: components["schemas"]["Usage"] | null;
+            usage: components["schemas"]["Usage-Input"] | null;
         };
         /** TurnCompleted */
         TurnCompleted: {
@@ -7737,7 +7737,7 @@ export interface components {
              * Format: date-time
              */
             ts: string;
-            usage: components["schemas"]["Usage"] | null;
+            usage: components["schemas"]["Usage-Output"] | null;
         };
         /**
          * TurnsReply
@@ -7783,7 +7783,46 @@ export interface components {
          *     `input` excludes cached tokens; `reasoning` is part of `output` where a
          *     vendor bills it so.
          */
-        Usage: {
+        "Usage-Input": {
+            /**
+             * Cache Read
+             * @default 0
+             */
+            cache_read: number;
+            /**
+             * Cache Write 1H
+             * @default 0
+             */
+            cache_write_1h: number;
+            /**
+             * Cache Write 5M
+             * @default 0
+             */
+            cache_write_5m: number;
+            /**
+             * Input
+             * @default 0
+             */
+            input: number;
+            /**
+             * Output
+             * @default 0
+             */
+            output: number;
+            /**
+             * Reasoning
+             * @default 0
+             */
+            reasoning: number;
+        };
+        /**
+         * Usage
+         * @description Tokens of one model call, all counts >= 0.
+         *
+         *     `input` excludes cached tokens; `reasoning` is part of `output` where a
+         *     vendor bills it so.
+         */
+        "Usage-Output": {
             /**
              * Cache Read
              * @default 0

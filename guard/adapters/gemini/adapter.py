@@ -30,7 +30,8 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     # A forwarder that is gone would block every tool, or watch none.
     program = settings.forwarder_of(holding)
     runs = os.access(program, os.X_OK) and Path(program).is_absolute()
-    gone = f"{program or 'no program'} cannot be run; run `guard connect gemini` again"
+    fault = f"{program} cannot be run" if program else "none is set"
+    gone = f"{fault}; run `guard connect gemini` again"
     return (
         Finding(what="forwarder", works=runs, because=program if runs else gone),
         Finding(what="observe", works="AfterTool" in hooks, because="each tool call"),

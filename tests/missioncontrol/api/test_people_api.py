@@ -122,6 +122,20 @@ def test_a_write_by_session_needs_the_csrf_token(run, owner):
     assert tapped(client, run).status_code == 403
 
 
+def test_a_body_that_nests_without_end_is_refused_also_from_a_session(owner):
+    from rest_framework.test import APIClient
+
+    client = APIClient(enforce_csrf_checks=True)
+    client.force_login(owner)
+    token = "a" * 32
+    client.cookies["mc_csrf"] = token
+    sent = {"data": "[" * 100_000, "content_type": "application/json"}
+
+    answer = client.post("/api/v1/allowlist/", **sent, headers={"X-CSRFToken": token})
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+
+
 def test_a_personal_token_acts_without_a_session(run, owner):
     from rest_framework.test import APIClient
 
