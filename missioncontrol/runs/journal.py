@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from guard.wire import Mode
 from missioncontrol import broadcast
@@ -330,10 +330,8 @@ _LOCKED = CompiledQuery(_lock)
 _LOCKED_BY_RULES = CompiledQuery(
     # What is joined or looked up is as it was before the wait for the lock, if there was one.
     lambda ids: _lock(ids).annotate(
-        project_head=F("project__head"),
-        event_seq_before=Subquery(
-            RunMeters.objects.filter(run=OuterRef("pk")).values("event_seq")
-        ),
+        project_head=Subquery(Project.objects.filter(pk=OuterRef("project")).values("head")),
+        event_seq_before=Subquery(RunMeters.objects.filter(run=OuterRef("pk")).values("event_seq")),
     )
 )
 _HOLDS = CompiledQuery(lambda ids: Hold.objects.filter(run_id__in=ids))
