@@ -46,9 +46,10 @@ class _Statement:
     """Which of `params` takes which value of which list."""
     model: Any
     columns: tuple[str, ...]
-    """The model's own; then come those of `related`, then what is annotated."""
+    """The model's own, which come first."""
     related: tuple[_Related, ...]
-    annotated: tuple[str, ...]
+    annotated: tuple[tuple[str, int], ...]
+    """What is annotated, and its column."""
     readers: tuple[tuple[int, Callable[[Any], Any]], ...]
     converters: tuple[tuple[int, Sequence[Callable[..., Any]], Any], ...]
     """By column, what makes Python values of the database's: ours, and Django's for the rest."""
@@ -157,7 +158,7 @@ class CompiledQuery(Generic[M]):
                 )
                 for one in compiler.klass_info.get("related_klass_infos", ())
             ),
-            annotated=tuple(annotated),
+            annotated=tuple(annotated.items()),
             readers=tuple(readers.items()),
             converters=tuple(
                 (place, *how) for place, how in wanted.items() if place not in readers
@@ -194,9 +195,8 @@ def _row(statement: _Statement, read: list[Any], database: Any) -> Any:
     for one in statement.related:
         own = read[one.first : one.first + len(one.columns)]
         one.attach(made, _made(one.model, one.columns, own))
-    if statement.annotated:
-        values = read[-len(statement.annotated) :]
-        made.__dict__.update(zip(statement.annotated, values, strict=True))
+    for name, place in statement.annotated:
+        made.__dict__[name] = read[place]
     return made
 
 

@@ -65,7 +65,8 @@ class Project(models.Model):
         related_name="+",
         help_text="removed by an owner: no joining rule brings them back",
     )
-    # The journal's chain: written under this row's lock alone (`runs.journal`).
+    # The journal's chain: written under this row's lock alone (`runs.journal`). Processes keep what
+    # stands above for as long as `head` does: who changes it records that, too.
     event_seq = models.IntegerField(default=-1)
     head = models.CharField(max_length=64, default="0" * 64)
     created_at = models.DateTimeField()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from datetime import datetime
@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
-from django.db.models import Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from guard.wire import Mode
 from missioncontrol import broadcast
@@ -300,16 +300,14 @@ def writing(
     """
     ids = set(run_ids)
     with going_ahead(ahead), transaction.atomic():
-        # Read after the lock: joined to it, rows could be those of before the wait for it.
-        locked, known, *found = read_together(
-            (_LOCKED, [ids]), (_PROJECTS, [ids if with_projects else ()]), *beside
-        )
+        locks = _LOCKED_BY_RULES if with_projects else _LOCKED
+        locked, *found = read_together((locks, [ids]), *beside)
         may_be_held = {run.id for run in locked if run.status not in NEVER_HELD}
         holds = {hold.run_id: hold for hold in _HOLDS.rows(may_be_held)}
         for run in locked:
             run.hold = holds.get(run.id)
         if with_projects:
-            projects = {project.id: project for project in known}
+            projects = _projects_of(locked)
             for run in locked:
                 run.project = projects[run.project_id]
         tx = RunTransaction({run.id: run for run in locked}, at=at, beside=found)
@@ -317,8 +315,8 @@ def writing(
         tx.close()
 
 
-_LOCKED = CompiledQuery(
-    lambda ids: (
+def _lock(ids: Collection[UUID]) -> QuerySet[Run]:
+    return (
         # The key is left alone: rows that refer to a run are inserted while it is locked.
         Run.objects.select_for_update(of=("self", "meters"), no_key=True)
         .select_related("meters")
@@ -326,18 +324,52 @@ _LOCKED = CompiledQuery(
         .filter(pk__in=ids, meters__isnull=False)  # an inner join: an outer one locks nothing
         .order_by("pk")
     )
+
+
+_LOCKED = CompiledQuery(_lock)
+_LOCKED_BY_RULES = CompiledQuery(
+    # What is joined or looked up is as it was before the wait for the lock, if there was one.
+    lambda ids: _lock(ids).annotate(
+        project_head=Subquery(Project.objects.filter(pk=OuterRef("project")).values("head")),
+        event_seq_before=Subquery(RunMeters.objects.filter(run=OuterRef("pk")).values("event_seq")),
+    )
 )
 _HOLDS = CompiledQuery(lambda ids: Hold.objects.filter(run_id__in=ids))
 _INSTALLATION = Installation.objects.filter(pk=Installation.ONLY)
 _PROJECTS = CompiledQuery(
     # Read with the project: a verdict asks nothing more, whether or not there is a ceiling.
-    lambda ids: Project.objects.filter(  # type: ignore[no-redef]
-        pk__in=Run.objects.filter(pk__in=ids).values("project")
-    ).annotate(
+    lambda ids: Project.objects.filter(pk__in=ids).annotate(  # type: ignore[no-redef]
         organisation_budget=Subquery(_INSTALLATION.values("day_budget")),
         organisation_extra=Subquery(_INSTALLATION.values("day_extra")),
     )
 )
+# As this process read them last. Each change of a project's rules, or of those of all projects,
+# is told in the project's chain: while that ends as it did, they stand.
+_known_projects: dict[UUID, Project] = {}
+
+
+def _projects_of(runs: Iterable[Run]) -> dict[UUID, Project]:
+    """Return the projects of locked runs; what has changed of them is read."""
+    found: dict[UUID, Project] = {}
+    unknown: set[UUID] = set()
+    for run in runs:
+        read, known = cast(Any, run), _known_projects.get(run.project_id)
+        # A change of ceilings has an event in each run that is open, under its lock.
+        waited = read.event_seq_before != run.meters.event_seq
+        if waited or known is None or known.head != read.project_head:
+            unknown.add(run.project_id)
+        elif run.project_id not in found:
+            found[run.project_id] = known
+    for project in _PROJECTS.rows(unknown):
+        found[project.id] = _known_projects[project.id] = project
+    return {project_id: _own(project) for project_id, project in found.items()}
+
+
+def _own(project: Project) -> Project:
+    """Copy a kept project for a transaction, which may change it, faster than `copy` does."""
+    own = Project.__new__(Project)
+    own.__dict__.update(project.__dict__)
+    return own
 
 
 def should_yield() -> bool:

@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import connection
+from django.db.models import F
 
 from missioncontrol.compiled import LONGEST, CompiledQuery
 from missioncontrol.ids import new_id
@@ -53,6 +54,16 @@ def test_two_lists_keep_apart(runs):
     found = query.rows([runs[0].id, runs[3].id], {"a", "c", "x"})
 
     assert {(turn.run_id, turn.key) for turn in found} == {(runs[0].id, "a"), (runs[0].id, "c")}
+
+
+def test_what_is_annotated_beside_a_joined_row_is_read_too(runs):
+    query = CompiledQuery(
+        lambda ids: by_id(ids).select_related("meters").annotate(of=F("project__name"))
+    )
+
+    found = query.rows([runs[0].id])[0]
+
+    assert (found.of, found.meters.kin_forgotten) == (runs[0].project.name, {})
 
 
 def test_what_is_deferred_is_read_when_it_is_asked_for(runs):

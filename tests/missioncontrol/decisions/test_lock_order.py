@@ -157,6 +157,21 @@ def test_a_tap_is_stale_where_a_shared_card_opened_while_it_waited_for_the_run()
     assert (done, project.budgets) == (False, {"project": {"calls": 1}})
 
 
+def test_a_verdict_that_waited_for_a_raised_ceiling_knows_it():
+    project = a_project(budgets={"project": {"calls": 1}})
+    first, second = a_run(project), a_run(project)
+    held = report(first, a_call("ls"))
+    put(second, a_call("id"))
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            assert raise_by_ten(held, version=held.version)
+            judged = pool.submit(apart, pipeline.detect, [second.id], at=NOON)
+            wait_for(somebody_waits_for_us)
+        judged.result(timeout=60)
+
+    assert Run.objects.get(pk=second.pk).status == "running"
+
+
 def test_a_tree_counts_every_cent_while_its_runs_are_judged_linked_and_its_ceiling_raised():
     project = a_project()
     root = a_run(project, budget={"usd": "1000"})

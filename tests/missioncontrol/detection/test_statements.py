@@ -6,6 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from guard.turn import Usage
 from missioncontrol.detection import pipeline
+from missioncontrol.projects.rules import change_project
 from missioncontrol.runs.ingest import Arrival, store
 from missioncontrol.runs.models import RunMeters
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, report
@@ -52,26 +53,25 @@ def test_turns_of_several_runs_are_stored_in_five(runs, number):
     assert len(storing(runs, *[a_call(f"cat {one}") for one in range(number)])) <= 5
 
 
-def test_a_call_that_is_asked_for_is_judged_in_five(runs):
-    assert len(judging(runs, a_proposal("cat new.py"))) <= 5
+def test_a_call_that_is_asked_for_is_judged_in_four(runs):
+    assert len(judging(runs, a_proposal("cat new.py"))) <= 4
 
 
 @pytest.mark.parametrize("number", [1, MANY])
-def test_calls_are_judged_in_six(runs, number):
-    assert len(judging(runs, *[a_call(f"cat {one}") for one in range(number)])) <= 6
+def test_calls_are_judged_in_five(runs, number):
+    assert len(judging(runs, *[a_call(f"cat {one}") for one in range(number)])) <= 5
 
 
-# Three are read: the runs under their lock, the rules after it (joined to it, they could be
-# those of before the wait), the turns. Five tables are written, each once: the turns, the
-# meters, the events, and for what was paid the ledger and, as always, the shared sums.
+# Two are read: the runs under their lock, and the turns. Five tables are written, each once: the
+# turns, the meters, the events, and for what was paid the ledger and, as always, the shared sums.
 # What was paid and what changed may differ from turn to turn and from run to run.
 @pytest.mark.parametrize("number", [1, MANY])
 def test_what_models_were_paid_for_takes_two_more(runs, number):
-    assert len(judging(runs, *[a_paid_call(one) for one in range(1, 1 + number)])) <= 8
+    assert len(judging(runs, *[a_paid_call(one) for one in range(1, 1 + number)])) <= 7
 
 
 def test_it_takes_no_more_where_only_some_were_paid_for(runs):
-    assert len(judging(runs, a_call("ls src"), a_paid_call(1), a_proposal("cat new.py"))) <= 8
+    assert len(judging(runs, a_call("ls src"), a_paid_call(1), a_proposal("cat new.py"))) <= 7
 
 
 def test_it_takes_no_more_where_each_run_moves_in_its_own_way(runs):
@@ -81,7 +81,15 @@ def test_it_takes_no_more_where_each_run_moves_in_its_own_way(runs):
 
     asked = statements(lambda: pipeline.detect([run.id for run in runs], at=NOON))
 
-    assert len(asked) <= 8
+    assert len(asked) <= 7
+
+
+def test_the_rules_of_a_project_are_read_again_where_one_was_changed(runs):
+    change_project(runs[0].project_id, {"hold_limit": 60}, by="ana", at=NOON)
+
+    asked = judging(runs, a_paid_call(1)), judging(runs, a_paid_call(2))
+
+    assert [sum('"hold_limit"' in sql for sql in one) for one in asked] == [1, 0]
 
 
 @pytest.mark.parametrize("action", [storing, judging])
