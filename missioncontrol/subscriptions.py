@@ -57,6 +57,7 @@ class Subscriber:
         # Also where the last listener just left: that task is ending.
         if self._listening is None or self._listening.done() or self._listening.cancelling():
             self._subscriptions = {}
+            self._pubsub = None  # its own, which it closes
             self._lock = asyncio.Lock()
             self._listening = asyncio.create_task(self._listen())
         subscription = self._subscriptions.setdefault(channel, _Subscription())
@@ -113,10 +114,10 @@ class Subscriber:
             settings.BROKER_URL, retry=Retry(NoBackoff(), 0), client_name=CLIENT_NAME
         )
         async with broker, broker.pubsub() as pubsub:
-            async with self._lock:
-                self._pubsub, self._known = pubsub, set()
-                await self._tell_broker()
             try:
+                async with self._lock:
+                    self._pubsub, self._known = pubsub, set()
+                    await self._tell_broker()
                 while True:
                     self._dispatch(await pubsub.get_message(timeout=None))
             finally:

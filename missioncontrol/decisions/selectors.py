@@ -65,13 +65,13 @@ def allowlist(*, projects: Collection[UUID]) -> QuerySet[AllowlistEntry]:
 
 
 def board(project: UUID, *, at: datetime) -> Snapshot:
-    """Return what a project's board shows: live runs, and those of the last day."""
+    """Return what a project's board shows: live runs, then those that ended in the last day."""
     fresh = Q(ended_at__isnull=True) | Q(ended_at__gte=at - RECENT)
     # A recording was over when it came: there is nothing to watch.
     live = Run.objects.filter(project_id=project, imported=False)
     found = live.select_related("project", "meters", "hold").filter(fresh)
     # First: what a row lacks that is read before its run is told by no event to come.
-    runs = list(found.order_by("-id")[:BOARD_RUNS])
+    runs = list(found.order_by(F("ended_at").desc(nulls_first=True), "-id")[:BOARD_RUNS])
     recent = Q(status__in=rows.OPEN) | Q(resolved_at__gte=at - RECENT)
     shown = [show_decision(card) for card in decisions(projects=[project]).filter(recent)]
     # Who just answered sees where the answer is, though the socket had to read anew meanwhile.

@@ -5,6 +5,7 @@ with the real client, a real server and a scripted model.
 """
 
 import signal
+import threading
 import uuid
 
 import pytest
@@ -30,12 +31,6 @@ NEWS = "The flag is called --dry-run."
 @pytest.fixture
 def looping(model, claude):
     return looping_with(model, claude)
-
-
-def touches_again_and_again(conversation):
-    if len(conversation.calls()) > MOST_REQUESTS or "it-ran2" in conversation.text:
-        return Reply(text="I give up.")
-    return Reply(calls=TOUCH)
 
 
 def says_it_is_done(conversation):
@@ -171,8 +166,16 @@ def deny_until_held(person, run):
 def test_an_allowlisted_call_is_a_rule_the_agent_itself_honours(
     installation, model, claude, person
 ):
-    api = model(touches_again_and_again)
-    client, session = claude(api), str(uuid.uuid4())
+    is_taken_back = threading.Event()
+
+    def touches_again_and_again(conversation):
+        if len(conversation.calls()) > MOST_REQUESTS:
+            return Reply(text="I give up.")
+        if (client.project / "it-ran").exists():
+            is_taken_back.wait(PATIENCE_S)
+        return Reply(calls=TOUCH)
+
+    client, session = claude(model(touches_again_and_again)), str(uuid.uuid4())
     client.connect(installation.url, installation.agent_key)
     process = client.start("Touch it.", session=session, allowed="Read")
     run = wait_for(lambda: person.run_of(f"claude-code:{session}"))["id"]
@@ -185,6 +188,7 @@ def test_an_allowlisted_call_is_a_rule_the_agent_itself_honours(
         if entry["run"] == run:
             person.delete(f"allowlist/{entry['id']}/")
     (client.project / "it-ran").unlink()
+    is_taken_back.set()
 
     wait_for((client.project / "it-ran").exists)  # by the agent's own rule: ours is gone
     person.tap(person.open_card(run), "terminate")

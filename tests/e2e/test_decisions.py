@@ -97,9 +97,8 @@ def test_a_held_press_terminates_without_counting(open_page, stuck):
     run = stuck()
     page = open_page(f"/decisions/{run.card['id']}", phone=True)
     button = run.on(page).get_by_role("button", name="Terminate")
-    box = button.bounding_box()
 
-    page.mouse.move(box["x"] + 20, box["y"] + 20)
+    button.hover()  # once it stands still
     page.mouse.down()
 
     assert run.next_directive()["action"] == "stop"

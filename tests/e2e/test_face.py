@@ -16,6 +16,7 @@ WIDTH = """([text, font]) => {
 FACES = ["var(--font)", "var(--mono)"]
 STAND_INS = {"var(--font)": "'Inter Fallback'", "var(--mono)": "'JetBrains Mono Fallback'"}
 ALL_COME = "Promise.all([...document.fonts].map((face) => face.load().catch(() => null)))"
+ASKED = "performance.getEntriesByType('resource')"
 SAID = "The agent ran the same test four times and got identical output each time."
 
 
@@ -36,24 +37,23 @@ def test_both_faces_come_from_us(open_page):
 
     page.evaluate(ALL_COME)
 
-    asked = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+    asked = page.evaluate(f"{ASKED}.map(({{ name }}) => name)")
     fonts = [name for name in asked if name.endswith(".woff2")]
     assert len(set(fonts)) == 2
     assert all(font.startswith(page.evaluate("location.origin")) for font in fonts)
 
 
 def test_a_face_is_asked_for_after_all_that_draws_the_screen(open_page):
-    page, fonts = open_page("/"), []
-    for _ in range(100):  # what is drawn asks for its face, and may not be drawn yet
-        asked = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
-        fonts = [asked.index(name) for name in asked if name.endswith(".woff2")]
-        if fonts:
-            break
-        page.wait_for_timeout(100)
+    page = open_page("/")
+    # What is drawn asks for its face, and may not be drawn yet.
+    page.wait_for_function(f"{ASKED}.some(({{ name }}) => name.endsWith('.woff2'))")
+
+    asked = page.evaluate(f"{ASKED}.map(({{ name, startTime }}) => [name, startTime])")
 
     html = page.request.get(page.url).text()
-    first = [name for name in asked if name.endswith(".js") and name.split("/")[-1] in html]
-    assert min(fonts) > max(asked.index(name) for name in first)
+    fonts = [at for name, at in asked if name.endswith(".woff2")]
+    scripts = [at for name, at in asked if name.endswith(".js") and name.split("/")[-1] in html]
+    assert min(fonts) > max(scripts)
 
 
 def test_the_pages_of_who_is_not_signed_in_have_both_faces_too(open_page):
@@ -67,7 +67,7 @@ def test_the_pages_of_who_is_not_signed_in_have_both_faces_too(open_page):
 @pytest.mark.parametrize("face", FACES)
 def test_what_stands_in_for_a_face_takes_its_room(open_page, face):
     page = open_page("/costs")
-    page.evaluate("document.fonts.ready")
+    page.evaluate(ALL_COME)
     own = measure(page, SAID, face)
     stand_in = measure(page, SAID, STAND_INS[face])
 

@@ -4,6 +4,7 @@ from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
 from tests.e2e.line import link_of
+from tests.installations import wait_for
 
 
 def test_two_people_see_the_same_answer(open_page, stuck):
@@ -85,10 +86,8 @@ def test_turns_of_many_runs_reach_a_board_without_reading_it_anew(open_page, age
     page.on("websocket", lambda socket: socket.on("framereceived", note_snapshot(snapshots)))
     page.reload()
     boards = len(person.get("/api/v1/projects/")["results"])
-    for _ in range(100):  # until each board was read for the first time
-        if len(snapshots) >= boards:
-            break
-        page.wait_for_timeout(100)
+    # Until each board was read for the first time.
+    wait_for(lambda: page.wait_for_timeout(20) or len(snapshots) >= boards)
 
     runs = [agent.open_run(name=f"fleet {number}") for number in range(20)]
     for command in ("ls", "pwd", "id"):

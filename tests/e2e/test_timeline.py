@@ -17,11 +17,15 @@ from tests.e2e.timeline import (
     scroll,
     seeded,
 )
+from tests.installations import wait_for
 from tests.long_run import NEEDLES, TRIPS
 
 pytestmark = pytest.mark.screens
 MANY = 100_000
 MILLION = 1_000_000
+TURN_IN_SIGHT = """() => { const list = document.querySelector(".record").getBoundingClientRect();
+    const at = document.elementFromPoint(list.left + 300, list.top + 90);
+    return at?.closest("[id^=turn-]")?.id.slice(5); }"""
 
 
 @pytest.fixture(scope="module")
@@ -97,11 +101,7 @@ def test_a_hundred_thousand_turns_scroll_by_wheel_to_the_right_ones(open_page, l
         for _ in range(5):
             page.mouse.wheel(0, -300)
             page.wait_for_timeout(50)
-        shown = page.evaluate(
-            """() => { const list = document.querySelector(".record").getBoundingClientRect();
-            const at = document.elementFromPoint(list.left + 300, list.top + 90);
-            return Number(at.closest("[id^=turn-]").id.slice(5)); }"""
-        )
+        shown = int(wait_for(lambda: page.evaluate(TURN_IN_SIGHT)))
         assert abs(shown - MANY * min(share, 0.9999)) < 120
         text_only = shown % 5 == 4
         if not text_only:

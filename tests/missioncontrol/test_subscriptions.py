@@ -95,18 +95,34 @@ async def is_nobodys(broker, name):
     return not await count(broker, name)
 
 
-async def test_who_comes_as_the_last_one_leaves_hears(broker, name):
+@pytest.mark.parametrize("place", ["the same", "another"])
+async def test_who_comes_as_the_last_one_leaves_hears(broker, name, place):
     subscriber, gone, received = Subscriber(), asyncio.Queue(), asyncio.Queue()
-    await subscriber.add(name, gone.put_nowait)
+    left, come = f"{name} the same", f"{name} {place}"
+    await subscriber.add(left, gone.put_nowait)
 
-    leaving = asyncio.create_task(subscriber.remove(name, gone.put_nowait))
+    leaving = asyncio.create_task(subscriber.remove(left, gone.put_nowait))
     await asyncio.sleep(0)
-    await subscriber.add(name, received.put_nowait)
+    await subscriber.add(come, received.put_nowait)
     await leaving
-    await broker.publish(name, json.dumps({"n": 1}))
+    await broker.publish(come, json.dumps({"n": 1}))
 
     assert await received.get() == {"n": 1}
+    await subscriber.remove(come, received.put_nowait)
+
+
+async def test_who_hangs_up_while_it_connects_leaves_no_connection_behind(broker, name):
+    subscriber, received = Subscriber(), asyncio.Queue()
+    connecting = asyncio.create_task(subscriber.add(name, received.put_nowait))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    connecting.cancel()
     await subscriber.remove(name, received.put_nowait)
+
+    await subscriber.add(f"{name}2", received.put_nowait)
+
+    assert await count(broker, f"{name}2") == 1
+    await subscriber.remove(f"{name}2", received.put_nowait)
 
 
 async def test_who_listens_learns_that_messages_may_be_lost(broker, name):

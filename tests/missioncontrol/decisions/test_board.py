@@ -7,8 +7,10 @@ from django.db import connection
 
 from missioncontrol.decisions import interventions, selectors
 from missioncontrol.decisions.acts import Tap
+from missioncontrol.runs import journal
+from missioncontrol.runs.lifecycle import Move
 from missioncontrol.runs.models import JournalRow
-from tests.build import NOON, a_stuck_run
+from tests.build import NOON, a_run, a_stuck_run
 
 pytestmark = pytest.mark.django_db
 
@@ -43,3 +45,16 @@ def test_what_happens_while_it_is_read_is_shown_or_told_by_an_event_to_come():
     resolved = JournalRow.objects.get(run=run, type="decision.resolved")
     (shown,) = board.decisions
     assert shown.status == "resolved" or board.seq[str(run.id)] < resolved.seq
+
+
+def test_a_run_that_goes_on_has_its_place_before_newer_ones_that_ended(project, monkeypatch):
+    monkeypatch.setattr(selectors, "BOARD_RUNS", 2)
+    going_on, *ended = [a_run(project) for _ in range(3)]
+    for run in ended:
+        with journal.writing([run.id], at=NOON) as tx:
+            tx.move(tx.run(run.id), Move.COMPLETE, by="agent")
+
+    board = selectors.board(project.id, at=NOON)
+
+    assert going_on.id in [row.id for row in board.runs]
+    assert len(board.runs) == 2

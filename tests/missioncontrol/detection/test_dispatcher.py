@@ -39,6 +39,8 @@ async def dispatcher():
         task.cancel()
     for name in (broadcast.wake_channel(), made._channel):
         await subscriber.remove(name, made._receive)
+    # What is still under way would open the connection again.
+    await asyncio.gather(*made._sending)
     await made._broker.aclose()
     for pool in (made._writers, made._readers, made._senders):
         # In each of its threads: every one has a connection of its own.

@@ -39,7 +39,7 @@ def begin(tmp_path):
     yield start, turns
     for writer in writers:
         writer.may_leave.set()
-        writer.join(timeout=10)
+        writer.join(timeout=60)
 
 
 def test_a_tap_goes_before_the_work_that_waited_longer(begin, tmp_path):
@@ -96,7 +96,7 @@ def test_taps_without_end_do_not_keep_the_machine_from_writing(begin, tmp_path):
         fcntl.flock(announced, fcntl.LOCK_SH)
         start("storing").may_leave.set()
 
-        wait_for(lambda: turns == ["storing"], seconds=20)
+        wait_for(lambda: turns == ["storing"])
 
 
 def test_work_that_let_people_go_for_long_is_done_in_one_piece(tmp_path):
@@ -111,7 +111,7 @@ def test_a_thread_that_ends_leaves_no_descriptor_open(begin, tmp_path):
     for name in ("storing", "tap"):
         writer = start(name, ahead=name == "tap")
         writer.may_leave.set()
-        writer.join(timeout=10)
+        writer.join(timeout=60)
 
     assert (len(turns), open_under(tmp_path)) == (2, [])
 
