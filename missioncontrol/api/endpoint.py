@@ -23,7 +23,7 @@ from missioncontrol.accounts.models import AgentKey
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.tokens import AGENT_PREFIX, digest
 from missioncontrol.accounts.uses import Use, note
-from missioncontrol.api import keys, limits, peers, rpc_status, uses
+from missioncontrol.api import keys, limits, rpc_status, uses
 from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
 from missioncontrol.errors import (
@@ -182,7 +182,7 @@ def address_of(scope: Scope) -> str:
     peer = (scope.get("client") or ("", 0))[0]
     # Some proxies tell in a line of their own, below what the caller made up.
     forwarded = (value for key, value in scope["headers"] if key == b"x-forwarded-for")
-    return peers.address_of(peer, b",".join(forwarded).decode("latin1"))
+    return origin.address_of(peer, b",".join(forwarded).decode("latin1"))
 
 
 def _no_place() -> Leave:

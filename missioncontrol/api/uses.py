@@ -9,11 +9,11 @@ from uuid import UUID
 from django.http import HttpRequest
 from rest_framework.request import Request
 
+from missioncontrol import origin
 from missioncontrol.accounts import uses
 from missioncontrol.accounts.models import AgentKey, PersonalToken
 from missioncontrol.accounts.services import NOTED_EVERY
 from missioncontrol.accounts.uses import Use
-from missioncontrol.api import peers
 from missioncontrol.clock import now
 
 KEPT_USES = 20_000
@@ -50,7 +50,7 @@ def note_request(
 ) -> None:
     """Note a use that Django answers."""
     program = program_of(request.META.get("HTTP_USER_AGENT", ""))
-    address = peers.asked_from(request)
+    address = origin.asked_from(request)
     note(Use(secret=secret, id=pk, address=address, program=program, run=run))
 
 
