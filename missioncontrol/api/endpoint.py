@@ -70,11 +70,6 @@ class Request:
     key: KeyHolder
     params: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def project(self) -> UUID:
-        """The project its key belongs to."""
-        return self.key.project
-
     def headers(self, name: bytes) -> list[str]:
         """Return every value of a header, in order."""
         return [value.decode("latin1") for key, value in self.scope["headers"] if key == name]
@@ -117,13 +112,14 @@ async def serve(
     try:
         # First: a Host that is not ours costs no look into the database.
         check_host(scope)
-        key = await keys.holder_of(bearer(scope))
+        token = bearer(scope)
+        key = await keys.holder_of(token)
         # The key before the body: a stranger's is not even gathered.
         body = await _read_body(receive)
         limits.limiter.count_taken(
             limits.kind_of(scope["method"], scope["path"]),
             len(body),
-            key=digest(bearer(scope)),
+            key=digest(token),
             project=str(key.project),
         )
         request = Request(scope, body, key, params)

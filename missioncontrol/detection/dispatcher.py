@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -29,7 +30,7 @@ from redis.exceptions import RedisError
 from missioncontrol import broadcast
 from missioncontrol.clock import now
 from missioncontrol.decisions import sessions
-from missioncontrol.decisions.directives import ControlState, control_state_from, read_control_state
+from missioncontrol.decisions.directives import ControlState, read_control_state
 from missioncontrol.detection import tasks
 from missioncontrol.runs.lifecycle import Status
 from missioncontrol.subscriptions import subscriber, wait_for_event
@@ -114,12 +115,12 @@ class Dispatcher:
         `outlasts`: it is asked again while the database is away, for a request that waits for a
         person. An error would let its agent go.
         """
-        away_until = _now() + (AWAY_S if outlasts else 0)
+        away_until = monotonic() + (AWAY_S if outlasts else 0)
         while True:
             try:
                 return await self._do(self._readers, work)
             except (OperationalError, InternalError) as fault:
-                if _now() >= away_until:
+                if monotonic() >= away_until:
                     raise
                 logger.warning("dispatcher: the database does not answer: %s", fault)
             # Its caller may leave meanwhile, which ends this too.
@@ -174,7 +175,7 @@ class Dispatcher:
         who waits, not somebody who keeps it.
         """
         self._ensure_listening()
-        until = asyncio.get_running_loop().time() + timeout_s
+        until = monotonic() + timeout_s
         with self._watching(run_id) as woken:
             while True:
                 # Among those that are woken before it looks: a move in between is not missed.
@@ -184,7 +185,7 @@ class Dispatcher:
                     # Beside its waiting: a tap must not stand behind the note.
                     noting = asyncio.create_task(self._note_waiting(run_id, control))
                     self._noting[run_id] = noting
-                left = until - asyncio.get_running_loop().time()
+                left = until - monotonic()
                 if control is None or control.version > after or left <= 0:
                     return control
                 await wait_for_event(woken, min(left, LOOK_AGAIN_S))
@@ -234,7 +235,7 @@ class Dispatcher:
             for run_id in chosen:
                 del queue.pending[run_id]
             queue.is_busy, queue.is_due = True, bool(queue.pending)
-            self._send(next(self._numbers), Dispatch(chosen, queue, _now() + DISPATCH_AGAIN_S))
+            self._send(next(self._numbers), Dispatch(chosen, queue, monotonic() + DISPATCH_AGAIN_S))
 
     def _send(self, number: int, dispatch: Dispatch) -> None:
         self._in_flight[number] = dispatch
@@ -243,7 +244,7 @@ class Dispatcher:
             "reply_to": self._channel,
             "number": number,
         }
-        if dispatch.tries > 1 or _now() < dispatch.queue.silent_until:
+        if dispatch.tries > 1 or monotonic() < dispatch.queue.silent_until:
 
             def send_to_any() -> None:
                 try:
@@ -280,7 +281,7 @@ class Dispatcher:
             self._wake(UUID(hex=text) for text in message["runs"])
             return
         for run_hex, values in message["runs"].items():
-            self._settle(UUID(hex=run_hex), control_state_from(values))
+            self._settle(UUID(hex=run_hex), ControlState(**values))
         # None: it was overdue, and is being recovered.
         if dispatch := self._in_flight.pop(message["ring"], None):
             # One dispatch a detector is in flight: its answer makes room for the next.
@@ -301,7 +302,7 @@ class Dispatcher:
         while True:
             await asyncio.sleep(DISPATCH_AGAIN_S / 4)
             overdue = [
-                number for number, dispatch in self._in_flight.items() if dispatch.due < _now()
+                number for number, dispatch in self._in_flight.items() if dispatch.due < monotonic()
             ]
             for number in overdue:
                 # Its reply may have come while another one was recovered.
@@ -328,9 +329,10 @@ class Dispatcher:
             return
         if dispatch.tries == 1:
             # Its other runs must not each wait out a time-out of their own.
-            dispatch.queue.silent_until = _now() + SILENT_S
+            dispatch.queue.silent_until = monotonic() + SILENT_S
             self._send(
-                number, replace(dispatch, runs=unheard, due=_now() + DISPATCH_AGAIN_S, tries=2)
+                number,
+                replace(dispatch, runs=unheard, due=monotonic() + DISPATCH_AGAIN_S, tries=2),
             )
             return
         control_states = await self.run(lambda: tasks.detect_now(list(unheard)))
@@ -353,7 +355,3 @@ class _Watching:
         if not self._moved[self._run_id]:
             # Else an entry would stay of every run that was ever waited for.
             del self._moved[self._run_id]
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
