@@ -13,8 +13,9 @@ import asyncio
 import itertools
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any, TypeVar
@@ -77,14 +78,8 @@ class Dispatch:
 
 @dataclass(slots=True)
 class Waiter:
-    future: asyncio.Future[ControlState | None]
+    future: asyncio.Future[ControlState]
     obs: int
-
-    def settle(self, control: ControlState | None) -> None:
-        """Wake who waits, once."""
-        # A verdict and the end of its time may come together.
-        if not self.future.done():
-            self.future.set_result(control)
 
 
 class Dispatcher:
@@ -147,17 +142,17 @@ class Dispatcher:
         self, run_id: UUID, *, obs: int, timeout_s: float, root: UUID | None = None
     ) -> ControlState | None:
         """Wait until detection has seen observation `obs`; None: not in time."""
-        loop = asyncio.get_running_loop()
-        waiter = Waiter(loop.create_future(), obs)
+        waiter = Waiter(asyncio.get_running_loop().create_future(), obs)
         # Before it is sent: the answer may be there at once.
         self._judged[run_id].append(waiter)
         # Once the loop has come round: requests that were stored together are judged together.
         self.dispatch(run_id, root=root, within_s=0)
-        out_of_time = loop.call_later(timeout_s, waiter.settle, None)
         try:
-            return await waiter.future
+            async with asyncio.timeout(timeout_s):
+                return await waiter.future
+        except TimeoutError:
+            return None
         finally:
-            out_of_time.cancel()
             waiters = self._judged[run_id]
             waiters.remove(waiter)
             if not waiters:
@@ -212,8 +207,18 @@ class Dispatcher:
             await wait_for_event(woken, min(timeout_s, LOOK_AGAIN_S))
         return await self.control_state(run_id)
 
-    def _watching(self, run_id: UUID) -> _Watching:
-        return _Watching(self._moved, run_id)
+    @contextmanager
+    def _watching(self, run_id: UUID) -> Iterator[asyncio.Event]:
+        """Be among the events that a run's move sets, while a request is open."""
+        woken = asyncio.Event()
+        self._moved[run_id].add(woken)
+        try:
+            yield woken
+        finally:
+            self._moved[run_id].discard(woken)
+            if not self._moved[run_id]:
+                # Else an entry would stay of every run that was ever waited for.
+                del self._moved[run_id]
 
     def _ensure_listening(self) -> None:
         if not self._tasks:
@@ -295,8 +300,9 @@ class Dispatcher:
 
     def _settle(self, run_id: UUID, control: ControlState) -> None:
         for waiter in list(self._judged.get(run_id, ())):
-            if waiter.obs <= control.detected_obs:
-                waiter.settle(control)
+            # Its time may have ended meanwhile.
+            if waiter.obs <= control.detected_obs and not waiter.future.done():
+                waiter.future.set_result(control)
 
     async def _dispatch_again(self) -> None:
         while True:
@@ -338,20 +344,3 @@ class Dispatcher:
         control_states = await self.run(lambda: tasks.detect_now(list(unheard)))
         for run_id, control in control_states.items():
             self._settle(run_id, control)
-
-
-class _Watching:
-    """Be among the events that a run's move sets, while a request is open."""
-
-    def __init__(self, moved: dict[UUID, set[asyncio.Event]], run_id: UUID) -> None:
-        self._moved, self._run_id, self._event = moved, run_id, asyncio.Event()
-
-    def __enter__(self) -> asyncio.Event:
-        self._moved[self._run_id].add(self._event)
-        return self._event
-
-    def __exit__(self, *_: object) -> None:
-        self._moved[self._run_id].discard(self._event)
-        if not self._moved[self._run_id]:
-            # Else an entry would stay of every run that was ever waited for.
-            del self._moved[self._run_id]
