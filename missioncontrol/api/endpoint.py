@@ -22,7 +22,7 @@ from missioncontrol import origin
 from missioncontrol.accounts.models import AgentKey
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.tokens import AGENT_PREFIX, digest
-from missioncontrol.accounts.uses import Use, note
+from missioncontrol.accounts.uses import note
 from missioncontrol.api import keys, limits, rpc_status, uses
 from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
@@ -85,14 +85,14 @@ class Request:
 
     async def note_use(self, run: UUID | None = None) -> None:
         """Note from where its key is used, once a minute; `run`: one that it reaches."""
-        use = Use(
-            secret=AgentKey,
-            id=self.key.key,
+        use = uses.due(
+            AgentKey,
+            self.key.key,
             address=address_of(self.scope),
-            program=uses.program_of(header(self.scope, b"user-agent")),
+            user_agent=header(self.scope, b"user-agent"),
             run=run,
         )
-        if uses.is_due(use):
+        if use is not None:
             await dispatcher.run(lambda: note(use, at=now()))
 
     def query(self, name: str) -> str | None:
