@@ -20,17 +20,7 @@ def action_class(turn: Turn) -> str:
     """
     if turn.action_class:
         return turn.action_class
-    return classify(turn.tool, command_of(turn), meant_args(turn.args)).value
-
-
-def command_of(turn: Turn) -> str:
-    """Give the command line a call would run, "" where it runs none.
-
-    >>> from guard.turn import Role
-    >>> command_of(Turn(role=Role.ASSISTANT, tool="shell", args={"command": ["bash", "-lc", "ls"]}))
-    'ls'
-    """
-    return command_in(turn.args) if turn.args else ""
+    return classify(turn.tool, command_in(turn.args), meant_args(turn.args)).value
 
 
 def headline(turn: Turn) -> str:
@@ -47,7 +37,7 @@ def headline(turn: Turn) -> str:
         return f'"{words}"' if len(words) <= _LONGEST - 2 else f'"{words[:117]}…"'
     args = meant_args(turn.args)
     targets = [value for value in map(args.get, _TARGETS) if isinstance(value, str | int)]
-    gist = command_of(turn) or next((str(value) for value in targets if value != ""), None)
+    gist = command_in(turn.args) or next((str(value) for value in targets if value != ""), None)
     # Without a command or a target the arguments themselves: a bare tool's name says nothing.
     detail = canonical_json(args) if gist is None and args else one_line(gist or "")
     line = f"{turn.tool} {detail}" if detail else turn.tool

@@ -106,7 +106,7 @@ class Engine:
                 self._start_afresh("session")
             self._session = turn.session
         assessment = self._take(turn, spent)
-        if self._emit:
+        if self._emit.is_heard:
             for event in events_of(turn, assessment):
                 self._emit(event)
         return assessment

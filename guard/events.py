@@ -148,10 +148,8 @@ class Emitter:
     def __init__(self, callback: Emit | None) -> None:
         self._callback = callback
         self._failed = False
-
-    # Asked before events are made: without a listener a turn costs nothing here.
-    def __bool__(self) -> bool:
-        return self._callback is not None
+        self.is_heard = callback is not None
+        """Asked before events are made: without a listener a turn costs nothing here."""
 
     def __call__(self, event: Event) -> None:
         """Hand an event to the host, if it listens."""

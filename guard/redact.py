@@ -376,19 +376,15 @@ _COMMANDS_WITH_OPTIONS = frozenset({"curl", "mysql", "mariadb", "sshpass"})
 _LONGEST_OPTION = 30
 
 
-def redact_json(value: Any) -> Any:
+def redact_json(value: Any, _depth: int = 0) -> Any:
     """Mask the secrets in every text of a JSON value, and by the field's name.
 
     >>> redact_json({"headers": {"Authorization": "opaque"}, "n": 1})
     {'headers': {'Authorization': '[masked]'}, 'n': 1}
     """
-    return _redact_value(value, 0)
-
-
-def _redact_value(value: object, depth: int) -> Any:
     if isinstance(value, str):
         return redact(value)
-    if depth > _DEEPEST:
+    if _depth > _DEEPEST:
         # Nothing real nests like this, and what cannot be looked at is not kept.
         return MASK if isinstance(value, dict | list | tuple) else value
     if isinstance(value, dict):
@@ -401,7 +397,7 @@ def _redact_value(value: object, depth: int) -> Any:
             )
             # Few names are long enough to hold a secret.
             shown = redact(named) if len(named) > _SHORT_NAME else name
-            masked_fields[shown] = MASK if is_secret else _redact_value(inner, depth + 1)
+            masked_fields[shown] = MASK if is_secret else redact_json(inner, _depth + 1)
         return masked_fields
     if isinstance(value, list | tuple):
         # Mask a list's texts; a command's words as if they stood in one line. What a rule must
@@ -419,7 +415,7 @@ def _redact_value(value: object, depth: int) -> Any:
                 command = name if name in _COMMANDS_WITH_OPTIONS else command
                 option = word if word.startswith("-") and len(word) < _LONGEST_OPTION else ""
             else:
-                masked.append(_redact_value(word, depth + 1))
+                masked.append(redact_json(word, _depth + 1))
                 option = ""
         return masked
     return value

@@ -61,11 +61,9 @@ def is_web_address(value: str) -> bool:
     )
 
 
-def flag(name: str, *, default: bool = False) -> bool:
-    """Read a yes or no."""
-    value = os.environ.get(name)
-    if value is None:
-        return default
+def flag(name: str) -> bool:
+    """Read a yes or no; no where there is nothing."""
+    value = text(name)
     # Only words that are known: `MISSIONCONTROL_DEBUG=nein` must not switch it on.
     if value.lower() in _YES:
         return True

@@ -1,4 +1,5 @@
-"""What the head of a request says of where it comes from: its host, and our own cookies.
+"""What the head of a request says of where it comes from: its host, the address that asks, and
+our own cookies.
 
 Cookies know no ports: every page on this machine's loopback shares them. Ours have names of
 their own, and over HTTPS the prefix that makes browsers keep them to this very host.
@@ -7,13 +8,18 @@ their own, and over HTTPS the prefix that makes browsers keep them to this very 
 from __future__ import annotations
 
 from functools import lru_cache
+from ipaddress import ip_address
 
 from django.conf import settings
+from django.http import HttpRequest
 from django.http.request import split_domain_port, validate_host
+from rest_framework.request import Request
 
 # What the names of our cookies begin with.
 OURS = "mc_"
 HOST_ONLY = "__Host-"
+# INET6_ADDRSTRLEN without its NUL: no address is written longer.
+LONGEST_ADDRESS = 45
 
 
 def is_our_host(host: str) -> bool:
@@ -26,6 +32,38 @@ def _is_among(host: str, allowed: tuple[str, ...]) -> bool:
     # As Django reads it, since both must refuse the same.
     name, _ = split_domain_port(host)
     return bool(name) and validate_host(name, allowed)
+
+
+def address_of(peer: str, forwarded: str) -> str:
+    """Return the address behind a peer; `forwarded` is its `X-Forwarded-For`.
+
+    Anybody can write that header: it is read from its end, where the proxy next to us
+    wrote, and only as far as those who wrote it are named in `TRUSTED_PROXIES`.
+    """
+    hops = [part.strip() for part in forwarded.split(",") if part.strip()]
+    # Each proxy appends whom it heard from, so the last
+    # entry is the only one that the peer vouches for.
+    while hops and is_trusted_proxy(peer):
+        # Cut: it becomes the name of a bucket, and stands in the database.
+        peer = hops.pop()[:LONGEST_ADDRESS]
+    return peer
+
+
+def asked_from(request: HttpRequest | Request) -> str:
+    """Return the address that asks, as far as the proxies in between are trusted."""
+    peer = str(request.META.get("REMOTE_ADDR", ""))
+    return address_of(peer, request.META.get("HTTP_X_FORWARDED_FOR", ""))
+
+
+def is_trusted_proxy(peer: str) -> bool:
+    """Say whether an address is one of the named proxies."""
+    try:
+        address = ip_address(peer)
+    except ValueError:
+        return False
+    # A socket of both families shows an IPv4 peer as `::ffff:10.0.0.1`.
+    known = getattr(address, "ipv4_mapped", None) or address
+    return any(known in network for network in settings.TRUSTED_PROXIES)
 
 
 def is_over_https(scheme: str) -> bool:

@@ -106,13 +106,9 @@ class Link(NamedTuple):
     hash: str
 
 
-def canonical(value: Any) -> str:
-    """Return the one JSON text of a value."""
-    return _encoder.encode(value)
-
-
 # Hashed as text: the same value must be the same bytes in every program that verifies it.
-_encoder = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+"""Return the one JSON text of a value."""
 
 
 def sha256(text: str) -> str:
@@ -128,7 +124,7 @@ def payload_digest(payload: str, salt: str) -> str:
 
 def turn_digest(fields: Mapping[str, Any]) -> str:
     """Hash what a turn says, as its event names it."""
-    return payload_digest(canonical(fields), "")
+    return sha256(canonical(fields))
 
 
 def row_hash(header: Mapping[str, Any], *, previous: str, digest: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from guard.describe import action_class, command_of, headline
+from guard.describe import action_class, headline
 from guard.judge.case import Case
 from guard.judge.complaints import (
     cause_of,
@@ -31,7 +31,7 @@ from guard.judge.paths import closest_name, closest_path, is_listed
 from guard.judge.texts import read_texts
 from guard.quoting import named, quoted
 from guard.reading.classify import asks, waits
-from guard.reading.normalize import canonical_json, meant_args
+from guard.reading.normalize import canonical_json, command_in, meant_args
 from guard.reading.outcome import BUSY, Outcome, outcome_of
 from guard.turn import Turn
 from guard.verbatim import PATH_ARGUMENTS
@@ -187,7 +187,7 @@ def past_the_end(case: Case, known: Evidence) -> Advice | None:
 def job_unmoved(case: Case, known: Evidence) -> Advice | None:
     if len(known) < _MANY or len(_causes(known)) > 1:
         return None
-    if not all(waits(turn.tool, command_of(turn), outcome.text) for turn, outcome in known):
+    if not all(waits(turn.tool, command_in(turn.args), outcome.text) for turn, outcome in known):
         return None
     return _say("job_unmoved", quote=quoted(first_line(known[-1][1].text)), count=len(known))
 
@@ -258,7 +258,7 @@ def answer_known(case: Case, known: Evidence) -> Advice | None:
         return None
     turn = case.turns[-1]
     # To repeat an action is no question; its answer cannot be remembered instead.
-    if not asks(action_class(turn), turn.tool, command_of(turn)):
+    if not asks(action_class(turn), turn.tool, command_in(turn.args)):
         return None
     summary = case.signal.evidence.summary
     if len(_causes(known)) == 1 and len({canonical_json(t.args) for t, _ in known}) > 1:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from guard.describe import command_of
 from guard.judge.advice import advise
 from guard.judge.case import Case, Verdict
 from guard.reading.classify import waits
+from guard.reading.normalize import command_in
 from guard.reading.outcome import Outcome, outcome_of
 from guard.reading.terms import NEWS, TermMemory, terms_in
 from guard.signals import Kind
@@ -48,7 +48,9 @@ def _moves_after_all(case: Case, known: list[Outcome]) -> str | None:
         return None
     texts, keys = [outcome.text for outcome in known], {outcome.key for outcome in known}
     came = ((turn, outcome_of(turn)) for turn in case.turns)
-    waiting = all(waits(turn.tool, command_of(turn), one.text if one else "") for turn, one in came)
+    waiting = all(
+        waits(turn.tool, command_in(turn.args), one.text if one else "") for turn, one in came
+    )
     if waiting and len(keys) == len(known):
         return "It waits for something that is still moving."
     # Only where the signal has not looked at the answers itself.

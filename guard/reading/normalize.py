@@ -122,14 +122,14 @@ def one_line(text: str) -> str:
     return " ".join(text[: _LONGEST_CALL * 4].split())
 
 
-def command_in(args: Mapping[str, Any]) -> str:
+def command_in(args: Mapping[str, Any] | None) -> str:
     """Give the command line among a call's arguments, "" where there is none.
 
     >>> command_in({"cmd": ["git", "status"]})
     'git status'
     """
-    for name in COMMANDS:
-        value = args.get(name)
+    args = args or {}
+    for value in map(args.get, COMMANDS):
         if isinstance(value, str):
             return value
         if isinstance(value, list | tuple) and value:

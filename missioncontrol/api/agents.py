@@ -42,7 +42,7 @@ async def post_turns(request: Request) -> Response:
     turns, refused = await beside(lambda: read_turns(request.body), size=size)
     arrival = Arrival(
         run=run_id,
-        project=request.project,
+        project=request.key.project,
         turns=turns,
         key=request.key,
         redaction=request.key.redaction,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, cast
 from uuid import UUID
@@ -42,25 +41,12 @@ WRITERS = frozenset({Role.OWNER, Role.OPERATOR})
 KEYS_ARE_OWNERS = "Only an owner makes and revokes keys."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentCaller:
-    """An agent: its key has one project, and reaches some of its runs."""
-
-    key: KeyHolder
-    is_authenticated: bool = True
-
-    @property
-    def project(self) -> UUID:
-        """The project its key belongs to."""
-        return self.key.project
-
-
 # Each looks at its own prefix alone: DRF asks one after the other, and who sends a key of one
 # kind must not be told about another.
 class AgentKeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer mc_…`."""
 
-    def authenticate(self, request: Request) -> tuple[AgentCaller, str] | None:
+    def authenticate(self, request: Request) -> tuple[KeyHolder, str] | None:
         token = _bearer(request)
         if not token.startswith(AGENT_PREFIX):
             return None
@@ -69,7 +55,7 @@ class AgentKeyAuthentication(BaseAuthentication):
         if key is None:
             raise NotSignedIn("This agent key is unknown, revoked or expired.")
         uses.note_request(request, AgentKey, key.key)
-        return AgentCaller(key=key), token
+        return key, token
 
     # Without it DRF answers 403 where 401 is meant: an SDK would take its key for a right one.
     def authenticate_header(self, request: Request) -> str:
@@ -109,14 +95,14 @@ class IsAgent(BasePermission):
     message = "This is for agents; send the project's agent key."
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        return isinstance(request.user, AgentCaller)
+        return isinstance(request.user, KeyHolder)
 
 
 class IsCaller(BasePermission):
     """A person or an agent."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        return isinstance(request.user, User | AgentCaller)
+        return isinstance(request.user, User | KeyHolder)
 
 
 def projects_of(request: Request, *, even_archived: bool = True) -> list[UUID]:
@@ -129,7 +115,7 @@ def projects_of(request: Request, *, even_archived: bool = True) -> list[UUID]:
     """
     caller = request.user
     # A key has one project, whatever the address asks for.
-    if isinstance(caller, AgentCaller):
+    if isinstance(caller, KeyHolder):
         return [caller.project]
     wanted = request.query_params.get("project")
     # By name an archived one is found: its page can still be read.
@@ -176,15 +162,15 @@ def check_reach(request: Request, run_id: UUID) -> None:
     Raises:
         NotFound: it is another key's run, or there is none.
     """
-    if isinstance(request.user, AgentCaller):
-        runs.check_reach(run_id, request.user.key)
+    if isinstance(request.user, KeyHolder):
+        runs.check_reach(run_id, request.user)
         note_run(request, run_id)
 
 
 def note_run(request: Request, run_id: UUID) -> None:
     """Note that an agent's key was used on a run that it reaches."""
-    if isinstance(request.user, AgentCaller):
-        uses.note_request(request, AgentKey, request.user.key.key, run=run_id)
+    if isinstance(request.user, KeyHolder):
+        uses.note_request(request, AgentKey, request.user.key, run=run_id)
 
 
 def check_obeys(request: Request) -> None:
@@ -193,7 +179,7 @@ def check_obeys(request: Request) -> None:
     Raises:
         Forbidden: it is such a key.
     """
-    if isinstance(request.user, AgentCaller) and request.user.key.reports_only:
+    if isinstance(request.user, KeyHolder) and request.user.reports_only:
         raise Forbidden("This agent key only reports.")
 
 
@@ -397,12 +383,12 @@ def name_of(request: Request | HttpRequest) -> str:
     return people.name_of(caller) if isinstance(caller, User) else "agent"
 
 
-def agent_of(request: Request) -> AgentCaller:
+def agent_of(request: Request) -> KeyHolder:
     """Return the agent that calls, where `IsAgent` let nobody else in."""
-    return cast(AgentCaller, request.user)
+    return cast(KeyHolder, request.user)
 
 
-Agent = Annotated[AgentCaller, Depends(agent_of)]
+Agent = Annotated[KeyHolder, Depends(agent_of)]
 Person = Annotated[User, Depends(person_of)]
 By = Annotated[str, Depends(name_of)]
 

@@ -85,17 +85,15 @@ class QueuedChannel(http.HTTPChannel):
             self._begin_minute()
             self._unread, self._lacks = [data], head.end - len(data)
         else:
-            self._begin(AgentRequest(self, head, data[head.begin :]))
-
-    def _begin(self, request: AgentRequest) -> None:
-        """Serve a request as Twisted does its own: what comes meanwhile waits for its answer."""
-        self._begin_minute()
-        self.requests.append(request)
-        # An empty line before a request is passed over once.
-        self._HTTPChannel__first_line = 1
-        self._handlingRequest = True
-        self.setRawMode()  # type: ignore[no-untyped-call]
-        request.begin()
+            # Served as Twisted does its own: what comes meanwhile waits for its answer.
+            self._begin_minute()
+            request = AgentRequest(self, head, data[head.begin :])
+            self.requests.append(request)
+            # An empty line before a request is passed over once.
+            self._HTTPChannel__first_line = 1
+            self._handlingRequest = True
+            self.setRawMode()  # type: ignore[no-untyped-call]
+            request.begin()
 
     def answer(self, request: AgentRequest, data: bytes) -> None:
         """Send an answer, and read what comes next."""

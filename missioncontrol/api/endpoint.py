@@ -22,8 +22,8 @@ from missioncontrol import origin
 from missioncontrol.accounts.models import AgentKey
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.tokens import AGENT_PREFIX, digest
-from missioncontrol.accounts.uses import Use, note
-from missioncontrol.api import keys, limits, peers, rpc_status, uses
+from missioncontrol.accounts.uses import note
+from missioncontrol.api import keys, limits, rpc_status, uses
 from missioncontrol.api.disk import disk
 from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
@@ -71,11 +71,6 @@ class Request:
     key: KeyHolder
     params: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def project(self) -> UUID:
-        """The project its key belongs to."""
-        return self.key.project
-
     def headers(self, name: bytes) -> list[str]:
         """Return every value of a header, in order."""
         return [value.decode("latin1") for key, value in self.scope["headers"] if key == name]
@@ -91,14 +86,14 @@ class Request:
 
     async def note_use(self, run: UUID | None = None) -> None:
         """Note from where its key is used, once a minute; `run`: one that it reaches."""
-        use = Use(
-            secret=AgentKey,
-            id=self.key.key,
+        use = uses.due(
+            AgentKey,
+            self.key.key,
             address=address_of(self.scope),
-            program=uses.program_of(header(self.scope, b"user-agent")),
+            user_agent=header(self.scope, b"user-agent"),
             run=run,
         )
-        if uses.is_due(use):
+        if use is not None:
             await dispatcher.run(lambda: note(use, at=now()))
 
     def query(self, name: str) -> str | None:
@@ -118,13 +113,14 @@ async def serve(
     try:
         # First: a Host that is not ours costs no look into the database.
         check_host(scope)
-        key = await keys.holder_of(bearer(scope))
+        token = bearer(scope)
+        key = await keys.holder_of(token)
         # The key before the body: a stranger's is not even gathered.
         body = await _read_body(receive)
         limits.limiter.count_taken(
             limits.kind_of(scope["method"], scope["path"]),
             len(body),
-            key=digest(bearer(scope)),
+            key=digest(token),
             project=str(key.project),
         )
         request = Request(scope, body, key, params)
@@ -184,7 +180,7 @@ def address_of(scope: Scope) -> str:
     peer = (scope.get("client") or ("", 0))[0]
     # Some proxies tell in a line of their own, below what the caller made up.
     forwarded = (value for key, value in scope["headers"] if key == b"x-forwarded-for")
-    return peers.address_of(peer, b",".join(forwarded).decode("latin1"))
+    return origin.address_of(peer, b",".join(forwarded).decode("latin1"))
 
 
 def _no_place() -> Leave:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest
 from rest_framework.request import Request
 
+from missioncontrol import origin
 from missioncontrol.accounts import uses
 from missioncontrol.accounts.models import AgentKey, PersonalToken
 from missioncontrol.accounts.services import NOTED_EVERY
 from missioncontrol.accounts.uses import Use
-from missioncontrol.api import peers
 from missioncontrol.clock import now
 
 KEPT_USES = 20_000
@@ -22,23 +21,27 @@ LONGEST_PROGRAM = 100
 _noted: dict[Use, float] = {}
 
 
-def is_due(use: Use) -> bool:
-    """Say whether a use is to be noted; of several at once, one is told so."""
+def due(
+    secret: type[AgentKey | PersonalToken],
+    pk: UUID,
+    *,
+    address: str,
+    user_agent: str,
+    run: UUID | None = None,
+) -> Use | None:
+    """Return a use that is to be noted now, if it is; of several at once, one is told so."""
+    # It is shown to people: no line breaks, and nothing that turns a text around.
+    program = "".join(sign for sign in user_agent if sign.isprintable())[:LONGEST_PROGRAM]
+    use = Use(secret=secret, id=pk, address=address, program=program, run=run)
     moment = time.monotonic()
     # A monotonic clock may begin near 0: what was never noted was long ago.
     if _noted.get(use, -1e9) > moment - NOTED_EVERY.total_seconds():
-        return False
+        return None
     # Forgetting costs one note more for each; a flood of addresses must not fill the memory.
     if len(_noted) >= KEPT_USES:
         _noted.clear()
     _noted[use] = moment
-    return True
-
-
-def note(use: Use) -> None:
-    """Note a use, if it is due. Blocks on the database."""
-    if is_due(use):
-        uses.note(use, at=now())
+    return use
 
 
 def note_request(
@@ -48,13 +51,8 @@ def note_request(
     *,
     run: UUID | None = None,
 ) -> None:
-    """Note a use that Django answers."""
-    program = program_of(request.META.get("HTTP_USER_AGENT", ""))
-    address = peers.asked_from(request)
-    note(Use(secret=secret, id=pk, address=address, program=program, run=run))
-
-
-def program_of(user_agent: Any) -> str:
-    """Return what a caller calls itself, as it is kept."""
-    # It is shown to people: no line breaks, and nothing that turns a text around.
-    return "".join(sign for sign in str(user_agent) if sign.isprintable())[:LONGEST_PROGRAM]
+    """Note a use that Django answers, if it is due. Blocks on the database."""
+    user_agent = str(request.META.get("HTTP_USER_AGENT", ""))
+    address = origin.asked_from(request)
+    if use := due(secret, pk, address=address, user_agent=user_agent, run=run):
+        uses.note(use, at=now())

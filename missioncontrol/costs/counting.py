@@ -86,7 +86,7 @@ class CostTotals:
         """Keep the calls that were counted; add to the shared sums at its very end."""
         insert_rows(ModelCall, self._new)
         # All runs of a project add to the same rows: they are locked last, for the commit alone.
-        tx.write_last(self.spending.write)
+        tx.last.append(self.spending.write)
 
 
 def count(
@@ -155,7 +155,7 @@ def charge_judge(
         usage=usage,
         priced_by=pricer,
     )
-    tx.write_last(spending.write)
+    tx.last.append(spending.write)
 
 
 def spent_by(run: Run, *, at: datetime, below: Spent = NOTHING) -> Spent:

@@ -11,22 +11,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cache
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Q, Sum
 
 from guard.budget import Spent
 from missioncontrol.accounts.models import Project
-from missioncontrol.columns import Convert, writer
+from missioncontrol.columns import new_row
 from missioncontrol.costs.models import Spend
-from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
-from missioncontrol.runs.statements import execute_for_each
+from missioncontrol.runs.statements import insert_rows
 from missioncontrol.zones import zone_of
 
 # The scope of what all projects used on a day in UTC: each adds to a row of its own, which are
@@ -38,7 +35,10 @@ SHARED = ("agent", "project", "day", ORGANISATION)
 TREE = "tree"
 # What is counted across runs; run time and failures in a row are a run's own.
 SHARED_UNITS = ("usd", "tokens", "calls", "turns")
-COLUMNS = ("id", "project_id", "scope", "name", *SHARED_UNITS)
+ADDED = ", ".join(
+    f"{unit} = {Spend._meta.db_table}.{unit} + excluded.{unit}" for unit in SHARED_UNITS
+)
+ADD = f"(project_id, scope, name) DO UPDATE SET {ADDED}"
 
 # Project, scope, name.
 Key = tuple[UUID, str, str]
@@ -147,16 +147,13 @@ class Spending:
     def write(self) -> None:
         """Add to the counters, in key order; the last thing a transaction does."""
         used = sorted((key, use) for key, use in self._added.items() if not use.is_nothing)
-        if not used:
-            return
-        (statement, writers), values = _adding(connection.vendor), []
         # In key order: two transactions that add to the same counters wait, and never deadlock.
-        for (project, scope, name), use in used:
-            counts = (getattr(use, unit) for unit in SHARED_UNITS)
-            # The id is used where the counter is new; a known one keeps its own.
-            row = (new_id(), project, scope, name[:100], *counts)
-            values.append([w(one) if w else one for w, one in zip(writers, row, strict=True)])
-        execute_for_each(statement, values)
+        # A new counter begins with what is added; a known one keeps its id.
+        counters = [
+            new_row(Spend, project_id=project, scope=scope, name=name[:100], **asdict(use))
+            for (project, scope, name), use in used
+        ]
+        insert_rows(Spend, counters, on_conflict=ADD)
 
 
 def day_of(project: Project, at: datetime) -> str:
@@ -182,18 +179,3 @@ def name_in(scope: str, project: Project, agent: str, *, at: datetime) -> str:
     if scope == ORGANISATION:
         return utc_day(at)
     return agent if scope == "agent" else ""
-
-
-@cache
-def _adding(_vendor: str) -> tuple[str, tuple[Convert | None, ...]]:
-    """Return the statement that adds to counters, and what makes its values of ours."""
-    fields = {field.attname: field for field in Spend._meta.concrete_fields}
-    quote, table = connection.ops.quote_name, connection.ops.quote_name(Spend._meta.db_table)
-    added = ", ".join(f"{unit} = {table}.{unit} + excluded.{unit}" for unit in SHARED_UNITS)
-    columns = ", ".join(quote(name) for name in COLUMNS)
-    marks = ", ".join(["%s"] * len(COLUMNS))
-    statement = (
-        f"INSERT INTO {table} ({columns}) VALUES ({marks}) "  # noqa: S608 - column names
-        f"ON CONFLICT (project_id, scope, name) DO UPDATE SET {added}"
-    )
-    return statement, tuple(writer(fields[name], connection) for name in COLUMNS)

@@ -42,7 +42,7 @@ def count_calls(calls_of: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int
             for row in _enter_new(tx, run, calls_of[run.id], spending)
         ]
         ModelCall.objects.bulk_create(new)
-        tx.write_last(spending.write)
+        tx.last.append(spending.write)
     return len(new)
 
 

@@ -72,24 +72,17 @@ def withdraw(tx: RunTransaction, run: Run, *, made_by: str, made_at: datetime, b
         entry.delete()
 
 
-class HitTotals:
+class HitTotals(Counter[UUID]):
     """Entries that spared a run a card, counted until its transaction ends.
 
     They are written in id order: two transactions that hit the same entries the
     other way round would wait for each other.
     """
 
-    def __init__(self) -> None:
-        self._counts: Counter[UUID] = Counter()
-
-    def note(self, entries: Iterable[UUID]) -> None:
-        """Count one hit of each."""
-        self._counts.update(entries)
-
     def write(self, *, at: datetime) -> None:
         """Add the hits to their entries."""
         # Added in the database: another transaction counts hits of the same entries meanwhile.
-        for entry, count in sorted(self._counts.items()):
+        for entry, count in sorted(self.items()):
             AllowlistEntry.objects.filter(pk=entry).update(hits=F("hits") + count, last_hit_at=at)
 
 
@@ -101,7 +94,7 @@ def is_listed(run: Run, signal: Signal, hit_totals: HitTotals, *, at: datetime) 
         return False
     # An entry counts where it covers a call, also when only all of them together cover the card.
     calls = signal.evidence.calls
-    hit_totals.note(pk for pk, pattern in patterns.items() if any(map(pattern.covers, calls)))
+    hit_totals.update(pk for pk, pattern in patterns.items() if any(map(pattern.covers, calls)))
     return True
 
 

@@ -18,7 +18,7 @@ from missioncontrol.runs.models import Run, Turn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlState:
-    """The columns of a run that a directive follows from; travels by message."""
+    """The columns of a run that a directive follows from; travels by message, as JSON."""
 
     version: int
     status: str
@@ -32,10 +32,6 @@ class ControlState:
     unconfirmed: str | None
     on_hold: bool
     """The agent is asked to wait; a hold outlives the end of its session."""
-
-    def as_message(self) -> dict[str, Any]:
-        """Return what `control_state_from` makes it of again."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
     @property
     def forbidden(self) -> bool:
@@ -64,7 +60,7 @@ def control_state_of(run: Run) -> ControlState:
 
 
 def control_state_from(values: dict[str, Any]) -> ControlState:
-    """Return a run's control state, from column values or from a message."""
+    """Return a run's control state from its columns' values."""
     # As text, so that a control state can travel by message.
     plain: dict[str, Any] = {
         name: str(value) if isinstance(value, AS_TEXT) else value for name, value in values.items()

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from guard.describe import command_of, headline
+from guard.describe import headline
 from guard.quoting import named
-from guard.reading.normalize import call_text
+from guard.reading.normalize import call_text, command_in
 from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
 from missioncontrol.decisions import receipts, rows
@@ -237,7 +237,7 @@ def _evidence(run: Run, call: GuardTurn, turn: Turn | None, *, at: datetime) -> 
     args = call.args or {}
     candidates = [args.get(name) for name in SUBJECTS]
     subject = next((value for value in candidates if isinstance(value, str) and value), "")
-    text = command_of(call) or subject
+    text = command_in(call.args) or subject
     # The command comes first, and the rest as far as there is room.
     room, details = LONGEST - len(text), dict[str, str]()
     for name, value in args.items():

@@ -13,9 +13,11 @@ import asyncio
 import itertools
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -29,7 +31,7 @@ from redis.exceptions import RedisError
 from missioncontrol import broadcast
 from missioncontrol.clock import now
 from missioncontrol.decisions import sessions
-from missioncontrol.decisions.directives import ControlState, control_state_from, read_control_state
+from missioncontrol.decisions.directives import ControlState, read_control_state
 from missioncontrol.detection import tasks
 from missioncontrol.runs.lifecycle import Status
 from missioncontrol.subscriptions import subscriber, wait_for_event
@@ -76,14 +78,8 @@ class Dispatch:
 
 @dataclass(slots=True)
 class Waiter:
-    future: asyncio.Future[ControlState | None]
+    future: asyncio.Future[ControlState]
     obs: int
-
-    def settle(self, control: ControlState | None) -> None:
-        """Wake who waits, once."""
-        # A verdict and the end of its time may come together.
-        if not self.future.done():
-            self.future.set_result(control)
 
 
 class Dispatcher:
@@ -114,12 +110,12 @@ class Dispatcher:
         `outlasts`: it is asked again while the database is away, for a request that waits for a
         person. An error would let its agent go.
         """
-        away_until = _now() + (AWAY_S if outlasts else 0)
+        away_until = monotonic() + (AWAY_S if outlasts else 0)
         while True:
             try:
                 return await self._do(self._readers, work)
             except (OperationalError, InternalError) as fault:
-                if _now() >= away_until:
+                if monotonic() >= away_until:
                     raise
                 logger.warning("dispatcher: the database does not answer: %s", fault)
             # Its caller may leave meanwhile, which ends this too.
@@ -146,17 +142,17 @@ class Dispatcher:
         self, run_id: UUID, *, obs: int, timeout_s: float, root: UUID | None = None
     ) -> ControlState | None:
         """Wait until detection has seen observation `obs`; None: not in time."""
-        loop = asyncio.get_running_loop()
-        waiter = Waiter(loop.create_future(), obs)
+        waiter = Waiter(asyncio.get_running_loop().create_future(), obs)
         # Before it is sent: the answer may be there at once.
         self._judged[run_id].append(waiter)
         # Once the loop has come round: requests that were stored together are judged together.
         self.dispatch(run_id, root=root, within_s=0)
-        out_of_time = loop.call_later(timeout_s, waiter.settle, None)
         try:
-            return await waiter.future
+            async with asyncio.timeout(timeout_s):
+                return await waiter.future
+        except TimeoutError:
+            return None
         finally:
-            out_of_time.cancel()
             waiters = self._judged[run_id]
             waiters.remove(waiter)
             if not waiters:
@@ -174,7 +170,7 @@ class Dispatcher:
         who waits, not somebody who keeps it.
         """
         self._ensure_listening()
-        until = asyncio.get_running_loop().time() + timeout_s
+        until = monotonic() + timeout_s
         with self._watching(run_id) as woken:
             while True:
                 # Among those that are woken before it looks: a move in between is not missed.
@@ -184,7 +180,7 @@ class Dispatcher:
                     # Beside its waiting: a tap must not stand behind the note.
                     noting = asyncio.create_task(self._note_waiting(run_id, control))
                     self._noting[run_id] = noting
-                left = until - asyncio.get_running_loop().time()
+                left = until - monotonic()
                 if control is None or control.version > after or left <= 0:
                     return control
                 await wait_for_event(woken, min(left, LOOK_AGAIN_S))
@@ -211,8 +207,18 @@ class Dispatcher:
             await wait_for_event(woken, min(timeout_s, LOOK_AGAIN_S))
         return await self.control_state(run_id)
 
-    def _watching(self, run_id: UUID) -> _Watching:
-        return _Watching(self._moved, run_id)
+    @contextmanager
+    def _watching(self, run_id: UUID) -> Iterator[asyncio.Event]:
+        """Be among the events that a run's move sets, while a request is open."""
+        woken = asyncio.Event()
+        self._moved[run_id].add(woken)
+        try:
+            yield woken
+        finally:
+            self._moved[run_id].discard(woken)
+            if not self._moved[run_id]:
+                # Else an entry would stay of every run that was ever waited for.
+                del self._moved[run_id]
 
     def _ensure_listening(self) -> None:
         if not self._tasks:
@@ -234,7 +240,7 @@ class Dispatcher:
             for run_id in chosen:
                 del queue.pending[run_id]
             queue.is_busy, queue.is_due = True, bool(queue.pending)
-            self._send(next(self._numbers), Dispatch(chosen, queue, _now() + DISPATCH_AGAIN_S))
+            self._send(next(self._numbers), Dispatch(chosen, queue, monotonic() + DISPATCH_AGAIN_S))
 
     def _send(self, number: int, dispatch: Dispatch) -> None:
         self._in_flight[number] = dispatch
@@ -243,7 +249,7 @@ class Dispatcher:
             "reply_to": self._channel,
             "number": number,
         }
-        if dispatch.tries > 1 or _now() < dispatch.queue.silent_until:
+        if dispatch.tries > 1 or monotonic() < dispatch.queue.silent_until:
 
             def send_to_any() -> None:
                 try:
@@ -280,7 +286,7 @@ class Dispatcher:
             self._wake(UUID(hex=text) for text in message["runs"])
             return
         for run_hex, values in message["runs"].items():
-            self._settle(UUID(hex=run_hex), control_state_from(values))
+            self._settle(UUID(hex=run_hex), ControlState(**values))
         # None: it was overdue, and is being recovered.
         if dispatch := self._in_flight.pop(message["ring"], None):
             # One dispatch a detector is in flight: its answer makes room for the next.
@@ -294,14 +300,15 @@ class Dispatcher:
 
     def _settle(self, run_id: UUID, control: ControlState) -> None:
         for waiter in list(self._judged.get(run_id, ())):
-            if waiter.obs <= control.detected_obs:
-                waiter.settle(control)
+            # Its time may have ended meanwhile.
+            if waiter.obs <= control.detected_obs and not waiter.future.done():
+                waiter.future.set_result(control)
 
     async def _dispatch_again(self) -> None:
         while True:
             await asyncio.sleep(DISPATCH_AGAIN_S / 4)
             overdue = [
-                number for number, dispatch in self._in_flight.items() if dispatch.due < _now()
+                number for number, dispatch in self._in_flight.items() if dispatch.due < monotonic()
             ]
             for number in overdue:
                 # Its reply may have come while another one was recovered.
@@ -328,32 +335,12 @@ class Dispatcher:
             return
         if dispatch.tries == 1:
             # Its other runs must not each wait out a time-out of their own.
-            dispatch.queue.silent_until = _now() + SILENT_S
+            dispatch.queue.silent_until = monotonic() + SILENT_S
             self._send(
-                number, replace(dispatch, runs=unheard, due=_now() + DISPATCH_AGAIN_S, tries=2)
+                number,
+                replace(dispatch, runs=unheard, due=monotonic() + DISPATCH_AGAIN_S, tries=2),
             )
             return
         control_states = await self.run(lambda: tasks.detect_now(list(unheard)))
         for run_id, control in control_states.items():
             self._settle(run_id, control)
-
-
-class _Watching:
-    """Be among the events that a run's move sets, while a request is open."""
-
-    def __init__(self, moved: dict[UUID, set[asyncio.Event]], run_id: UUID) -> None:
-        self._moved, self._run_id, self._event = moved, run_id, asyncio.Event()
-
-    def __enter__(self) -> asyncio.Event:
-        self._moved[self._run_id].add(self._event)
-        return self._event
-
-    def __exit__(self, *_: object) -> None:
-        self._moved[self._run_id].discard(self._event)
-        if not self._moved[self._run_id]:
-            # Else an entry would stay of every run that was ever waited for.
-            del self._moved[self._run_id]
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

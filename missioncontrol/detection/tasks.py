@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 from uuid import UUID, uuid4
@@ -66,7 +67,7 @@ def detect(runs: Sequence[str], reply_to: str, number: int) -> None:
     # No request ends in a worker, at whose end Django would look after the connection.
     connection.close_if_unusable_or_obsolete()
     control_states = detect_now([UUID(run_id) for run_id in runs])
-    runs_now = {run_id.hex: control.as_message() for run_id, control in control_states.items()}
+    runs_now = {run_id.hex: asdict(control) for run_id, control in control_states.items()}
     reply = json.dumps({"type": "judged", "ring": number, "runs": runs_now})
     try:
         # From this thread: another would get the interpreter only when this one rests.

@@ -37,28 +37,29 @@ VERDICT_WAIT = timedelta(seconds=10)
 ANSWERERS = (Role.OWNER, Role.OPERATOR)
 # Who asked for a test waits for it; the others take away, and wake nobody.
 WHATEVER_THE_HOUR = frozenset({"test", "withdrawal", "sign_out"})
-HEARS = {"warning": "hears_decisions", "budget": "hears_budgets", "report": "hears_reports"}
+HEARS = {
+    "decision": "hears_decisions",
+    "warning": "hears_decisions",
+    "budget": "hears_budgets",
+    "report": "hears_reports",
+}
 
 
 def announce(row: DecisionRow, run: Run, *, at: datetime) -> None:
     """Tell people of a card that opened; once its judge has ruled, or is late."""
-    card = content.card_of(row, run, at=at)
-    notice = _new_notice(
+    tell(
         run.project_id,
         "decision",
+        # A card at a budget is both: a channel of either is told.
+        also="budget" if row.kind == "budget" else None,
         subject=str(row.id),
-        message=card,
+        message=content.card_of(row, run, at=at),
+        at=at,
         run=run,
         decision=row.id,
-        at=at,
+        # A push that is taken back at once has woken somebody for nothing.
+        wait=VERDICT_WAIT if row.status == "judging" else timedelta(0),
     )
-    if notice is None:
-        return
-    # A push that is taken back at once has woken somebody for nothing.
-    wait = VERDICT_WAIT if row.status == "judging" else timedelta(0)
-    # A card at a budget is both: a channel of either is told.
-    hears = ["hears_decisions", "hears_budgets"] if row.kind == "budget" else ["hears_decisions"]
-    _write(notice, channels=_channels(run.project_id, hears), at=at, wait=wait)
 
 
 def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
@@ -189,17 +190,29 @@ def tell(
     what: str,
     *,
     subject: str,
-    message: content.Announcement,
+    message: content.Card | content.Announcement,
     at: datetime,
+    also: str | None = None,
     run: Run | None = None,
+    decision: UUID | None = None,
+    wait: timedelta = timedelta(0),
 ) -> Notice | None:
-    """Tell people something that asks nothing: `warning`, `budget` or `report`; once a subject.
+    """Tell people something, once a subject: `decision`, `warning`, `budget` or `report`.
 
-    None: it was told before.
+    `also`: as what channels hear of it besides. None: it was told before.
     """
-    notice = _new_notice(project, what, subject=subject, message=message, run=run, at=at)
-    if notice is not None:
-        _write(notice, channels=_channels(project, [HEARS[what]]), at=at)
+    # A constraint decides, whichever of several processes noticed it first.
+    notice, is_new = Notice.objects.get_or_create(
+        project_id=project,
+        what=what,
+        subject=subject,
+        defaults={"run": run, "decision": decision, "content": content.kept(message), "at": at},
+    )
+    if not is_new:
+        return None
+    hears = Q(**{HEARS[what]: True}) | Q(**{HEARS[also or what]: True})
+    channels = list(Channel.objects.filter(hears, project_id=project, enabled=True))
+    _write(notice, channels=channels, at=at, wait=wait)
     return notice
 
 
@@ -239,36 +252,7 @@ def _after_quiet(target: Device | Channel, zone: str, *, at: datetime) -> dateti
     return end or at
 
 
-def _new_notice(
-    project: UUID,
-    what: str,
-    *,
-    subject: str,
-    message: content.Card | content.Announcement,
-    at: datetime,
-    run: Run | None = None,
-    decision: UUID | None = None,
-) -> Notice | None:
-    # A constraint decides, whichever of several processes noticed it first.
-    notice, is_new = Notice.objects.get_or_create(
-        project_id=project,
-        what=what,
-        subject=subject,
-        defaults={"run": run, "decision": decision, "content": content.kept(message), "at": at},
-    )
-    return notice if is_new else None
-
-
-def _channels(project: UUID, hears: Iterable[str]) -> list[Channel]:
-    wanted = Q()
-    for column in hears:
-        wanted |= Q(**{column: True})
-    return list(Channel.objects.filter(wanted, project_id=project, enabled=True))
-
-
-def _write(
-    notice: Notice, *, channels: Iterable[Channel], at: datetime, wait: timedelta = timedelta(0)
-) -> None:
+def _write(notice: Notice, *, channels: Iterable[Channel], at: datetime, wait: timedelta) -> None:
     # Who may not come in (no second factor where one is asked for) is not told either.
     people = ways.open_memberships().filter(project_id=notice.project_id, role__in=ANSWERERS)
     mine = Device.objects.filter(

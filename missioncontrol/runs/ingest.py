@@ -192,7 +192,7 @@ class _Batch:
         if stale:
             update_columns(Turn, COMPLETION_COLUMNS, stale)
         # One may be sent twice at once; the first is kept.
-        insert_rows(TelemetryRecord, self._telemetry, leave_known=True)
+        insert_rows(TelemetryRecord, self._telemetry, on_conflict="DO NOTHING")
 
     def _record(self, run: Run, turn: GuardTurn) -> Turn:
         # Counted up under the run's row lock: no number is given twice or left out.

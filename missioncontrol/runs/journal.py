@@ -117,7 +117,9 @@ class RunTransaction:
         self._rows: list[JournalRow] = []
         self._events: dict[UUID, list[EventHead]] = defaultdict(list)
         self._live: dict[UUID, list[tuple[EventHead, Live | None]]] = defaultdict(list)
-        self._last: list[Callable[[], None]] = []
+        self.last: list[Callable[[], None]] = []
+        """Write rows that many transactions share, right before the commit: their locks are held
+        for that long, and whoever locks them locks nothing after them."""
         self.is_silent = False
         """Nobody is told: what is written happened elsewhere, long ago."""
 
@@ -228,13 +230,6 @@ class RunTransaction:
         self._live[run.id].append((event, live))
         return event
 
-    def write_last(self, write: Callable[[], None]) -> None:
-        """Have rows that many transactions share written right before the commit.
-
-        Their locks are held for that long; whoever locks them locks nothing after them.
-        """
-        self._last.append(write)
-
     def close(self) -> None:
         """Write changed columns and new events; publish once it is committed."""
         woken: list[UUID] = []
@@ -255,7 +250,7 @@ class RunTransaction:
         update_changed(RunMeters, meters)
         self._write_holds()
         insert_rows(JournalRow, self._rows)
-        for write in self._last:
+        for write in self.last:
             write()
         if (metered or woken or self._rows) and not self.is_silent:
             news = News(at=self.at, of_projects=self._events, of_runs=self._live, metered=metered)

@@ -150,4 +150,4 @@ def moves_version(before: Status, now: Status) -> bool:
     comeback does, `holding` <-> `held` does not.
     """
     # Whoever waits for an answer is not woken by its own waiting.
-    return before is not now and ((before in ENDED) != (now in ENDED) or now in ENDED)
+    return before is not now and (before in ENDED or now in ENDED)

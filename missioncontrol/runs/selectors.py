@@ -100,7 +100,6 @@ def list_runs(
     agent: str = "",
     since: datetime | None = None,
     until: datetime | None = None,
-    before: UUID | None = None,
     parent: UUID | None = None,
     tree: UUID | None = None,
 ) -> QuerySet[Run]:
@@ -119,9 +118,6 @@ def list_runs(
     if until:
         # Before, not at: of two spans that meet each run is in one.
         found = found.filter(started_at__lt=until)
-    if before:
-        # By id, not by number: runs that are opened meanwhile shift no page.
-        found = found.filter(id__lt=before)
     if parent:
         found = found.filter(parent=parent)
     if tree:

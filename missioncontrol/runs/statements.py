@@ -12,13 +12,13 @@ from django.db.models import AutoField
 from missioncontrol.columns import writer
 
 
-def insert_rows(model: Any, rows_: Iterable[Any], *, leave_known: bool = False) -> None:
+def insert_rows(model: Any, rows_: Iterable[Any], *, on_conflict: str = "") -> None:
     """Insert whole rows with one prepared statement; faster than `bulk_create`.
 
-    A key that the database counts up is its own. `leave_known`: a row that is there by a
-    unique key stays as it is.
+    A key that the database counts up is its own. `on_conflict`: what becomes of a row that is
+    there by a unique key, in SQL that both databases know, such as "DO NOTHING".
     """
-    _execute(_insertion(model, leave_known, connection.vendor), rows_)
+    _execute_for_each(_insertion(model, on_conflict, connection.vendor), rows_)
 
 
 def update_columns(
@@ -28,7 +28,7 @@ def update_columns(
 
     Those of `where_known` stay as they are where a row has None.
     """
-    _execute(_assignment(model, columns, where_known, connection.vendor), rows_)
+    _execute_for_each(_assignment(model, columns, where_known, connection.vendor), rows_)
 
 
 def update_changed(model: Any, changes: Sequence[tuple[Any, Collection[str]]]) -> None:
@@ -38,7 +38,8 @@ def update_changed(model: Any, changes: Sequence[tuple[Any, Collection[str]]]) -
     update_columns(model, named, [row for row, names in changes if names])
 
 
-def _execute(made: tuple[str, Any], rows_: Iterable[Any]) -> None:
+def _execute_for_each(made: tuple[str, Any], rows_: Iterable[Any]) -> None:
+    """Execute a prepared statement for each row, with its columns as a driver takes them."""
     statement, columns = made
     # Plain columns need no conversion.
     values = [
@@ -48,35 +49,30 @@ def _execute(made: tuple[str, Any], rows_: Iterable[Any]) -> None:
         ]
         for row in rows_
     ]
-    execute_for_each(statement, values)
-
-
-def execute_for_each(statement: str, rows_: list[list[Any]]) -> None:
-    """Execute a prepared statement for each row of values, which a driver takes."""
-    database: Any = connections[DEFAULT_DB_ALIAS]
-    if not rows_:
+    if not values:
         return
+    database: Any = connections[DEFAULT_DB_ALIAS]
     if database.vendor == "postgresql":
         # As texts, which each column reads: by their types, or where one is NULL, each mixture
         # would be a statement of its own.
-        texts = [[one if one is None else str(one) for one in values] for values in rows_]
+        texts = [[one if one is None else str(one) for one in row] for row in values]
         database.write(statement, texts)
         return
     with database.cursor() as cursor:
-        cursor.executemany(statement, rows_)
+        cursor.executemany(statement, values)
 
 
 @cache
-def _insertion(model: Any, leave_known: bool, _vendor: str) -> tuple[str, Any]:
+def _insertion(model: Any, on_conflict: str, _vendor: str) -> tuple[str, Any]:
     fields = model._meta.concrete_fields
     columns = tuple(field for field in fields if not isinstance(field, AutoField))
     quote = connection.ops.quote_name
     names = ", ".join(quote(field.column) for field in columns)
     marks = ", ".join(["%s"] * len(columns))
     statement = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks})"  # noqa: S608
-    if leave_known:
-        # Both databases know it; looking first would not help against one that comes meanwhile.
-        statement += " ON CONFLICT DO NOTHING"
+    if on_conflict:
+        # Looking first would not help against one that comes meanwhile.
+        statement += f" ON CONFLICT {on_conflict}"
     return statement, _writers(columns)
 
 

@@ -325,8 +325,8 @@ class _Times(Sequence[datetime]):
         return self._turns.values_list("ts", flat=True).get(seq=seq)
 
 
-def list_hand_offs(run: Run, *, limit: int = MOST_HAND_OFFS) -> HandOffs:
-    """List where another agent took over, oldest first, the newest `limit` of them."""
+def list_hand_offs(run: Run) -> HandOffs:
+    """List where another agent took over, oldest first, the newest of them."""
     # What a person says in between is no hand-off.
     speaking = Turn.objects.filter(run=run).exclude(role="user")
     turns = speaking.annotate(
@@ -334,8 +334,10 @@ def list_hand_offs(run: Run, *, limit: int = MOST_HAND_OFFS) -> HandOffs:
     )
     changes = turns.exclude(giver=None).exclude(agent=F("giver")).order_by("-seq")
     # One more than is shown: it tells whether there are others.
-    found = list(changes.values_list("seq", "giver", "agent", "asked_at")[: limit + 1])[::-1]
-    shown = found[-limit:]
+    found = list(changes.values_list("seq", "giver", "agent", "asked_at")[: MOST_HAND_OFFS + 1])[
+        ::-1
+    ]
+    shown = found[-MOST_HAND_OFFS:]
     # All of them in one statement, instead of one a hand-off.
     asked = {row.seq: row for row in list_picked(run, seqs=[one[3] for one in shown])}
     changed = list(speaking.filter(changed=True).order_by("seq").values_list("seq", flat=True))
@@ -346,4 +348,4 @@ def list_hand_offs(run: Run, *, limit: int = MOST_HAND_OFFS) -> HandOffs:
         HandOffRow(seq=seq, giver=giver, taker=taker, asked=asked[asked_at], new_facts=facts)
         for (seq, giver, taker, asked_at), facts in zip(shown, news, strict=True)
     )
-    return HandOffs(run=run.id, results=handed, more=len(found) > limit)
+    return HandOffs(run=run.id, results=handed, more=len(found) > MOST_HAND_OFFS)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from guard.describe import command_of
+from guard.reading.normalize import command_in
 from guard.reading.outcome import outcome_of
 from guard.turn import ActionClass, Turn
 from guard.verbatim import verbatim_of
@@ -55,12 +55,12 @@ def tell_details(turns: Iterable[Turn]) -> Details:
             )
         elif turn.action_class == ActionClass.FILE_EDIT and not _has_failed(turn):
             # By the call's own list, its arguments, or the patch that it applies.
-            for path in verbatim_of(turn).files or _PATCHED.findall(command_of(turn)):
+            for path in verbatim_of(turn).files or _PATCHED.findall(command_in(turn.args)):
                 # Taken out and put in again, so that the one edited last stands last.
                 times = files.pop(path).times + 1 if path in files else 1
                 files[path] = FileChange(path=path, times=times, last_seq=_seq(turn))
         # Beside the others: one command may run the tests and commit.
-        if _COMMITS.search(command_of(turn)) and not _has_failed(turn):
+        if _COMMITS.search(command_in(turn.args)) and not _has_failed(turn):
             commits.append(_commit(turn))
     return Details(
         files=tuple(reversed(files.values()))[:MOST_FILES],
@@ -80,7 +80,7 @@ def _commit(turn: Turn) -> CommitRow:
     """Read what git answered, else what it was told."""
     if answered := _COMMITTED.search(turn.result or ""):
         return CommitRow(seq=_seq(turn), text=answered[2][:LONGEST_COMMIT], hash=answered[1][:7])
-    asked = _MESSAGE.search(command_of(turn))
+    asked = _MESSAGE.search(command_in(turn.args))
     # One group a kind of quotes: a message stands in either.
     text = (asked[1] or asked[2]) if asked else ""
     return CommitRow(seq=_seq(turn), text=text[:LONGEST_COMMIT], hash="")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.describe import action_class, command_of, headline
+from guard.describe import action_class, headline
 from guard.reading.classify import classify
-from guard.reading.normalize import call_text, canonical_json
+from guard.reading.normalize import call_text, canonical_json, command_in
 from guard.reading.step import read_action
 from guard.turn import Role, Turn
 from tests.guard.build import a_call, a_message
@@ -157,8 +157,8 @@ def test_a_headline_fits_its_place(tool, text):
 
 
 def test_no_command_is_the_empty_one():
-    assert command_of(a_message("hi")) == ""
-    assert command_of(a_call("run", command=["ls", "-l"])) == "ls -l"
+    assert command_in(a_message("hi").args) == ""
+    assert command_in(a_call("run", command=["ls", "-l"]).args) == "ls -l"
 
 
 @pytest.mark.parametrize(

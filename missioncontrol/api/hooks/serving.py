@@ -49,7 +49,7 @@ async def hook(request: Request) -> Response:
     adapter, event = await beside(lambda: _read(request), size=size)
     if event.is_probe:
         # What its project asks of whoever connects an agent to it; no run is opened.
-        project = await dispatcher.run(lambda: Project.objects.get(pk=request.project))
+        project = await dispatcher.run(lambda: Project.objects.get(pk=request.key.project))
         about = {"fail": project.fail, "hold_limit": project.hold_limit}
         body = json.dumps({"missioncontrol": {**about, "version": settings.VERSION}})
         return Response(200, body.encode())

@@ -99,7 +99,7 @@ def client_of(service: str) -> str:
 
 
 def inclusive(
-    *, given: int, output: int, read: int = 0, written: int = 0, hour: int = 0, reasoning: int = 0
+    *, given: int, output: int, read: int = 0, written: int = 0, reasoning: int = 0
 ) -> Usage | None:
     """Return usage of a vendor whose input includes what was cached; None: nothing told.
 
@@ -110,8 +110,7 @@ def inclusive(
         input=given - cached if given >= cached else given,
         cache_read=read,
         # Cache writes of no stated tier are 5-minute writes.
-        cache_write_5m=written - min(hour, written),
-        cache_write_1h=min(hour, written),
+        cache_write_5m=written,
         output=output,
         reasoning=reasoning,
     )

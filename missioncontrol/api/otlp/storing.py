@@ -144,7 +144,7 @@ def settle(found: Iterable[Visit], *, at: datetime) -> None:
             sessions.end_session(visit.run.id, at=at, failed=last.failed)
     if records := [row for visit in found for row in visit.records]:
         with transaction.atomic():
-            insert_rows(TelemetryRecord, records, leave_known=True)
+            insert_rows(TelemetryRecord, records, on_conflict="DO NOTHING")
     telemetry.place_calls(calls, at=at)
 
 

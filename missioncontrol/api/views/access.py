@@ -14,10 +14,11 @@ from rest_framework.request import Request
 
 from guard.adapters.found import found_agents
 from guard.connect.command import forwarder, source
+from missioncontrol import origin
 from missioncontrol.accounts import pairing, selectors, uses
 from missioncontrol.accounts.models import AgentKey, PersonalToken, Project, Reach, Scope, SetupCode
 from missioncontrol.accounts.pace import Pace
-from missioncontrol.api import auth, keys, peers
+from missioncontrol.api import auth, keys
 from missioncontrol.api.auth import By, Person, Projects, Readable
 from missioncontrol.api.rest import Page, one_of, page_of, row_of
 from missioncontrol.api.routing import Router
@@ -246,7 +247,7 @@ def setup_codes_read(code_id: UUID, projects: Readable) -> SetupCodeRow:
 
 
 def _hold_back(request: Request) -> None:
-    CODES_TRIED.check(peers.asked_from(request), at=now())
+    CODES_TRIED.check(origin.asked_from(request), at=now())
 
 
 # Without a session or a key: the code itself proves who asks. Before the body is read: whoever

@@ -13,8 +13,9 @@ from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
 from rest_framework.request import Request
 
+from missioncontrol import origin
 from missioncontrol.accounts import factors, lockout, ways
-from missioncontrol.api import auth, peers
+from missioncontrol.api import auth
 from missioncontrol.api.auth import Person
 from missioncontrol.api.rest import row_of
 from missioncontrol.api.routing import Router
@@ -199,7 +200,7 @@ def account_again_begin(user: Person) -> PasskeyOptions:
 def account_again(request: Request, user: Person, proof: Proof) -> None:
     """Prove that it is still you; for some minutes keys and members may be changed."""
     # Counted apart from what somebody types as a name at the door: no name holds a NUL.
-    account, here = f"\0proof {user.pk}", peers.asked_from(request)
+    account, here = f"\0proof {user.pk}", origin.asked_from(request)
     # Counted before it is looked at, so that tries at once are all counted.
     lockout.begin(account, here, at=now())
     if proof.credential is not None:

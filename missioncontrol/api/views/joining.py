@@ -13,13 +13,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from missioncontrol import clock
+from missioncontrol import clock, origin
 from missioncontrol.accounts import invitations, people
 from missioncontrol.accounts.models import Invitation, Membership
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.page_texts import JOINING_TEXTS, JoiningTexts
 from missioncontrol.accounts.services import LOCAL_OWNER
-from missioncontrol.api import peers
 from missioncontrol.api.views import signing_in
 from missioncontrol.errors import Forbidden, InvalidRequest, TooManyRequests
 from missioncontrol.projects import members
@@ -35,7 +34,7 @@ def join(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _page(request)
     try:
-        TRIES.check(peers.asked_from(request), at=clock.now())
+        TRIES.check(origin.asked_from(request), at=clock.now())
     except TooManyRequests as error:
         context = {"problem": _texts(request).too_many}
         return _page(request, context, wait=error)

@@ -16,6 +16,7 @@ from guard.contrib.embedding import check_installed
 from guard.policy import Policy
 from guard.wire import Mode
 from missioncontrol.accounts.models import Project
+from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.api import auth
 from missioncontrol.api.auth import Agent, By, FoundRun, Person, Projects, Readable
 from missioncontrol.api.rest import (
@@ -208,7 +209,7 @@ def views_remove(view_id: UUID, person: Person, by: By) -> None:
 @api.post("runs/", caller=auth.IsAgent)
 def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[RunRow, bool]:
     """Open a run; the same key again answers 200 with the same run."""
-    at, key = now(), caller.key
+    at = now()
     # Refuse a policy or a budget that could not be obeyed, before it is stored.
     if asked.policy is not None:
         policy = renewed(asked.policy)
@@ -217,12 +218,12 @@ def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[
         asked = replace(asked, policy=policy)
     Budget.from_mapping(asked.budget)
     project = Project.objects.get(pk=caller.project)
-    run, is_new = open_run(project, asked, by=by, at=at, opener=key)
+    run, is_new = open_run(project, asked, by=by, at=at, opener=caller)
     # Only now: its key reaches it, which opening has checked.
     auth.note_run(request, run.id)
     # Telemetry may have opened it before its agent did, or an agent says more the second time.
-    if run.observed_only or (asked.capabilities and not is_new and not key.reports_only):
-        capabilities = REPORTS_ONLY.as_mapping() if key.reports_only else asked.capabilities
+    if run.observed_only or (asked.capabilities and not is_new and not caller.reports_only):
+        capabilities = REPORTS_ONLY.as_mapping() if caller.reports_only else asked.capabilities
         run = sessions.learn_capabilities(run.id, capabilities, at=at)
     return run_row(run, at=at), is_new
 
@@ -237,7 +238,7 @@ def runs_read(run_id: UUID, projects: Readable) -> RunRow:
 def runs_change(request: Request, asked: RunPatch, run_id: UUID) -> RunRow:
     """Report the end or new capabilities (agent), or set the mode (person)."""
     auth.check_reach(request, run_id)
-    is_agent = isinstance(request.user, auth.AgentCaller)
+    is_agent = isinstance(request.user, KeyHolder)
     return (_report if is_agent else _set_mode)(request, run_id, asked, at=now())
 
 

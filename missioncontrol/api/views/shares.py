@@ -12,10 +12,11 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 from rest_framework.request import Request
 
+from missioncontrol import origin
 from missioncontrol.accounts import people
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.services import LOCAL_OWNER
-from missioncontrol.api import auth, peers
+from missioncontrol.api import auth
 from missioncontrol.api.auth import Person, Projects, Readable
 from missioncontrol.api.rest import (
     YEARS,
@@ -139,7 +140,7 @@ def picture(request: HttpRequest, secret: str) -> HttpResponse:
 def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpResponse]:
     """Return the link, or the page that says that there is none."""
     try:
-        VISITS.check(peers.asked_from(request), at=now())
+        VISITS.check(origin.asked_from(request), at=now())
     except TooManyRequests as error:
         # Plain: drawing a page is what this holds back.
         refused = HttpResponse(status=HTTPStatus.TOO_MANY_REQUESTS, content_type="text/plain")

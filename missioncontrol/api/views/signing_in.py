@@ -20,13 +20,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
-from missioncontrol import clock
+from missioncontrol import clock, origin
 from missioncontrol.accounts import browsers, pairing, ways
 from missioncontrol.accounts.models import Browser, LoginLink
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.page_texts import LINK_TEXTS, LinkTexts
 from missioncontrol.accounts.services import find_login_link, note_browser, redeem_login_link
-from missioncontrol.api import auth, peers
+from missioncontrol.api import auth
 from missioncontrol.errors import TooManyRequests
 from missioncontrol.notify.texts import language_of
 from missioncontrol.projects import access
@@ -99,7 +99,7 @@ def pair(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _link_page(request, "accounts/pair.html", PAIR)
     try:
-        CODES.check(peers.asked_from(request), at=clock.now())
+        CODES.check(origin.asked_from(request), at=clock.now())
     except TooManyRequests as error:
         context = {**PAIR, "problem": _link_texts(request).too_many}
         return _link_page(request, "accounts/pair.html", context, wait=error)

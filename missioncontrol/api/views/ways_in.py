@@ -20,12 +20,11 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from missioncontrol import clock
+from missioncontrol import clock, origin
 from missioncontrol.accounts import factors, lockout, oidc, people, ways
 from missioncontrol.accounts.lockout import FREE
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.page_texts import SIGN_IN_TEXTS, SignInTexts
-from missioncontrol.api import peers
 from missioncontrol.api.endpoint import read_json_object
 from missioncontrol.api.views import signing_in
 from missioncontrol.env import IdentityProvider
@@ -97,7 +96,7 @@ def by_password(request: HttpRequest) -> HttpResponse:
         _note_failure(request, user, tries)
         return _page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
     # A first factor that is right clears its own count; the second has another.
-    lockout.succeeded(name, peers.asked_from(request))
+    lockout.succeeded(name, origin.asked_from(request))
     return _go_on(request, user, "a password")
 
 
@@ -121,7 +120,7 @@ def by_second_factor(request: HttpRequest) -> HttpResponse:
     if kind is None:
         _note_failure(request, user, tries)
         return _second_page(request, user, _texts(request).wrong_code)
-    lockout.succeeded(account, peers.asked_from(request))
+    lockout.succeeded(account, origin.asked_from(request))
     code = "a code" if kind == factors.Kind.APP else "a recovery code"
     return _enter(request, user, f"{way} and {code}")
 
@@ -141,7 +140,7 @@ def begin_passkey(request: HttpRequest) -> HttpResponse:
 def by_passkey(request: HttpRequest) -> HttpResponse:
     """Take what a passkey answered; it is both factors, or the second of who came half-way."""
     half_way, way = _half_way(request)
-    if not TRIES.may(peers.asked_from(request), at=clock.now()):
+    if not TRIES.may(origin.asked_from(request), at=clock.now()):
         return _refused("too_many_requests", status=HTTPStatus.TOO_MANY_REQUESTS)
     if half_way is None and "passkey" not in settings.SIGN_IN:
         return _refused("no_passkey")
@@ -169,7 +168,7 @@ def to_provider(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated and purpose not in {"connect", "again"}:
         return HttpResponseRedirect(signing_in.HOME)
     try:
-        TRIES.check(peers.asked_from(request), at=clock.now())
+        TRIES.check(origin.asked_from(request), at=clock.now())
     except TooManyRequests as error:
         return _too_many(request, error)
     try:
@@ -278,7 +277,7 @@ def _count(request: HttpRequest, account: str) -> int:
     Raises:
         TooManyRequests: one too many, of this account from here or of this address.
     """
-    here, at = peers.asked_from(request), clock.now()
+    here, at = origin.asked_from(request), clock.now()
     TRIES.check(here, at=at)
     return lockout.begin(account, here, at=at)
 
@@ -286,7 +285,7 @@ def _count(request: HttpRequest, account: str) -> int:
 def _note_failure(request: HttpRequest, user: User, tries: int) -> None:
     """Put it on record once somebody has to wait; a typing error is nobody's business."""
     if tries >= FREE and NOTED.may(str(user.pk), at=clock.now()):
-        what = f"somebody at {peers.asked_from(request)} failed to sign in {tries} times in a row"
+        what = f"somebody at {origin.asked_from(request)} failed to sign in {tries} times in a row"
         access.record_of_person(user, what, at=clock.now(), by="guard")
 
 

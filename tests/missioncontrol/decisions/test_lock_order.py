@@ -88,7 +88,7 @@ def test_hits_of_the_same_entries_found_the_other_way_round_are_all_counted():
             with transaction.atomic():
                 hits = HitTotals()
                 for entry in found:
-                    hits.note([entry])
+                    hits.update([entry])
                 hits.write(at=NOON)
 
     together(lambda: hit(one, two), lambda: hit(two, one))

@@ -5,7 +5,7 @@ from ipaddress import ip_network
 import pytest
 
 from missioncontrol.api import endpoint
-from missioncontrol.api.peers import address_of
+from missioncontrol.origin import address_of
 
 TOLD = "198.51.100.1, 203.0.113.9, 10.0.0.5"
 """What the caller made up, the caller as our outer proxy saw it, and that proxy."""
