@@ -24,6 +24,8 @@ SILENCE = timedelta(minutes=30)
 EXPECTED = frozenset({Status.RUNNING, Status.HOLDING, Status.STOPPING})
 # After the server was away, each client has this long to be heard of again.
 TO_BE_HEARD = timedelta(seconds=PROMISE_S)
+# And one that promised nothing: its model may still be answering.
+TO_SPEAK = timedelta(minutes=5)
 # A session that rests after it was told to stop, for so long, has stopped.
 QUIET = timedelta(seconds=5)
 # An agent of whose rests we hear nothing, asked to finish and quiet for so long, has finished.
@@ -75,11 +77,13 @@ def miss_unheard(*, at: datetime) -> None:
                 receipts.miss(tx, run, made)
 
 
-def lose_silent(*, at: datetime) -> None:
+def lose_silent(*, at: datetime, listening_since: datetime) -> None:
     """Call runs lost that have not been heard of for thirty minutes.
 
     Those whose clients vouch for themselves may rest for hours: `lose_unheard` misses them.
     """
+    if at - listening_since < TO_SPEAK:
+        return
     quiet = Q(meters__last_turn_at__lt=at - SILENCE) | Q(
         meters__last_turn_at__isnull=True, started_at__lt=at - SILENCE
     )

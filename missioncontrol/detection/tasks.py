@@ -173,7 +173,7 @@ def sweep() -> None:
         deadlines.expire_unanswered,
         deadlines.miss_unheard,
         budgets.begin_day,
-        _ears.lose_unheard,
+        _lose_unheard,
         deadlines.end_stopped,
         deadlines.end_finished,
         permissions.time_out_unheard,
@@ -193,7 +193,8 @@ def sweep() -> None:
 @shared_task(ignore_result=True)
 def lose_silent() -> None:
     """Lose the runs that said nothing for half an hour; every minute, as it reads all that run."""
-    deadlines.lose_silent(at=now())
+    at = now()
+    deadlines.lose_silent(at=at, listening_since=_ears.listening_since(at))
 
 
 def _tell_controllers(*, at: datetime, of: Collection[UUID] | None = None) -> None:
@@ -245,14 +246,18 @@ class _Ears:
     def __init__(self) -> None:
         self._since = self._swept_at = datetime.min.replace(tzinfo=UTC)
 
-    def lose_unheard(self, *, at: datetime) -> None:
+    def listening_since(self, at: datetime) -> datetime:
         if at - self._swept_at > self.PAUSE:
             self._since = at
         self._swept_at = at
-        deadlines.lose_unheard(at=at, listening_since=self._since)
+        return self._since
 
 
 _ears = _Ears()
+
+
+def _lose_unheard(*, at: datetime) -> None:
+    deadlines.lose_unheard(at=at, listening_since=_ears.listening_since(at))
 
 
 def ask_backtest(backtest_id: UUID) -> None:

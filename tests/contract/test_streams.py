@@ -204,7 +204,7 @@ def was_killed_and_came_back(run):
 def expired_and_lost(run):
     get_stuck(run)
     deadlines.expire_unanswered(at=after(3700))
-    deadlines.lose_silent(at=after(9000))
+    deadlines.lose_silent(at=after(9000), listening_since=NOON)
 
 
 def told_and_taken_back(run):

@@ -214,7 +214,7 @@ class OneRun(RuleBasedStateMachine):
         at = self.model.now
         deadlines.give_up_abandoned(at=at)
         deadlines.expire_unanswered(at=at)
-        deadlines.lose_silent(at=at)
+        deadlines.lose_silent(at=at, listening_since=at - timedelta(hours=1))
         self.model.sweep()
 
     @rule()

@@ -187,7 +187,7 @@ def test_a_parked_session_is_still_held_though_its_process_ended():
 def test_a_parked_session_is_not_lost_for_its_silence():
     run = parked()
 
-    deadlines.lose_silent(at=after(3500))
+    deadlines.lose_silent(at=after(3500), listening_since=NOON)
 
     run.refresh_from_db()
     assert run.status == "holding"

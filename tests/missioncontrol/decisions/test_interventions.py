@@ -294,7 +294,7 @@ def test_an_agent_without_an_open_request_for_ten_seconds_gave_up():
 def test_a_run_that_falls_silent_is_lost_and_comes_back():
     run = report(a_run(), a_call("ls"))
 
-    deadlines.lose_silent(at=NOON + timedelta(minutes=31))
+    deadlines.lose_silent(at=NOON + timedelta(minutes=31), listening_since=NOON)
     run.refresh_from_db()
     assert run.status == "lost"
 
@@ -310,7 +310,7 @@ def test_an_agent_that_falls_silent_took_an_answer_only_if_it_was_to_stop(action
     run = a_stuck_run()
     tap(run, action)
 
-    deadlines.lose_silent(at=NOON + timedelta(minutes=31))
+    deadlines.lose_silent(at=NOON + timedelta(minutes=31), listening_since=NOON)
 
     run.refresh_from_db()
     made = Intervention.objects.get()

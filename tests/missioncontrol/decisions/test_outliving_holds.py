@@ -58,7 +58,7 @@ def reports(status):
 
 
 def falls_silent(run):
-    deadlines.lose_silent(at=LATER)
+    deadlines.lose_silent(at=LATER, listening_since=after(0))
 
 
 def speaks(run):

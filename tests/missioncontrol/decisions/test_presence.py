@@ -86,7 +86,7 @@ def test_a_client_that_promised_nothing_has_thirty_minutes():
     run = sweep(run, at=after(29 * 60))
     assert (run.status, run.meters.presence) == ("running", "working")
 
-    deadlines.lose_silent(at=after(31 * 60))
+    deadlines.lose_silent(at=after(31 * 60), listening_since=LONG_AGO)
     run.refresh_from_db()
     assert (run.status, run.meters.presence) == ("lost", "gone")
 
@@ -94,7 +94,7 @@ def test_a_client_that_promised_nothing_has_thirty_minutes():
 def test_a_client_that_vouches_for_itself_may_rest_for_hours():
     run = vouched(reported(a_run(), a_proposal(), presence="idle"), at=after(3600))
 
-    deadlines.lose_silent(at=after(3610))
+    deadlines.lose_silent(at=after(3610), listening_since=LONG_AGO)
     run.refresh_from_db()
 
     assert (run.status, run.meters.presence) == ("running", "idle")
@@ -105,6 +105,17 @@ def test_nobody_is_lost_while_the_server_itself_was_away():
 
     assert sweep(run, at=after(600), since=after(590)).status == "running"
     assert sweep(run, at=after(600), since=after(500)).status == "lost"
+
+
+def test_nobody_falls_silent_while_the_machine_was_asleep():
+    run = reported(a_run(), a_proposal())
+    woken = 8 * 3600
+
+    deadlines.lose_silent(at=after(woken + 240), listening_since=after(woken))
+    assert sweep(run, at=after(woken + 240)).status == "running"
+
+    deadlines.lose_silent(at=after(woken + 300), listening_since=after(woken))
+    assert sweep(run, at=after(woken + 300)).status == "lost"
 
 
 def test_a_client_whose_process_ended_without_a_word_is_lost_at_once():

@@ -112,3 +112,12 @@ def test_a_process_that_only_imports_the_tasks_dispatches_through_our_broker():
     ).stdout.split()
 
     assert printed == ["missioncontrol", settings.CELERY_BROKER_URL]
+
+
+def test_a_worker_listens_anew_after_a_pause_of_its_sweeps():
+    ears = tasks._Ears()
+
+    assert ears.listening_since(NOON) == NOON
+    assert ears.listening_since(NOON + timedelta(seconds=20)) == NOON
+    woken = NOON + timedelta(hours=8)
+    assert ears.listening_since(woken) == woken
