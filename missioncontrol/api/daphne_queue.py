@@ -16,6 +16,7 @@ from collections import deque
 from typing import Any
 
 from twisted.internet import tcp
+from twisted.internet.abstract import FileDescriptor
 from twisted.internet.protocol import connectionDone
 from twisted.web import http
 
@@ -26,8 +27,9 @@ logger = logging.getLogger(__name__)
 
 # For agents' requests in one turn of the event loop; at least one is read.
 TURN_S = 0.004
-# What a request that is not whole has to bring within Twisted's minute to be given another:
-# no head is longer, and a body that is slower than 273 bytes a second would take hours.
+# What a request that is not whole has to bring within Twisted's minute to be given another, and
+# a peer to take of an answer: no head is longer, and a body that is slower than 273 bytes a second
+# would take hours.
 PROGRESS_BYTES = HEAD_BYTES
 _AGENTS = re.compile(
     rb"\nauthorization:[ \t]*bearer[ \t]+%b" % AGENT_PREFIX.encode(), re.IGNORECASE
@@ -44,6 +46,8 @@ class QueuedChannel(http.HTTPChannel):
     """Bytes of a body that it waits for before it stands in the queue again."""
     _untaken: Any = None
     """The request whose answer its peer has not taken yet."""
+    _waits = 0
+    """Bytes of that answer that waited for it when its minute began."""
     _brought = 0
     """Bytes that came within the minute that runs."""
 
@@ -112,7 +116,7 @@ class QueuedChannel(http.HTTPChannel):
         """Go on to the next request, once the peer takes what it was answered."""
         # Who sends hundreds at once, and reads nothing, would have us keep all their answers.
         if self._waitingForTransport and self.persistent:
-            self._untaken = request
+            self._untaken, self._waits = request, self._unsent()
             self.setTimeout(self._savedTimeOut or self.timeOut)  # type: ignore[no-untyped-call]
         else:
             super().requestDone(request)  # type: ignore[no-untyped-call]
@@ -138,10 +142,22 @@ class QueuedChannel(http.HTTPChannel):
     def timeoutConnection(self) -> None:  # noqa: N802 - Twisted's name
         """Nothing came for a while: that is no fault where a request waits for its answer."""
         # Looked at when the time is over: stopping and starting it costs each request more.
-        if self._handlingRequest and self._untaken is None:
+        if self._handlingRequest and (self._untaken is None or self._is_being_taken()):
             self.setTimeout(self.timeOut)  # type: ignore[no-untyped-call]
         else:
             super().timeoutConnection()  # type: ignore[no-untyped-call]
+
+    def _is_being_taken(self) -> bool:
+        """Say whether the answer gets on; a large one takes a slow peer some minutes."""
+        before, self._waits = self._waits, self._unsent()
+        return before - self._waits >= PROGRESS_BYTES
+
+    def _unsent(self) -> int:
+        # Below TLS, which passes on at once what it is given.
+        plain = getattr(self.transport, "transport", self.transport)
+        if not isinstance(plain, FileDescriptor):
+            return 0
+        return len(plain.dataBuffer) - plain.offset + plain._tempDataLen  # noqa: SLF001
 
     def connectionLost(self, reason: Any = connectionDone) -> None:  # noqa: N802 - Twisted's name
         """The peer left; what it sent last is not read any more."""

@@ -39,8 +39,8 @@ reactor: Any = twisted_reactor  # a module that is replaced by an object: no typ
 ACCEPTS = 8
 # Bytes of one message on a socket; screens send none.
 MOST_HEARD = 4096
-# Of what a socket is sent while it takes nothing: a screen that is so far behind is better served
-# by a new snapshot.
+# Of what a socket is sent behind a message that its peer still takes: a screen that is so far
+# behind is better served by a new snapshot.
 MOST_UNSENT = 512 * 1024
 LINGER_S = 5.0
 # Who was refused may send on for so long: closing at once would reset the connection, and a client
@@ -233,8 +233,10 @@ class OneWaySocket(ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # Daph
     pieces would lie in memory together, and each of a flood of messages wait for a consumer.
     """
 
-    _unsent: int | None = None
-    """Bytes it was sent since its peer takes nothing; None: it does."""
+    _takes = True
+    """Its peer has taken what it was sent."""
+    _room = 0
+    """Bytes that it may be sent until then."""
 
     def connectionMade(self) -> None:  # noqa: N802 - Autobahn's name
         """Say with a code why a socket ends, instead of dropping the connection."""
@@ -247,12 +249,11 @@ class OneWaySocket(ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # Daph
 
     def pauseProducing(self) -> None:  # noqa: N802 - Twisted's name
         """Too much waits in memory for the peer to take it."""
-        if self._unsent is None:  # it is told with every write
-            self._unsent = 0
+        self._takes = False
 
     def resumeProducing(self) -> None:  # noqa: N802 - Twisted's name
         """The peer has taken all."""
-        self._unsent = None
+        self._takes = True
 
     def stopProducing(self) -> None:  # noqa: N802 - Twisted's name
         """The connection is lost, which Autobahn is told as well."""
@@ -261,12 +262,15 @@ class OneWaySocket(ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # Daph
         """Send a message, unless the peer has left most of the last ones where they are."""
         if self.state != self.STATE_OPEN:
             return  # it is being closed: the application does not know yet
-        if self._unsent is not None:
-            self._unsent += len(content)
-            if self._unsent > MOST_UNSENT:
-                # With what waits: a goodbye would only wait behind it.
-                self.transport.abortConnection()
-                return
+        if self._takes:
+            # A board's snapshot is a megabyte: taking it lasts, and more happens meanwhile.
+            self._room = len(content) + MOST_UNSENT
+        else:
+            self._room -= len(content)
+        if self._room < 0:
+            # With what waits: a goodbye would only wait behind it.
+            self.transport.abortConnection()
+            return
         super().serverSend(content, binary)
 
     def onMessageFrameBegin(self, length: int) -> None:  # noqa: N802 - Autobahn's name

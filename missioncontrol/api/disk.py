@@ -26,10 +26,16 @@ class Disk:
 
     def has_room(self) -> bool:
         """Say whether a write would find room, as far as that is known."""
+        return self._clock() >= self._full_until and not _is_narrow()
+
+
+def _is_narrow() -> bool:
+    try:
         there = shutil.disk_usage(settings.DATA_DIR)
-        # Some mounts tell no figures at all.
-        is_narrow = there.total > 0 and there.free < LEAST_FREE_BYTES
-        return not is_narrow and self._clock() >= self._full_until
+    except FileNotFoundError:
+        return False  # beside PostgreSQL nothing may have been kept there yet
+    # Some mounts tell no figures at all.
+    return there.total > 0 and there.free < LEAST_FREE_BYTES
 
 
 disk = Disk()

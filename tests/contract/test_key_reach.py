@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 
+from tests.contract.asking import AskingSession
 from tests.contract.conversation import Caller, a_turn
 from tests.installations import wait_for
 
@@ -240,6 +241,19 @@ def test_an_answer_that_a_revoked_key_waited_for_shows_that_nobody_took_it(
 
     told = person.get(f"/api/v1/runs/{run}/snapshot/")["interventions"]
     assert [one["status"] for one in told if one["action"] == "continue"] == ["unreachable"]
+
+
+def test_a_permission_that_a_revoked_key_asked_for_shows_that_nobody_took_it(person, holding_a_key):
+    agent = holding_a_key()
+    with ThreadPoolExecutor(1) as pool:
+        session = AskingSession(agent, person, pool)
+        session.ask()
+        session.card()
+        holding_a_key.revoke(agent)
+        session.tap("allow_once")
+
+    told = person.get(f"/api/v1/runs/{session.run()['id']}/snapshot/")["interventions"]
+    assert [one["status"] for one in told] == ["unreachable"]
 
 
 def test_a_held_call_whose_key_is_rotated_runs_while_the_old_one_goes_on(person, holding_a_key):

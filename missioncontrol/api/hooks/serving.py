@@ -73,7 +73,7 @@ async def hook(request: Request) -> Response:
         event = await dispatcher.run(lambda: _with_grant(event, run, own))
         if event.grant is None and (for_s := adapter.asks_for_s(event)):
             asked = await asking.ask(adapter, event, run.id, for_s=for_s, own=own)
-            await request.check_key()  # what people said is not for a key revoked meanwhile
+            await check_key_again(request, run.id)
             return asked
     # A key that only reports is answered as if nothing had been found.
     directive = directives.go_on(control)

@@ -3,8 +3,9 @@
 import asyncio
 
 import pytest
+from twisted.internet.abstract import FileDescriptor
 from twisted.internet.task import Clock
-from twisted.internet.testing import StringTransport
+from twisted.internet.testing import MemoryReactor, StringTransport
 from twisted.web.http import Request
 
 from missioncontrol.api import daphne_queue
@@ -188,3 +189,40 @@ def test_a_connection_that_rested_has_a_minute_for_its_next_request(timed):
     clock.advance(MINUTE - 1)
 
     assert not channel.transport.disconnecting
+
+
+class SlowConnection(FileDescriptor):
+    """A connection whose peer takes so many bytes each time that it can be written to."""
+
+    connected, takes = True, 0
+
+    def writeSomeData(self, data):  # noqa: N802 - Twisted's name
+        return min(len(data), self.takes)
+
+    def getHost(self):  # noqa: N802 - Twisted's name
+        return "here"
+
+    def getPeer(self):  # noqa: N802 - Twisted's name
+        return "there"
+
+
+class Large(Request):
+    def process(self):
+        self.write(b"x" * 10 * PROGRESS_BYTES)
+        self.finish()
+
+
+@pytest.mark.parametrize(("takes", "is_given_up"), [(0, True), (PROGRESS_BYTES, False)])
+def test_a_large_answer_goes_on_while_its_peer_takes_it(takes, is_given_up):
+    channel, clock, connection = QueuedChannel(), Clock(), SlowConnection(MemoryReactor())
+    channel.requestFactory, channel.timeOut, channel.callLater = Large, MINUTE, clock.callLater
+    channel.abortTimeout = None
+    channel.makeConnection(connection)
+    channel.dataReceived(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+
+    connection.takes = takes
+    for _ in range(3):
+        connection.doWrite()
+        clock.advance(MINUTE)
+
+    assert bool(connection.disconnecting) is is_given_up

@@ -55,3 +55,9 @@ def test_a_database_on_a_disk_that_is_nearly_full_is_not_ready(db, own_disk, mon
     monkeypatch.setattr(disk, "LEAST_FREE_BYTES", sys.maxsize)
 
     assert not operator.database()
+
+
+def test_a_database_beside_which_nothing_was_kept_yet_is_ready(db, own_disk, settings, tmp_path):
+    settings.DATA_DIR = tmp_path / "not made"
+
+    assert operator.database()

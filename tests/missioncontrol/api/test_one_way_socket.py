@@ -36,7 +36,7 @@ def send(socket, messages):
 def test_a_peer_that_takes_nothing_is_let_go(socket):
     socket.is_full = True
 
-    send(socket, FULL + 2)
+    send(socket, FULL + 3)
 
     assert socket.transport.disconnected
 
@@ -47,6 +47,16 @@ def test_a_peer_that_falls_behind_and_catches_up_hears_on(socket):
         send(socket, FULL - 2)
         socket.is_full = False
         socket.transport.producer.resumeProducing()
+
+    assert not socket.transport.disconnected
+
+
+def test_what_happens_while_a_large_snapshot_is_taken_is_sent_behind_it(socket):
+    socket.serverSend("x" * 2 * MOST_UNSENT)
+    socket.is_full = True
+    socket.transport.producer.pauseProducing()
+
+    send(socket, 2 * FULL)
 
     assert not socket.transport.disconnected
 
