@@ -56,8 +56,11 @@ def is_web_address(value: str) -> bool:
         parts.port  # noqa: B018 - says whether it is a number
     except ValueError:
         return False
-    return value == f"{parts.scheme}://{parts.netloc}" and bool(
-        parts.scheme in {"http", "https"} and parts.hostname
+    return (
+        value.lower() == f"{parts.scheme}://{parts.netloc}".lower()
+        and parts.scheme in {"http", "https"}
+        and bool(parts.hostname)
+        and not any(each.isspace() or each == "@" for each in value)
     )
 
 

@@ -105,7 +105,15 @@ def test_a_port_that_is_none_is_refused_in_a_sentence(word, capsys):
 
 @pytest.mark.parametrize(
     "word",
-    ["foo", "mc.example.org", "ftp://mc.example.org", "https://mc.example.org/x", "http://a:b"],
+    [
+        "foo",
+        "mc.example.org",
+        "ftp://mc.example.org",
+        "https://mc.example.org/x",
+        "http://a:b",
+        "https://user:word@mc.example.org",
+        "https://mc example.org",
+    ],
 )
 def test_a_public_address_that_no_link_can_begin_with_is_refused(word, capsys, monkeypatch):
     with pytest.raises(SystemExit):
@@ -117,7 +125,6 @@ def test_a_public_address_that_no_link_can_begin_with_is_refused(word, capsys, m
         options.parse([])
 
 
-def test_a_public_address_loses_its_slash():
-    assert options.parse(["--public-url", "https://mc.example.org/"]).public_url == (
-        "https://mc.example.org"
-    )
+@pytest.mark.parametrize("word", ["https://mc.example.org", "HTTPS://MC.example.org:8443"])
+def test_a_public_address_loses_its_slash(word):
+    assert options.parse(["--public-url", f"{word}/"]).public_url == word
