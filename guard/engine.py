@@ -46,9 +46,9 @@ class Engine:
     Assessment. What it says follows from the last `WINDOW` turns and the resets
     among them alone, so an engine can be rebuilt by feeding it those and resetting
     where it was reset. Three things apart: a budget's meter, which the caller may pass;
-    complaints of longer ago, which a rebuilt engine hears as new; and how new the
-    oldest steps were, where answers are turns of their own or more than a third of the
-    turns say nothing (blanks, routing lines).
+    complaints of longer ago, and agents side by side then, of which a rebuilt engine
+    knows nothing; and how new the oldest steps were, where answers are turns of their own
+    or more than a third of the turns say nothing (blanks, routing lines).
 
     >>> from guard.turn import Role, Turn
     >>> engine = Engine()
@@ -164,9 +164,10 @@ class Engine:
         step, changed = self._read(read.turn, seq, place, read.times)
         self._meter.take(turn, failed=step.failed if step.outcome else None)
         meter = KnownUsage(spent) if spent else self._meter
-        view = View(seq=step.seq, history=self.history, meter=meter)
+        agent = step.agent if turn.agent is None else turn.agent  # itself, whoever it goes on with
+        view = View(seq=step.seq, history=self.history, meter=meter, agent=agent)
         signals = tuple(self._detectors.examine(view, turn))
-        if self._corrected and (again := self._recall(step)):
+        if self._corrected and (again := self._recall(step, agent)):
             signals = (again, *signals)
         evidence = self._stall.evidence_of(self.history)
         # How near a card is; what is sure and asks nobody stays below.
@@ -181,11 +182,11 @@ class Engine:
             suspicion=self._suspicion.examine(view, signals) if self._suspicion else None,
         )
 
-    def _recall(self, step: Step) -> Signal | None:
+    def _recall(self, step: Step, agent: str) -> Signal | None:
         """Trip where a corrected request comes back; a change in between may be the cure."""
         if step.acted:
             self._corrected.clear()
-        answered = self._corrected.get((step.agent, step.request))
+        answered = self._corrected.get((agent, step.request))
         if answered is None:
             return None
         call, turns = answered.call, (*answered.turns, step.seq)

@@ -130,6 +130,7 @@ class View:
     seq: int
     history: History
     meter: UsageMeter | KnownUsage
+    agent: str  # who acts: by whose name usage is counted
 
 
 # One thing that a rule looks for: a method of it, by which its examination is told apart.

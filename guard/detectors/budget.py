@@ -34,7 +34,7 @@ class BudgetCeiling(Detector):
         """Hold the meter against the ceilings."""
         if self._budget is None:
             return None
-        return weigh(self._budget, view.meter.spent, seq=view.seq, agent=view.history.last.agent)
+        return weigh(self._budget, view.meter.spent, seq=view.seq, agent=view.agent)
 
 
 def weigh(

@@ -95,7 +95,7 @@ class TurnReader:
         self._last_agent: str | None = None
         # By what name the agents are known, None for each by its own; and who spoke last.
         self._side: tuple[str | None, str | None] | None = None
-        self._has_word = False  # the user had a word since
+        self._complained = False  # the user did, since
         self._blanks = self._routes = 0
         # A message showed a command; and the harness carries out what is shown.
         self._shows, self._carries_out = False, False
@@ -152,15 +152,16 @@ class TurnReader:
         return ReadTurn(Kind.ACTION, turn)
 
     def _name_side(self, turn: Turn) -> Turn:
-        """Name agents as one while the user has a word between any two of them.
+        """Name agents as one while the user complains between any two of them.
 
-        Who acts after a word on another's try goes on with it; between workers there is none.
+        Who acts on a complaint about another's try goes on with it. Workers side by side hear
+        none between them, nor do those who are asked the same in turn: each is itself.
         """
         if turn.role is not Role.ASSISTANT:
             return turn
         name, last = self._side or (turn.agent, turn.agent)
-        name = name if turn.agent == last or self._has_word else None
-        self._side, self._has_word = (name, turn.agent), False
+        name = name if turn.agent == last or self._complained else None
+        self._side, self._complained = (name, turn.agent), False
         return turn if name in {None, turn.agent} else replace(turn, agent=name)
 
     def _note(self, turn: Turn, seq: int) -> None:
@@ -290,7 +291,7 @@ class TurnReader:
             self._users_answer = True
             return self._close(-1, turn)
         self._messages.append(message)
-        self._has_word = True
+        self._complained = self._complained or complains
         action, self._action = self._action, False
         # What came of handing in the work; in the same words again, of whatever was sent.
         if again and complains and (action or any(one.plain == plain for one in again)):

@@ -19,6 +19,8 @@ LOOKS_EVERY_S = 0.05
 # It stops in microseconds, but for one that waits on a disk, which may take for ever.
 STOPS_WITHIN_S = 0.5
 
+_LOOKS = 5
+
 
 def end_process(pid: int, *, grace_s: float = GRACE_S) -> bool:
     """End a process, by SIGTERM and after the grace by SIGKILL; True: it is gone."""
@@ -36,15 +38,30 @@ def end_tree(pid: int, *, grace_s: float = GRACE_S) -> bool:
 
 def signal_tree(pid: int, number: int) -> None:
     """Send one signal to a process and everything below it."""
+    if number == signal.SIGSTOP:
+        _stop_tree(pid)
+        return
     members = [pid, *descendants(pid)]
     if number == signal.SIGCONT:
         # A shell that goes on before its job would see it stopped, and take the terminal from it.
         members.reverse()
     for member in members:
         _send(member, number)
-        if number == signal.SIGSTOP:
-            # Likewise: it stands still before its job stops.
+
+
+def _stop_tree(pid: int) -> None:
+    stopped: set[int] = set()
+    # What was started while the others were stopped is found by the next look. There is an end to
+    # it: below another user's process, which cannot be stopped, more may start for ever.
+    for _ in range(_LOOKS):
+        new = [member for member in [pid, *descendants(pid)] if member not in stopped]
+        if not new:
+            return
+        for member in new:
+            _send(member, signal.SIGSTOP)
+            # A shell stands still before its job stops, or it would take the terminal from it.
             _await_stopped(member)
+        stopped.update(new)
 
 
 def descendants(pid: int) -> list[int]:

@@ -20,6 +20,7 @@ from guard.sdk.wording import (
     SUCCESSES,
     body_of,
     directive_of,
+    is_page,
     speaking,
     turn_json,
 )
@@ -106,7 +107,10 @@ class RunClient:
             asked |= {"after": after, "wait": WAITS_S}
         path = f"runs/{run_id}/directive/?{urlencode(asked)}"
         # Longer than the wait, or each quiet one would count as a server that is away.
-        answer = self._ask("GET", path, timeout_s=WAITS_S + 10)
+        request = Request(method="GET", path=path, timeout_s=WAITS_S + 10)
+        answer = speaking(self._transport.send(request))
+        if is_page(answer):  # who is held must not be ended by it
+            raise ServerAway(f"another program answered {answer.status} in its place")
         return directive_of(body_of(answer)) if answer.status != NO_CONTENT else None
 
     def directives(

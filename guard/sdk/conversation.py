@@ -30,6 +30,7 @@ from guard.sdk.wording import (
     body_of,
     comes_again_in,
     directive_of,
+    is_page,
     is_passing,
     pause_of,
     speaking,
@@ -261,7 +262,7 @@ class Conversation:
                     raise
                 self._note_away(error, held=True)
             else:
-                if not is_passing(answer.status):
+                if not (is_passing(answer.status) or is_page(answer)):
                     # It is there again: what waits in the outbox need not wait out its pause.
                     self.offline.hurry(0)
                     return answer

@@ -71,6 +71,14 @@ def is_passing(status: int) -> bool:
     return status >= SERVER_ERROR or status == TOO_MANY
 
 
+def is_page(answer: Answer) -> bool:
+    """Whether it is what stands between that answers: each refusal of the server has a code."""
+    if answer.status == NO_CONTENT:
+        return False
+    fields = answer.body if isinstance(answer.body, Mapping) else {}
+    return not fields or (answer.status not in SUCCESSES and "code" not in fields)
+
+
 def speaking(answer: Answer) -> Answer:
     """Give back an answer that speaks for the run.
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -237,6 +238,15 @@ def test_a_star_means_each_agent_that_is_not_named():
 
     assert first_trip(steps(9, agent="coder"), policy) is None
     assert first_trip([*steps(1, agent="planner"), *steps(2, agent="critic")], policy) == 2
+
+
+def test_an_agent_has_its_own_ceiling_though_it_goes_on_with_anothers_tries():
+    policy = under(agents={"coder": {"calls": 2}})
+    complaint = a_user("This is still broken, the tests fail.")
+    acts = [replace(one, agent=("critic", "coder")[n % 2]) for n, one in enumerate(steps(4))]
+    trips = [one.trip for one in watch([p for act in acts for p in (complaint, act)], policy)]
+
+    assert trips[-1].evidence.whose == "coder"
 
 
 def test_the_failures_of_agents_are_rows_of_their_own():

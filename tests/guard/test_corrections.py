@@ -64,6 +64,13 @@ def test_a_change_or_a_persons_words_lift_it(corrected, cure):
     assert not corrected.is_correcting
 
 
+def test_it_is_its_agents_though_that_goes_on_with_anothers_tries(corrected):
+    corrected.observe(call("ls", agent="critic", result="b.txt"))
+    corrected.observe(Turn(role=Role.USER, content="You are going in circles, it still fails."))
+
+    assert corrected.observe(proposal()).trip
+
+
 def test_a_change_that_failed_lifts_nothing(corrected):
     corrected.observe(call("touch a.txt", error="Permission denied"))
 

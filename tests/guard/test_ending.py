@@ -4,10 +4,18 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from guard.running.ending import end_process, end_tree, is_running, signal_tree
+from guard.running.ending import (
+    descendants,
+    end_process,
+    end_tree,
+    is_running,
+    process_stat,
+    signal_tree,
+)
 
 STUBBORN = (
     "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
@@ -18,6 +26,11 @@ WITH_CHILD = (
     "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'],"
     " start_new_session=True);"
     "print(child.pid, flush=True); time.sleep(600)"
+)
+
+STARTS_MORE_AND_MORE = (
+    "import os; more = 'for n in $(seq 60); do sleep 600 & done; wait';"
+    "os.execvp('sh', ['sh', '-c', f'for n in $(seq 8); do ({more}) & done; echo; wait'])"
 )
 
 
@@ -73,6 +86,17 @@ def test_what_stands_still_ends_as_well(started):
 
     assert end_tree(process.pid, grace_s=60)
     assert process.wait(30) == -signal.SIGTERM
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="states are told by /proc")
+def test_what_is_started_while_it_is_stopped_stands_still_too(started):
+    process, _ = started(STARTS_MORE_AND_MORE)
+
+    signal_tree(process.pid, signal.SIGSTOP)
+
+    states = [process_stat(pid)[0] for pid in [process.pid, *descendants(process.pid)]]
+    os.killpg(process.pid, signal.SIGKILL)
+    assert set(states) <= {"T", "Z"}  # stopped, or over
 
 
 def test_what_is_gone_already_needs_no_end(started):

@@ -245,6 +245,16 @@ def test_a_command_that_is_held_anew_when_its_key_is_revoked_ends(keep, fail):
     assert (command.does(), command.does()) == ("pause", "end")
 
 
+@pytest.mark.parametrize("page", [(403, None), (403, {"message": "Forbidden"}), (200, None)])
+def test_a_page_that_stands_between_does_not_end_a_paused_command(keep, page):
+    directives = [directive("hold", version=1), directive("proceed", version=2)]
+    answers = iter([(200, directives[0]), page, (200, directives[1])])
+
+    _, command = keep(poll=lambda _: next(answers, (204, None)))
+
+    assert (command.does(), command.does()) == ("pause", "go on")
+
+
 @pytest.mark.parametrize(("fail", "then"), [("open", "go on"), ("closed", "pause")])
 def test_to_fail_open_a_paused_command_goes_on_until_its_server_is_back(
     keep, monkeypatch, fail, then

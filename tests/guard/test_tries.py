@@ -7,7 +7,7 @@ import pytest
 from guard.engine import Engine
 from guard.policy import Policy
 from guard.turn import Phase
-from tests.guard.build import a_call, a_user, first_trip
+from tests.guard.build import a_call, a_message, a_user, first_trip
 
 MISSING = "ModuleNotFoundError: no module named 'harbour.tides'"
 
@@ -119,6 +119,15 @@ def test_whoever_acts_on_a_complaint_about_anothers_try_goes_on_with_it():
     in_turn = [replace(turn, agent=str(at)) for at, turn in enumerate(alone)]
 
     assert first_trip(in_turn) == first_trip(alone) == len(alone) - 1
+
+
+@pytest.mark.parametrize("word", ["Please review the change.", "Go on."])
+def test_those_who_are_asked_the_same_in_turn_are_each_themselves(word):
+    alone = [part for _ in range(6) for part in (a_user(word), a_message("I approve of it all."))]
+    panel = [replace(turn, agent=str(at)) for at, turn in enumerate(alone)]
+
+    assert first_trip(alone) is not None
+    assert first_trip(panel) is None
 
 
 def test_workers_side_by_side_who_all_hear_one_complaint_are_not_one():

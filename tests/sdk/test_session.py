@@ -233,6 +233,15 @@ def test_a_held_call_whose_key_is_revoked_is_not_run(server, session):
     assert (go.run, go.text) == (False, conversation.REFUSED_WHILE_HELD)
 
 
+@pytest.mark.parametrize("page", [(403, None), (403, {"message": "Forbidden"}), (200, None)])
+def test_a_held_call_outlasts_a_page_that_stands_between(server, session, page):
+    server.answer_turn = lambda _: (200, directive("hold"))
+    answers = iter([page])
+    server.answer_poll = lambda _: next(answers, (200, directive("proceed", version=2)))
+
+    assert session.before("Bash").run
+
+
 def test_a_held_call_gives_up_on_a_server_that_stays_away(server, monkeypatch):
     monkeypatch.setattr(conversation, "GIVE_UP_S", 0.5)
     server.answer_turn = lambda _: (200, directive("hold"))
