@@ -163,7 +163,7 @@ def test_a_screen_whose_code_could_not_be_fetched_tells_of_no_new_version(open_p
 
 def test_a_screen_whose_code_is_gone_says_so_though_no_build_is_told(open_page):
     page = open_page("/no/such/page")
-    page.route("**/decisions", lambda route: None)  # asked, and never answered
+    page.route("**/decisions", lambda _: None)  # asked, and never answered
 
     said = without_code(page, "History")
 
