@@ -161,6 +161,15 @@ def test_a_screen_whose_code_could_not_be_fetched_tells_of_no_new_version(open_p
     expect(said.get_by_role("button", name="Try again")).to_be_visible()
 
 
+def test_a_screen_whose_code_is_gone_says_so_though_no_build_is_told(open_page):
+    page = open_page("/no/such/page")
+    page.route("**/decisions", lambda _: None)  # asked, and never answered
+
+    said = without_code(page, "History")
+
+    expect(said.get_by_role("button", name="Try again")).to_be_visible()
+
+
 def test_a_server_that_is_away_is_asked_at_once(open_page):
     page = open_page("/no/such/page", signed_in=False)
     breakdown = Breakdown(page, "**/api/v1/me/")

@@ -99,8 +99,13 @@ afterEach(() => vi.unstubAllGlobals());
 const isPlot = (_: unknown): _ is uPlot => true;
 
 /** A canvas that tells what was drawn on it, in order. */
-function recorder(): { plot: uPlot; drawn: string[] } {
+function recorder(valToPos: (value: number, scale: string) => number = () => 50): {
+  plot: uPlot;
+  drawn: string[];
+  heights: Record<string, unknown>;
+} {
   const drawn: string[] = [];
+  const heights: Record<string, unknown> = {};
   const ctx = new Proxy(
     {},
     {
@@ -108,14 +113,15 @@ function recorder(): { plot: uPlot; drawn: string[] } {
         (_, name) =>
         (...args: unknown[]) => {
           drawn.push(name === "fillText" ? String(args[0]) : String(name));
+          if (name === "fillText") heights[String(args[0])] = args[2];
           return { width: 20 };
         },
       set: () => true,
     },
   );
-  const plot: unknown = { ctx, bbox: { left: 0, width: 100 }, valToPos: () => 50 };
+  const plot: unknown = { ctx, bbox: { left: 0, width: 100 }, scales: {}, valToPos };
   if (!isPlot(plot)) throw new TypeError();
-  return { plot, drawn };
+  return { plot, drawn, heights };
 }
 
 test("the words of a rule stand over the bars, on ground of their own", () => {
@@ -151,4 +157,37 @@ test("the words of a rule stand over the bars, on ground of their own", () => {
     "roundRect",
     "budget",
   ]);
+});
+
+test.each([
+  ["above", 200, 51],
+  ["below", 110, 75],
+])("a point's words stand %s it where another's end at %i", (_, end, height) => {
+  vi.stubGlobal("devicePixelRatio", 1);
+  const { plot, heights } = recorder((value, scale) => (scale === "x" ? value : 100 - value));
+  const picture = {
+    ...words,
+    x: [0],
+    lines: [],
+    levels: [],
+    tags: [
+      { x: 100, y: 40, words: "now", dot: true, align: "right" as const },
+      { x: end, y: 50, words: "pace", align: "right" as const },
+    ],
+    xTicks: null,
+    yTick: null,
+    yRange: null,
+    view: null,
+    sync: null,
+  };
+  const { hooks } = optionsOf(
+    () => picture,
+    { point: () => undefined, zoom: null },
+    () => "#000000",
+    { bars: undefined, steps: undefined },
+  );
+
+  hooks?.draw?.forEach((draw) => draw?.(plot));
+
+  expect(heights.now).toBe(height);
 });

@@ -328,8 +328,7 @@ function drawTags(plot: uPlot, tags: readonly Tag[], color: (token: string) => s
     ctx.setLineDash([]);
     if (tag.dot) dot(ctx, x, y, color("--d1"), color("--surface"));
     const below = belowPoint(plot, tag, tags);
-    const aside = tag.dot ? 8 : 0;
-    const place = x + (tag.align === "right" ? -aside : aside) * devicePixelRatio;
+    const place = placeOf(plot, tag);
     const at = y + below * devicePixelRatio;
     ground(ctx, tag, place, at, color("--surface"));
     write(
@@ -345,13 +344,28 @@ function drawTags(plot: uPlot, tags: readonly Tag[], color: (token: string) => s
   }
 }
 
+/** Where a tag's words begin, or end where they stand left of its point; in the canvas's pixels. */
+function placeOf(plot: uPlot, { x, dot, align }: Tag): number {
+  const aside = (dot ? 8 : 0) * devicePixelRatio;
+  return plot.valToPos(x, "x", true) + (align === "right" ? -aside : aside);
+}
+
+function spanOf(plot: uPlot, tag: Tag): [from: number, to: number] {
+  plot.ctx.font = scaled(tag.strong ? STRONG : FONT);
+  const [place, wide] = [placeOf(plot, tag), plot.ctx.measureText(tag.words).width];
+  return tag.align === "right" ? [place - wide, place] : [place, place + wide];
+}
+
 /** How far below its point a tag's words stand. Left of a sum that grows, the line lies below: they stand above it, unless another's words do. Right of it they stand above where the axis would be in their way. */
 function belowPoint(plot: uPlot, tag: Tag, tags: readonly Tag[]): number {
   if (!tag.dot) return -10;
   const height = ({ y }: Tag): number => plot.valToPos(y, "y");
-  const isFree = tags.every(
-    (other) => other === tag || Math.abs(height(other) - height(tag)) > TAG_ROOM,
-  );
+  const [from, to] = spanOf(plot, tag);
+  const isFree = tags.every((other) => {
+    if (other === tag || Math.abs(height(other) - height(tag)) > TAG_ROOM) return true;
+    const [begins, ends] = spanOf(plot, other);
+    return ends < from || begins > to;
+  });
   const isAtAxis = height(tag) + TAG_ROOM > plot.valToPos(plot.scales["y"]?.min ?? 0, "y");
   return (tag.align === "right" ? isFree : isAtAxis) ? -9 : 15;
 }

@@ -49,8 +49,7 @@ const texts: typeof en = {
   toNow: "Zu „Jetzt“",
   screenFailed: "Diese Ansicht konnte nicht geladen werden.",
   screenFailedWhy: "Die Verbindung brach ab.",
-  screenReplaced:
-    "Mission Control wurde inzwischen aktualisiert. Die neue Version erscheint nach dem Neuladen.",
+  screenReplaced: "Mission Control wurde aktualisiert.",
   tooMany: (seconds) =>
     `Zu viele Versuche in einer Minute. In ${String(seconds)}\u00a0s geht es wieder.`,
   tryAgain: "Erneut versuchen",
