@@ -159,13 +159,12 @@ class Engine:
                 place = self.history.find(read.call, proposed=False)
         else:
             old = self.history.steps[place]  # by whose name it is known
-            named = turn if old.agent in {"", turn.agent} else replace(turn, agent=old.agent)
+            named = replace(turn, agent=old.agent or turn.agent)
             seq, read = old.seq, ReadTurn(Kind.ACTION, named)
         step, changed = self._read(read.turn, seq, place, read.times)
         self._meter.take(turn, failed=step.failed if step.outcome else None)
-        meter = KnownUsage(spent) if spent else self._meter
         agent = step.agent if turn.agent is None else turn.agent  # itself, whoever it goes on with
-        view = View(seq=step.seq, history=self.history, meter=meter, agent=agent)
+        view = View(step.seq, self.history, KnownUsage(spent) if spent else self._meter, agent)
         signals = tuple(self._detectors.examine(view, turn))
         if self._corrected and (again := self._recall(step, agent)):
             signals = (again, *signals)

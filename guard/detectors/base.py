@@ -123,7 +123,7 @@ class History:
         return None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class View:
     """What a rule looks at: the observed turn, the steps since a person spoke, what was used."""
 

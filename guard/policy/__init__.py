@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from importlib import import_module
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -196,7 +195,7 @@ class Policy(Section):
             policy = read_table(mapping, policy, (*BASES, *fields_of(cls)))
         problems.complain()
         tables = [table for scope in SCOPES for table in getattr(policy, scope).values()]
-        looking = {*policy.detectors, *chain(*(table.get("detectors") or () for table in tables))}
+        looking = {*policy.detectors}.union(*(table.get("detectors") or () for table in tables))
         used = {name: policy.contrib[name] for name in policy.contrib if name in looking}
         return replace(policy, contrib=used)
 

@@ -91,11 +91,10 @@ class TurnReader:
         self._messages: deque[_UserMessage] = deque(maxlen=_REMEMBERED)
         self._action = False
         self._notice: str | None = None
-        self._users_answer = False
+        self._users_answer = self._complained = False
         self._last_agent: str | None = None
         # By what name the agents are known, None for each by its own; and who spoke last.
         self._side: tuple[str | None, str | None] | None = None
-        self._complained = False  # the user did, since
         self._blanks = self._routes = 0
         # A message showed a command; and the harness carries out what is shown.
         self._shows, self._carries_out = False, False
@@ -154,8 +153,7 @@ class TurnReader:
     def _name_side(self, turn: Turn) -> Turn:
         """Name agents as one while the user complains between any two of them.
 
-        Who acts on a complaint about another's try goes on with it. Workers side by side hear
-        none between them, nor do those who are asked the same in turn: each is itself.
+        Who acts on a complaint about another's try goes on with it; to be asked the same is none.
         """
         if turn.role is not Role.ASSISTANT:
             return turn
@@ -309,8 +307,7 @@ class TurnReader:
     def _says_the_same(self) -> bool:
         """Its last two messages are one, whatever a person said between them."""
         last = [(one.attempt.tool, one.attempt.args) for one in list(self._replies)[-2:]]
-        is_one = last[:1] == last[1:] != []
-        return is_one and bool(terms_of(str(last[1][1])) - terms_of("input"))
+        return last[:1] == last[1:] != [] and bool(terms_of(str(last[1][1])) - terms_of("input"))
 
 
 @dataclass(slots=True)

@@ -248,17 +248,16 @@ def looks_failed(result: str) -> bool:
         return True
     if _FAILS_AT_START.match(head) and not _NONE_FAILS.match(head):
         return _SUCCEEDS.search(head.split("\n", 1)[0]) is None
-    refuses = len(result) <= _LONGEST_MESSAGE and (_REFUSES.stands_in(head) or _turns_down(head))
+    refuses = len(result) <= _LONGEST_MESSAGE and (
+        _REFUSES.stands_in(head)
+        # Such words stand in code and in what a search finds, too.
+        or not all(map(_SHOWN_LINE.match, _TURNS_DOWN.pick(head.split("\n"))))
+    )
     early = _FAILS_EARLY.pick(head.split("\n", 3)[:3])
     if refuses or not all(map(_looks_like_source, early)):
         return _SUCCEEDS.search(head) is None
     last = result[-300:].rstrip().rsplit("\n", 1)[-1]
     return _LAST_LINE_ERROR.match(last) is not None
-
-
-def _turns_down(head: str) -> bool:
-    """Words that refuse stand in code and in what a search finds, too."""
-    return not all(map(_SHOWN_LINE.match, _TURNS_DOWN.pick(head.split("\n"))))
 
 
 def _looks_like_source(line: str) -> bool:
