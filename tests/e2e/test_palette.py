@@ -52,7 +52,7 @@ def test_screens_settings_and_actions_are_found_and_escape_leaves(desktop):
     page.get_by_role("button", name="Search").click()
 
     field(page).fill("costliest")
-    expect(page.get_by_role("option", selected=True)).to_contain_text("Costliest runs")
+    expect(page.get_by_role("listbox").get_by_role("option", selected=True)).to_contain_text("Costliest runs")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/history\?sort=-cost$"))
     expect(field(page)).to_have_count(0)
@@ -61,7 +61,7 @@ def test_screens_settings_and_actions_are_found_and_escape_leaves(desktop):
     field(page).fill("devi")
     expect(page.get_by_role("option", name="Setting Devices")).to_be_visible()
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("option", selected=True)).to_have_count(1)
+    expect(page.get_by_role("listbox").get_by_role("option", selected=True)).to_have_count(1)
     page.keyboard.press("Escape")
     expect(field(page)).to_have_count(0)
 

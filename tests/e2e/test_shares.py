@@ -55,7 +55,9 @@ def test_a_run_is_shared_seen_without_signing_in_and_revoked(open_page, agent, p
 
 
 @pytest.mark.screens
-def test_a_weeks_costs_are_shared_with_the_keyboard(open_page):
+def test_a_weeks_costs_are_shared_with_the_keyboard_beside_an_archived_project(open_page, person):
+    made = person.ask("POST", "/api/v1/projects/", {"name": "done long ago"}).json["id"]
+    person.ask("PATCH", f"/api/v1/projects/{made}/", {"archived": True})
     page = open_page("/costs")
     button = page.get_by_role("button", name="Share this week")
     button.focus()
