@@ -52,7 +52,8 @@ def test_screens_settings_and_actions_are_found_and_escape_leaves(desktop):
     page.get_by_role("button", name="Search").click()
 
     field(page).fill("costliest")
-    expect(page.get_by_role("listbox").get_by_role("option", selected=True)).to_contain_text("Costliest runs")
+    chosen = page.get_by_role("listbox").get_by_role("option", selected=True)
+    expect(chosen).to_contain_text("Costliest runs")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/history\?sort=-cost$"))
     expect(field(page)).to_have_count(0)

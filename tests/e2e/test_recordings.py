@@ -112,7 +112,8 @@ def test_from_the_palette_with_the_keyboard_and_what_is_no_recording_is_refused(
     page.keyboard.press("Control+k")
     expect(page.get_by_role("combobox", name="Search runs, screens and actions")).to_be_focused()
     page.keyboard.type("import a rec")
-    expect(page.get_by_role("listbox").get_by_role("option", selected=True)).to_contain_text("Import a recording")
+    chosen = page.get_by_role("listbox").get_by_role("option", selected=True)
+    expect(chosen).to_contain_text("Import a recording")
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog", name="Import a recording")
 
