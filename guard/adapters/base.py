@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from guard.adapters.hook import HookEvent
-from guard.sdk.keys import Connection
+from guard.adapters.hook_settings import Hooks, HookSettings
 from guard.wire import Directive
 
 Body = Mapping[str, Any]
 Answer = dict[str, Any]
-Settings = dict[str, Any]
-Hooks = dict[str, Any]
 
 
 class Session(Protocol):
@@ -26,17 +24,6 @@ class Session(Protocol):
     def stop(self) -> bool: ...
 
     def say(self, words: str) -> bool: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wiring(Connection):
-    """What a settings file needs to know to reach us.
-
-    `forwarder` is the command that runs `guard`, by absolute path: an agent's hooks run
-    with whatever `PATH` its own shell has.
-    """
-
-    forwarder: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,25 +57,6 @@ def hold_reason(holding: Hooks, *, minutes: int, over: str = "", blocks: bool | 
         else f"; without the server, tools {'are blocked' if blocks else 'run on'}"
     )
     return f"before a tool runs, up to {minutes} min{over}{away}"
-
-
-class SettingsWriter(Protocol):
-    """An agent's settings file: our hooks put in, taken out, found again. Pure.
-
-    Each agent's module `settings` is one.
-    """
-
-    def path(self, project: Path | None) -> Path:
-        """Name the file in a project's directory; None: the person's own."""
-
-    def connected(self, settings: Settings, wiring: Wiring) -> Settings:
-        """Return settings with our hooks in, whatever else they hold kept; twice is as once."""
-
-    def disconnected(self, settings: Settings) -> Settings:
-        """Return settings without our hooks."""
-
-    def subscribed(self, settings: Settings) -> Hooks:
-        """Return event -> our hook, for the events that reach us."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +106,7 @@ class Adapter:
     read: Callable[[Body], HookEvent]
     answer: Callable[[HookEvent, Directive], Answer]
     capabilities: Callable[[HookEvent], dict[str, Any]]
-    settings: SettingsWriter
+    settings: HookSettings
     abilities: Callable[[Hooks], tuple[Finding, ...]]
     settings_hold_key: bool = False
     advice: tuple[str, ...] = ()

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from guard.adapters import ADAPTERS, adapter_of
-from guard.adapters.base import Adapter, Wiring
+from guard.adapters.base import Adapter
 from guard.adapters.hook import PROBE
+from guard.adapters.hook_settings import Wiring
 from guard.connect.settings_file import change, keep_out_of_git, settings_file
 from guard.connect.setup_code import exchange
 from guard.connect.undo import undoable

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from guard.adapters.base import Adapter, Body, Finding, Hooks, hold_reason
+from guard.adapters.base import Adapter, Body, Finding, hold_reason
 from guard.adapters.claude_code import hooks as claude_code
 from guard.adapters.claude_code import settings
 from guard.adapters.claude_code.permission import asks_for_s
 from guard.adapters.claude_code.usage import EVENT, look_up
+from guard.adapters.hook_settings import Hooks
 from guard.sdk.timing import HOOK_HOLD_S
 
 
@@ -79,7 +80,7 @@ ADAPTER = Adapter(
     answer=claude_code.answer,
     capabilities=claude_code.capabilities,
     program="claude",
-    settings=settings,
+    settings=settings.SETTINGS,
     settings_hold_key=True,
     abilities=abilities,
     look_up=look_up,

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from guard.adapters.ancestry import session_process
-from guard.adapters.base import Adapter, Finding, Hooks, hold_reason
-from guard.adapters.codex import daemon, rollout, settings
+from guard.adapters.base import Adapter, Finding, hold_reason
+from guard.adapters.codex import daemon, rollout
 from guard.adapters.codex import hooks as codex
 from guard.adapters.codex.examine import ask_trust, try_forwarder
+from guard.adapters.codex.settings import SETTINGS
+from guard.adapters.hook_settings import Hooks
 from guard.running.linking import kept_facts
 from guard.sdk.timing import HOOK_HOLD_S
 
@@ -72,7 +74,7 @@ ADAPTER = Adapter(
     capabilities=codex.capabilities,
     program="codex",
     reach=daemon.reach,
-    settings=settings,
+    settings=SETTINGS,
     abilities=abilities,
     advice=(TRUST,),
     look_up=look_up,

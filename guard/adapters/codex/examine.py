@@ -9,9 +9,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from guard.adapters.base import Finding, Hooks
+from guard.adapters.base import Finding
 from guard.adapters.codex.hooks import HOOKS
 from guard.adapters.hook import PROBE
+from guard.adapters.hook_settings import Hooks
 from guard.adapters.reading import text
 from guard.errors import GuardError
 

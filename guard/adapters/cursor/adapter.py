@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from guard.adapters.base import Adapter, Body, Finding, Hooks, hold_reason
+from guard.adapters.base import Adapter, Body, Finding, hold_reason
 from guard.adapters.cursor import hooks as cursor
-from guard.adapters.cursor import settings
+from guard.adapters.cursor.settings import SETTINGS
+from guard.adapters.hook_settings import Hooks
 from guard.sdk.timing import HOOK_HOLD_S
 
 UNVERIFIED = (
@@ -52,7 +53,7 @@ ADAPTER = Adapter(
     read=cursor.read,
     answer=cursor.answer,
     capabilities=cursor.capabilities,
-    settings=settings,
+    settings=SETTINGS,
     abilities=abilities,
     advice=(UNVERIFIED, BESIDE_CLAUDE),
     look_up=look_up,

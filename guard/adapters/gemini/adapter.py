@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from guard.adapters.base import Adapter, Finding, Hooks, hold_reason
+from guard.adapters.base import Adapter, Finding, hold_reason
 from guard.adapters.gemini import hooks as gemini
 from guard.adapters.gemini import settings, trust, usage
+from guard.adapters.hook_settings import Hooks
 
 TRUST = (
     "Gemini CLI runs hooks only in folders you trust: it asks when you start it there, "
@@ -56,7 +57,7 @@ ADAPTER = Adapter(
     answer=gemini.answer,
     capabilities=gemini.capabilities,
     program="gemini",
-    settings=settings,
+    settings=settings.SETTINGS,
     abilities=abilities,
     advice=(TRUST, SHARED),
     look_up=usage.look_up,
