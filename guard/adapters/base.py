@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from guard.adapters.hook import HookEvent
 from guard.adapters.hook_settings import Hooks, HookSettings
@@ -26,8 +26,7 @@ class Session(Protocol):
     def say(self, words: str) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing looked at: does it work, and how we know."""
 
     what: str

@@ -46,10 +46,7 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
         "terminate": (bool(holding), TERMINATE),
         "cost": ({"PostToolUse", "Stop"} <= hooks.keys(), "token counts from the rollout file"),
     }
-    can = (
-        Finding(what=what, works=runs and works, because=because)
-        for what, (works, because) in as_set.items()
-    )
+    can = (Finding(what, runs and works, because) for what, (works, because) in as_set.items())
     return (forwarder, review, *can)
 
 

@@ -41,7 +41,7 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
 
 def _finding(what: str, works: bool, because: str) -> Finding:
     # No Cursor was at hand: what its documentation says is marked as that.
-    return Finding(what=what, works=works, because=f"{because} (unverified)")
+    return Finding(what, works, f"{because} (unverified)")
 
 
 ADAPTER = Adapter(

@@ -34,15 +34,15 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     fault = f"{program} cannot be run" if program else "none is set"
     gone = f"{fault}; run `guard connect gemini` again"
     return (
-        Finding(what="forwarder", works=runs, because=program if runs else gone),
-        Finding(what="observe", works="AfterTool" in hooks, because="each tool call"),
-        Finding(what="hold", works=patient, because=holds),
-        Finding(what="inject", works=bool(holding), because="at next tool, at stop"),
-        Finding(what="terminate", works=bool(holding), because="at the next hook"),
+        Finding("forwarder", runs, program if runs else gone),
+        Finding("observe", "AfterTool" in hooks, "each tool call"),
+        Finding("hold", patient, holds),
+        Finding("inject", bool(holding), "at next tool, at stop"),
+        Finding("terminate", bool(holding), "at the next hook"),
         Finding(
-            what="cost",
-            works="AfterModel" in hooks and "BeforeTool" in hooks,
-            because="each model call, with its cached tokens, from the transcript",
+            "cost",
+            "AfterModel" in hooks and "BeforeTool" in hooks,
+            "each model call, with its cached tokens, from the transcript",
         ),
     )
 

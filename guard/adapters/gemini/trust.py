@@ -20,7 +20,7 @@ def examine(folder: Path) -> tuple[Finding, ...]:
     """Look at what the person and the folder have set."""
     trusted = is_trusted(folder.resolve())
     state = "is trusted" if trusted else "is not trusted, so no hook runs: start gemini there once"
-    trust = Finding(what="trust", works=trusted, because=f"{folder.resolve()} {state}")
+    trust = Finding("trust", trusted, f"{folder.resolve()} {state}")
     # Hooks can be switched off, all or by name; whichever file says so counts.
     for file in (SETTINGS.path(None), SETTINGS.path(folder)):
         config = mapping(_read(file).get("hooksConfig"))
@@ -28,8 +28,8 @@ def examine(folder: Path) -> tuple[Finding, ...]:
         off = isinstance(disabled, list) and NAME in disabled
         if config.get("enabled") is False or off:
             because = f"hooks are disabled in {file}"
-            return (trust, Finding(what="switch", works=False, because=because))
-    return (trust, Finding(what="switch", works=True, because="hooks are not disabled"))
+            return (trust, Finding("switch", False, because))
+    return (trust, Finding("switch", True, "hooks are not disabled"))
 
 
 def is_trusted(folder: Path) -> bool:
