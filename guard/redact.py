@@ -49,7 +49,7 @@ def _has_sign(match: re.Match[str]) -> bool:
 
 def _is_told(match: re.Match[str]) -> bool:
     """Tell a value from a type, a remark or stars in its place."""
-    return match["value"] not in _NO_VALUES and bool(match["value"].strip("*•.x"))
+    return not _NO_VALUE.fullmatch(match["value"]) and bool(match["value"].strip("*•.x"))
 
 
 def _is_password(match: re.Match[str]) -> bool:
@@ -86,54 +86,11 @@ _DIGIT = re.compile(r"\d")
 _SIGN = re.compile(r"[\d!@#$%^&*~+/]")
 _NEXT_SETTING = re.compile(r";\s{0,3}[a-z][a-z ]{1,40}=")
 _NAMED = re.compile(r"passw|secret|token|[a-z]\.[a-z]|_|^[/.~]|[<({\[]")
-_NO_VALUES = frozenset(
-    {
-        "any",
-        "auto",
-        "bool",
-        "boolean",
-        "bytes",
-        "changed",
-        "char",
-        "correct",
-        "default",
-        "deny",
-        "disabled",
-        "empty",
-        "enabled",
-        "expired",
-        "failed",
-        "false",
-        "file",
-        "field",
-        "hidden",
-        "incorrect",
-        "input",
-        "integer",
-        "invalid",
-        "missing",
-        "never",
-        "none",
-        "null",
-        "number",
-        "object",
-        "optional",
-        "prompt",
-        "read",
-        "required",
-        "reset",
-        "rejected",
-        "string",
-        "text",
-        "true",
-        "undefined",
-        "unset",
-        "updated",
-        "username",
-        "value",
-        "varchar",
-        "wrong",
-    }
+_NO_VALUE = re.compile(
+    r"any|auto|bool|boolean|bytes|changed|char|correct|default|deny|disabled|empty|enabled"
+    r"|expired|failed|false|file|field|hidden|incorrect|input|integer|invalid|missing|never"
+    r"|none|null|number|object|optional|prompt|read|required|reset|rejected|string|text|true"
+    r"|undefined|unset|updated|username|value|varchar|wrong"
 )
 
 
