@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
-from guard.adapters.hook import PROBE
+from guard.adapters.hook import PROBING
 from guard.adapters.hook_settings import Wiring
 from guard.connect.settings_file import change, keep_out_of_git, settings_file
 from guard.connect.setup_code import exchange
@@ -165,7 +165,7 @@ def project_of(connection: Connection) -> ProjectSettings | None:
         ServerRefused: It does not take our key.
         ValueError: The address or the key is unusable.
     """
-    answer = forward(connection, {"hook_event_name": PROBE, "session_id": ""})
+    answer = forward(connection, PROBING)
     # Another program at this address may answer too, and an older server tells less.
     project = answer.get("missioncontrol") if isinstance(answer, dict) else None
     if not isinstance(project, dict) or not isinstance(project.get("hold_limit"), int):

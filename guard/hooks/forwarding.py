@@ -14,9 +14,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from guard.adapters.hook import PROBE
 from guard.errors import ServerAway
-from guard.hooks.watched import ServerSilent, WatchedTransport
+from guard.hooks.watched import ServerSilent, WatchedTransport, probe
 from guard.sdk.exchange import Request, Transport
 from guard.sdk.keys import Connection
 from guard.sdk.wording import AGAIN_WITHIN_S, SUCCESSES, body_of, comes_again_in
@@ -80,7 +79,7 @@ def forward(
                 # A server that hung up after so long had begun to wait with us: it restarts.
                 is_cut = waited and (
                     answer.status == BAD_GATEWAY
-                    or _is_there(carrier, path, within_s=ends_at - clock())
+                    or _is_there(carrier, connection, within_s=ends_at - clock())
                 )
                 if answer.status not in RESTARTING or (away_since is None and not is_cut):
                     return answer.body if answer.status in SUCCESSES else body_of(answer)
@@ -100,11 +99,9 @@ def forward(
             sleep(ASKS_EVERY_S)
 
 
-def _is_there(carrier: Transport, path: str, *, within_s: float) -> bool:
+def _is_there(carrier: Transport, connection: Connection, *, within_s: float) -> bool:
     """Whether the server answers behind a proxy, which says the same where it is gone."""
-    probe = {"hook_event_name": PROBE, "session_id": ""}
-    asked = Request(method="POST", path=path, body=probe, timeout_s=min(within_s, WAITED_S))
-    try:
-        return within_s > 0 and carrier.send(asked).status in SUCCESSES
-    except ServerAway:
+    if within_s <= 0:
         return False
+    answer = probe(carrier, connection.client, within_s=min(within_s, WAITED_S))
+    return answer is not None and answer.status in SUCCESSES

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from guard.adapters.base import Finding
 from guard.adapters.codex.hooks import HOOKS
-from guard.adapters.hook import PROBE
+from guard.adapters.hook import PROBING
 from guard.adapters.hook_settings import Hooks
 from guard.adapters.reading import text
 from guard.errors import GuardError
@@ -27,7 +27,7 @@ REVIEW = "start `codex`, type /hooks and trust Mission Control's; only you can d
 def try_forwarder(hook: Hooks) -> Finding:
     """Call our hook as Codex does, with a body that stores nothing."""
     command = text(hook, "command")
-    probe = json.dumps({"hook_event_name": PROBE, "session_id": "", "cwd": str(Path.cwd())})
+    probe = json.dumps({**PROBING, "cwd": str(Path.cwd())})
     if not command:
         return Finding("forwarder", False, "no hook before a tool runs")
     try:
