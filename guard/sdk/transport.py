@@ -127,18 +127,16 @@ class HttpTransport:
         """
         with self._lock:
             kept = self._idle.pop() if self._idle else None
-        if kept is not None:
-            try:
-                return self._exchange(kept, request)
-            except (http.client.RemoteDisconnected, ConnectionError):
-                # The server closed a connection we kept. Every call of ours may
-                # be repeated (turns have keys), so a fresh one is tried.
-                kept.close()
-                if self._is_cut:
-                    raise ServerAway("it was given up") from None
-            except (OSError, http.client.HTTPException) as error:
-                raise ServerAway(str(error) or type(error).__name__) from error
         try:
+            if kept is not None:
+                try:
+                    return self._exchange(kept, request)
+                except (http.client.RemoteDisconnected, ConnectionError):
+                    # The server closed a connection we kept. Every call of ours may
+                    # be repeated (turns have keys), so a fresh one is tried.
+                    kept.close()
+                    if self._is_cut:
+                        raise ServerAway("it was given up") from None
             kind = _CONNECTIONS[self._endpoint.scheme]
             connection = kind(self._endpoint.host, self._endpoint.port, timeout=CONNECT_S)
             connection.connect()
