@@ -65,7 +65,6 @@ class Adapter:
     Attributes:
         client: Its name in run keys, addresses and commands: "claude-code".
         title: Its name for a person: "Claude Code".
-        events: The hook events `guard connect` subscribes to.
         holding: Those whose answer may take as long as a person does. Connected
             to fail closed, these alone are blocked while we are away.
         starts: The events that begin a session; our forwarder adds the names of
@@ -99,7 +98,6 @@ class Adapter:
 
     client: str
     title: str
-    events: tuple[str, ...]
     holding: frozenset[str]
     starts: frozenset[str]
     read: Callable[[Body], HookEvent]

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     adapter = adapter_of(args.client)
     file = settings_file(adapter.settings, args.project_dir)
     # Before a set-up code is used up.
-    before = file.read_to_connect(adapter.events)
+    before = file.read_to_connect(adapter.settings.events)
     connection, answers = wanted(args, adapter, file.place)
     wiring = Wiring(**asdict(connection), forwarder=forwarder())
     after = adapter.settings.connected(before, wiring)

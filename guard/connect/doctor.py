@@ -62,8 +62,9 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
         ]
     agreed = _agreed(connection, project) if connection and project else []
     local = adapter.examine(Path(project_dir or Path.cwd()))
-    missing = [event for event in adapter.events if event not in hooks]
-    because = f"{len(adapter.events)} hooks are set"
+    wanted = adapter.settings.events
+    missing = [event for event in wanted if event not in hooks]
+    because = f"{len(wanted)} hooks are set"
     if missing:
         because = f"no hook for {', '.join(missing)}; run `guard connect {adapter.client}`"
     settings = Finding("settings", not missing, because)

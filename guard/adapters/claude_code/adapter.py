@@ -73,7 +73,6 @@ def rests(environment: Mapping[str, str]) -> bool:
 ADAPTER = Adapter(
     client=claude_code.CLIENT,
     title="Claude Code",
-    events=claude_code.HOOKS,
     holding=claude_code.HOLDING,
     starts=frozenset({"SessionStart"}),
     read=claude_code.read,

@@ -63,7 +63,6 @@ TERMINATE = (
 ADAPTER = Adapter(
     client=codex.CLIENT,
     title="Codex",
-    events=codex.HOOKS,
     holding=codex.HOLDING,
     starts=frozenset({"SessionStart"}),
     read=codex.read,

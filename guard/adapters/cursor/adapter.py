@@ -47,7 +47,6 @@ def _finding(what: str, works: bool, because: str) -> Finding:
 ADAPTER = Adapter(
     client=cursor.CLIENT,
     title="Cursor (unverified)",
-    events=cursor.HOOKS,
     holding=cursor.HOLDING,
     starts=frozenset({"sessionStart"}),
     read=cursor.read,

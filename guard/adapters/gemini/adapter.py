@@ -50,7 +50,6 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
 ADAPTER = Adapter(
     client=gemini.CLIENT,
     title="Gemini CLI",
-    events=gemini.HOOKS,
     holding=gemini.HOLDING,
     starts=frozenset({"SessionStart"}),
     read=gemini.read,
