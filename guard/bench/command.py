@@ -6,7 +6,7 @@ import argparse
 import json
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,20 +29,6 @@ from guard.errors import GuardError
 from guard.policy import PRESETS, Policy
 from guard.printing import printable, progress, table
 from guard.replay import choose_policy
-
-_FIGURES = (
-    "stuck",
-    "found",
-    "early",
-    "missed",
-    "healthy",
-    "false",
-    "FA/1k",
-    "delay",
-    "p90",
-    "us/turn",
-    "p99",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,26 +335,28 @@ def as_text(benched: Benched, *, runs: bool) -> str:
 
 
 def _scores(head: str, scores: Mapping[str, Score]) -> str:
-    rows = []
-    for name, one in scores.items():
-        share = "" if one.found_share is None else f" {one.found_share:.0%}"
-        cells = (
-            name,
-            str(one.stuck),
-            f"{one.found}{share}",
-            str(one.early),
-            str(one.missed),
-            str(one.healthy),
-            str(one.false),
-            f"{one.fa_per_1000:.2f}",
-            _figure(one.delay_median, "g"),
-            _figure(one.delay_p90, "g"),
-            _figure(one.us_median, ".0f"),
-            _figure(one.us_p99, ".0f"),
-        )
-        rows.append(cells)
-    return table((head, *_FIGURES), rows)
+    rows = [(name, *(cell(one) for cell in _COLUMNS.values())) for name, one in scores.items()]
+    return table((head, *_COLUMNS), rows)
+
+
+def _found(one: Score) -> str:
+    return f"{one.found}" if one.found_share is None else f"{one.found} {one.found_share:.0%}"
 
 
 def _figure(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
+
+
+_COLUMNS: dict[str, Callable[[Score], str]] = {
+    "stuck": lambda one: str(one.stuck),
+    "found": _found,
+    "early": lambda one: str(one.early),
+    "missed": lambda one: str(one.missed),
+    "healthy": lambda one: str(one.healthy),
+    "false": lambda one: str(one.false),
+    "FA/1k": lambda one: f"{one.fa_per_1000:.2f}",
+    "delay": lambda one: _figure(one.delay_median, "g"),
+    "p90": lambda one: _figure(one.delay_p90, "g"),
+    "us/turn": lambda one: _figure(one.us_median, ".0f"),
+    "p99": lambda one: _figure(one.us_p99, ".0f"),
+}
