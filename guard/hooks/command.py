@@ -76,7 +76,14 @@ def run(args: argparse.Namespace) -> int:
         _complain("what the hook was given cannot be read")
         acts = any(name.decode() in adapter.holding for name in NAMED.findall(raw))
         return BLOCKS if acts and connection.fail == "closed" else 0
-    wiring = wiring_of(adapter, connection)
+    # How this hook is wired, and how its agent was started.
+    wiring = HookWiring(
+        via="command",
+        fail=connection.fail,
+        timeout_s=connection.hold_s,
+        entry=os.environ.get(adapter.started_by, "") if adapter.started_by else "",
+        defer_s=connection.defer_s,
+    )
     if args.idle:
         return idle.wait_beside(adapter, connection, body, wiring)
     if not args.usage:
@@ -155,17 +162,6 @@ def end_session(adapter: Adapter, connection: Connection, sent: dict[str, Any]) 
         ended = sent | {"hook_event_name": "SessionEnd", "reason": "ended"}
         with contextlib.suppress(ServerAway, ServerRefused):
             forward(connection, ended | adapter.look_up(ended))
-
-
-def wiring_of(adapter: Adapter, connection: Connection) -> HookWiring:
-    """Say how this hook is wired, and how its agent was started."""
-    return HookWiring(
-        via="command",
-        fail=connection.fail,
-        timeout_s=connection.hold_s,
-        entry=os.environ.get(adapter.started_by, "") if adapter.started_by else "",
-        defer_s=connection.defer_s,
-    )
 
 
 def with_workspace(adapter: Adapter, body: dict[str, Any]) -> dict[str, Any]:
