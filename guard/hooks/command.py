@@ -186,16 +186,13 @@ def workspace_of(root: Path) -> list[str]:
     """
     # Separated by NUL: git quotes odd names otherwise.
     listing = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others"]
+    listing.append("--exclude-standard")
     try:
-        done = subprocess.run(
-            [*listing, "--exclude-standard"], capture_output=True, timeout=5, check=True
-        )
+        listed = subprocess.run(listing, capture_output=True, timeout=5, check=True).stdout
+        names = [name.decode("utf-8", "replace") for name in listed.split(b"\0") if name]
     except (OSError, subprocess.SubprocessError):
-        names = None
-    else:
-        names = [name.decode("utf-8", "replace") for name in done.stdout.split(b"\0") if name]
-    found = sorted(_walked(root) if names is None else names, key=lambda n: (n.count("/"), n))
-    return found[:MOST_FILES]
+        names = list(_walked(root))
+    return sorted(names, key=lambda name: (name.count("/"), name))[:MOST_FILES]
 
 
 def _walked(root: Path) -> Iterator[str]:
