@@ -50,11 +50,8 @@ def hold_reason(holding: Hooks, *, minutes: int, over: str = "", blocks: bool | 
     if not holding:
         return "no hook before a tool runs"
     # Only where the settings tell it: a guess here would be read as a promise.
-    away = (
-        ""
-        if blocks is None
-        else f"; without the server, tools {'are blocked' if blocks else 'run on'}"
-    )
+    does = {None: "", True: "are blocked", False: "run on"}[blocks]
+    away = does and f"; without the server, tools {does}"
     return f"before a tool runs, up to {minutes} min{over}{away}"
 
 

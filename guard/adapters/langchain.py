@@ -161,11 +161,8 @@ class _Watch:
         if self.stopped:
             return self.ending()
         notes, self.notes = self.notes, []
-        return (
-            {"messages": [HumanMessage(f"[Mission Control] {note}") for note in notes]}
-            if notes
-            else None
-        )
+        told = [HumanMessage(f"[Mission Control] {note}") for note in notes]
+        return {"messages": told} if told else None
 
     def think(self, call: Callable[[], Any]) -> Play[Any]:
         """Call the model."""
@@ -218,9 +215,8 @@ class _Watch:
             self.interrupted[call["id"]] = go
             raise
         except Exception as error:
-            yield from self._tell(
-                partial(self.session.after, go, error=f"{type(error).__name__}: {error}")
-            )
+            why = f"{type(error).__name__}: {error}"
+            yield from self._tell(partial(self.session.after, go, error=why))
             raise
         # What a tool gave: a message, or a command with its messages.
         if isinstance(result, ToolMessage):
