@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import combinations, groupby, islice
 from typing import Any
 
+from guard.formats.fields import read_content
 from guard.formats.recording import Recording
 from guard.turn import Role, Turn
 
@@ -47,6 +48,12 @@ class PairedTurns:
         if call:
             self._places[call] = len(self.turns)
         self.turns.append(replace(turn, seq=len(self.turns)))
+
+    def take_result(self, block: Row) -> bool:
+        """Take a block of Anthropic's that holds what came back; False: no such call was read."""
+        text = read_content(block.get("content")) or ""
+        call, failed = str(block.get("tool_use_id")), bool(block.get("is_error"))
+        return self.answer(call, text, failed=failed)
 
     def answer(self, call: str, text: str, *, failed: bool) -> bool:
         """Put what came back into its call; False: no such call was read."""
