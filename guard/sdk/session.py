@@ -97,10 +97,6 @@ class Session(BaseSession[Transport]):
         self._drive(self._conversation.end(status))
         self._transport.close()
 
-    def hang_up(self) -> None:
-        """Close the connections; the run goes on."""
-        self._transport.close()
-
     def before(
         self,
         tool: str,
