@@ -249,32 +249,30 @@ Kind = type[Session] | type[AsyncSession]
 
 def _played(play: Play[T]) -> T:
     """Take the steps in this thread."""
-    answer: Any = None
-    failure: Exception | None = None
+    go_on = partial(play.send, None)
     while True:
         try:
-            step = play.throw(failure) if failure else play.send(answer)
+            step = go_on()
         except StopIteration as finished:
             return finished.value  # type: ignore[no-any-return]
         try:
-            answer, failure = step(), None
+            go_on = partial(play.send, step())
         except Exception as error:  # noqa: BLE001 - the play decides
-            failure = error
+            go_on = partial(play.throw, error)
 
 
 async def _awaited(play: Play[T]) -> T:
     """Take the steps in this task."""
-    answer: Any = None
-    failure: Exception | None = None
+    go_on = partial(play.send, None)
     while True:
         try:
-            step = play.throw(failure) if failure else play.send(answer)
+            step = go_on()
         except StopIteration as finished:
             return finished.value  # type: ignore[no-any-return]
         try:
-            answer, failure = await step(), None
+            go_on = partial(play.send, await step())
         except Exception as error:  # noqa: BLE001 - the play decides
-            failure = error
+            go_on = partial(play.throw, error)
 
 
 def _instead(call: Any, text: str) -> Any:
