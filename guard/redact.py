@@ -160,10 +160,7 @@ _KEYS: tuple[Rule, ...] = (
 
 _ADDRESSES: tuple[Rule, ...] = (
     # user:password@host; the user's name stays.
-    _folded(
-        "://",
-        r"://[^\s/:@'\"]{0,100}+:(?P<value>(?!\d{1,5}[?#,])[^\s/'\"]{1,200})(?=@)",
-    ),
+    _folded("://", r"://[^\s/:@'\"]{0,100}+:(?P<value>(?!\d{1,5}[?#,])[^\s/'\"]{1,200})(?=@)"),
     _folded(
         "hooks.slack.com",
         r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<value>[\w/-]{8,}+)",
@@ -242,10 +239,7 @@ _ASSIGNMENTS: tuple[Rule, ...] = (
     _folded("pwd", r"pwd=(?P<value>[^;\"'\n]{1,200}+)", _in_settings),
     # The environment's way of writing: any value counts, "API_KEY=hunter".
     *(
-        Rule(
-            hint=hint,
-            pattern=re.compile(rf"{name}(?:_[A-Z0-9_]{{1,30}}+)?=[\"']?{_value(4)}"),
-        )
+        Rule(hint=hint, pattern=re.compile(rf"{name}(?:_[A-Z0-9_]{{1,30}}+)?=[\"']?{_value(4)}"))
         for hint, name in (
             ("secret", "SECRET"),
             ("token", "TOKEN"),

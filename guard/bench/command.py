@@ -15,20 +15,12 @@ from guard.bench.cases import Ruling, count_agreement, read_cases, rule_on
 from guard.bench.labels import Corpus, read_corpus
 from guard.bench.oracle import ask_all
 from guard.bench.questions import leave_one_source_out, read_all
-from guard.bench.scores import (
-    SLACK,
-    Outcome,
-    Score,
-    Trial,
-    macro_average,
-    score,
-    score_by,
-)
+from guard.bench.scores import SLACK, Outcome, Score, Trial, macro_average, score, score_by
 from guard.bench.trials import TURN_COUNTS, count_turns, try_forms, try_policies
 from guard.errors import GuardError
 from guard.policy import PRESETS, Policy
 from guard.printing import printable, progress, table
-from guard.replay import choose_policy
+from guard.replay import add_policy_arguments, choose_policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,10 +99,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="a folder with index.jsonl and runs/, or one of labelled turn files",
     )
-    # Both would name what is looked at closely, and one of them would be left out unsaid.
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--preset", metavar="NAME", help="what is looked at closely")
-    which.add_argument("--policy", type=Path, metavar="FILE", help="the same, JSON or TOML")
+    # What is looked at closely.
+    add_policy_arguments(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.add_argument("--runs", action="store_true", help="list what went wrong")
     parser.add_argument(

@@ -36,11 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_place_arguments(parser)
     parser.add_argument("--url", help="Mission Control's address; default $MISSIONCONTROL_URL")
     parser.add_argument("--key", help="the project's agent key; default $MISSIONCONTROL_KEY")
-    parser.add_argument(
-        "--once",
-        metavar="CODE",
-        help="a set-up code from Mission Control's board",
-    )
+    parser.add_argument("--once", metavar="CODE", help="a set-up code from Mission Control's board")
     parser.add_argument(
         "--fail",
         choices=("open", "closed"),

@@ -10,13 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from guard.formats.fields import (
-    read_answer,
-    read_args,
-    read_rows,
-    read_text,
-    read_turn,
-)
+from guard.formats.fields import read_answer, read_args, read_rows, read_text, read_turn
 from guard.formats.paired import PairedTurns
 from guard.turn import Role
 

@@ -22,12 +22,7 @@ IDLE_CONNECTIONS = 4
 # A held call may be silent for an hour. Routers forget a line that is silent for some minutes, and
 # a machine that went away says nothing: so the system asks every half minute, and takes the sixth
 # question without an answer for the end. By the name each system has for it.
-KEEPALIVE = {
-    "TCP_KEEPIDLE": 30,
-    "TCP_KEEPALIVE": 30,
-    "TCP_KEEPINTVL": 10,
-    "TCP_KEEPCNT": 6,
-}
+KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
 
 
 @dataclass(frozen=True, slots=True)
