@@ -34,6 +34,7 @@ class PairedTurns:
                 malformed += 1
             else:
                 reader.take(row)
+        reader.finish()
         return Recording(
             run=reader.session or stem, turns=tell_apart(reader.turns), malformed=malformed
         )
@@ -41,6 +42,9 @@ class PairedTurns:
     def take(self, row: Row) -> None:
         """Take the next row."""
         raise NotImplementedError
+
+    def finish(self) -> None:
+        """Add what could not be told before the last row."""
 
     def add(self, turn: Turn, *, call: str | None = None) -> None:
         """Append a turn; `call` is the id by which its answer names it."""
