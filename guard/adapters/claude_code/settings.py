@@ -12,10 +12,10 @@ from guard.adapters.claude_code.usage import EVENT
 from guard.adapters.hook_settings import Hooks, HookSettings, Settings, Wiring
 from guard.adapters.hook_wiring import HEADER, HookWiring
 from guard.sdk.keys import USER_WIDE
+from guard.sdk.timing import REPORT_HOOK_S
 
 HOOK_PATH = f"/api/v1/hooks/{CLIENT}/"
 
-REPORT_TIMEOUT_S = 30
 START_TIMEOUT_S = 15
 
 # How long a session at rest can be reached by a message.
@@ -65,7 +65,7 @@ class ClaudeCodeSettings(HookSettings):
             written = telemetry.put_in(written, wiring)
         written = self.added(written, wiring)
         if wiring.via == "http" and not telemetry.is_on(written):
-            usage = _command(wiring, FOR_USAGE) | {"async": True, "timeout": REPORT_TIMEOUT_S}
+            usage = _command(wiring, FOR_USAGE) | {"async": True, "timeout": REPORT_HOOK_S}
             for event in USAGE_AFTER:
                 written["hooks"][event][-1]["hooks"].append(usage)
         return written
@@ -108,7 +108,7 @@ def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
     """Write what an event calls, and what becomes of it where that fails."""
     # A dialog stands at the terminal meanwhile: not to be answered from here harms nobody.
     asks = event == ASKS and wiring.via == "http"
-    timeout_s = START_TIMEOUT_S if event == "SessionStart" else REPORT_TIMEOUT_S
+    timeout_s = START_TIMEOUT_S if event == "SessionStart" else REPORT_HOOK_S
     timeout_s = wiring.hold_s if asks or event in HOLDING else timeout_s
     blocks = event in HOLDING and wiring.fail == "closed"
     rest = {
