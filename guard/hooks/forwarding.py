@@ -85,10 +85,7 @@ def forward(
                     return answer.body if answer.status in SUCCESSES else body_of(answer)
                 error = ServerAway(f"it answers {answer.status}")
             except ServerAway as reason:
-                is_cut = isinstance(reason.__cause__, _CUT) or clock() - asked_at >= WAITED_S
-                if isinstance(reason, ServerSilent):
-                    is_cut = reason.had_answered  # from the start it held nobody
-                error = reason
+                is_cut, error = _is_cut(reason, waited_s=clock() - asked_at), reason
                 if away_since is None and not is_cut:
                     raise
             if is_cut:
@@ -97,6 +94,13 @@ def forward(
             if min(ends_at, away_since + RETURNS_WITHIN_S) <= clock() + ASKS_EVERY_S:
                 raise error
             sleep(ASKS_EVERY_S)
+
+
+def _is_cut(reason: ServerAway, *, waited_s: float) -> bool:
+    """Whether a server that had begun to wait with us went away meanwhile."""
+    if isinstance(reason, ServerSilent):
+        return reason.had_answered  # from the start it held nobody
+    return isinstance(reason.__cause__, _CUT) or waited_s >= WAITED_S
 
 
 def _is_there(carrier: Transport, connection: Connection, *, within_s: float) -> bool:
