@@ -24,35 +24,23 @@ if TYPE_CHECKING:
     from guard.turn import ActionClass, Phase, Role, Turn, Usage
     from guard.wire import Escalation
 
-# Name -> module, loaded when first asked for: a hook that runs before every
+# Module -> names, loaded when first asked for: a hook that runs before every
 # tool call pays for nothing but what it uses.
-_LAZY: dict[str, str] = {
-    "DEFAULT_POLICY": "guard.policy",
-    "ActionClass": "guard.turn",
-    "Assessment": "guard.signals",
-    "AsyncSession": "guard.sdk.aio",
-    "Budget": "guard.budget",
-    "Correction": "guard.engine",
-    "Engine": "guard.engine",
-    "Escalation": "guard.wire",
-    "Evidence": "guard.signals",
-    "Go": "guard.sdk.conversation",
-    "GuardError": "guard.errors",
-    "Kind": "guard.signals",
-    "Phase": "guard.turn",
-    "Policy": "guard.policy",
-    "PolicyInvalid": "guard.errors",
-    "Retry": "guard.nature",
-    "Role": "guard.turn",
-    "Session": "guard.sdk.session",
-    "Signal": "guard.signals",
-    "Spent": "guard.budget",
-    "Stopped": "guard.errors",
-    "ToolNature": "guard.nature",
-    "Turn": "guard.turn",
-    "Usage": "guard.turn",
-    "watch": "guard.sdk.watch",
+_BY_MODULE: dict[str, tuple[str, ...]] = {
+    "guard.budget": ("Budget", "Spent"),
+    "guard.engine": ("Correction", "Engine"),
+    "guard.errors": ("GuardError", "PolicyInvalid", "Stopped"),
+    "guard.nature": ("Retry", "ToolNature"),
+    "guard.policy": ("DEFAULT_POLICY", "Policy"),
+    "guard.sdk.aio": ("AsyncSession",),
+    "guard.sdk.conversation": ("Go",),
+    "guard.sdk.session": ("Session",),
+    "guard.sdk.watch": ("watch",),
+    "guard.signals": ("Assessment", "Evidence", "Kind", "Signal"),
+    "guard.turn": ("ActionClass", "Phase", "Role", "Turn", "Usage"),
+    "guard.wire": ("Escalation",),
 }
+_LAZY = {name: module for module, names in _BY_MODULE.items() for name in names}
 
 __all__ = [
     "DEFAULT_POLICY",

@@ -243,17 +243,6 @@ class _Usage:
     turns: int = 0
     failures: int = 0
 
-    def take_outcome(self, turn: Turn, *, failed: bool | None) -> None:
-        self.turns += 1
-        self.calls += turn.tool is not None
-        # What is not known neither ends a row of failures nor is one of it.
-        if failed is not None:
-            self.failures = self.failures + 1 if failed else 0
-
-    def take_price(self, tokens: int, usd: Decimal) -> None:
-        self.tokens += tokens
-        self.usd += usd
-
     def as_spent(self, **more: Any) -> Spent:
         return Spent(
             usd=self.usd,
@@ -314,9 +303,14 @@ class UsageMeter:
             meters = [self._run, own]
         for meter in meters:
             if new_price is not None:
-                meter.take_price(*new_price)
+                meter.tokens += new_price[0]
+                meter.usd += new_price[1]
             if not turn.is_proposed:
-                meter.take_outcome(turn, failed=failed)
+                meter.turns += 1
+                meter.calls += turn.tool is not None
+                # What is not known neither ends a row of failures nor is one of it.
+                if failed is not None:
+                    meter.failures = meter.failures + 1 if failed else 0
 
     @property
     def spent(self) -> Spent:

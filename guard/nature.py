@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -112,22 +113,18 @@ def progress_in(text: str, paths: Sequence[str]) -> str | None:
     >>> progress_in("id 7, status: queued, since 12:04", ["status"])
     '["queued"]'
     """
-    if text.lstrip()[:1] not in {"{", "["} or len(text) > _LONGEST_JSON:
-        values = None
-    else:
-        try:
+    values: list[Any] | None = None
+    if text.lstrip()[:1] in {"{", "["} and len(text) <= _LONGEST_JSON:
+        with suppress(ValueError, RecursionError):
             parsed = json.loads(text)
-        except (ValueError, RecursionError):
-            values = None
-        else:
-            values = [_at(parsed, path) for path in paths]
-            values = [None if value is _ABSENT else value for value in values]
+            found = (_at(parsed, path) for path in paths)
+            values = [None if value is _ABSENT else value for value in found]
     if values is None:
         # Bounded on every side: a tool's output may be megabytes, in one line.
         names = [re.escape(path.rsplit(".", 1)[-1]) for path in paths]
         value_of = r"\b[\"']?\s{0,3}[:=]\s{0,3}([^\s,;]{1,200})"
-        found = [re.search(rf"\b{name}{value_of}", text[:20_000]) for name in names]
-        values = [one.group(1) if one else None for one in found]
+        lines = (re.search(rf"\b{name}{value_of}", text[:20_000]) for name in names)
+        values = [one.group(1) if one else None for one in lines]
     # None of them: the whole answer is compared then, as for any other tool.
     if all(value is None for value in values):
         return None

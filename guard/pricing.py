@@ -91,13 +91,9 @@ def price_turns(
 def _priced(usage: Usage, model: str, provider: str | None, day: datetime | None) -> Decimal | None:
     if not _has_prices():
         return None
-    if not provider:
-        provider_name = None
-    else:
-        name = provider.strip().lower()
-        provider_name = _PROVIDERS.get(name, name)
+    name = (provider or "").strip().lower()
     # A provider they do not know, such as a gateway, is guessed from the model's name.
-    for known_provider in dict.fromkeys((provider_name, None)):
+    for known_provider in dict.fromkeys((_PROVIDERS.get(name, name) or None, None)):
         try:
             # 0.2 s to import: only those who count money pay it.
             from genai_prices import Usage as TheirUsage

@@ -49,7 +49,7 @@ def _has_sign(match: re.Match[str]) -> bool:
 
 def _is_told(match: re.Match[str]) -> bool:
     """Tell a value from a type, a remark or stars in its place."""
-    return match["value"] not in _NO_VALUES and bool(match["value"].strip("*•.x"))
+    return not _NO_VALUE.fullmatch(match["value"]) and bool(match["value"].strip("*•.x"))
 
 
 def _is_password(match: re.Match[str]) -> bool:
@@ -86,54 +86,11 @@ _DIGIT = re.compile(r"\d")
 _SIGN = re.compile(r"[\d!@#$%^&*~+/]")
 _NEXT_SETTING = re.compile(r";\s{0,3}[a-z][a-z ]{1,40}=")
 _NAMED = re.compile(r"passw|secret|token|[a-z]\.[a-z]|_|^[/.~]|[<({\[]")
-_NO_VALUES = frozenset(
-    {
-        "any",
-        "auto",
-        "bool",
-        "boolean",
-        "bytes",
-        "changed",
-        "char",
-        "correct",
-        "default",
-        "deny",
-        "disabled",
-        "empty",
-        "enabled",
-        "expired",
-        "failed",
-        "false",
-        "file",
-        "field",
-        "hidden",
-        "incorrect",
-        "input",
-        "integer",
-        "invalid",
-        "missing",
-        "never",
-        "none",
-        "null",
-        "number",
-        "object",
-        "optional",
-        "prompt",
-        "read",
-        "required",
-        "reset",
-        "rejected",
-        "string",
-        "text",
-        "true",
-        "undefined",
-        "unset",
-        "updated",
-        "username",
-        "value",
-        "varchar",
-        "wrong",
-    }
+_NO_VALUE = re.compile(
+    r"any|auto|bool|boolean|bytes|changed|char|correct|default|deny|disabled|empty|enabled"
+    r"|expired|failed|false|file|field|hidden|incorrect|input|integer|invalid|missing|never"
+    r"|none|null|number|object|optional|prompt|read|required|reset|rejected|string|text|true"
+    r"|undefined|unset|updated|username|value|varchar|wrong"
 )
 
 
@@ -203,10 +160,7 @@ _KEYS: tuple[Rule, ...] = (
 
 _ADDRESSES: tuple[Rule, ...] = (
     # user:password@host; the user's name stays.
-    _folded(
-        "://",
-        r"://[^\s/:@'\"]{0,100}+:(?P<value>(?!\d{1,5}[?#,])[^\s/'\"]{1,200})(?=@)",
-    ),
+    _folded("://", r"://[^\s/:@'\"]{0,100}+:(?P<value>(?!\d{1,5}[?#,])[^\s/'\"]{1,200})(?=@)"),
     _folded(
         "hooks.slack.com",
         r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<value>[\w/-]{8,}+)",
@@ -285,10 +239,7 @@ _ASSIGNMENTS: tuple[Rule, ...] = (
     _folded("pwd", r"pwd=(?P<value>[^;\"'\n]{1,200}+)", _in_settings),
     # The environment's way of writing: any value counts, "API_KEY=hunter".
     *(
-        Rule(
-            hint=hint,
-            pattern=re.compile(rf"{name}(?:_[A-Z0-9_]{{1,30}}+)?=[\"']?{_value(4)}"),
-        )
+        Rule(hint=hint, pattern=re.compile(rf"{name}(?:_[A-Z0-9_]{{1,30}}+)?=[\"']?{_value(4)}"))
         for hint, name in (
             ("secret", "SECRET"),
             ("token", "TOKEN"),

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -47,40 +47,45 @@ class Alarm:
 
     Attributes:
         index: Position of the turn.
-        detector: What opens it.
-        kind: What sort of trouble it names.
-        summary: Its evidence in one sentence.
+        signal: What opens it.
         until: Position of the turn at which the agent got on by itself; None: it did not.
-        turns: `seq` of the turns it rests on, oldest first.
     """
 
     index: int
-    detector: str
-    kind: str
-    summary: str
+    signal: Signal
     until: int | None = None
-    turns: tuple[int, ...] = ()
 
     def as_row(self) -> dict[str, Any]:
         """Give the fields of one alarm, as `--json` prints them."""
-        return {"index": self.index, "detector": self.detector, "kind": self.kind}
+        signal = self.signal
+        return {"index": self.index, "detector": signal.detector, "kind": signal.kind.value}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dismissed:
-    """A trip that opened no card: the judge let the agent go.
+@dataclass(slots=True, kw_only=True)
+class Moment:
+    """A replay just after one turn; what the engine remembers is forgotten after it.
 
     Attributes:
-        index: Position of the turn.
-        detector: What tripped.
-        judge: Who ruled.
-        reason: Why, in the judge's words.
+        position: Where the turn stands in the file.
+        us: CPU microseconds that the engine took for it.
+        was_open: A card was open before it.
+        opens: What opens a card now.
+        dismissed: The trip at which the judge let the agent go.
+        verdict: What the judge said of the trip, where it was asked.
+        stops: The policy would end the run here.
+        closes: The agent got on, and the open card closes.
     """
 
-    index: int
-    detector: str
-    judge: str
-    reason: str
+    position: int
+    turn: Turn
+    assessment: Assessment
+    us: float
+    was_open: bool
+    opens: Signal | None = None
+    dismissed: Signal | None = None
+    verdict: Verdict | None = None
+    stops: bool = False
+    closes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,45 +94,82 @@ class Replayed:
 
     Attributes:
         run: Its name.
-        turns: How many turns could be read.
-        first_alarm: Position of the first turn at which a card would open.
-        first_stop: Position of the first turn answered with `stop`; None
-            unless the policy stops runs by itself.
-        detector: What opened the card.
-        kind: What sort of trouble it named.
+        moments: Each turn that could be read, and what followed.
+        alarms: Every alarm: the next card opens once the agent has brought something
+            new, as if a person had let it go on then.
         cost_usd: What the run cost; None: unpriced.
         wasted_usd: What it cost from the first turn of the alarm's evidence
             until the agent next brought something new, or to the end; 0 without
             an alarm, None where the cost is not known.
-        us_per_turn: CPU microseconds the engine took for a turn, on average.
-        alarm: The signal of the first alarm.
-        alarms: Every alarm: the next card opens once the agent has brought something
-            new, as if a person had let it go on then.
-        dismissed: Every trip at which the judge let the agent go, so that no card opened.
-        us: Those microseconds, turn by turn.
         judge_calls: How often a model was asked, where one judges.
         judge_cost_usd: What that cost; None: a call has no price.
         stand_ins: How often the local judge ruled in its place.
-        assessments: What the engine said of each turn, in order.
     """
 
     run: str
-    turns: int
-    first_alarm: int | None
-    first_stop: int | None
-    detector: str | None
-    kind: str | None
+    moments: tuple[Moment, ...]
+    alarms: tuple[Alarm, ...]
     cost_usd: Decimal | None
     wasted_usd: Decimal | None
-    us_per_turn: float
-    alarm: Signal | None = None
-    alarms: tuple[Alarm, ...] = ()
-    dismissed: tuple[Dismissed, ...] = ()
-    us: tuple[float, ...] = ()
     judge_calls: int = 0
     judge_cost_usd: Decimal | None = None
     stand_ins: int = 0
-    assessments: tuple[Assessment, ...] = ()
+
+    @property
+    def turns(self) -> int:
+        """How many turns could be read."""
+        return len(self.moments)
+
+    @property
+    def us(self) -> tuple[float, ...]:
+        """CPU microseconds that the engine took, turn by turn."""
+        return tuple(moment.us for moment in self.moments)
+
+    @property
+    def us_per_turn(self) -> float:
+        """The same for a turn, on average."""
+        return sum(self.us) / max(1, self.turns)
+
+    @property
+    def first_alarm(self) -> int | None:
+        """Position of the first turn at which a card would open."""
+        return self.alarms[0].index if self.alarms else None
+
+    @property
+    def alarm(self) -> Signal | None:
+        """What opens that card."""
+        return self.alarms[0].signal if self.alarms else None
+
+    @property
+    def detector(self) -> str | None:
+        """Which rule that is."""
+        return self.alarm.detector if self.alarm else None
+
+    @property
+    def kind(self) -> str | None:
+        """What sort of trouble it names."""
+        return self.alarm.kind.value if self.alarm else None
+
+    @property
+    def first_stop(self) -> int | None:
+        """Position of the first turn answered with `stop`; None
+        unless the policy stops runs by itself.
+        """
+        return next((moment.position for moment in self.moments if moment.stops), None)
+
+    @property
+    def dismissed(self) -> list[dict[str, Any]]:
+        """Every trip at which the judge let the agent go, so that no card opened, and why."""
+        return [
+            {
+                "index": moment.position,
+                "detector": moment.dismissed.detector,
+                "judge": moment.verdict.judge,
+                "reason": moment.verdict.reason,
+            }
+            for moment in self.moments
+            if moment.dismissed and moment.verdict
+        ]
 
     def as_cells(self) -> tuple[str, ...]:
         """Give the line of one run, as the table shows it under `HEADS`."""
@@ -159,36 +201,9 @@ class Replayed:
             "us_per_turn": round(self.us_per_turn, 1),
             "alarms": [alarm.as_row() for alarm in self.alarms],
             # Only where there is something to say, so that the line is else what it always was.
-            **({"dismissed": [asdict(one) for one in self.dismissed]} if self.dismissed else {}),
+            **({"dismissed": self.dismissed} if self.dismissed else {}),
             **(judged if self.judge_calls else {}),
         }
-
-
-@dataclass(slots=True, kw_only=True)
-class Moment:
-    """A replay just after one turn; what the engine remembers is forgotten after it.
-
-    Attributes:
-        position: Where the turn stands in the file.
-        us: CPU microseconds that the engine took for it.
-        was_open: A card was open before it.
-        opens: What opens a card now.
-        dismissed: The trip at which the judge let the agent go.
-        verdict: What the judge said of the trip, where it was asked.
-        stops: The policy would end the run here.
-        closes: The agent got on, and the open card closes.
-    """
-
-    position: int
-    turn: Turn
-    assessment: Assessment
-    us: float
-    was_open: bool
-    opens: Signal | None = None
-    dismissed: Signal | None = None
-    verdict: Verdict | None = None
-    stops: bool = False
-    closes: bool = False
 
 
 def gets_on(turn: Turn, assessment: Assessment) -> bool:
@@ -260,63 +275,32 @@ def replay(
     """Run a recording through a fresh engine and a judge; None: the local one."""
     run_judge = RunJudge(policy, judge, workspace=recording.workspace, goal=recording.goal)
     engine = Engine(policy, suspects=run_judge.hears_suspicions)
-    moments = list(play(recording, engine, run_judge))
+    moments = tuple(play(recording, engine, run_judge))
     alarms: list[Alarm] = []
     for moment in moments:
         if moment.opens is not None:
-            alarms.append(_alarm(moment.position, moment.opens))
+            alarms.append(Alarm(index=moment.position, signal=moment.opens))
         elif moment.closes:
             alarms[-1] = replace(alarms[-1], until=moment.position)
-    first = next((moment for moment in moments if moment.opens), None)
-    alarm = first.opens if first else None
     prices = price_turns(recording.turns)
     # One turn without a price costs nothing; where none has one, the cost is not known.
     is_priced = any(price is not None for price in prices)
     costs = [price or Decimal(0) for price in prices] if is_priced else None
     wasted = None if costs is None else Decimal(0)
-    if costs is not None and alarm is not None:
+    if costs is not None and alarms:
         # From where it began to repeat: the alarm comes turns later, and these were wasted too.
-        start = min(alarm.turns, default=alarms[0].index)
+        start = min(alarms[0].signal.turns, default=alarms[0].index)
         wasted = sum(costs[start : alarms[0].until], Decimal(0))
-    us = tuple(moment.us for moment in moments)
     return Replayed(
         run=recording.run,
-        turns=len(moments),
-        first_alarm=alarms[0].index if alarms else None,
-        first_stop=next((moment.position for moment in moments if moment.stops), None),
-        detector=alarm.detector if alarm else None,
-        kind=alarm.kind.value if alarm else None,
+        moments=moments,
+        alarms=tuple(alarms),
         cost_usd=None if costs is None else sum(costs, Decimal(0)),
         wasted_usd=wasted,
-        us_per_turn=sum(us) / max(1, len(us)),
-        alarm=alarm,
-        alarms=tuple(alarms),
-        dismissed=tuple(
-            Dismissed(
-                index=moment.position,
-                detector=moment.dismissed.detector,
-                judge=moment.verdict.judge,
-                reason=moment.verdict.reason,
-            )
-            for moment in moments
-            if moment.dismissed and moment.verdict
-        ),
-        us=us,
         judge_calls=len(run_judge.calls),
         # The local judge costs nothing, which is not the same as $0 spent on a model.
         judge_cost_usd=run_judge.cost_usd if judge else None,
         stand_ins=run_judge.stand_ins,
-        assessments=tuple(moment.assessment for moment in moments),
-    )
-
-
-def _alarm(position: int, signal: Signal) -> Alarm:
-    return Alarm(
-        index=position,
-        detector=signal.detector,
-        kind=signal.kind.value,
-        summary=signal.evidence.summary,
-        turns=signal.turns,
     )
 
 

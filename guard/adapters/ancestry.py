@@ -30,20 +30,14 @@ def session_process(program: str, *, unless: str) -> int | None:
     return None
 
 
-def calling_agent(program: str) -> int | None:
+def calling_agent(program: str) -> tuple[int, list[str]]:
     """Find the agent's process above us, whether it serves one session or many.
 
     Its program may be an interpreter's script: `node …/bundle/gemini.js`.
+
+    Returns:
+        Its pid and its command line; 0 and none: it is not above us.
     """
-    return _calling(program)[0] or None
-
-
-def calling_command(program: str) -> list[str]:
-    """Return the command line of the agent above us; empty: there is none."""
-    return _calling(program)[1]
-
-
-def _calling(program: str) -> tuple[int, list[str]]:
     for pid, command in _ancestors(os.getppid()):
         for path in map(PurePath, command[:2]):
             # Installed by npm, its script lies in a folder of the package's name.

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from guard.adapters.hook import HookEvent
-from guard.sdk.keys import Connection
+from guard.adapters.hook_settings import Hooks, HookSettings
 from guard.wire import Directive
 
 Body = Mapping[str, Any]
 Answer = dict[str, Any]
-Settings = dict[str, Any]
-Hooks = dict[str, Any]
 
 
 class Session(Protocol):
@@ -28,19 +26,7 @@ class Session(Protocol):
     def say(self, words: str) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wiring(Connection):
-    """What a settings file needs to know to reach us.
-
-    `forwarder` is the command that runs `guard`, by absolute path: an agent's hooks run
-    with whatever `PATH` its own shell has.
-    """
-
-    forwarder: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing looked at: does it work, and how we know."""
 
     what: str
@@ -64,31 +50,9 @@ def hold_reason(holding: Hooks, *, minutes: int, over: str = "", blocks: bool | 
     if not holding:
         return "no hook before a tool runs"
     # Only where the settings tell it: a guess here would be read as a promise.
-    away = (
-        ""
-        if blocks is None
-        else f"; without the server, tools {'are blocked' if blocks else 'run on'}"
-    )
+    does = {None: "", True: "are blocked", False: "run on"}[blocks]
+    away = does and f"; without the server, tools {does}"
     return f"before a tool runs, up to {minutes} min{over}{away}"
-
-
-class SettingsWriter(Protocol):
-    """An agent's settings file: our hooks put in, taken out, found again. Pure.
-
-    Each agent's module `settings` is one.
-    """
-
-    def path(self, project: Path | None) -> Path:
-        """Name the file in a project's directory; None: the person's own."""
-
-    def connected(self, settings: Settings, wiring: Wiring) -> Settings:
-        """Return settings with our hooks in, whatever else they hold kept; twice is as once."""
-
-    def disconnected(self, settings: Settings) -> Settings:
-        """Return settings without our hooks."""
-
-    def subscribed(self, settings: Settings) -> Hooks:
-        """Return event -> our hook, for the events that reach us."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +62,6 @@ class Adapter:
     Attributes:
         client: Its name in run keys, addresses and commands: "claude-code".
         title: Its name for a person: "Claude Code".
-        events: The hook events `guard connect` subscribes to.
         holding: Those whose answer may take as long as a person does. Connected
             to fail closed, these alone are blocked while we are away.
         starts: The events that begin a session; our forwarder adds the names of
@@ -132,13 +95,12 @@ class Adapter:
 
     client: str
     title: str
-    events: tuple[str, ...]
     holding: frozenset[str]
     starts: frozenset[str]
     read: Callable[[Body], HookEvent]
     answer: Callable[[HookEvent, Directive], Answer]
     capabilities: Callable[[HookEvent], dict[str, Any]]
-    settings: SettingsWriter
+    settings: HookSettings
     abilities: Callable[[Hooks], tuple[Finding, ...]]
     settings_hold_key: bool = False
     advice: tuple[str, ...] = ()

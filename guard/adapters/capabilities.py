@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
-Word = TypeVar("Word", bound=StrEnum)
+from guard.formats.fields import read_word
 
 
 class InjectAt(StrEnum):
@@ -81,7 +81,7 @@ class Capabilities:
         end = report.get("terminate", True)
         patience: Any = report.get("patience_s")
         # "No" is said in two ways: by a word of ours, or as JSON says it.
-        terminate = EndBy.NOT if end in (False, None) else _known(EndBy, end)
+        terminate = EndBy.NOT if end in (False, None) else read_word(end, EndBy)
         inject = report.get("inject", True)
         inject = () if inject in (False, None) else [inject] if isinstance(inject, str) else inject
         known: tuple[InjectAt, ...] | None = None
@@ -96,7 +96,7 @@ class Capabilities:
             inject=known,
             terminate=terminate,
             cost=cost if isinstance(cost, str) else None,
-            away=_known(WhenAway, report.get("away")),
+            away=read_word(report.get("away"), WhenAway),
             patience_s=float(patience) if is_number and patience > 0 else None,
             why={str(k): str(v) for k, v in why.items()} if isinstance(why, Mapping) else {},
         )
@@ -137,7 +137,3 @@ class Capabilities:
 
     def _reason(self, capability: str, otherwise: str) -> str:
         return self.why.get(capability) or otherwise
-
-
-def _known(words: type[Word], value: Any) -> Word | None:
-    return next((word for word in words if word.value == value), None)

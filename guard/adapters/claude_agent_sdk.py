@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any, Self
 
 from guard.adapters.claude_code import hooks as claude_code
+from guard.adapters.claude_code.permission import GIVES_UP_EARLY_S
 from guard.adapters.hook import HookEvent
 from guard.errors import FrameworkMissing, Stopped
 from guard.formats.claude_code import usage_of
@@ -36,7 +37,7 @@ CAPABILITIES: Mapping[str, Any] = {
     "cost": "turns",
     "away": "waits",
     # Less than the hook's own time-out, or the answer would not get through any more.
-    "patience_s": HOOK_HOLD_S - claude_code.GIVES_UP_EARLY_S,
+    "patience_s": HOOK_HOLD_S - GIVES_UP_EARLY_S,
 }
 
 # No `SessionEnd`: the context manager says when it is over.

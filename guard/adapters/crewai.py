@@ -19,12 +19,7 @@ from guard.turn import Usage
 try:
     from crewai.events import crewai_event_bus
     from crewai.events.types.llm_events import LLMCallCompletedEvent
-    from crewai.hooks.dispatch import (
-        HookAborted,
-        InterceptionPoint,
-        register_scoped,
-        scoped_hooks,
-    )
+    from crewai.hooks.dispatch import HookAborted, InterceptionPoint, register_scoped, scoped_hooks
     from crewai.types.usage_metrics import UsageMetrics
 except ImportError as missing:
     raise FrameworkMissing("guard.adapters.crewai", "crewai", missing) from missing

@@ -150,6 +150,8 @@ class HookEvent:
 
 # The event name `guard doctor` sends; no agent has one of this name.
 PROBE = "Probe"
+# The body that asks whether anyone is there.
+PROBING = {"hook_event_name": PROBE, "session_id": ""}
 
 # The event name of our own process that stands by a session (`guard.hooks.watcher`).
 BESIDE = "Beside"

@@ -161,11 +161,8 @@ class _Watch:
         if self.stopped:
             return self.ending()
         notes, self.notes = self.notes, []
-        return (
-            {"messages": [HumanMessage(f"[Mission Control] {note}") for note in notes]}
-            if notes
-            else None
-        )
+        told = [HumanMessage(f"[Mission Control] {note}") for note in notes]
+        return {"messages": told} if told else None
 
     def think(self, call: Callable[[], Any]) -> Play[Any]:
         """Call the model."""
@@ -218,9 +215,8 @@ class _Watch:
             self.interrupted[call["id"]] = go
             raise
         except Exception as error:
-            yield from self._tell(
-                partial(self.session.after, go, error=f"{type(error).__name__}: {error}")
-            )
+            why = f"{type(error).__name__}: {error}"
+            yield from self._tell(partial(self.session.after, go, error=why))
             raise
         # What a tool gave: a message, or a command with its messages.
         if isinstance(result, ToolMessage):
@@ -253,32 +249,30 @@ Kind = type[Session] | type[AsyncSession]
 
 def _played(play: Play[T]) -> T:
     """Take the steps in this thread."""
-    answer: Any = None
-    failure: Exception | None = None
+    go_on = partial(play.send, None)
     while True:
         try:
-            step = play.throw(failure) if failure else play.send(answer)
+            step = go_on()
         except StopIteration as finished:
             return finished.value  # type: ignore[no-any-return]
         try:
-            answer, failure = step(), None
+            go_on = partial(play.send, step())
         except Exception as error:  # noqa: BLE001 - the play decides
-            failure = error
+            go_on = partial(play.throw, error)
 
 
 async def _awaited(play: Play[T]) -> T:
     """Take the steps in this task."""
-    answer: Any = None
-    failure: Exception | None = None
+    go_on = partial(play.send, None)
     while True:
         try:
-            step = play.throw(failure) if failure else play.send(answer)
+            step = go_on()
         except StopIteration as finished:
             return finished.value  # type: ignore[no-any-return]
         try:
-            answer, failure = await step(), None
+            go_on = partial(play.send, await step())
         except Exception as error:  # noqa: BLE001 - the play decides
-            failure = error
+            go_on = partial(play.throw, error)
 
 
 def _instead(call: Any, text: str) -> Any:

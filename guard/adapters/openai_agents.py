@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from guard.adapters.counts import responses_usage
 from guard.adapters.reading import read_arguments
@@ -23,6 +23,8 @@ try:
     from agents.models import get_default_model
 except ImportError as missing:
     raise FrameworkMissing("guard.adapters.openai_agents", "openai-agents", missing) from missing
+
+T = TypeVar("T")
 
 # How the SDK's own text for a tool that raised begins.
 FAILED = "An error occurred while running the tool"
@@ -99,11 +101,12 @@ class MissionControl(RunHooks):
         """Tell of a hand-off, and wait here while it is held."""
         facts = self._facts.get(from_agent.name, {})
         tool = f"transfer_to_{to_agent.name}".replace(" ", "_")
-        go = await self._before(tool, {}, agent=from_agent.name, **facts)
+        go = await _told(self._open().before(tool, {}, agent=from_agent.name, **facts))
         if not go.run:
             self._notes.append(go.text)
             return
-        await self._after(go, result=f"{to_agent.name} has it now")
+        result = f"{to_agent.name} has it now"
+        self._notes += await _told(self._open().after(go, result=result))
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         """Keep what the call cost for the turns it leads to; tell an answer."""
@@ -152,7 +155,7 @@ class MissionControl(RunHooks):
         call_id = getattr(context, "tool_call_id", None) or new_key()
         args = read_arguments(getattr(context, "tool_arguments", None))
         facts = self._facts.pop(call_id, None) or self._facts.get(agent.name, {})
-        go = await self._before(tool.name, args, agent=agent.name, **facts)
+        go = await _told(self._open().before(tool.name, args, agent=agent.name, **facts))
         if go.run:
             self._notes += go.messages
             self._gone[call_id] = go
@@ -172,25 +175,11 @@ class MissionControl(RunHooks):
         go = self._gone.pop(getattr(context, "tool_call_id", None) or "", None)
         if go is not None:
             text = str(result)
-            await self._after(go, **{"error" if text.startswith(FAILED) else "result": text})
-
-    async def _before(self, tool: str, args: dict[str, Any], **facts: Any) -> Go:
-        try:
-            return await self._open().before(tool, args, **facts)
-        except Stopped as stopped:
-            raise RunEnded(stopped.reason) from stopped
-
-    async def _after(self, go: Go, **outcome: Any) -> None:
-        try:
-            self._notes += await self._open().after(go, **outcome)
-        except Stopped as stopped:
-            raise RunEnded(stopped.reason) from stopped
+            outcome = {"error" if text.startswith(FAILED) else "result": text}
+            self._notes += await _told(self._open().after(go, **outcome))
 
     async def _say(self, text: str, **facts: Any) -> None:
-        try:
-            self._notes += await self._open().say(text, **facts)
-        except Stopped as stopped:
-            raise RunEnded(stopped.reason) from stopped
+        self._notes += await _told(self._open().say(text, **facts))
 
     def _open(self) -> AsyncSession:
         """The session; it opens the run with its first turn."""
@@ -198,6 +187,14 @@ class MissionControl(RunHooks):
             own = {"goal": self._asked or ""}
             self._session = AsyncSession(self._name, **own | self._opening)
         return self._session
+
+
+async def _told(telling: Awaitable[T]) -> T:
+    """Await a session; that the run was ended is raised as an exception of the SDK's own."""
+    try:
+        return await telling
+    except Stopped as stopped:
+        raise RunEnded(stopped.reason) from stopped
 
 
 class _Gate:

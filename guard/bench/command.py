@@ -6,7 +6,7 @@ import argparse
 import json
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,34 +15,12 @@ from guard.bench.cases import Ruling, count_agreement, read_cases, rule_on
 from guard.bench.labels import Corpus, read_corpus
 from guard.bench.oracle import ask_all
 from guard.bench.questions import leave_one_source_out, read_all
-from guard.bench.scores import (
-    SLACK,
-    Outcome,
-    Score,
-    Trial,
-    macro_average,
-    score,
-    score_by,
-)
+from guard.bench.scores import SLACK, Outcome, Score, Trial, macro_average, score, score_by
 from guard.bench.trials import TURN_COUNTS, count_turns, try_forms, try_policies
 from guard.errors import GuardError
 from guard.policy import PRESETS, Policy
 from guard.printing import printable, progress, table
-from guard.replay import choose_policy
-
-_FIGURES = (
-    "stuck",
-    "found",
-    "early",
-    "missed",
-    "healthy",
-    "false",
-    "FA/1k",
-    "delay",
-    "p90",
-    "us/turn",
-    "p99",
-)
+from guard.replay import add_policy_arguments, choose_policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,10 +99,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="a folder with index.jsonl and runs/, or one of labelled turn files",
     )
-    # Both would name what is looked at closely, and one of them would be left out unsaid.
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--preset", metavar="NAME", help="what is looked at closely")
-    which.add_argument("--policy", type=Path, metavar="FILE", help="the same, JSON or TOML")
+    # What is looked at closely.
+    add_policy_arguments(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.add_argument("--runs", action="store_true", help="list what went wrong")
     parser.add_argument(
@@ -349,26 +325,28 @@ def as_text(benched: Benched, *, runs: bool) -> str:
 
 
 def _scores(head: str, scores: Mapping[str, Score]) -> str:
-    rows = []
-    for name, one in scores.items():
-        share = "" if one.found_share is None else f" {one.found_share:.0%}"
-        cells = (
-            name,
-            str(one.stuck),
-            f"{one.found}{share}",
-            str(one.early),
-            str(one.missed),
-            str(one.healthy),
-            str(one.false),
-            f"{one.fa_per_1000:.2f}",
-            _figure(one.delay_median, "g"),
-            _figure(one.delay_p90, "g"),
-            _figure(one.us_median, ".0f"),
-            _figure(one.us_p99, ".0f"),
-        )
-        rows.append(cells)
-    return table((head, *_FIGURES), rows)
+    rows = [(name, *(cell(one) for cell in _COLUMNS.values())) for name, one in scores.items()]
+    return table((head, *_COLUMNS), rows)
+
+
+def _found(one: Score) -> str:
+    return f"{one.found}" if one.found_share is None else f"{one.found} {one.found_share:.0%}"
 
 
 def _figure(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
+
+
+_COLUMNS: dict[str, Callable[[Score], str]] = {
+    "stuck": lambda one: str(one.stuck),
+    "found": _found,
+    "early": lambda one: str(one.early),
+    "missed": lambda one: str(one.missed),
+    "healthy": lambda one: str(one.healthy),
+    "false": lambda one: str(one.false),
+    "FA/1k": lambda one: f"{one.fa_per_1000:.2f}",
+    "delay": lambda one: _figure(one.delay_median, "g"),
+    "p90": lambda one: _figure(one.delay_p90, "g"),
+    "us/turn": lambda one: _figure(one.us_median, ".0f"),
+    "p99": lambda one: _figure(one.us_p99, ".0f"),
+}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,9 +119,9 @@ class Worth:
         healthy_turns: Turns in which an alarm would be one.
     """
 
-    found: Mapping[str, int]
-    soon: Mapping[str, int]
-    stuck: Mapping[str, int]
+    found: Counter[str]
+    soon: Counter[str]
+    stuck: Counter[str]
     false: int
     healthy_turns: int
 
@@ -129,11 +130,11 @@ class Worth:
         """Share of loops found, averaged over sources, in [0, 1]."""
         return self._macro(self.found)
 
-    def _macro(self, found: Mapping[str, int]) -> float:
+    def _macro(self, found: Counter[str]) -> float:
         shares = [found[name] / stuck for name, stuck in self.stuck.items()]
         return sum(shares) / max(1, len(shares))
 
-    def _points(self, found: Mapping[str, int]) -> float:
+    def _points(self, found: Counter[str]) -> float:
         """Half by source, half by run: neither a source of many runs nor one of few decides."""
         share = sum(found.values()) / max(1, sum(self.stuck.values()))
         return 50 * (self._macro(found) + share)
@@ -224,9 +225,7 @@ def add_up_tries(mark: Mark, weights: Weights, since: int) -> float:
 
 def weigh_up(traces: Iterable[Traced], weights: Weights) -> Worth:
     """Count what weights find and what they cry wolf about."""
-    found: dict[str, int] = {}
-    soon: dict[str, int] = {}
-    stuck: dict[str, int] = {}
+    found, soon, stuck = Counter[str](), Counter[str](), Counter[str]()
     false = healthy = 0
     for traced in traces:
         labelled = traced.labelled
@@ -235,12 +234,12 @@ def weigh_up(traces: Iterable[Traced], weights: Weights) -> Worth:
         inside = [at for at in alarms if labelled.stretch_at(at, slack=SLACK)]
         false += sum(at not in labelled.weak for at in alarms if at not in inside)
         if labelled.parts:
-            stuck[labelled.source] = stuck.get(labelled.source, 0) + 1
+            stuck[labelled.source] += 1
             # Once, however often it alarms inside: what counts is whether anybody was asked.
-            found[labelled.source] = found.get(labelled.source, 0) + bool(inside)
+            found[labelled.source] += bool(inside)
             stretch = labelled.stretch_at(inside[0], slack=SLACK) if inside else None
             is_soon = stretch is not None and inside[0] <= stretch.evident + _SOON
-            soon[labelled.source] = soon.get(labelled.source, 0) + is_soon
+            soon[labelled.source] += is_soon
     return Worth(found, soon, stuck, false, healthy)
 
 
@@ -301,9 +300,9 @@ def together(worths: Iterable[Worth]) -> Worth:
     """Add up what was judged source by source."""
     known = list(worths)
     return Worth(
-        found={name: count for one in known for name, count in one.found.items()},
-        soon={name: count for one in known for name, count in one.soon.items()},
-        stuck={name: count for one in known for name, count in one.stuck.items()},
+        found=sum((one.found for one in known), Counter()),
+        soon=sum((one.soon for one in known), Counter()),
+        stuck=sum((one.stuck for one in known), Counter()),
         false=sum(one.false for one in known),
         healthy_turns=sum(one.healthy_turns for one in known),
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from guard.bench.labels import Labelled
-from guard.bench.scores import SLACK, Trial, macro_average, score, score_by
+from guard.bench.scores import SLACK, Trial, macro_average, rounded, score, score_by
 from guard.formats import Recording, read_recording
 from guard.judge import Case, Ruling, Verdict
 from guard.policy import Policy
@@ -179,16 +179,12 @@ class Reach:
         return {
             "questions_per_1000": round(self.per_1000, 1),
             "stretches": self.stretches,
-            "reached_share": _rounded(self.share),
+            "reached_share": rounded(self.share, 3),
             "stuck": total.stuck,
             "found": total.found,
-            "found_share": _rounded(total.found_share),
-            "macro": _rounded(macro.found_share),
+            "found_share": rounded(total.found_share, 3),
+            "macro": rounded(macro.found_share, 3),
         }
-
-
-def _rounded(share: float | None) -> float | None:
-    return None if share is None else round(share, 3)
 
 
 def ask_all(runs: Sequence[Labelled], policy: Policy, *, careful: bool = False) -> Reach:

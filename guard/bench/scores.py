@@ -144,11 +144,11 @@ class Score:
 
     def as_row(self) -> dict[str, Any]:
         """Give plain JSON values."""
-        share, interval = self.found_share, self.found_interval
+        interval = self.found_interval
         return {
             "stuck": self.stuck,
             "found": self.found,
-            "found_share": None if share is None else round(share, 3),
+            "found_share": rounded(self.found_share, 3),
             "found_interval": None if interval is None else [round(end, 3) for end in interval],
             "early": self.early,
             "missed": self.missed,
@@ -160,8 +160,8 @@ class Score:
             "false_alarms_per_1000": round(self.fa_per_1000, 2),
             "delay_median": self.delay_median,
             "delay_p90": self.delay_p90,
-            "us_median": _rounded(self.us_median),
-            "us_p99": _rounded(self.us_p99),
+            "us_median": rounded(self.us_median, 1),
+            "us_p99": rounded(self.us_p99, 1),
         }
 
 
@@ -215,9 +215,8 @@ class Macro:
 
     def as_row(self) -> dict[str, float | None]:
         """Give plain JSON values."""
-        share = self.found_share
         return {
-            "found_share": None if share is None else round(share, 3),
+            "found_share": rounded(self.found_share, 3),
             "false_alarms_per_1000": round(self.fa_per_1000, 2),
         }
 
@@ -255,5 +254,6 @@ def wilson(found: int, of: int) -> tuple[float, float]:
     return (middle - spread) / (1 + square / of), (middle + spread) / (1 + square / of)
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 1)
+def rounded(value: float | None, digits: int) -> float | None:
+    """Round a figure where there is one."""
+    return None if value is None else round(value, digits)

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from guard.adapters import ADAPTERS, adapter_of
-from guard.adapters.base import Adapter, Wiring
-from guard.adapters.hook import PROBE
+from guard.adapters.base import Adapter
+from guard.adapters.hook import PROBING
+from guard.adapters.hook_settings import Wiring
 from guard.connect.settings_file import change, keep_out_of_git, settings_file
 from guard.connect.setup_code import exchange
 from guard.connect.undo import undoable
@@ -35,11 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_place_arguments(parser)
     parser.add_argument("--url", help="Mission Control's address; default $MISSIONCONTROL_URL")
     parser.add_argument("--key", help="the project's agent key; default $MISSIONCONTROL_KEY")
-    parser.add_argument(
-        "--once",
-        metavar="CODE",
-        help="a set-up code from Mission Control's board",
-    )
+    parser.add_argument("--once", metavar="CODE", help="a set-up code from Mission Control's board")
     parser.add_argument(
         "--fail",
         choices=("open", "closed"),
@@ -73,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     adapter = adapter_of(args.client)
     file = settings_file(adapter.settings, args.project_dir)
     # Before a set-up code is used up.
-    before = file.read_to_connect(adapter.events)
+    before = file.read_to_connect(adapter.settings.events)
     connection, answers = wanted(args, adapter, file.place)
     wiring = Wiring(**asdict(connection), forwarder=forwarder())
     after = adapter.settings.connected(before, wiring)
@@ -164,7 +161,7 @@ def project_of(connection: Connection) -> ProjectSettings | None:
         ServerRefused: It does not take our key.
         ValueError: The address or the key is unusable.
     """
-    answer = forward(connection, {"hook_event_name": PROBE, "session_id": ""})
+    answer = forward(connection, PROBING)
     # Another program at this address may answer too, and an older server tells less.
     project = answer.get("missioncontrol") if isinstance(answer, dict) else None
     if not isinstance(project, dict) or not isinstance(project.get("hold_limit"), int):

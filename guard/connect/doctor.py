@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from guard.adapters import adapter_of
-from guard.adapters.base import Finding, Hooks
+from guard.adapters.base import Finding
+from guard.adapters.hook_settings import Hooks
 from guard.connect.command import ProjectSettings, add_place_arguments, project_of
 from guard.connect.settings_file import settings_file
 from guard.errors import GuardError, ServerAway, ServerRefused
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         findings = examine(args.client, args.project_dir)
     except GuardError as error:
-        findings = [Finding(what="settings", works=False, because=str(error))]
+        findings = [Finding("settings", False, str(error))]
     sys.stdout.write("".join(f"{finding.line()}\n" for finding in findings))
     return WELL if all(finding.works for finding in findings if finding.what != "cost") else UNWELL
 
@@ -44,29 +44,30 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
         hooks |= adapter.settings.subscribed(settings_file(adapter.settings, place).read())
     connection, project = connection_for(client, project_dir or Path.cwd()), None
     if connection is None:
-        server = Finding(what="server", works=False, because="no address and key are known here")
+        server = Finding("server", False, "no address and key are known here")
     else:
         place = "everywhere" if connection.place == USER_WIDE else f"in {connection.place}"
         because = f"{connection.url} takes our key, {place}"
         try:
             project = project_of(connection)
-            server = Finding(what="server", works=True, because=because)
+            server = Finding("server", True, because)
         except (ServerAway, ServerRefused, ValueError) as error:
-            server = Finding(what="server", works=False, because=f"{connection.url}: {error}")
+            server = Finding("server", False, f"{connection.url}: {error}")
     # Whatever the settings say, no hook does anything without a server that answers.
     # Where it stands decides which connection a hook finds, and what its agent trusts.
     with contextlib.chdir(project_dir or "."):
         abilities = [
-            replace(ability, works=ability.works and server.works)
+            ability._replace(works=ability.works and server.works)
             for ability in adapter.abilities(hooks)
         ]
     agreed = _agreed(connection, project) if connection and project else []
     local = adapter.examine(Path(project_dir or Path.cwd()))
-    missing = [event for event in adapter.events if event not in hooks]
-    because = f"{len(adapter.events)} hooks are set"
+    wanted = adapter.settings.events
+    missing = [event for event in wanted if event not in hooks]
+    because = f"{len(wanted)} hooks are set"
     if missing:
         because = f"no hook for {', '.join(missing)}; run `guard connect {adapter.client}`"
-    settings = Finding(what="settings", works=not missing, because=because)
+    settings = Finding("settings", not missing, because)
     return [settings, *local, server, *agreed, *abilities]
 
 
@@ -77,15 +78,15 @@ def _agreed(connection: Connection, project: ProjectSettings) -> list[Finding]:
     asked = "" if connection.fail == project.fail else f", but the project says {project.fail}"
     return [
         Finding(
-            what="time-outs",
-            works=forwarder_s > project.hold_limit,
-            because=f"hook {connection.hold_s} s, forwarder {forwarder_s} s, the server's "
+            "time-outs",
+            forwarder_s > project.hold_limit,
+            f"hook {connection.hold_s} s, forwarder {forwarder_s} s, the server's "
             f"longest hold {project.hold_limit} s{_again(forwarder_s <= project.hold_limit)}",
         ),
         Finding(
-            what="fail",
-            works=not asked,
-            because=f"{connection.fail}: a call {away} while the server is away{asked}"
+            "fail",
+            not asked,
+            f"{connection.fail}: a call {away} while the server is away{asked}"
             f"{_again(bool(asked))}",
         ),
     ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from guard.adapters.base import SettingsWriter
+from guard.adapters.hook_settings import HookSettings
 from guard.connect.undo import forget_before, is_known, put_back, undoable
 from guard.errors import ConnectRefused
 from guard.sdk.keys import USER_WIDE, write_private
@@ -84,7 +84,7 @@ _INDENT = re.compile(r'\n([ \t]{1,8})"')
 _MARK = "\ufeff"
 
 
-def settings_file(writer: SettingsWriter, project_dir: str | None) -> SettingsFile:
+def settings_file(agent: HookSettings, project_dir: str | None) -> SettingsFile:
     """Name the file an agent reads: the project's, or the person's.
 
     Raises:
@@ -92,11 +92,11 @@ def settings_file(writer: SettingsWriter, project_dir: str | None) -> SettingsFi
     """
     # A dotfiles repository may link it in: what counts is where it really lies.
     if project_dir is None:
-        return SettingsFile(path=writer.path(None).resolve(), place=USER_WIDE)
+        return SettingsFile(path=agent.path(None).resolve(), place=USER_WIDE)
     project = Path(project_dir).resolve()
     if not project.is_dir():
         raise ConnectRefused(f"{project} is no directory.")
-    return SettingsFile(path=writer.path(project).resolve(), place=str(project))
+    return SettingsFile(path=agent.path(project).resolve(), place=str(project))
 
 
 def change(path: Path, before: dict[str, Any], after: dict[str, Any]) -> str:

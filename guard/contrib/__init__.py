@@ -6,18 +6,7 @@ rule, and `Rule`, its thresholds: a policy's table `contrib.NAME` sets them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
-
 from guard.errors import PolicyInvalid
-from guard.policy.fields import read_table
-
-T = TypeVar("T")
-
-
-def read_rule(default: T, table: Mapping[str, Any] | None) -> T:
-    """Give a rule's thresholds as a policy's table sets them."""
-    return read_table(table or {}, default)
 
 
 def check_order(rule: object, least: str, most: str) -> None:

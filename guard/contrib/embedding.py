@@ -108,28 +108,25 @@ def check_installed(rules: Mapping[str, Any], path: str = "") -> None:
         here = f"{path}.{name}" if path else name
         if isinstance(value, Mapping):
             check_installed(value, here)
-        elif name == "embedding" and isinstance(value, str):
-            package = value.partition(":")[0]
-            installed = package == HASHING or find_spec(package) is not None
-            missing = "" if installed else f"{package} is not installed"
-            try:
-                if value.startswith(MODEL2VEC):
-                    _check_files(_directory_of(value))
-            except EmbeddingMissing as error:
-                missing = str(error)
-            if missing:
-                wanted = f"one that is installed where it is read ({missing})"
-                raise PolicyInvalid(here, wanted, value)
+        elif name == "embedding" and isinstance(value, str) and (missing := _missing(value)):
+            wanted = f"one that is installed where it is read ({missing})"
+            raise PolicyInvalid(here, wanted, value)
 
 
 def _directory_of(name: str) -> Path:
     return Path(name.removeprefix(MODEL2VEC)).expanduser()
 
 
-def _check_files(directory: Path) -> None:
-    # A name that is no directory would be looked for on a hub: nothing is downloaded.
-    if not all((directory / name).is_file() for name in _FILES):
-        raise EmbeddingMissing(f"{directory} holds no model2vec model ({', '.join(_FILES)})")
+def _missing(name: str) -> str:
+    """Say what an embedding lacks on this machine; "": nothing."""
+    if name.startswith(MODEL2VEC):
+        # A name that is no directory would be looked for on a hub: nothing is downloaded.
+        directory = _directory_of(name)
+        if not all((directory / file).is_file() for file in _FILES):
+            return f"{directory} holds no model2vec model ({', '.join(_FILES)})"
+    package = name.partition(":")[0]
+    installed = package == HASHING or find_spec(package) is not None
+    return "" if installed else f"{package} is not installed"
 
 
 def likeness_by(name: str) -> Likeness:
@@ -142,7 +139,8 @@ def likeness_by(name: str) -> Likeness:
     """
     try:
         return load_likeness(name)
-    except EmbeddingMissing as missing:
+    # Installed, a package may still lack what it needs itself.
+    except (EmbeddingMissing, ImportError) as missing:
         _warn_once(str(missing))
         return _hashed
 
@@ -156,11 +154,14 @@ def load_likeness(name: str) -> Likeness:
     """
     if name == HASHING:
         return _hashed
+    if name != WORDLLAMA and not name.startswith(MODEL2VEC):
+        known = ", ".join(EMBEDDINGS["examples"])
+        raise EmbeddingMissing(f"there is no embedding {name!r}; known: {known}")
+    if missing := _missing(name):
+        raise EmbeddingMissing(missing)
     if name == WORDLLAMA:
-        try:
-            import wordllama
-        except ImportError:
-            raise EmbeddingMissing("wordllama is not installed") from None
+        import wordllama
+
         # Its wheel keeps the tokenizer where its loader looks only in a cache directory.
         shipped = Path(wordllama.__file__).parent
         try:
@@ -168,23 +169,16 @@ def load_likeness(name: str) -> Likeness:
         except OSError as error:
             raise EmbeddingMissing(f"wordllama has no weights here: {error}") from None
         return _by_vectors(lambda text: model.embed([_encodable(text)], norm=True)[0])
-    if name.startswith(MODEL2VEC):
-        directory = _directory_of(name)
-        _check_files(directory)
-        try:
-            import model2vec
-        except ImportError:
-            raise EmbeddingMissing("model2vec is not installed") from None
-        static = model2vec.StaticModel.from_pretrained(directory, force_download=False)
+    import model2vec
 
-        # Ours to normalise: not every model is kept as unit vectors, and an empty text is none.
-        def embed(text: str) -> Any:
-            vector = static.encode([_encodable(text)], use_multiprocessing=False)[0]
-            return vector / (float(vector @ vector) ** 0.5 or 1.0)
+    static = model2vec.StaticModel.from_pretrained(_directory_of(name), force_download=False)
 
-        return _by_vectors(embed)
-    known = ", ".join(EMBEDDINGS["examples"])
-    raise EmbeddingMissing(f"there is no embedding {name!r}; known: {known}")
+    # Ours to normalise: not every model is kept as unit vectors, and an empty text is none.
+    def embed(text: str) -> Any:
+        vector = static.encode([_encodable(text)], use_multiprocessing=False)[0]
+        return vector / (float(vector @ vector) ** 0.5 or 1.0)
+
+    return _by_vectors(embed)
 
 
 def _hashed(one: str, other: str) -> float:

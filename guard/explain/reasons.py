@@ -15,7 +15,7 @@ from guard.judge import Verdict
 from guard.judge.run_judge import RunJudge
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.reading.step import Step
-from guard.replay import Moment, play
+from guard.replay import play
 from guard.signals import Assessment, Signal
 from guard.turn import Role, Turn
 
@@ -92,21 +92,14 @@ def explain(
     Without a place: the first alarm, or the turn that came nearest to one.
     """
     wanted = find_telling(recording, policy) if place is None else place
-    rated = next((one for one in _rate(recording, policy) if one.moment.position == wanted), None)
-    if rated is None:
-        return None
-    assessment, witness = rated.moment.assessment, rated.witness
-    bare = Explanation(
-        run=recording.run,
-        place=rated.moment.position,
-        result=rated.result,
-        since=rated.since,
-        began=rated.began,
-        assessment=assessment,
-        verdict=rated.moment.verdict,
-    )
+    rated = _rate(recording, policy)
+    found = (_with_reasons(bare, witness) for bare, witness in rated if bare.place == wanted)
+    return next(found, None)
+
+
+def _with_reasons(bare: Explanation, witness: _Witness) -> Explanation:
     # A person's words are no step: there is nothing that rules could have seen.
-    view, step = witness.view, witness.step_of(assessment.seq)
+    view, step = witness.view, witness.step_of(bare.assessment.seq)
     if view is None or step is None:
         return bare
     steps = view.history.steps
@@ -120,7 +113,7 @@ def explain(
         nearest=None if seq is None else Nearest(seq=seq, likeness=round(likeness, 2)),
         steps=tuple(steps),
         weights=tuple(view.history.weights),
-        score=assessment.stuck,
+        score=bare.assessment.stuck,
         findings=tuple(witness.findings(view)),
     )
 
@@ -128,14 +121,13 @@ def explain(
 def find_telling(recording: Recording, policy: Policy = DEFAULT_POLICY) -> int | None:
     """Give the place of the first alarm, else of the highest score, else the last."""
     best: tuple[float, int] | None = None
-    for rated in _rate(recording, policy):
-        moment = rated.moment
-        if rated.result is Result.ALARM:
-            return moment.position
-        score = max((signal.score for signal in moment.assessment.signals), default=0.0)
+    for one, _ in _rate(recording, policy):
+        if one.result is Result.ALARM:
+            return one.place
+        score = max((signal.score for signal in one.assessment.signals), default=0.0)
         # The later of equals: it has all the evidence that the earlier one had.
         if best is None or score >= best[0]:
-            best = score, moment.position
+            best = score, one.place
     return None if best is None else best[1]
 
 
@@ -174,18 +166,8 @@ class _Watched(Engine):
         self._detectors = self.witness = _Witness(policy)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rated:
-    """One moment of the replay; its witness's view is gone with the next turn."""
-
-    moment: Moment
-    witness: _Witness
-    result: Result
-    since: int
-    began: str
-
-
-def _rate(recording: Recording, policy: Policy) -> Iterator[_Rated]:
+def _rate(recording: Recording, policy: Policy) -> Iterator[tuple[Explanation, _Witness]]:
+    """Say of each turn what came of it; the witness's view is gone with the next one."""
     judge = RunJudge(policy, workspace=recording.workspace, goal=recording.goal)
     engine = _Watched(policy)
     since, began = 0, "the run began"
@@ -204,7 +186,16 @@ def _rate(recording: Recording, policy: Policy) -> Iterator[_Rated]:
             result = Result.OPEN
         else:
             result = Result.DISMISSED if moment.dismissed else Result.ALARM
-        yield _Rated(moment=moment, witness=engine.witness, result=result, since=since, began=began)
+        bare = Explanation(
+            run=recording.run,
+            place=moment.position,
+            result=result,
+            since=since,
+            began=began,
+            assessment=moment.assessment,
+            verdict=moment.verdict,
+        )
+        yield bare, engine.witness
         if moment.closes:
             since, began = afterwards, "the agent got on, and its card closed"
         elif moment.dismissed:

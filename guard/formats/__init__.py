@@ -32,7 +32,7 @@ _NAMED = 10
 FORMATS: dict[str, tuple[Recognises, Callable[..., Recording]]] = {
     "claude-code": (claude_code.recognises, claude_code.Reader.read),
     "codex": (codex.recognises, codex.Reader.read),
-    "gemini": (gemini.recognises, gemini.read),
+    "gemini": (gemini.recognises, gemini.Reader.read),
     "trajectory": (trajectories.recognises, trajectories.Reader.read),
     "messages": (messages.recognises, messages.Reader.read),
     "turns": (turn_file.recognises, turn_file.read),

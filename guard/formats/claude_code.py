@@ -8,7 +8,6 @@ from typing import Any
 
 from guard.formats.fields import (
     read_args,
-    read_content,
     read_count,
     read_mapping,
     read_rows,
@@ -58,11 +57,7 @@ class Reader(PairedTurns):
         elif row.get("type") == "user":
             for block in blocks:
                 if block.get("type") == "tool_result":
-                    self.answer(
-                        str(block.get("tool_use_id")),
-                        read_content(block.get("content")) or "",
-                        failed=bool(block.get("is_error")),
-                    )
+                    self.take_result(block)
             spoken = "\n".join(
                 text
                 for block in blocks

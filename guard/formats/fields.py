@@ -36,15 +36,15 @@ def read_turn(row: Mapping[str, Any], *, seq: int | None = None) -> Turn | None:
     # Whoever is not known acts, so that no loop is lost.
     role = row.get("role")
     name = role.strip().lower() if isinstance(role, str) else ""
-    tool = read_text(row.get("tool"))
+    tool, nature = read_text(row.get("tool")), row.get("nature")
     content = read_content(row.get("content"))
     if not tool and content is None:
         content = ""
     return Turn(
-        role=_ROLES.get(name) or _word(name, Role) or Role.ASSISTANT,
+        role=_ROLES.get(name) or read_word(name, Role) or Role.ASSISTANT,
         key=read_text(row.get("key")),
         agent=read_text(row.get("agent")),
-        phase=_word(row.get("phase"), Phase) or Phase.DONE,
+        phase=read_word(row.get("phase"), Phase) or Phase.DONE,
         tool=tool or None,
         args=read_args(row.get("args")),
         content=content,
@@ -60,14 +60,9 @@ def read_turn(row: Mapping[str, Any], *, seq: int | None = None) -> Turn | None:
         cost_usd=read_money(row.get("cost_usd")),
         ts=read_time(row.get("ts")),
         seq=seq,
-        nature=read_nature(row.get("nature")),
+        nature=ToolNature.from_mapping(nature) if isinstance(nature, dict) else None,
         session=read_text(row.get("session")),
     )
-
-
-def read_nature(value: object) -> ToolNature | None:
-    """Read what a call says of its tool's repeats; None where it says nothing."""
-    return ToolNature.from_mapping(value) if isinstance(value, dict) else None
 
 
 def read_content(value: object) -> str | None:
@@ -178,7 +173,8 @@ def read_count(value: object) -> int:
     return int(value) if 0 < value <= _MOST else 0
 
 
-def _word(value: object, words: type[_Word]) -> _Word | None:
+def read_word(value: object, words: type[_Word]) -> _Word | None:
+    """Give one of these words; None: it is none of them."""
     try:
         return words(value) if isinstance(value, str) else None
     except ValueError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from guard.formats.fields import (
     read_text,
     read_time,
 )
-from guard.formats.recording import Recording
+from guard.formats.paired import PairedTurns
 from guard.turn import Role, Turn, Usage
 
 _TYPES = {"user", "gemini", "info", "error", "warning"}
@@ -33,46 +33,43 @@ def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
     return False
 
 
-def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
-    """Read a session: each tool call one turn, with what came back."""
-    session: str | None = None
-    malformed = 0
-    messages: dict[str, Mapping[str, Any]] = {}
-    for row in rows:
-        if row is None:
-            malformed += 1
-            continue
-        session = session or read_text(row.get("sessionId"))
-        # Note a row's messages; one told again replaces its first telling.
+class Reader(PairedTurns):
+    """Reads a session: each tool call one turn, with what came back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # By id, in the order in which they were first told: a dict keeps it.
+        self._messages: dict[str, Mapping[str, Any]] = {}
+
+    def take(self, row: Mapping[str, Any]) -> None:
+        self.session = self.session or read_text(row.get("sessionId"))
         # A history that was rewritten is told again, whole.
         updated = row.get("$set")
         inner = (updated if isinstance(updated, dict) else row).get("messages")
         for message in inner if isinstance(inner, list) else [row]:
             if isinstance(message, dict) and str(message.get("type")) in _TYPES:
-                # By id, in the order in which they were first told: a dict keeps it.
-                messages[str(message.get("id", len(messages)))] = message
-    turns: list[Turn] = []
-    for message in messages.values():
-        at = read_time(message.get("timestamp"))
-        text = read_content(message.get("content"))
-        if message.get("type") == "user" and text:
-            turns.append(Turn(role=Role.USER, content=text, ts=at))
-        elif message.get("type") == "gemini":
-            base = Turn(
-                role=Role.ASSISTANT,
-                call_id=read_text(message.get("id")),
-                model=read_text(message.get("model")),
-                provider="google",
-                usage=usage_of(message.get("tokens")),
-                ts=at,
-            )
-            turns += [replace(base, content=text)] if text else []
-            turns += [_call(base, call) for call in read_rows(message.get("toolCalls"))]
-    return Recording(
-        run=session or stem,
-        turns=tuple(replace(turn, seq=place) for place, turn in enumerate(turns)),
-        malformed=malformed,
-    )
+                # One told again replaces its first telling.
+                self._messages[str(message.get("id", len(self._messages)))] = message
+
+    def finish(self) -> None:
+        for message in self._messages.values():
+            at = read_time(message.get("timestamp"))
+            text = read_content(message.get("content"))
+            if message.get("type") == "user" and text:
+                self.add(Turn(role=Role.USER, content=text, ts=at))
+            elif message.get("type") == "gemini":
+                base = Turn(
+                    role=Role.ASSISTANT,
+                    call_id=read_text(message.get("id")),
+                    model=read_text(message.get("model")),
+                    provider="google",
+                    usage=usage_of(message.get("tokens")),
+                    ts=at,
+                )
+                if text:
+                    self.add(replace(base, content=text))
+                for call in read_rows(message.get("toolCalls")):
+                    self.add(_call(base, call))
 
 
 def _call(base: Turn, call: Mapping[str, Any]) -> Turn:

@@ -10,14 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from guard.formats.fields import (
-    read_answer,
-    read_args,
-    read_content,
-    read_rows,
-    read_text,
-    read_turn,
-)
+from guard.formats.fields import read_answer, read_args, read_rows, read_text, read_turn
 from guard.formats.paired import PairedTurns
 from guard.turn import Role
 
@@ -97,11 +90,7 @@ class Reader(PairedTurns):
         # A list, so that each is put in its place. Anthropic's answers come in the user's name:
         # a message of nothing else is no person's.
         answered = [
-            self.answer(
-                str(block.get("tool_use_id")),
-                read_content(block.get("content")) or "",
-                failed=bool(block.get("is_error")),
-            )
+            self.take_result(block)
             for block in read_rows(message.get("content"))
             if block.get("type") == "tool_result"
         ]

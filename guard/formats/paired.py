@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import combinations, groupby, islice
 from typing import Any
 
+from guard.formats.fields import read_content
 from guard.formats.recording import Recording
 from guard.turn import Role, Turn
 
@@ -33,6 +34,7 @@ class PairedTurns:
                 malformed += 1
             else:
                 reader.take(row)
+        reader.finish()
         return Recording(
             run=reader.session or stem, turns=tell_apart(reader.turns), malformed=malformed
         )
@@ -41,12 +43,21 @@ class PairedTurns:
         """Take the next row."""
         raise NotImplementedError
 
+    def finish(self) -> None:
+        """Add what could not be told before the last row."""
+
     def add(self, turn: Turn, *, call: str | None = None) -> None:
         """Append a turn; `call` is the id by which its answer names it."""
         # Kept by place, since the answer comes in a later record: in the user's name, with some.
         if call:
             self._places[call] = len(self.turns)
         self.turns.append(replace(turn, seq=len(self.turns)))
+
+    def take_result(self, block: Row) -> bool:
+        """Take a block of Anthropic's that holds what came back; False: no such call was read."""
+        text = read_content(block.get("content")) or ""
+        call, failed = str(block.get("tool_use_id")), bool(block.get("is_error"))
+        return self.answer(call, text, failed=failed)
 
     def answer(self, call: str, text: str, *, failed: bool) -> bool:
         """Put what came back into its call; False: no such call was read."""

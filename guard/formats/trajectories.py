@@ -66,9 +66,7 @@ class Reader(PairedTurns):
         if turn is None:
             return
         turn = replace(
-            turn,
-            model=read_text(step.get("model_name")),
-            ts=read_time(step.get("timestamp")),
+            turn, model=read_text(step.get("model_name")), ts=read_time(step.get("timestamp"))
         )
         if isinstance(metrics := step.get("metrics"), dict):
             cached = read_count(metrics.get("cached_tokens"))

@@ -76,7 +76,14 @@ def run(args: argparse.Namespace) -> int:
         _complain("what the hook was given cannot be read")
         acts = any(name.decode() in adapter.holding for name in NAMED.findall(raw))
         return BLOCKS if acts and connection.fail == "closed" else 0
-    wiring = wiring_of(adapter, connection)
+    # How this hook is wired, and how its agent was started.
+    wiring = HookWiring(
+        via="command",
+        fail=connection.fail,
+        timeout_s=connection.hold_s,
+        entry=os.environ.get(adapter.started_by, "") if adapter.started_by else "",
+        defer_s=connection.defer_s,
+    )
     if args.idle:
         return idle.wait_beside(adapter, connection, body, wiring)
     if not args.usage:
@@ -157,17 +164,6 @@ def end_session(adapter: Adapter, connection: Connection, sent: dict[str, Any]) 
             forward(connection, ended | adapter.look_up(ended))
 
 
-def wiring_of(adapter: Adapter, connection: Connection) -> HookWiring:
-    """Say how this hook is wired, and how its agent was started."""
-    return HookWiring(
-        via="command",
-        fail=connection.fail,
-        timeout_s=connection.hold_s,
-        entry=os.environ.get(adapter.started_by, "") if adapter.started_by else "",
-        defer_s=connection.defer_s,
-    )
-
-
 def with_workspace(adapter: Adapter, body: dict[str, Any]) -> dict[str, Any]:
     """Add the names of the files there are: at a session's start, and where one is missed."""
     wanted = body.get("hook_event_name") in adapter.starts or adapter.misses(body)
@@ -190,16 +186,13 @@ def workspace_of(root: Path) -> list[str]:
     """
     # Separated by NUL: git quotes odd names otherwise.
     listing = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others"]
+    listing.append("--exclude-standard")
     try:
-        done = subprocess.run(
-            [*listing, "--exclude-standard"], capture_output=True, timeout=5, check=True
-        )
+        listed = subprocess.run(listing, capture_output=True, timeout=5, check=True).stdout
+        names = [name.decode("utf-8", "replace") for name in listed.split(b"\0") if name]
     except (OSError, subprocess.SubprocessError):
-        names = None
-    else:
-        names = [name.decode("utf-8", "replace") for name in done.stdout.split(b"\0") if name]
-    found = sorted(_walked(root) if names is None else names, key=lambda n: (n.count("/"), n))
-    return found[:MOST_FILES]
+        names = list(_walked(root))
+    return sorted(names, key=lambda name: (name.count("/"), name))[:MOST_FILES]
 
 
 def _walked(root: Path) -> Iterator[str]:

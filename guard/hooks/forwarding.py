@@ -14,9 +14,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from guard.adapters.hook import PROBE
 from guard.errors import ServerAway
-from guard.hooks.watched import ServerSilent, WatchedTransport
+from guard.hooks.watched import ServerSilent, WatchedTransport, probe
 from guard.sdk.exchange import Request, Transport
 from guard.sdk.keys import Connection
 from guard.sdk.wording import AGAIN_WITHIN_S, SUCCESSES, body_of, comes_again_in
@@ -80,16 +79,13 @@ def forward(
                 # A server that hung up after so long had begun to wait with us: it restarts.
                 is_cut = waited and (
                     answer.status == BAD_GATEWAY
-                    or _is_there(carrier, path, within_s=ends_at - clock())
+                    or _is_there(carrier, connection, within_s=ends_at - clock())
                 )
                 if answer.status not in RESTARTING or (away_since is None and not is_cut):
                     return answer.body if answer.status in SUCCESSES else body_of(answer)
                 error = ServerAway(f"it answers {answer.status}")
             except ServerAway as reason:
-                is_cut = isinstance(reason.__cause__, _CUT) or clock() - asked_at >= WAITED_S
-                if isinstance(reason, ServerSilent):
-                    is_cut = reason.had_answered  # from the start it held nobody
-                error = reason
+                is_cut, error = _is_cut(reason, waited_s=clock() - asked_at), reason
                 if away_since is None and not is_cut:
                     raise
             if is_cut:
@@ -100,11 +96,16 @@ def forward(
             sleep(ASKS_EVERY_S)
 
 
-def _is_there(carrier: Transport, path: str, *, within_s: float) -> bool:
+def _is_cut(reason: ServerAway, *, waited_s: float) -> bool:
+    """Whether a server that had begun to wait with us went away meanwhile."""
+    if isinstance(reason, ServerSilent):
+        return reason.had_answered  # from the start it held nobody
+    return isinstance(reason.__cause__, _CUT) or waited_s >= WAITED_S
+
+
+def _is_there(carrier: Transport, connection: Connection, *, within_s: float) -> bool:
     """Whether the server answers behind a proxy, which says the same where it is gone."""
-    probe = {"hook_event_name": PROBE, "session_id": ""}
-    asked = Request(method="POST", path=path, body=probe, timeout_s=min(within_s, WAITED_S))
-    try:
-        return within_s > 0 and carrier.send(asked).status in SUCCESSES
-    except ServerAway:
+    if within_s <= 0:
         return False
+    answer = probe(carrier, connection.client, within_s=min(within_s, WAITED_S))
+    return answer is not None and answer.status in SUCCESSES

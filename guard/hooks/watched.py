@@ -9,9 +9,9 @@ from __future__ import annotations
 import queue
 import threading
 
-from guard.adapters.hook import PROBE
+from guard.adapters.hook import PROBING
 from guard.errors import ServerAway
-from guard.sdk.exchange import Answer, Request
+from guard.sdk.exchange import Answer, Request, Transport
 from guard.sdk.keys import Connection
 from guard.sdk.transport import HttpTransport
 
@@ -21,6 +21,15 @@ LOOKS_EVERY_S = 30.0
 # us. It only notes that: one that is slow to judge must not be taken for one that is away.
 FIRST_LOOK_S = 2.0
 ANSWERS_WITHIN_S = 10.0
+
+
+def probe(carrier: Transport, client: str, *, within_s: float) -> Answer | None:
+    """Ask whether the server answers anybody; None: it does not."""
+    path = f"hooks/{client}/"
+    try:
+        return carrier.send(Request(method="POST", path=path, body=PROBING, timeout_s=within_s))
+    except ServerAway:
+        return None
 
 
 class ServerSilent(ServerAway):
@@ -62,9 +71,10 @@ class WatchedTransport:
             try:
                 outcome = outcomes.get(timeout=FIRST_LOOK_S if is_first else LOOKS_EVERY_S)
             except queue.Empty:
-                answers = self._answers(FIRST_LOOK_S if is_first else ANSWERS_WITHIN_S)
-                had_answered = had_answered or answers
-                if answers or is_first:
+                within_s = FIRST_LOOK_S if is_first else ANSWERS_WITHIN_S
+                answer = probe(carrier, self._connection.client, within_s=within_s)
+                had_answered = had_answered or answer is not None
+                if answer or is_first:
                     is_first = False
                     continue
                 # Once it goes on it must not answer there: nobody reads that any more.
@@ -78,14 +88,3 @@ class WatchedTransport:
     def close(self) -> None:
         """Close what is kept."""
         self._carrier.close()
-
-    def _answers(self, within_s: float) -> bool:
-        """Say whether the server answers anybody, whatever it says."""
-        probe = {"hook_event_name": PROBE, "session_id": ""}
-        path = f"hooks/{self._connection.client}/"
-        asked = Request(method="POST", path=path, body=probe, timeout_s=within_s)
-        try:
-            self._carrier.send(asked)
-        except ServerAway:
-            return False
-        return True

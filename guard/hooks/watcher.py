@@ -116,8 +116,8 @@ def leave_behind(adapter: Adapter, connection: Connection, body: Mapping[str, An
     Nothing is left where the agent cannot be told among the processes above us, nor for
     a session that only was compacted: one stands by it already.
     """
-    pid = calling_agent(adapter.program) if adapter.program else None
-    if pid is None or body.get("source") == "compact" or not hasattr(os, "fork"):
+    pid = calling_agent(adapter.program)[0] if adapter.program else 0
+    if not pid or body.get("source") == "compact" or not hasattr(os, "fork"):
         return
     session = adapter.reach(body)  # before: once this hook has ended, nobody is above us
     if os.fork():

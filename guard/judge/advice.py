@@ -17,15 +17,12 @@ from guard.judge.complaints import (
     cause_of,
     cut,
     failed_tests,
+    find,
     first_line,
     last_line,
-    missing_module,
     missing_name,
-    missing_path,
     offered_tools,
-    says_missing,
-    says_no_match,
-    unknown_tool,
+    says,
 )
 from guard.judge.paths import closest_name, closest_path, is_listed
 from guard.judge.texts import read_texts
@@ -74,14 +71,14 @@ def _say(rule: str, *, sure: float | None = None, **facts: object) -> Advice:
 def tool_unknown(case: Case, known: Evidence) -> Advice | None:
     """Name the tool that was meant by one that nobody offers."""
     for turn, outcome in _failed(known):
-        if not (wanted := unknown_tool(outcome.text)):
+        if not (wanted := find("unknown_tool", outcome.text)):
             continue
         name = turn.tool if turn.tool and turn.tool in outcome.text else wanted
         # A tool that failed in any other way exists, so it can be named.
         exist = dict.fromkeys(
             one.tool
             for one in (*case.history, *case.turns)
-            if one.tool and (came := outcome_of(one)) and unknown_tool(came.text) is None
+            if one.tool and (came := outcome_of(one)) and find("unknown_tool", came.text) is None
         )
         worked = [tool for tool in exist if tool != name]
         offered = [tool for tool in offered_tools(outcome.text) if tool != name]
@@ -100,7 +97,7 @@ def tool_unknown(case: Case, known: Evidence) -> Advice | None:
 
 def module_unknown(case: Case, known: Evidence) -> Advice | None:
     for _, outcome in _failed(known):
-        if (wanted := missing_module(outcome.text)) is None:
+        if (wanted := find("missing_module", outcome.text)) is None:
             continue
         # A module is found as the file it would be: Node says a path, Python a dotted name.
         as_path = wanted if "/" in wanted else wanted.replace(".", "/") + ".py"
@@ -127,9 +124,9 @@ def name_missing(case: Case, known: Evidence) -> Advice | None:
 
 def file_unknown(case: Case, known: Evidence) -> Advice | None:
     """Name the existing file that was meant by one that does not exist."""
-    lacking = ((turn, one.text) for turn, one in _failed(known) if says_missing(one.text))
+    lacking = ((turn, one.text) for turn, one in _failed(known) if says("file_missing", one.text))
     turn, text = next(lacking, (None, ""))
-    if turn is None or not (wanted := _path_of(turn) or missing_path(text)):
+    if turn is None or not (wanted := _path_of(turn) or find("missing_path", text)):
         return None
     # It exists, so the agent stands in another directory: a near name would mislead.
     if is_listed(wanted, case.workspace):
@@ -195,7 +192,7 @@ def job_unmoved(case: Case, known: Evidence) -> Advice | None:
 def edit_unmatched(case: Case, known: Evidence) -> Advice | None:
     """An edit whose old text is not in the file, nor was the last time."""
     for turn, outcome in _failed(known):
-        if action_class(turn) != "file_edit" or not says_no_match(outcome.text):
+        if action_class(turn) != "file_edit" or not says("no_match", outcome.text):
             continue
         path, quote = _path_of(turn), quoted(first_line(outcome.text))
         where = named(path) if path else "the file"

@@ -28,23 +28,24 @@ class MissingName(NamedTuple):
     remedy: str
 
 
-def unknown_tool(text: str) -> str | None:
-    """Name the tool that a refusal says does not exist.
+def find(what: str, text: str) -> str | None:
+    """Name what a failure speaks of: the tool, module or file that is not there.
 
-    >>> unknown_tool("Error: unknown tool 'read_files'")
+    >>> find("unknown_tool", "Error: unknown tool 'read_files'")
     'read_files'
     """
-    return _first_match("unknown_tool", text)
+    match = next(_matches(what, text), None)
+    return match.group(1).rstrip(".:") if match else None
+
+
+def says(what: str, text: str) -> bool:
+    """Tell whether a failure says that a file is missing, or that nothing matched."""
+    return any(_matches(what, text))
 
 
 def offered_tools(text: str) -> list[str]:
     """Give the tools that a refusal offers instead."""
-    return _WORD.findall(_first_match("tools_offered", text) or "")
-
-
-def missing_module(text: str) -> str | None:
-    """Name the module that cannot be imported."""
-    return _first_match("missing_module", text)
+    return _WORD.findall(find("tools_offered", text) or "")
 
 
 def missing_name(text: str) -> MissingName | None:
@@ -58,26 +59,11 @@ def missing_name(text: str) -> MissingName | None:
     for sort in read_texts("complaints.toml")["missing_name"]:
         if match := _compile(sort["pattern"]).search(head):
             name = next(group for group in match.groups() if group)
-            suggested = (_first_match("suggested", head) or "").strip()
+            suggested = (find("suggested", head) or "").strip()
             # The agent's environment speaks here: only what reads as a name is passed on.
             use = f"The error suggests {suggested}: use that." if is_name(suggested) else None
             return MissingName(sort["what"], name, use or sort["remedy"])
     return None
-
-
-def says_missing(text: str) -> bool:
-    """Tell whether a failure says that a file is not there."""
-    return any(_matches("says_missing", text))
-
-
-def missing_path(text: str) -> str | None:
-    """Name the file that a failure says is not there."""
-    return _first_match("missing_path", text)
-
-
-def says_no_match(text: str) -> bool:
-    """Tell whether an edit failed since its old text is not in the file."""
-    return any(_matches("no_match", text))
 
 
 def failed_tests(text: str) -> frozenset[str]:
@@ -114,11 +100,6 @@ def last_line(text: str) -> str:
 def cut(line: str, longest: int = _LONGEST_QUOTE) -> str:
     """Cut a line for a sentence."""
     return line[:longest].rstrip(" .")
-
-
-def _first_match(name: str, text: str) -> str | None:
-    match = next(_matches(name, text), None)
-    return match.group(1).rstrip(".:") if match else None
 
 
 def _matches(name: str, text: str) -> Iterator[re.Match[str]]:

@@ -59,11 +59,6 @@ class RunJudge:
         known = [cost for cost in costs if cost is not None]
         return sum(known, Decimal(0)) if len(known) == len(costs) else None
 
-    def dismisses(self, trip: Signal, seen: Mapping[int, Turn]) -> bool:
-        """Tell whether a trip is no loop; `seen` are the run's turns by number."""
-        verdict = self.rules(trip, seen)
-        return verdict is not None and not verdict.loop
-
     def rules(self, trip: Signal, seen: Mapping[int, Turn]) -> Verdict | None:
         """Rule on a trip; None: this policy's trips come before no judge."""
         if not self._judged:

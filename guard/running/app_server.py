@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from guard.adapters.codex.rpc import AppServerClient, AppServerFailed
-from guard.adapters.codex.settings import is_ours
+from guard.adapters.codex.settings import SETTINGS
 from guard.adapters.reading import mapping
 from guard.depth import read_json, shallow
 from guard.running.ending import GRACE_S, end_tree
@@ -69,7 +69,7 @@ class AppServer(AppServerClient):
         """Ask which hooks of ours Codex knows in a folder, and whether it trusts them."""
         rows = self.ask("hooks/list", cwds=[folder]).get("data") or []
         listed = (mapping(hook) for row in rows for hook in mapping(row).get("hooks") or [])
-        return [hook for hook in listed if is_ours(hook)]
+        return [hook for hook in listed if SETTINGS.is_ours(hook)]
 
     def close(self) -> int:
         """Let it end its session, and see that it does; answers its exit status."""

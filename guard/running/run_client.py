@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from guard.adapters.codex.hooks import CLIENT
-from guard.adapters.hook import PROBE
+from guard.adapters.hook import PROBING
 from guard.errors import ServerAway, ServerRefused
 from guard.sdk.exchange import Answer, Request
 from guard.sdk.keys import Connection
@@ -77,8 +77,7 @@ class RunClient:
 
     def check(self) -> None:
         """Ask whether anyone is there who knows our key."""
-        probe = {"hook_event_name": PROBE, "session_id": ""}
-        body = self._ask("POST", f"hooks/{CLIENT}/", probe, timeout_s=CHECKS_WITHIN_S).body
+        body = self._ask("POST", f"hooks/{CLIENT}/", PROBING, timeout_s=CHECKS_WITHIN_S).body
         # A proxy or another program at this address may answer 200 as well.
         if not isinstance(body, dict) or "missioncontrol" not in body:
             raise ServerAway("it is no Mission Control")

@@ -92,9 +92,39 @@ def run_multi_agent(
     if not agents or len({agent.name for agent in agents}) < len(agents):
         raise ValueError("each agent needs a name of its own")
     session.say(goal, role=Role.USER)
+    threads: dict[str, _Thread] = {}
+    has_it = agents[0].name
+
+    def hand_over(to: str, note: str) -> str:
+        nonlocal has_it
+        if to not in threads or to == has_it:
+            raise ToolFailed(f"there is no other agent {to}")
+        # The one who hands over still reads its tool's result: it may get the matter back.
+        sender, has_it = has_it, to
+        threads[to].hear(f"{sender}: {note}")
+        return f"{to} has it now"
+
     everything = [*workspace.tools(), *tools]
-    table = _Table(session=session, agents=agents, tools=everything, on_text=on_text)
-    return table.work(goal, most_steps=most_steps)
+    # Alone there is nobody to hand over to, and a model would still try.
+    if len(agents) > 1:
+        handing = Tool(
+            name="hand_over",
+            description="Hand the matter to another agent",
+            parameters={
+                "to": f"who: {', '.join(agent.name for agent in agents)}",
+                "note": "what to tell them",
+            },
+            run=hand_over,
+        )
+        everything.append(handing)
+    by_name = {tool.name: tool for tool in everything}
+    for one in agents:
+        threads[one.name] = _Thread(session=session, agent=one, tools=by_name, on_text=on_text)
+    threads[has_it].hear(goal)
+    for _ in range(most_steps):
+        if (answer := threads[has_it].step()) is not None:
+            return answer
+    return ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -162,56 +192,6 @@ class _Thread:
 
     def _read(self, call: ToolCall, text: str) -> None:
         self.messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
-
-
-class _Table:
-    """Agents around one matter; one of them has it."""
-
-    def __init__(
-        self,
-        *,
-        session: Session,
-        agents: Sequence[Agent],
-        tools: Sequence[Tool],
-        on_text: OnText | None,
-    ) -> None:
-        handing = Tool(
-            name="hand_over",
-            description="Hand the matter to another agent",
-            parameters={
-                "to": f"who: {', '.join(agent.name for agent in agents)}",
-                "note": "what to tell them",
-            },
-            run=self._hand_over,
-        )
-        # Alone there is nobody to hand over to, and a model would still try.
-        everything = [*tools, handing] if len(agents) > 1 else tools
-        self._threads = {
-            agent.name: _Thread(
-                session=session,
-                agent=agent,
-                tools={tool.name: tool for tool in everything},
-                on_text=on_text,
-            )
-            for agent in agents
-        }
-        self._has_it = agents[0].name
-
-    def work(self, goal: str, *, most_steps: int) -> str:
-        """Go on until one of them answers; empty: they gave up."""
-        self._threads[self._has_it].hear(goal)
-        for _ in range(most_steps):
-            if (answer := self._threads[self._has_it].step()) is not None:
-                return answer
-        return ""
-
-    def _hand_over(self, to: str, note: str) -> str:
-        if to not in self._threads or to == self._has_it:
-            raise ToolFailed(f"there is no other agent {to}")
-        # The one who hands over still reads its tool's result: it may get the matter back.
-        sender, self._has_it = self._has_it, to
-        self._threads[to].hear(f"{sender}: {note}")
-        return f"{to} has it now"
 
 
 def _facts(completion: Completion, agent: Agent) -> dict[str, Any]:

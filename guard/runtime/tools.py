@@ -39,11 +39,7 @@ class Tool:
             parameter: {"type": "string", "description": meaning}
             for parameter, meaning in self.parameters.items()
         }
-        accepted = {
-            "type": "object",
-            "properties": properties,
-            "required": list(self.parameters),
-        }
+        accepted = {"type": "object", "properties": properties, "required": list(self.parameters)}
         function = {"name": self.name, "description": self.description, "parameters": accepted}
         return {"type": "function", "function": function}
 

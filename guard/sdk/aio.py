@@ -7,6 +7,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import CancelledError
+from functools import partial
 from typing import Any, Literal, Self
 
 from guard.errors import ServerAway
@@ -157,11 +158,10 @@ class AsyncSession(BaseSession[AsyncTransport]):
         """Run a flow over the transport, in this task."""
         # At each call: a program may use asyncio.run more than once.
         self._loop = asyncio.get_running_loop()
-        reply: Any = None
-        failure: ServerAway | None = None
+        go_on = partial(flow.send, None)
         while True:
             try:
-                step = flow.throw(failure) if failure else flow.send(reply)
+                step = go_on()
             except StopIteration as finished:
                 for escalation in self._conversation.take_escalations():
                     answer = hand_over(escalation, self._on_escalation)
@@ -170,15 +170,15 @@ class AsyncSession(BaseSession[AsyncTransport]):
                 return finished.value  # type: ignore[no-any-return]
             if isinstance(step, Wait):
                 await asyncio.sleep(step.seconds)
-                reply, failure = None, None
+                go_on = partial(flow.send, None)
             elif isinstance(step, Do):
                 # It may read a disk or ask at a terminal: other tasks go on meanwhile.
-                reply, failure = await asyncio.to_thread(step.work), None
+                go_on = partial(flow.send, await asyncio.to_thread(step.work))
             else:
                 try:
-                    reply, failure = await self._transport.send(step), None
+                    go_on = partial(flow.send, await self._transport.send(step))
                 except ServerAway as away:
-                    reply, failure = None, away
+                    go_on = partial(flow.throw, away)
 
     def _hand_over_beside(self, escalation: Escalation) -> None:
         """Call the callback from a plain function; a coroutine is begun in the event loop."""

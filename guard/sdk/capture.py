@@ -27,14 +27,7 @@ MOST_RESULT_CHARS = 20_000
 MOST_ITEMS = 50
 DEEPEST = 6
 OWN = frozenset({"self", "cls"})
-_WORDS = (
-    decimal.Decimal,
-    uuid.UUID,
-    dt.date,
-    dt.time,
-    dt.timedelta,
-    os.PathLike,
-)
+_WORDS = (decimal.Decimal, uuid.UUID, dt.date, dt.time, dt.timedelta, os.PathLike)
 
 
 def captured_args(

@@ -11,6 +11,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -60,17 +61,13 @@ def with_parent(client: str, body: Mapping[str, Any]) -> dict[str, Any]:
     around = os.environ.get(OWN_VARIABLE, "").strip()[:LONGEST_KEY]
     # A fork gets a new session id; only its command line still names the old one.
     process = os.environ.get("CLAUDE_PID", "")
-    if body.get("source") != "fork" or not process.isdigit():
-        forked_from = None
-    else:
-        try:
-            asked = ["ps", "-o", "args=", "-p", process]
+    forked_from = None
+    if body.get("source") == "fork" and process.isdigit():
+        asked = ["ps", "-o", "args=", "-p", process]
+        with suppress(OSError, subprocess.SubprocessError):
             done = subprocess.run(asked, capture_output=True, text=True, timeout=5, check=True)
-        except (OSError, subprocess.SubprocessError):
-            forked_from = None
-        else:
-            found = _RESUMED.search(done.stdout)
-            forked_from = f"{client}:{found[1]}" if found else None
+            if found := _RESUMED.search(done.stdout):
+                forked_from = f"{client}:{found[1]}"
     # A fork stems from the session it left, whatever else stands around both.
     named = forked_from or parent_named_in(os.environ) or around or None
     if named is None or named == _own_key(client, body):

@@ -72,11 +72,20 @@ class BaseSession(Generic[TransportT]):
         self._on_escalation = on_escalation
         where = address(url, key)
         send, beats = self._connect(where, transport)
-        own = opening_of(
-            name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
-        )
-        # What the caller says wins over what is ours to fill in.
-        own |= opening
+        body = {
+            # By its key opening again after a failure is harmless.
+            "key": run_key or os.environ.get(OWN_VARIABLE) or new_key(),
+            "name": name,
+            "agent": agent,
+            "mode": str(mode) if mode else None,
+            "goal": goal,
+            "workspace": list(workspace) or None,
+            "capabilities": dict(CAPABILITIES),
+        }
+        # Absent, not null: the server's own defaults hold then, and an older one knows no other.
+        given = {field: value for field, value in body.items() if value is not None}
+        # What started this process may name its parent; what the caller says wins over all.
+        own = opening_under(given, os.environ) | opening
         emitter, root = Emitter(emit), outbox_root(outbox)
         offline = Offline(
             opening=own,
@@ -132,31 +141,6 @@ def address(url: str | None, key: str | None) -> tuple[str, str]:
         url or os.environ.get("MISSIONCONTROL_URL") or DEFAULT_URL,
         key or os.environ.get("MISSIONCONTROL_KEY") or "",
     )
-
-
-def opening_of(
-    *,
-    name: str,
-    agent: str,
-    goal: str | None,
-    workspace: Sequence[str],
-    run_key: str | None,
-    mode: Mode | str | None,
-) -> dict[str, Any]:
-    """Body of `POST runs/`. Its key makes opening again after a failure harmless."""
-    body = {
-        "key": run_key or os.environ.get(OWN_VARIABLE) or new_key(),
-        "name": name,
-        "agent": agent,
-        "mode": str(mode) if mode else None,
-        "goal": goal,
-        "workspace": list(workspace) or None,
-        "capabilities": dict(CAPABILITIES),
-    }
-    # Absent, not null: the server's own defaults hold then, and an older one knows no other.
-    given = {field: value for field, value in body.items() if value is not None}
-    # Last: what started this process may name its parent, where the caller named none.
-    return opening_under(given, os.environ)
 
 
 def proposed(

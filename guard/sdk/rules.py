@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 
 from guard.deciding import AllowPattern
 from guard.errors import PolicyInvalid
+from guard.formats.fields import read_word
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.sdk.keys import write_private
 from guard.wire import Mode
@@ -48,13 +49,9 @@ class Rules:
             logger.warning("the last policy cannot be read, the default stands in: %s", error)
             policy = DEFAULT_POLICY
         limit_s = body.get("hold_limit")
-        try:
-            mode = Mode(body.get("mode") or "")
-        except ValueError:
-            mode = Mode.PAUSE
         return cls(
             policy=policy,
-            mode=mode,
+            mode=read_word(body.get("mode"), Mode) or Mode.PAUSE,
             unanswered="stop" if body.get("unanswered") == "stop" else "proceed",
             hold_limit_s=float(limit_s)
             if isinstance(limit_s, int | float) and limit_s > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal, Self
 
 from guard.errors import ServerAway
@@ -96,10 +97,6 @@ class Session(BaseSession[Transport]):
         self._drive(self._conversation.end(status))
         self._transport.close()
 
-    def hang_up(self) -> None:
-        """Close the connections; the run goes on."""
-        self._transport.close()
-
     def before(
         self,
         tool: str,
@@ -188,11 +185,10 @@ class Session(BaseSession[Transport]):
 
     def _drive(self, flow: Flow[T]) -> T:
         """Run a flow over the transport, in this thread."""
-        reply: Any = None
-        failure: ServerAway | None = None
+        go_on = partial(flow.send, None)
         while True:
             try:
-                step = flow.throw(failure) if failure else flow.send(reply)
+                step = go_on()
             except StopIteration as finished:
                 # Only once the turn is told: the callback may speak through this very session.
                 for escalation in self._conversation.take_escalations():
@@ -202,16 +198,16 @@ class Session(BaseSession[Transport]):
             # same ones.
             if isinstance(step, Wait):
                 time.sleep(step.seconds)
-                reply, failure = None, None
+                go_on = partial(flow.send, None)
             elif isinstance(step, Do):
-                reply, failure = step.work(), None
+                go_on = partial(flow.send, step.work())
             else:
                 try:
-                    reply, failure = self._transport.send(step), None
+                    go_on = partial(flow.send, self._transport.send(step))
                 except ServerAway as away:
                     # Thrown into the flow, which alone knows whether this step can be done
                     # without a server.
-                    reply, failure = None, away
+                    go_on = partial(flow.throw, away)
 
 
 class Twin(Session):

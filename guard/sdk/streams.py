@@ -42,14 +42,11 @@ class AsyncHttpTransport:
         Raises:
             ServerAway: No answer within the request's time.
         """
-        if self._idle:
-            try:
-                return await self._exchange(self._idle.pop(), request)
-            except (asyncio.IncompleteReadError, ConnectionError):
-                pass  # a kept connection the server closed; see HttpTransport.send
-            except _NO_ANSWER as error:
-                raise ServerAway(str(error) or type(error).__name__) from error
         try:
+            if self._idle:
+                # One that the server closed meanwhile is no answer; see HttpTransport.send.
+                with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+                    return await self._exchange(self._idle.pop(), request)
             secure = ssl.create_default_context() if self._endpoint.scheme == "https" else None
             opening = asyncio.open_connection(self._endpoint.host, self._endpoint.port, ssl=secure)
             stream = _Stream(*await asyncio.wait_for(opening, CONNECT_S))

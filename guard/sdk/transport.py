@@ -22,12 +22,7 @@ IDLE_CONNECTIONS = 4
 # A held call may be silent for an hour. Routers forget a line that is silent for some minutes, and
 # a machine that went away says nothing: so the system asks every half minute, and takes the sixth
 # question without an answer for the end. By the name each system has for it.
-KEEPALIVE = {
-    "TCP_KEEPIDLE": 30,
-    "TCP_KEEPALIVE": 30,
-    "TCP_KEEPINTVL": 10,
-    "TCP_KEEPCNT": 6,
-}
+KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +122,16 @@ class HttpTransport:
         """
         with self._lock:
             kept = self._idle.pop() if self._idle else None
-        if kept is not None:
-            try:
-                return self._exchange(kept, request)
-            except (http.client.RemoteDisconnected, ConnectionError):
-                # The server closed a connection we kept. Every call of ours may
-                # be repeated (turns have keys), so a fresh one is tried.
-                kept.close()
-                if self._is_cut:
-                    raise ServerAway("it was given up") from None
-            except (OSError, http.client.HTTPException) as error:
-                raise ServerAway(str(error) or type(error).__name__) from error
         try:
+            if kept is not None:
+                try:
+                    return self._exchange(kept, request)
+                except (http.client.RemoteDisconnected, ConnectionError):
+                    # The server closed a connection we kept. Every call of ours may
+                    # be repeated (turns have keys), so a fresh one is tried.
+                    kept.close()
+                    if self._is_cut:
+                        raise ServerAway("it was given up") from None
             kind = _CONNECTIONS[self._endpoint.scheme]
             connection = kind(self._endpoint.host, self._endpoint.port, timeout=CONNECT_S)
             connection.connect()

@@ -5,14 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Generator,
-    Mapping,
-)
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping
 from typing import Any, ParamSpec, TypeVar, cast, overload
 
 from guard.nature import ToolNature
@@ -133,31 +126,29 @@ class Watch:
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Make every call of a loop a run of its own."""
-
-        def opens() -> Watch:
-            # One for each call: a loop may be called again while it is still at work.
-            return Watch(self._name, self._opening)
+        # A session for each call: a loop may be called again while it is still at work.
+        name, opening = self._name, self._opening
 
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
-            with opens():
+            with Session(name, **opening):
                 return function(*args, **kwargs)
 
         @functools.wraps(function)
         def run_generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-            with opens():
+            with Session(name, **opening):
                 return (yield from cast("Generator[Any, Any, Any]", function(*args, **kwargs)))
 
         @functools.wraps(function)
         async def run_coroutine(*args: Any, **kwargs: Any) -> Any:
-            async with opens():
+            async with AsyncSession(name, **opening):
                 return await cast("Awaitable[Any]", function(*args, **kwargs))
 
         @functools.wraps(function)
         async def run_async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
             source = cast("AsyncGenerator[Any]", function(*args, **kwargs))
             # Closed here: left to the collector, the loop would end after its run.
-            async with opens(), contextlib.aclosing(source) as items:
+            async with AsyncSession(name, **opening), contextlib.aclosing(source) as items:
                 async for item in items:
                     yield item
 

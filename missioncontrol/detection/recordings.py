@@ -277,7 +277,8 @@ def _judge(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> tuple[
         run=run.name, turns=turns, workspace=tuple(run.workspace), goal=run.goal or None
     )
     meters, replayed = run.meters, replay(recorded, policy_of(run))
-    for (_, row), assessment in zip(numbered, replayed.assessments, strict=True):
+    for (_, row), moment in zip(numbered, replayed.moments, strict=True):
+        assessment = moment.assessment
         row.score, row.changed = round(assessment.score, 3), assessment.changed
         if meters.highest_score is None or assessment.stuck > meters.highest_score:
             meters.highest_score, meters.highest_score_seq = assessment.stuck, row.seq
@@ -287,26 +288,26 @@ def _judge(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> tuple[
     meters.judged_turns, meters.detected_obs = meters.last_seq + 1, meters.last_obs
     alarms = []
     for alarm in replayed.alarms:
-        row = numbered[alarm.index][1]
-        row.detector = alarm.detector
+        row, signal = numbered[alarm.index][1], alarm.signal
+        row.detector = signal.detector
         tx.record(
             run,
             DetectionRaised,
             by="guard",
-            detector=alarm.detector,
-            kind=alarm.kind,
+            detector=signal.detector,
+            kind=signal.kind.value,
             turn_seq=row.seq,
-            turns=alarm.turns,
-            summary=alarm.summary,
+            turns=signal.turns,
+            summary=signal.evidence.summary,
             outcome="observed",
         )
         until = None if alarm.until is None else numbered[alarm.until][1].seq
         alarms.append(
             RecordedAlarm(
                 turn=row.seq,
-                detector=alarm.detector,
-                kind=alarm.kind,
-                summary=alarm.summary,
+                detector=signal.detector,
+                kind=signal.kind.value,
+                summary=signal.evidence.summary,
                 until=until,
             )
         )

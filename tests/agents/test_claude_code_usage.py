@@ -5,11 +5,11 @@ from decimal import Decimal
 
 import pytest
 
-from guard.adapters.base import Wiring
 from guard.adapters.claude_code.hooks import read
-from guard.adapters.claude_code.settings import connected, disconnected
+from guard.adapters.claude_code.settings import SETTINGS
 from guard.adapters.claude_code.telemetry import is_on
 from guard.adapters.claude_code.usage import EVENT, calls_of, look_up, usage_body
+from guard.adapters.hook_settings import Wiring
 from guard.pricing import price
 from guard.sdk.keys import USER_WIDE
 
@@ -48,7 +48,7 @@ def told_by(transcript):
 def in_settings(settings, **fields):
     defaults = {"client": "claude-code", "place": "/shop", "url": URL, "key": KEY}
     defaults |= {"fail": "open", "forwarder": ["/opt/guard"], "via": "http"}
-    return connected(settings, Wiring(**(defaults | fields)))
+    return SETTINGS.connected(settings, Wiring(**(defaults | fields)))
 
 
 def test_an_answer_of_several_blocks_is_one_call_and_costs_what_it_costs(transcript):
@@ -144,4 +144,4 @@ def test_disconnecting_leaves_what_was_there(place):
     twice = in_settings(in_settings(theirs, place=place), place=place)
 
     assert twice == in_settings(theirs, place=place)
-    assert disconnected(twice) == theirs
+    assert SETTINGS.disconnected(twice) == theirs

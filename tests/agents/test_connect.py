@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from guard.adapters.claude_code.hooks import HOOKS, IDLE
-from guard.adapters.claude_code.settings import subscribed
+from guard.adapters.claude_code.settings import SETTINGS
 from guard.adapters.claude_code.usage import EVENT
 from guard.adapters.hook_wiring import HEADER
 from guard.connect import command as connect
@@ -46,7 +46,7 @@ def settings_of(project):
 def test_a_project_is_connected_in_its_local_settings(project, capsys):
     assert connect_in(project) == 0
 
-    hook_before_a_tool = subscribed(settings_of(project))["PreToolUse"]
+    hook_before_a_tool = SETTINGS.subscribed(settings_of(project))["PreToolUse"]
     assert hook_before_a_tool["headers"]["Authorization"] == f"Bearer {KEY}"
     assert hook_before_a_tool["url"] == f"{URL}/api/v1/hooks/claude-code/"
     assert hook_before_a_tool["allowedEnvVars"] == ["CLAUDE_CODE_ENTRYPOINT"]
@@ -83,7 +83,7 @@ def test_a_replaced_key_is_not_shown_either(project, capsys):
 def test_the_forwarder_is_called_by_its_absolute_path(project):
     connect_in(project)
 
-    start = subscribed(settings_of(project))["SessionStart"]
+    start = SETTINGS.subscribed(settings_of(project))["SessionStart"]
     assert start["command"].startswith("/")
 
 
@@ -91,7 +91,7 @@ def test_without_a_project_the_persons_settings_are_used(home):
     guard(connect, "--url", URL, "--key", KEY)
 
     written = json.loads((home / ".claude" / "settings.json").read_text())
-    assert set(subscribed(written)) == {*HOOKS, IDLE, EVENT}
+    assert set(SETTINGS.subscribed(written)) == {*HOOKS, IDLE, EVENT}
 
 
 def test_a_repository_ignores_the_local_settings_from_now_on(repository):
@@ -166,7 +166,7 @@ def test_connecting_again_needs_no_key_again(project):
     connect_in(project)
 
     assert guard(connect, "--project-dir", project, "--fail", "closed") == 0
-    assert subscribed(settings_of(project))["PreToolUse"]["onFailure"] == "block"
+    assert SETTINGS.subscribed(settings_of(project))["PreToolUse"]["onFailure"] == "block"
 
 
 class Terminal:
@@ -232,7 +232,7 @@ def server():
 def connect_to(server, project, *words):
     args = ("--url", server.url, "--key", KEY, "--project-dir", project)
     assert guard(connect, *args, *words) == 0
-    return subscribed(settings_of(project))
+    return SETTINGS.subscribed(settings_of(project))
 
 
 def test_the_project_says_whether_it_fails_open_or_closed(server, project):

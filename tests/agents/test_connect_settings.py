@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from guard.adapters.base import Wiring
 from guard.adapters.claude_code.adapter import abilities
 from guard.adapters.claude_code.hooks import HOOKS, IDLE
-from guard.adapters.claude_code.settings import connected, disconnected, subscribed
+from guard.adapters.claude_code.settings import SETTINGS
 from guard.adapters.claude_code.usage import EVENT
+from guard.adapters.hook_settings import Wiring
 from guard.adapters.hook_wiring import HEADER, HookWiring
 
 KEY = "mc_secret_key_1234567890"
@@ -26,11 +26,11 @@ THEIRS: dict[str, Any] = {
 def with_hooks(settings, **fields):
     defaults = {"client": "claude-code", "place": "/shop", "url": URL, "key": KEY}
     defaults |= {"fail": "open", "forwarder": ["/opt/guard"], "via": "http"}
-    return connected(settings, Wiring(**(defaults | fields)))
+    return SETTINGS.connected(settings, Wiring(**(defaults | fields)))
 
 
 def test_every_hook_is_subscribed_to():
-    assert set(subscribed(with_hooks({}))) == {*HOOKS, IDLE, EVENT}
+    assert set(SETTINGS.subscribed(with_hooks({}))) == {*HOOKS, IDLE, EVENT}
 
 
 def test_what_was_there_is_kept():
@@ -57,32 +57,34 @@ def test_another_server_replaces_ours():
 def test_disconnecting_leaves_what_was_there():
     before = copy.deepcopy(THEIRS)
 
-    assert disconnected(with_hooks(THEIRS)) == before == THEIRS
-    assert disconnected(with_hooks({})) == {}
+    assert SETTINGS.disconnected(with_hooks(THEIRS)) == before == THEIRS
+    assert SETTINGS.disconnected(with_hooks({})) == {}
 
 
 def test_settings_of_an_odd_shape_survive():
     odd = {"hooks": {"PreToolUse": "what?", "Stop": [3, {"hooks": None}]}}
 
-    assert disconnected(odd) == odd
+    assert SETTINGS.disconnected(odd) == odd
 
 
 def test_a_held_call_outlasts_the_servers_hold_limit():
-    assert subscribed(with_hooks({}))["PreToolUse"]["timeout"] > 3600
+    assert SETTINGS.subscribed(with_hooks({}))["PreToolUse"]["timeout"] > 3600
 
 
 def test_a_permission_may_be_answered_as_long_and_leaves_the_dialog_if_we_are_away():
-    asking = subscribed(with_hooks({}, fail="closed"))["PermissionRequest"]
+    asking = SETTINGS.subscribed(with_hooks({}, fail="closed"))["PermissionRequest"]
 
     assert (asking["timeout"], asking["onFailure"]) == (3900, "continue")
     assert HookWiring.read(asking["headers"][HEADER]).answer_s == 3900
-    others = [hook for name, hook in subscribed(with_hooks({})).items() if "headers" in hook]
+    others = [
+        hook for name, hook in SETTINGS.subscribed(with_hooks({})).items() if "headers" in hook
+    ]
     waits = [HookWiring.read(hook["headers"][HEADER]).answer_s for hook in others]
     assert waits.count(None) == len(waits) - 1
 
 
 def test_through_the_forwarder_a_permission_is_asked_at_the_terminal():
-    asking = subscribed(with_hooks({}, via="command"))["PermissionRequest"]
+    asking = SETTINGS.subscribed(with_hooks({}, via="command"))["PermissionRequest"]
 
     assert (asking["type"], asking["timeout"]) == ("command", 30)
 
@@ -104,14 +106,16 @@ def test_the_doctor_knows_whether_a_permission_can_be_answered_from_elsewhere(as
 
 @pytest.mark.parametrize(("fail", "before_a_tool"), [("open", "continue"), ("closed", "block")])
 def test_only_the_hook_before_a_tool_may_block(fail, before_a_tool):
-    hooks = subscribed(with_hooks({}, fail=fail))
+    hooks = SETTINGS.subscribed(with_hooks({}, fail=fail))
 
     assert hooks["PreToolUse"]["onFailure"] == before_a_tool
     assert hooks["PostToolUse"]["onFailure"] == hooks["Stop"]["onFailure"] == "continue"
 
 
 def test_the_start_of_a_session_goes_through_the_forwarder():
-    start = subscribed(with_hooks({}, forwarder=["/opt/py", "-m", "guard.cli"]))["SessionStart"]
+    start = SETTINGS.subscribed(with_hooks({}, forwarder=["/opt/py", "-m", "guard.cli"]))[
+        "SessionStart"
+    ]
 
     assert (start["type"], start["command"]) == ("command", "/opt/py")
     assert start["args"] == ["-m", "guard.cli", "hook", "claude-code"]

@@ -5,11 +5,11 @@ import copy
 import pytest
 
 from guard.adapters import wording
-from guard.adapters.base import Wiring
 from guard.adapters.capabilities import Capabilities
 from guard.adapters.cursor import hooks as cursor
 from guard.adapters.cursor.hooks import HOOKS, answer, read
-from guard.adapters.cursor.settings import connected, disconnected, subscribed
+from guard.adapters.cursor.settings import SETTINGS
+from guard.adapters.hook_settings import Wiring
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor
 from guard.errors import UnreadableHook
@@ -199,7 +199,9 @@ THEIRS = {"version": 1, "hooks": {"preToolUse": [{"command": "./mine.sh"}], "sto
 
 def with_hooks(settings, fail="open", **more):
     where = {"client": "cursor", "place": USER_WIDE, "url": URL, "key": KEY}
-    return connected(settings, Wiring(**where, fail=fail, forwarder=["/o p/guard"], **more))
+    return SETTINGS.connected(
+        settings, Wiring(**where, fail=fail, forwarder=["/o p/guard"], **more)
+    )
 
 
 def test_what_was_there_is_kept_and_comes_back():
@@ -208,18 +210,18 @@ def test_what_was_there_is_kept_and_comes_back():
 
     written = with_hooks(theirs)
 
-    assert set(subscribed(written)) == set(HOOKS)
+    assert set(SETTINGS.subscribed(written)) == set(HOOKS)
     assert written["hooks"]["preToolUse"][0] == {"command": "./mine.sh"}
     assert with_hooks(written) == written
-    assert disconnected(written) == before == theirs
-    assert disconnected(with_hooks({})) == {}
-    assert disconnected(THEIRS) == THEIRS
-    assert disconnected({"hooks": "odd"}) == {"hooks": "odd"}
+    assert SETTINGS.disconnected(written) == before == theirs
+    assert SETTINGS.disconnected(with_hooks({})) == {}
+    assert SETTINGS.disconnected(THEIRS) == THEIRS
+    assert SETTINGS.disconnected({"hooks": "odd"}) == {"hooks": "odd"}
 
 
 @pytest.mark.parametrize(("fail", "closed"), [("open", False), ("closed", True)])
 def test_only_the_hook_before_a_tool_may_block(fail, closed):
-    hooks = subscribed(with_hooks({}, fail, hold_s=7500))
+    hooks = SETTINGS.subscribed(with_hooks({}, fail, hold_s=7500))
 
     assert hooks["preToolUse"]["failClosed"] is closed
     assert not any(hook.get("failClosed") for event, hook in hooks.items() if event != "preToolUse")

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from guard.adapters import adapter_of
-from guard.adapters.base import Wiring
 from guard.adapters.codex import rollout as codex_rollout
 from guard.adapters.codex.hooks import HOOKS, answer, capabilities, read
-from guard.adapters.codex.settings import connected, disconnected, subscribed
+from guard.adapters.codex.settings import SETTINGS
+from guard.adapters.hook_settings import Wiring
 from guard.adapters.wording import NOT_RUN, STILL_HELD
 from guard.errors import UnreadableHook
 from guard.sdk.timing import FORWARDER_EARLY_S, HOOK_HOLD_S, REPORT_HOOK_S, REPORT_S
@@ -275,7 +275,7 @@ THEIRS = {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "mi
 
 
 def test_every_hook_is_subscribed_to_and_holds_no_key():
-    hooks = subscribed(connected({}, WIRING))
+    hooks = SETTINGS.subscribed(SETTINGS.connected({}, WIRING))
 
     assert set(hooks) == set(HOOKS)
     assert "mc_secret" not in json.dumps(hooks)
@@ -283,16 +283,21 @@ def test_every_hook_is_subscribed_to_and_holds_no_key():
 
 
 def test_what_was_there_is_kept_and_left():
-    assert connected(THEIRS, WIRING)["hooks"]["PreToolUse"][0] == THEIRS["hooks"]["PreToolUse"][0]
-    assert disconnected(connected(THEIRS, WIRING)) == THEIRS
+    assert (
+        SETTINGS.connected(THEIRS, WIRING)["hooks"]["PreToolUse"][0]
+        == THEIRS["hooks"]["PreToolUse"][0]
+    )
+    assert SETTINGS.disconnected(SETTINGS.connected(THEIRS, WIRING)) == THEIRS
 
 
 def test_connecting_twice_changes_nothing_more():
-    assert connected(connected(THEIRS, WIRING), WIRING) == connected(THEIRS, WIRING)
+    assert SETTINGS.connected(SETTINGS.connected(THEIRS, WIRING), WIRING) == SETTINGS.connected(
+        THEIRS, WIRING
+    )
 
 
 def test_each_time_out_outlasts_the_one_inside_it():
-    hooks = subscribed(connected({}, WIRING))
+    hooks = SETTINGS.subscribed(SETTINGS.connected({}, WIRING))
 
     assert hooks["PreToolUse"]["timeout"] == HOOK_HOLD_S > 3600 + FORWARDER_EARLY_S
     assert hooks["PostToolUse"]["timeout"] == REPORT_HOOK_S > REPORT_S

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from guard.adapters.base import Adapter, Body, Finding, Hooks, hold_reason
+from guard.adapters.base import Adapter, Body, Finding, hold_reason
 from guard.adapters.claude_code import hooks as claude_code
 from guard.adapters.claude_code import settings
 from guard.adapters.claude_code.permission import asks_for_s
 from guard.adapters.claude_code.usage import EVENT, look_up
+from guard.adapters.hook_settings import Hooks
 from guard.sdk.timing import HOOK_HOLD_S
 
 
@@ -21,10 +22,10 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     because = hold_reason(holding, minutes=hold_s // 60, blocks=blocks)
     when_idle = ", when idle" if claude_code.IDLE in hooks else ""
     found = [
-        Finding(what="observe", works="PostToolUse" in hooks, because="each tool call"),
-        Finding(what="hold", works=hold_s >= HOOK_HOLD_S, because=because),
-        Finding(what="inject", works=bool(holding), because=f"at next tool, at stop{when_idle}"),
-        Finding(what="terminate", works=bool(holding), because="at the next hook"),
+        Finding("observe", "PostToolUse" in hooks, "each tool call"),
+        Finding("hold", hold_s >= HOOK_HOLD_S, because),
+        Finding("inject", bool(holding), f"at next tool, at stop{when_idle}"),
+        Finding("terminate", bool(holding), "at the next hook"),
     ]
     # Through the forwarder its permission questions cannot be answered from elsewhere, which is
     # no fault of the settings: nothing is said of it.
@@ -32,11 +33,11 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     if asking.get("type") == "http":
         minutes = int(asking.get("timeout") or 0) // 60
         because = f"here or at its terminal, up to {minutes} min" if minutes else CONNECT_AGAIN
-        found.append(Finding(what="permit", works=bool(minutes), because=because))
+        found.append(Finding("permit", bool(minutes), because))
     # The usage hook tells of money where there is one; else the forwarder does with each tool.
     telling = hooks.get(EVENT) or hooks.get("PostToolUse") or {}
     cost = COSTS.get(str(telling.get("type")), "")
-    return (*found, Finding(what="cost", works=bool(cost), because=cost or NONE))
+    return (*found, Finding("cost", bool(cost), cost or NONE))
 
 
 CONNECT_AGAIN = "only at its terminal; run `guard connect claude-code` again"
@@ -72,14 +73,13 @@ def rests(environment: Mapping[str, str]) -> bool:
 ADAPTER = Adapter(
     client=claude_code.CLIENT,
     title="Claude Code",
-    events=claude_code.HOOKS,
     holding=claude_code.HOLDING,
     starts=frozenset({"SessionStart"}),
     read=claude_code.read,
     answer=claude_code.answer,
     capabilities=claude_code.capabilities,
     program="claude",
-    settings=settings,
+    settings=settings.SETTINGS,
     settings_hold_key=True,
     abilities=abilities,
     look_up=look_up,

@@ -45,9 +45,6 @@ HOOKS = (
 # Our own event: the session is at rest, and asks for a message to it.
 IDLE = "Idle"
 
-# A hold ends this long before the hook's time-out: its answer must get through.
-GIVES_UP_EARLY_S = 60.0
-
 # Events whose answer may take as long as a person does; the rest only report.
 HOLDING = frozenset({"PreToolUse"})
 
@@ -69,7 +66,7 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
         "cost": "otlp",
     }
     if event.wiring.timeout_s is not None:
-        can["patience_s"] = max(event.wiring.timeout_s - GIVES_UP_EARLY_S, 1.0)
+        can["patience_s"] = max(event.wiring.timeout_s - permission.GIVES_UP_EARLY_S, 1.0)
     # Our forwarder waits over a restart of the server; an HTTP hook of the agent cannot, and what
     # becomes of its call stands in the settings.
     if event.wiring.via == "command":

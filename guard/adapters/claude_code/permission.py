@@ -17,7 +17,8 @@ from guard.wire import Directive, DirectiveAction
 # A command with one of these is no literal in a rule of Claude Code's: `rm *` as a rule would
 # permit `rm anything`.
 WILD = frozenset("*()\\\n\r")
-# We answer nothing so long before the hook's time-out: then it is known who ended it.
+# A hold ends this long before the hook's time-out: its answer must get through, and where we
+# answer nothing it is known who ended it.
 GIVES_UP_EARLY_S = 60.0
 # `claude -p` has no dialog and denies by itself: it is not kept from that for long.
 HEADLESS_S = 120.0

@@ -1,23 +1,21 @@
-"""Claude Code's settings file: our hooks put in and taken out. Pure."""
+"""Claude Code's settings file."""
 
 from __future__ import annotations
 
 import os
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from guard.adapters import matcher_groups
-from guard.adapters.base import Hooks, Settings, Wiring
 from guard.adapters.claude_code import telemetry
 from guard.adapters.claude_code.hooks import CLIENT, HOLDING, HOOKS, IDLE
 from guard.adapters.claude_code.usage import EVENT
+from guard.adapters.hook_settings import Hooks, HookSettings, Settings, Wiring
 from guard.adapters.hook_wiring import HEADER, HookWiring
 from guard.sdk.keys import USER_WIDE
+from guard.sdk.timing import REPORT_HOOK_S
 
 HOOK_PATH = f"/api/v1/hooks/{CLIENT}/"
 
-REPORT_TIMEOUT_S = 30
 START_TIMEOUT_S = 15
 
 # How long a session at rest can be reached by a message.
@@ -39,88 +37,78 @@ ASKS = "PermissionRequest"
 STARTED_BY = "CLAUDE_CODE_ENTRYPOINT"
 
 
-def path(project: Path | None) -> Path:
-    """Name the file Claude Code reads: a project's local one, or the person's."""
-    if project is not None:
-        return project / ".claude" / "settings.local.json"
-    home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    return home / "settings.json"
+FORWARD_ARGS = ["hook", CLIENT]
+AT_REST, FOR_USAGE = "--idle", "--usage"
+# What a hook of ours does beside forwarding, under a name of our own: it hangs on an event whose
+# forwarding hook stands there already.
+BESIDE = {AT_REST: IDLE, FOR_USAGE: EVENT}
 
 
-def connected(settings: Settings, wiring: Wiring) -> Settings:
-    """Return the settings with our hooks in, whatever else they hold kept.
+class ClaudeCodeSettings(HookSettings):
+    """Two of our hooks may stand beside a forwarding one, and telemetry beside them all.
 
-    Doing it twice changes nothing more; another URL or key replaces ours. The
-    key is written literally, so that no variable needs to be set.
+    The key is written literally, so that no variable needs to be set.
     """
-    written = disconnected(settings)
-    # Claude Code ignores telemetry settings in a project (2.1.330).
-    if wiring.place == USER_WIDE:
-        written = telemetry.put_in(written, wiring)
-    tells_usage = wiring.via == "http" and not telemetry.is_on(written)
-    hooks = written.setdefault("hooks", {})
-    for event in HOOKS:
-        group = {"matcher": "*"} if event in WITH_MATCHER else {}
+
+    events = HOOKS
+
+    def path(self, project: Path | None) -> Path:
+        if project is not None:
+            return project / ".claude" / "settings.local.json"
+        home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+        return home / "settings.json"
+
+    def connected(self, settings: Settings, wiring: Wiring) -> Settings:
+        written = self.disconnected(settings)
+        # Claude Code ignores telemetry settings in a project (2.1.330).
+        if wiring.place == USER_WIDE:
+            written = telemetry.put_in(written, wiring)
+        written = self.added(written, wiring)
+        if wiring.via == "http" and not telemetry.is_on(written):
+            usage = _command(wiring, FOR_USAGE) | {"async": True, "timeout": REPORT_HOOK_S}
+            for event in USAGE_AFTER:
+                written["hooks"][event][-1]["hooks"].append(usage)
+        return written
+
+    def group(self, event: str, wiring: Wiring) -> dict[str, Any]:
         ours = [_hook(event, wiring)]
-        # Both run beside the session, which waits for neither: one rests with it, and what it
-        # ends with wakes the model; one reads what the last calls used.
+        # It rests beside the session, which does not wait for it; what it ends with wakes the
+        # model.
         if event == "Stop":
             waking = {"asyncRewake": True, "timeout": WAKE_TIMEOUT_S}
             ours.append(_command(wiring, AT_REST) | waking)
-        if tells_usage and event in USAGE_AFTER:
-            ours.append(_command(wiring, FOR_USAGE) | {"async": True, "timeout": REPORT_TIMEOUT_S})
-        hooks.setdefault(event, []).append({**group, "hooks": ours})
-    return written
+        return ({"matcher": "*"} if event in WITH_MATCHER else {}) | {"hooks": ours}
+
+    def disconnected(self, settings: Settings) -> Settings:
+        return super().disconnected(telemetry.taken_out(settings))
+
+    def subscribed(self, settings: Settings) -> Hooks:
+        # Telemetry tells of the money in the place of our hook for it.
+        tells = {EVENT: {"type": "telemetry"}} if telemetry.is_on(settings) else {}
+        return super().subscribed(settings) | tells
+
+    def event_of(self, event: str, hook: Any) -> str:
+        return next((BESIDE[word] for word in hook.get("args") or () if word in BESIDE), event)
+
+    def is_ours(self, hook: Any) -> bool:
+        if not isinstance(hook, dict):
+            return False
+        if hook.get("type") == "http":
+            return str(hook.get("url", "")).endswith(HOOK_PATH)
+        # By what it calls: wherever that `guard` lies, and whatever it does beside forwarding.
+        args = hook.get("args")
+        words = [str(arg) for arg in args] if isinstance(args, list) else []
+        return [word for word in words if word not in BESIDE][-2:] == FORWARD_ARGS
 
 
-def disconnected(settings: Settings) -> Settings:
-    """Return the settings without our hooks; empty groups of ours go with them."""
-    return matcher_groups.without(telemetry.taken_out(settings), is_ours)
-
-
-def subscribed(settings: Settings) -> Hooks:
-    """Return event -> our hook, for the events that reach us.
-
-    `IDLE` is the waking one; `EVENT` stands where something tells of the money.
-    """
-    found = matcher_groups.found(settings, partial(_is_beside, flag=""))
-    # Under names of our own: they hang on events whose forwarding hook stands here already.
-    for name, flag in BESIDE.items():
-        ours = matcher_groups.found(settings, partial(_is_beside, flag=flag))
-        found |= dict(zip((name,), ours.values(), strict=False))
-    return found | ({EVENT: {"type": "telemetry"}} if telemetry.is_on(settings) else {})
-
-
-def _is_beside(hook: Any, *, flag: str) -> bool:
-    """Whether an entry of ours does this beside forwarding; empty: nothing beside."""
-    if not is_ours(hook):
-        return False
-    flags = [word for word in hook.get("args") or () if word in BESIDE.values()]
-    return flags == ([flag] if flag else [])
-
-
-def is_ours(hook: Any) -> bool:
-    """Whether `guard connect` wrote this entry, for whatever server."""
-    if not isinstance(hook, dict):
-        return False
-    if hook.get("type") == "http":
-        return str(hook.get("url", "")).endswith(HOOK_PATH)
-    # By what it calls: wherever that `guard` lies, and whatever it does beside forwarding.
-    args = hook.get("args")
-    words = [str(arg) for arg in args] if isinstance(args, list) else []
-    return [word for word in words if word not in BESIDE.values()][-2:] == FORWARD_ARGS
-
-
-FORWARD_ARGS = ["hook", CLIENT]
-AT_REST, FOR_USAGE = "--idle", "--usage"
-BESIDE = {IDLE: AT_REST, EVENT: FOR_USAGE}
+SETTINGS = ClaudeCodeSettings()
 
 
 def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
     """Write what an event calls, and what becomes of it where that fails."""
     # A dialog stands at the terminal meanwhile: not to be answered from here harms nobody.
     asks = event == ASKS and wiring.via == "http"
-    timeout_s = START_TIMEOUT_S if event == "SessionStart" else REPORT_TIMEOUT_S
+    timeout_s = START_TIMEOUT_S if event == "SessionStart" else REPORT_HOOK_S
     timeout_s = wiring.hold_s if asks or event in HOLDING else timeout_s
     blocks = event in HOLDING and wiring.fail == "closed"
     rest = {

@@ -11,7 +11,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from guard.adapters.base import Settings, Wiring
+from guard.adapters.hook_settings import Settings, Wiring
 
 ENDPOINT, HEADERS = "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_HEADERS"
 PATH = "/v1/logs"

@@ -10,10 +10,10 @@ the session's end. A forked session's file begins with a copy of the one it left
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from guard.adapters.base import Body
 from guard.adapters.hook import ModelCall
 from guard.adapters.reading import forwarded_calls, mapping, newest, rows_at_end, text
 from guard.formats.claude_code import usage_of
@@ -27,8 +27,6 @@ TAIL_BYTES = 1024 * 1024
 # Told again with each hook, so that one that got lost is made good.
 MOST_CALLS = 16
 MOST_SUBAGENTS = 8
-
-Body = Mapping[str, Any]
 
 
 def usage_body(body: Body) -> dict[str, Any]:

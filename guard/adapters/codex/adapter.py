@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from guard.adapters.ancestry import session_process
-from guard.adapters.base import Adapter, Finding, Hooks, hold_reason
-from guard.adapters.codex import daemon, rollout, settings
+from guard.adapters.base import Adapter, Finding, hold_reason
+from guard.adapters.codex import daemon, rollout
 from guard.adapters.codex import hooks as codex
 from guard.adapters.codex.examine import ask_trust, try_forwarder
+from guard.adapters.codex.settings import SETTINGS
+from guard.adapters.hook_settings import Hooks
 from guard.running.linking import kept_facts
 from guard.sdk.timing import HOOK_HOLD_S
 
@@ -44,10 +46,7 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
         "terminate": (bool(holding), TERMINATE),
         "cost": ({"PostToolUse", "Stop"} <= hooks.keys(), "token counts from the rollout file"),
     }
-    can = (
-        Finding(what=what, works=runs and works, because=because)
-        for what, (works, because) in as_set.items()
-    )
+    can = (Finding(what, runs and works, because) for what, (works, because) in as_set.items())
     return (forwarder, review, *can)
 
 
@@ -64,7 +63,6 @@ TERMINATE = (
 ADAPTER = Adapter(
     client=codex.CLIENT,
     title="Codex",
-    events=codex.HOOKS,
     holding=codex.HOLDING,
     starts=frozenset({"SessionStart"}),
     read=codex.read,
@@ -72,7 +70,7 @@ ADAPTER = Adapter(
     capabilities=codex.capabilities,
     program="codex",
     reach=daemon.reach,
-    settings=settings,
+    settings=SETTINGS,
     abilities=abilities,
     advice=(TRUST,),
     look_up=look_up,

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from guard.adapters.ancestry import calling_command
+from guard.adapters.ancestry import calling_agent
 from guard.adapters.codex.rpc import AppServerClient, AppServerFailed
 from guard.adapters.reading import mapping, text
 
@@ -35,7 +35,7 @@ MEDIUM, LONG = 126, 127
 
 def socket_of_daemon() -> Path | None:
     """Name the socket of the daemon that called our hook; None: it was no daemon."""
-    command = calling_command("codex")
+    _, command = calling_agent("codex")
     address = next((word for word in command if word.startswith(LISTENS_ON)), None)
     if SERVES not in command or address is None:
         return None

@@ -7,11 +7,13 @@ import os
 import queue
 import shutil
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
-from guard.adapters.base import Finding, Hooks
+from guard.adapters.base import Finding
 from guard.adapters.codex.hooks import HOOKS
-from guard.adapters.hook import PROBE
+from guard.adapters.hook import PROBING
+from guard.adapters.hook_settings import Hooks
 from guard.adapters.reading import text
 from guard.errors import GuardError
 
@@ -25,9 +27,9 @@ REVIEW = "start `codex`, type /hooks and trust Mission Control's; only you can d
 def try_forwarder(hook: Hooks) -> Finding:
     """Call our hook as Codex does, with a body that stores nothing."""
     command = text(hook, "command")
-    probe = json.dumps({"hook_event_name": PROBE, "session_id": "", "cwd": str(Path.cwd())})
+    probe = json.dumps({**PROBING, "cwd": str(Path.cwd())})
     if not command:
-        return _finding("forwarder", False, "no hook before a tool runs")
+        return Finding("forwarder", False, "no hook before a tool runs")
     try:
         done = subprocess.run(
             ["/bin/sh", "-c", command],
@@ -38,35 +40,29 @@ def try_forwarder(hook: Hooks) -> Finding:
             check=False,
         )
     except (OSError, subprocess.SubprocessError) as error:
-        return _finding("forwarder", False, str(error))
+        return Finding("forwarder", False, str(error))
     # The forwarder exits with 0 whatever goes wrong, and says it on stderr.
     fault = done.stderr.strip().splitlines()[-1:] or ([] if done.returncode == 0 else ["it failed"])
-    return _finding("forwarder", not fault, fault[0] if fault else "answers as Codex calls it")
+    return Finding("forwarder", not fault, fault[0] if fault else "answers as Codex calls it")
 
 
 def ask_trust() -> Finding:
     """Ask Codex whether its person has reviewed our hooks."""
     program = shutil.which("codex")
     if program is None:
-        return _finding("review", False, f"no `codex` is on the PATH to ask; if in doubt, {REVIEW}")
+        return Finding("review", False, f"no `codex` is on the PATH to ask; if in doubt, {REVIEW}")
     try:
         # Only the doctor asks; a hook, before every tool, loads this module too.
         from guard.running.app_server import AppServer
 
         inbox = queue.SimpleQueue[object]()
         server = AppServer([program, "app-server"], env=os.environ, inbox=inbox, quiet=True)
-        try:
+        with closing(server):
             server.begin()
             hooks = server.our_hooks(str(Path.cwd()))
-        finally:
-            server.close()
     except (GuardError, OSError) as error:
-        return _finding("review", False, f"Codex does not say: {error}")
+        return Finding("review", False, f"Codex does not say: {error}")
     unread = [hook for hook in hooks if hook.get("trustStatus") not in TRUSTED]
     if len(hooks) < len(HOOKS) or unread:
-        return _finding("review", False, f"Codex runs none of them yet: {REVIEW}")
-    return _finding("review", True, "you have trusted our hooks in Codex")
-
-
-def _finding(what: str, works: bool, because: str) -> Finding:
-    return Finding(what=what, works=bool(works), because=because)
+        return Finding("review", False, f"Codex runs none of them yet: {REVIEW}")
+    return Finding("review", True, "you have trusted our hooks in Codex")

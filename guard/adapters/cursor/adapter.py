@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from guard.adapters.base import Adapter, Body, Finding, Hooks, hold_reason
+from guard.adapters.base import Adapter, Body, Finding, hold_reason
 from guard.adapters.cursor import hooks as cursor
-from guard.adapters.cursor import settings
+from guard.adapters.cursor.settings import SETTINGS
+from guard.adapters.hook_settings import Hooks
 from guard.sdk.timing import HOOK_HOLD_S
 
 UNVERIFIED = (
@@ -40,19 +41,18 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
 
 def _finding(what: str, works: bool, because: str) -> Finding:
     # No Cursor was at hand: what its documentation says is marked as that.
-    return Finding(what=what, works=works, because=f"{because} (unverified)")
+    return Finding(what, works, f"{because} (unverified)")
 
 
 ADAPTER = Adapter(
     client=cursor.CLIENT,
     title="Cursor (unverified)",
-    events=cursor.HOOKS,
     holding=cursor.HOLDING,
     starts=frozenset({"sessionStart"}),
     read=cursor.read,
     answer=cursor.answer,
     capabilities=cursor.capabilities,
-    settings=settings,
+    settings=SETTINGS,
     abilities=abilities,
     advice=(UNVERIFIED, BESIDE_CLAUDE),
     look_up=look_up,

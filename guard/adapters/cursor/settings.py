@@ -1,37 +1,35 @@
-"""Cursor's `hooks.json`: our hooks put in and taken out. Pure. UNVERIFIED.
+"""Cursor's `hooks.json`. UNVERIFIED.
 
-Each event has a flat list of commands; times are seconds.
+Each event has a flat list of commands; times are seconds. No key stands in the file: the
+forwarder knows it.
 """
 
 from __future__ import annotations
 
-import copy
 import shlex
 from pathlib import Path
 from typing import Any
 
-from guard.adapters.base import Hooks, Settings, Wiring
 from guard.adapters.cursor.hooks import CLIENT, HOLDING, HOOKS, LOOP_LIMIT
+from guard.adapters.hook_settings import HookSettings, Settings, Wiring
 from guard.sdk.timing import REPORT_HOOK_S
 
 OURS = f" hook {CLIENT}"
 VERSION = 1
 
 
-def path(project: Path | None) -> Path:
-    """Name the file Cursor reads: a project's, or the person's."""
-    return (project or Path.home()) / ".cursor" / "hooks.json"
+class CursorSettings(HookSettings):
+    """Hooks that lie in no groups, under a version."""
 
+    events = HOOKS
 
-def connected(settings: Settings, wiring: Wiring) -> Settings:
-    """Return the settings with our hooks in, whatever else they hold kept.
+    def path(self, project: Path | None) -> Path:
+        return (project or Path.home()) / ".cursor" / "hooks.json"
 
-    Doing it twice changes nothing more; another forwarder replaces ours. No key
-    stands in the file: the forwarder knows it.
-    """
-    written: Settings = {"version": VERSION, **disconnected(settings)}
-    hooks = written.setdefault("hooks", {})
-    for event in HOOKS:
+    def connected(self, settings: Settings, wiring: Wiring) -> Settings:
+        return {"version": VERSION, **super().connected(settings, wiring)}
+
+    def group(self, event: str, wiring: Wiring) -> dict[str, Any]:
         holds = event in HOLDING
         hook: dict[str, Any] = {
             "command": f"{shlex.join(wiring.forwarder)}{OURS}",
@@ -42,37 +40,18 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
             hook["failClosed"] = wiring.fail == "closed"
         if event == "stop":
             hook["loop_limit"] = LOOP_LIMIT
-        hooks.setdefault(event, []).append(hook)
-    return written
+        return hook
+
+    def disconnected(self, settings: Settings) -> Settings:
+        written = super().disconnected(settings)
+        # The version stands there because of us: a file of nothing else was ours alone.
+        return {} if written == {"version": VERSION} != settings else written
+
+    def is_ours(self, hook: Any) -> bool:
+        return isinstance(hook, dict) and str(hook.get("command", "")).endswith(OURS)
+
+    def hooks_of(self, group: Any) -> list[Any]:
+        return [group]
 
 
-def disconnected(settings: Settings) -> Settings:
-    """Return the settings without our hooks; what is left empty goes with them."""
-    written = copy.deepcopy(settings)
-    if not subscribed(settings):
-        return written
-    hooks = written["hooks"]
-    for event in subscribed(settings):
-        hooks[event] = [hook for hook in hooks[event] if not is_ours(hook)]
-        if not hooks[event]:
-            del hooks[event]
-    if not hooks:
-        del written["hooks"]
-    # The version stands there because of us: a file of nothing else was ours alone.
-    return {} if written == {"version": VERSION} else written
-
-
-def subscribed(settings: Settings) -> Hooks:
-    """Return event -> our hook, for the events that reach us."""
-    hooks = settings.get("hooks")
-    return {
-        event: hook
-        for event, listed in (hooks if isinstance(hooks, dict) else {}).items()
-        for hook in (listed if isinstance(listed, list) else ())
-        if is_ours(hook)
-    }
-
-
-def is_ours(hook: Any) -> bool:
-    """Whether `guard connect` wrote this entry, for whatever server."""
-    return isinstance(hook, dict) and str(hook.get("command", "")).endswith(OURS)
+SETTINGS = CursorSettings()

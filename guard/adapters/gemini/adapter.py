@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from guard.adapters.base import Adapter, Finding, Hooks, hold_reason
+from guard.adapters.base import Adapter, Finding, hold_reason
 from guard.adapters.gemini import hooks as gemini
 from guard.adapters.gemini import settings, trust, usage
+from guard.adapters.hook_settings import Hooks
 
 TRUST = (
     "Gemini CLI runs hooks only in folders you trust: it asks when you start it there, "
@@ -33,15 +34,15 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     fault = f"{program} cannot be run" if program else "none is set"
     gone = f"{fault}; run `guard connect gemini` again"
     return (
-        Finding(what="forwarder", works=runs, because=program if runs else gone),
-        Finding(what="observe", works="AfterTool" in hooks, because="each tool call"),
-        Finding(what="hold", works=patient, because=holds),
-        Finding(what="inject", works=bool(holding), because="at next tool, at stop"),
-        Finding(what="terminate", works=bool(holding), because="at the next hook"),
+        Finding("forwarder", runs, program if runs else gone),
+        Finding("observe", "AfterTool" in hooks, "each tool call"),
+        Finding("hold", patient, holds),
+        Finding("inject", bool(holding), "at next tool, at stop"),
+        Finding("terminate", bool(holding), "at the next hook"),
         Finding(
-            what="cost",
-            works="AfterModel" in hooks and "BeforeTool" in hooks,
-            because="each model call, with its cached tokens, from the transcript",
+            "cost",
+            "AfterModel" in hooks and "BeforeTool" in hooks,
+            "each model call, with its cached tokens, from the transcript",
         ),
     )
 
@@ -49,14 +50,13 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
 ADAPTER = Adapter(
     client=gemini.CLIENT,
     title="Gemini CLI",
-    events=gemini.HOOKS,
     holding=gemini.HOLDING,
     starts=frozenset({"SessionStart"}),
     read=gemini.read,
     answer=gemini.answer,
     capabilities=gemini.capabilities,
     program="gemini",
-    settings=settings,
+    settings=settings.SETTINGS,
     abilities=abilities,
     advice=(TRUST, SHARED),
     look_up=usage.look_up,

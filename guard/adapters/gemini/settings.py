@@ -1,4 +1,4 @@
-"""Gemini CLI's settings file: our hooks put in and taken out. Pure.
+"""Gemini CLI's settings file.
 
 Each hook is a command for the shell, with the body on its stdin; times are
 milliseconds. Any exit status but 0 and 1 blocks what the hook is about, a missing
@@ -13,9 +13,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from guard.adapters import matcher_groups
-from guard.adapters.base import Hooks, Settings, Wiring
 from guard.adapters.gemini.hooks import CLIENT, HOLDING, HOOKS
+from guard.adapters.hook_settings import Hooks, HookSettings, Wiring
 from guard.sdk.timing import HOOK_HOLD_S, REPORT_HOOK_S
 
 NAME = "mission-control"
@@ -36,24 +35,16 @@ LAST_PIECE = (
 )
 
 
-def path(project: Path | None) -> Path:
-    """Name the file Gemini CLI reads: a project's, or the person's."""
-    if project is not None:
-        return project / ".gemini" / "settings.json"
-    home = os.environ.get("GEMINI_CLI_HOME")
-    return Path(home or Path.home()) / ".gemini" / "settings.json"
+class GeminiSettings(HookSettings):
+    """No key stands in the file: the forwarder knows it."""
 
+    events = HOOKS
 
-def connected(settings: Settings, wiring: Wiring) -> Settings:
-    """Return the settings with our hooks in, whatever else they hold kept.
+    def path(self, project: Path | None) -> Path:
+        home = project or Path(os.environ.get("GEMINI_CLI_HOME") or Path.home())
+        return home / ".gemini" / "settings.json"
 
-    Doing it twice changes nothing more; another forwarder replaces ours. No key
-    stands in the file: the forwarder knows it.
-    """
-    # Ours out first: so a second time changes nothing, and another forwarder takes its place.
-    written = disconnected(settings)
-    hooks = written.setdefault("hooks", {})
-    for event in HOOKS:
+    def group(self, event: str, wiring: Wiring) -> dict[str, Any]:
         forward = f"{shlex.join(wiring.forwarder)}{FORWARDS}"
         if os.name == "nt":  # PowerShell, which has none of this
             command = forward
@@ -69,23 +60,13 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
             "timeout": wiring.hold_s * 1000 if event in HOLDING else REPORT_TIMEOUT_MS,
             "description": "Mission Control",
         }
-        hooks.setdefault(event, []).append({"hooks": [hook]})
-    return written
+        return {"hooks": [hook]}
+
+    def is_ours(self, hook: Any) -> bool:
+        return isinstance(hook, dict) and FORWARDS in str(hook.get("command", ""))
 
 
-def disconnected(settings: Settings) -> Settings:
-    """Return the settings without our hooks; empty groups of ours go with them."""
-    return matcher_groups.without(settings, is_ours)
-
-
-def subscribed(settings: Settings) -> Hooks:
-    """Return event -> our hook, for the events that reach us."""
-    return matcher_groups.found(settings, is_ours)
-
-
-def is_ours(hook: Any) -> bool:
-    """Whether `guard connect` wrote this entry, for whatever server."""
-    return isinstance(hook, dict) and FORWARDS in str(hook.get("command", ""))
+SETTINGS = GeminiSettings()
 
 
 def forwarder_of(hook: Hooks) -> str:

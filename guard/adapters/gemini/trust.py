@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from guard.adapters.base import Finding
-from guard.adapters.gemini import settings
+from guard.adapters.gemini.settings import NAME, SETTINGS
 from guard.adapters.reading import mapping
 
 
@@ -20,16 +20,16 @@ def examine(folder: Path) -> tuple[Finding, ...]:
     """Look at what the person and the folder have set."""
     trusted = is_trusted(folder.resolve())
     state = "is trusted" if trusted else "is not trusted, so no hook runs: start gemini there once"
-    trust = Finding(what="trust", works=trusted, because=f"{folder.resolve()} {state}")
+    trust = Finding("trust", trusted, f"{folder.resolve()} {state}")
     # Hooks can be switched off, all or by name; whichever file says so counts.
-    for file in (settings.path(None), settings.path(folder)):
+    for file in (SETTINGS.path(None), SETTINGS.path(folder)):
         config = mapping(_read(file).get("hooksConfig"))
         disabled = config.get("disabled")
-        off = isinstance(disabled, list) and settings.NAME in disabled
+        off = isinstance(disabled, list) and NAME in disabled
         if config.get("enabled") is False or off:
             because = f"hooks are disabled in {file}"
-            return (trust, Finding(what="switch", works=False, because=because))
-    return (trust, Finding(what="switch", works=True, because="hooks are not disabled"))
+            return (trust, Finding("switch", False, because))
+    return (trust, Finding("switch", True, "hooks are not disabled"))
 
 
 def is_trusted(folder: Path) -> bool:
@@ -38,10 +38,10 @@ def is_trusted(folder: Path) -> bool:
     forced = os.environ.get("GEMINI_CLI_TRUST_WORKSPACE")
     if forced in {"true", "false"}:
         return forced == "true"
-    own = _read(settings.path(None))
+    own = _read(SETTINGS.path(None))
     if mapping(mapping(own.get("security")).get("folderTrust")).get("enabled") is False:
         return True
-    rules = _read(settings.path(None).with_name("trustedFolders.json"))
+    rules = _read(SETTINGS.path(None).with_name("trustedFolders.json"))
     covering = []
     for path, level in rules.items():
         covered = Path(path).parent if level == "TRUST_PARENT" else Path(path)

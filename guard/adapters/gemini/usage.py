@@ -92,17 +92,13 @@ def usage_from_metadata(counts: Mapping[str, Any]) -> Usage:
     ...     "candidatesTokenCount": 42, "totalTokenCount": 1552})
     Usage(input=500, cache_read=1000, cache_write_5m=0, cache_write_1h=0, output=52, reasoning=10)
     """
-    prompt, cached = _count(counts, "promptTokenCount"), _count(counts, "cachedContentTokenCount")
-    tool, answer = _count(counts, "toolUsePromptTokenCount"), _count(counts, "candidatesTokenCount")
-    rest = _count(counts, "totalTokenCount") - prompt - tool - answer
-    thought = _count(counts, "thoughtsTokenCount") or max(0, rest)
+    names = ("prompt", "cachedContent", "toolUsePrompt", "candidates", "total", "thoughts")
+    told = (read_count(counts.get(f"{name}TokenCount")) for name in names)
+    prompt, cached, tool, answer, total, thoughts = told
+    thought = thoughts or max(0, total - prompt - tool - answer)
     return Usage(
         input=max(0, prompt - cached) + tool,
         cache_read=cached,
         output=answer + thought,
         reasoning=thought,
     )
-
-
-def _count(counts: Mapping[str, Any], name: str) -> int:
-    return read_count(counts.get(name))

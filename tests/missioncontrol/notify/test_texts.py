@@ -141,7 +141,8 @@ def test_why_a_loop_was_found_is_said_in_german(scene, detectors):
     policy = Policy.from_mapping({} if detectors is None else {"detectors": detectors})
     alarms = replay(Recording(run="r", turns=tuple(turns)), policy).alarms
 
-    assert [one.summary for one in alarms if sentence(one.summary) == one.summary] == []
+    said = [alarm.signal.evidence.summary for alarm in alarms]
+    assert [summary for summary in said if sentence(summary) == summary] == []
 
 
 @pytest.mark.parametrize("scope", ["run", *OWNERS])
