@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache
-from typing import Annotated, Any, Generic, TypeVar, cast
+from typing import Annotated, Any, Generic, TypeVar
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
@@ -67,16 +67,6 @@ def read_body(request: Request, kind: type[T]) -> T:
 def json_response(value: Any, *, status: int = 200) -> HttpResponse:
     """Answer a wire row, or any plain value, as JSON."""
     return HttpResponse(to_json(value), status=status, content_type="application/json")
-
-
-def row_of(kind: type[T], source: object, /, **more: Any) -> T:
-    """Show a stored row as a wire row: what it has under the same names, and `more`.
-
-    What the wire row does not name is not shown; another row is shown by its id.
-    """
-    names = {field.name for field in fields(cast(Any, kind))} - more.keys()
-    ids = {name: f"{name}_id" for name in names if hasattr(source, f"{name}_id")}
-    return kind(**{name: getattr(source, ids.get(name, name)) for name in names}, **more)
 
 
 def one_of(found: QuerySet[M], pk: Any, what: str) -> M:

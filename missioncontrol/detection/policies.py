@@ -27,6 +27,7 @@ from missioncontrol.wire.policies import (
     PolicyRule,
     PolicyVersionRow,
 )
+from missioncontrol.wire.rows import row_of
 
 LONGEST_TEXT = 100_000
 # Any other key must be quoted in TOML, which a JSON text does.
@@ -203,16 +204,9 @@ def find_version(project: UUID, number: int) -> PolicyVersion:
 
 def version_row(version: PolicyVersion) -> PolicyVersionRow:
     """Show a version."""
-    return PolicyVersionRow(
-        project=version.project_id,
-        number=version.number,
-        policy=version.policy,
-        text=version.text or write_toml(version.policy),
-        changes=tuple(PolicyChange(**change) for change in version.changes),
-        note=version.note,
-        by=version.by,
-        at=version.at,
-    )
+    changes = tuple(PolicyChange(**change) for change in version.changes)
+    text = version.text or write_toml(version.policy)
+    return row_of(PolicyVersionRow, version, text=text, changes=changes)
 
 
 def write_toml(mapping: Mapping[str, Any]) -> str:

@@ -42,6 +42,7 @@ from missioncontrol.runs.services import UNSPENT, masked_workspace
 from missioncontrol.runs.statements import insert_rows
 from missioncontrol.wire.events import DetectionRaised, RunImported, RunOpened
 from missioncontrol.wire.recordings import RecordedAlarm, RecordingRow
+from missioncontrol.wire.rows import row_of
 
 MOST_TURNS = 20_000
 NAME_LENGTH = 60
@@ -136,18 +137,14 @@ def show_recording(run_id: UUID, *, projects: Sequence[UUID]) -> RecordingRow:
 
 def recording_row(recording: Recording, *, is_new: bool = False) -> RecordingRow:
     """Show a recording."""
-    return RecordingRow(
-        run=recording.run_id,
+    return row_of(
+        RecordingRow,
+        recording,
         run_name=recording.run.name,
-        project=recording.project_id,
-        file=recording.file,
-        form=recording.form,
         turns=recording.run.meters.last_seq + 1,
-        unreadable=recording.unreadable,
         alarms=_alarms.validate_python(recording.alarms),
-        by=recording.by,
-        at=recording.at,
         is_new=is_new,
+        unread=(),
     )
 
 

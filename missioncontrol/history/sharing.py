@@ -35,6 +35,7 @@ from missioncontrol.runs.rows import tape_of
 from missioncontrol.wire.costs import CostAccount
 from missioncontrol.wire.events import AccessChanged
 from missioncontrol.wire.history import ShareRow
+from missioncontrol.wire.rows import row_of
 
 LIFE_DAYS = 7
 # A link is open to whoever has it: one that lives for ever is forgotten, and stays open.
@@ -183,18 +184,9 @@ def find(secret: str, *, at: datetime) -> Share | None:
 def share_row(row: Share) -> ShareRow:
     """Show a link, without its secret."""
     run = row.decision.run if row.decision else row.run
-    return ShareRow(
-        id=row.id,
-        project=row.project_id,
-        kind="run" if row.run_id else "decision" if row.decision_id else "costs",
-        run=row.run_id,
-        decision=row.decision_id,
-        week=row.week,
-        name=run.name if run else "",
-        made_by=people.name_of(row.made_by),
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-    )
+    kind = "run" if row.run_id else "decision" if row.decision_id else "costs"
+    made_by = people.name_of(row.made_by)
+    return row_of(ShareRow, row, kind=kind, name=run.name if run else "", made_by=made_by)
 
 
 def tell(row: Share, *, at: datetime) -> Story:

@@ -20,7 +20,7 @@ from missioncontrol.accounts.models import AgentKey, PersonalToken, Project, Rea
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys
 from missioncontrol.api.auth import By, Person, Projects, Readable
-from missioncontrol.api.rest import Page, one_of, page_of, row_of
+from missioncontrol.api.rest import Page, one_of, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.projects import access
@@ -39,6 +39,7 @@ from missioncontrol.wire.access import (
     UsedFrom,
     UsedOn,
 )
+from missioncontrol.wire.rows import row_of
 
 api = Router()
 

@@ -18,7 +18,7 @@ from missioncontrol.accounts.models import Browser
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Person
-from missioncontrol.api.rest import Depends, one_of, row_of
+from missioncontrol.api.rest import Depends, one_of
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, NotFound, Unavailable
@@ -27,6 +27,7 @@ from missioncontrol.notify.devices import Tried
 from missioncontrol.notify.models import Device
 from missioncontrol.projects import access
 from missioncontrol.wire.devices import DeviceRow, PairingRow, PushRow, Reach
+from missioncontrol.wire.rows import row_of
 
 api = Router()
 

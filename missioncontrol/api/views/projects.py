@@ -22,7 +22,6 @@ from missioncontrol.accounts.naming import checked_name
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys
 from missioncontrol.api.auth import By, Person
-from missioncontrol.api.rest import row_of
 from missioncontrol.api.routing import Router
 from missioncontrol.api.streaming import stream
 from missioncontrol.audit.project_export import export_lines
@@ -43,6 +42,7 @@ from missioncontrol.wire.projects import (
     RedactRules,
     User,
 )
+from missioncontrol.wire.rows import row_of
 from missioncontrol.zones import read_zone
 
 api = Router()

@@ -18,14 +18,7 @@ from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.api import auth
 from missioncontrol.api.auth import Person, Projects, Readable
-from missioncontrol.api.rest import (
-    YEARS,
-    Page,
-    address_of,
-    one_of,
-    page_of,
-    row_of,
-)
+from missioncontrol.api.rest import YEARS, Page, address_of, one_of, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.api.views import signing_in
 from missioncontrol.api.views.devices import base_of_links
@@ -36,6 +29,7 @@ from missioncontrol.history.models import Share
 from missioncontrol.history.shared_texts import SHARED_TEXTS
 from missioncontrol.notify.texts import language_of
 from missioncontrol.wire.history import MadeShare, ShareRow
+from missioncontrol.wire.rows import row_of
 
 api = Router()
 
