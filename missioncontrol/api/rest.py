@@ -19,7 +19,7 @@ from pydantic_core import to_json
 from rest_framework.request import Request
 
 from missioncontrol.api.endpoint import read_json_object
-from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.errors import InvalidRequest, existing
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Model)
@@ -75,10 +75,7 @@ def one_of(found: QuerySet[M], pk: Any, what: str) -> M:
     Raises:
         NotFound: it is none of them, or there is none.
     """
-    row = found.filter(pk=pk).first()
-    if row is None:
-        raise NotFound(what)
-    return row
+    return existing(found.filter(pk=pk).first(), what)
 
 
 @dataclass(frozen=True, slots=True)

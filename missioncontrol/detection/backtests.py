@@ -24,7 +24,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.detection.backtest_rows import flags
 from missioncontrol.detection.models import Backtest, BacktestRun
 from missioncontrol.detection.policies import read_policy
-from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.errors import InvalidRequest, NotFound, existing
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import unfold
@@ -150,10 +150,8 @@ def find(backtest_id: UUID, *, projects: Collection[UUID]) -> Backtest:
     Raises:
         NotFound: no such backtest in these projects.
     """
-    found = Backtest.objects.filter(pk=backtest_id, project_id__in=projects).first()
-    if found is None:
-        raise NotFound("The backtest")
-    return found
+    found = Backtest.objects.filter(pk=backtest_id, project_id__in=projects)
+    return existing(found.first(), "The backtest")
 
 
 def listed(*, projects: Collection[UUID]) -> QuerySet[Backtest]:

@@ -17,7 +17,7 @@ from guard.errors import PolicyInvalid
 from guard.policy import DEFAULT_POLICY, DETECTOR_NAMES, RULES, Policy, base_name, parse
 from missioncontrol.accounts.models import Project
 from missioncontrol.detection.models import PolicyVersion
-from missioncontrol.errors import InvalidRequest, NotFound, StalePolicy
+from missioncontrol.errors import InvalidRequest, StalePolicy, existing
 from missioncontrol.ids import new_id
 from missioncontrol.wire.policies import (
     PolicyChange,
@@ -197,9 +197,7 @@ def find_version(project: UUID, number: int) -> PolicyVersion:
         NotFound: the project never had it.
     """
     found = versions(project).filter(number=number).first()
-    if found is None:
-        raise NotFound(f"Version {number} of the policy")
-    return found
+    return existing(found, f"Version {number} of the policy")
 
 
 def version_row(version: PolicyVersion) -> PolicyVersionRow:

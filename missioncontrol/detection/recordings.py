@@ -24,7 +24,7 @@ from missioncontrol.costs import ledger, telemetry
 from missioncontrol.costs.ledger import Call
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.models import Recording
-from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.errors import InvalidRequest, NotFound, existing
 from missioncontrol.ids import new_id
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.cleaning import (
@@ -129,10 +129,8 @@ def show_recording(run_id: UUID, *, projects: Sequence[UUID]) -> RecordingRow:
         NotFound: no such run in these projects, or it was not imported.
     """
     run = find_run(run_id, projects=projects)
-    found = Recording.objects.filter(run=run).select_related("run__meters").first()
-    if found is None:
-        raise NotFound("The recording")
-    return recording_row(found)
+    found = Recording.objects.filter(run=run).select_related("run__meters")
+    return recording_row(existing(found.first(), "The recording"))
 
 
 def recording_row(recording: Recording, *, is_new: bool = False) -> RecordingRow:

@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
 from guard.turn import Phase
 from missioncontrol.accounts.reach import KeyHolder
-from missioncontrol.errors import NotFound
+from missioncontrol.errors import NotFound, existing
 from missioncontrol.runs import rows
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import JournalRow, Run, TelemetryRecord, Turn
@@ -32,14 +32,8 @@ def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
         NotFound: no such run in these projects.
     """
     # Filtered, not refused: a stranger is not told that there is such a run.
-    run = (
-        Run.objects.select_related("project", "meters", "hold")
-        .filter(pk=run_id, project_id__in=projects)
-        .first()
-    )
-    if run is None:
-        raise NotFound("The run")
-    return run
+    found = Run.objects.filter(pk=run_id, project_id__in=projects)
+    return existing(found.select_related("project", "meters", "hold").first(), "The run")
 
 
 def check_reach(run_id: UUID, key: KeyHolder) -> Run:
@@ -64,10 +58,7 @@ def project_of(run_id: UUID, *, projects: Collection[UUID]) -> UUID:
         NotFound: no such run in these projects.
     """
     found = Run.objects.filter(pk=run_id, project_id__in=projects)
-    project = found.values_list("project_id", flat=True).first()
-    if project is None:
-        raise NotFound("The run")
-    return project
+    return existing(found.values_list("project_id", flat=True).first(), "The run")
 
 
 def ids_of(which: Q) -> list[UUID]:

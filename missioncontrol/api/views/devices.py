@@ -21,7 +21,7 @@ from missioncontrol.api.auth import By, Person
 from missioncontrol.api.rest import Depends, one_of
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
-from missioncontrol.errors import InvalidRequest, NotFound, Unavailable
+from missioncontrol.errors import InvalidRequest, NotFound, Unavailable, existing
 from missioncontrol.notify import devices, services, vapid
 from missioncontrol.notify.devices import Tried
 from missioncontrol.notify.models import Device
@@ -136,9 +136,7 @@ def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) ->
 @api.get("devices/certificate/", files=("application/x-x509-ca-cert",))
 def devices_certificate() -> HttpResponse:
     """Fetch the certificate a phone may be told to trust: the one this machine made."""
-    found = certificates.authority(settings.DATA_DIR)
-    if found is None:
-        raise NotFound("A certificate of this machine")
+    found = existing(certificates.authority(settings.DATA_DIR), "A certificate of this machine")
     response = HttpResponse(found, content_type="application/x-x509-ca-cert")
     response["Content-Disposition"] = 'attachment; filename="mission-control.crt"'
     return response
@@ -234,9 +232,7 @@ def pairings_offer(request: Request, person: Person) -> PairingRow:
 @api.get("pairings/<uuid:pairing_id>/")
 def pairings_read(pairing_id: UUID, person: Person, this: ThisBrowser) -> PairingRow:
     """Say whether the phone has come."""
-    link = pairing.find(pairing=pairing_id, user=person)
-    if link is None:
-        raise NotFound("The pairing")
+    link = existing(pairing.find(pairing=pairing_id, user=person), "The pairing")
     if link.used_at is not None:
         device = _row(link.browser, this) if link.browser else None
         return PairingRow(id=link.id, status="paired", expires_at=link.expires_at, device=device)
