@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from functools import cache
 from typing import Annotated, Any, Generic, TypeVar
@@ -62,6 +62,11 @@ def read_body(request: Request, kind: type[T]) -> T:
         # The kind of fault, for screens that say it in another language.
         raise InvalidRequest(f"{where}: {first['msg']}", field=where, fault=first["type"]) from None
     return read
+
+
+def changes_in(asked: Any) -> dict[str, Any]:
+    """Return what a patch changes: what is absent stays."""
+    return {name: value for name, value in asdict(asked).items() if value is not None}
 
 
 def json_response(value: Any, *, status: int = 200) -> HttpResponse:

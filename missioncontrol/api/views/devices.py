@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -18,12 +18,12 @@ from missioncontrol.accounts.models import Browser
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Person
-from missioncontrol.api.rest import Depends, one_of
+from missioncontrol.api.rest import Depends, changes_in, one_of
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, NotFound, Unavailable, existing
 from missioncontrol.notify import devices, services, vapid
-from missioncontrol.notify.devices import Tried
+from missioncontrol.notify.devices import NewPush, Tried
 from missioncontrol.notify.models import Device
 from missioncontrol.projects import access
 from missioncontrol.wire.devices import DeviceRow, PairingRow, PushRow, Reach
@@ -35,29 +35,6 @@ DOORS = Pace("the way in for phones", most=10, in_all=30)
 PAIRINGS = Pace("pairings", most=10, in_all=100)
 TESTS = Pace("test notifications", most=6, in_all=60)
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PushKeys:
-    """The browser's half: what a push to it is encrypted with."""
-
-    p256dh: str
-    auth: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewPush:
-    """A browser's push subscription, as `PushSubscription.toJSON()` tells it."""
-
-    endpoint: str
-    keys: PushKeys
-    vapid_key: str
-    """The key it subscribed with: `devices/reach/` says which."""
-    time_zone: str = "UTC"
-    language: str | None = None
-    """Absent: as it was."""
-    name: str | None = None
-    """What the device calls itself, where it tells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +124,7 @@ def devices_change(
     browser: FoundBrowser, asked: DevicePatch, person: Person, by: By, this: ThisBrowser
 ) -> DeviceRow:
     """Name a browser, or change how pushes reach it."""
-    changes = {name: value for name, value in asdict(asked).items() if value is not None}
-    access.change_device(browser, changes, by=by, at=now())
+    access.change_device(browser, changes_in(asked), by=by, at=now())
     # Read anew: its push may have changed with it.
     return _row(_find(browser.id, person), this)
 
@@ -172,16 +148,7 @@ def devices_subscribe(browser: ThisBrowser, asked: NewPush, person: Person) -> D
         raise Unavailable(str(vapid.NoKey()))
     # A browser renews its subscription by itself: that is nothing for the record.
     is_first = _push_of(browser) is None
-    devices.subscribe(
-        browser,
-        endpoint=asked.endpoint,
-        p256dh=asked.keys.p256dh,
-        auth=asked.keys.auth,
-        vapid_key=asked.vapid_key,
-        time_zone=asked.time_zone,
-        language=asked.language,
-        at=now(),
-    )
+    devices.subscribe(browser, asked, at=now())
     if is_first:
         access.record_push(browser, on=True, at=now())
     return _row(_find(browser.id, person), browser)
