@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
@@ -12,6 +12,7 @@ from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
 from missioncontrol.errors import existing
 from missioncontrol.notify import addresses, content
 from missioncontrol.notify.models import Channel, Delivery
+from missioncontrol.notify.quiet import write_clock
 from missioncontrol.notify.texts import texts_in
 from missioncontrol.notify.tries import MOST_TRIES
 from missioncontrol.notify.wording import words_of
@@ -133,8 +134,8 @@ def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
         ChannelRow,
         channel,
         shown=shown,
-        quiet_from=_clock(channel.quiet_from),
-        quiet_to=_clock(channel.quiet_to),
+        quiet_from=write_clock(channel.quiet_from),
+        quiet_to=write_clock(channel.quiet_to),
         hears=tuple(topic for topic in HEARD if getattr(channel, f"hears_{topic}")),
         last=delivery_row(last, language=channel.language) if last else None,
     )
@@ -164,7 +165,3 @@ def may_retry(delivery: Delivery) -> bool:
     """Tell whether another try can still reach somebody whom it concerns."""
     has_target = delivery.channel_id is not None or delivery.device_id is not None
     return delivery.status == "failed" and has_target and delivery.notice.settled_at is None
-
-
-def _clock(value: time | None) -> str | None:
-    return value.strftime("%H:%M") if value else None

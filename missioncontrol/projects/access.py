@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -32,6 +32,7 @@ from missioncontrol.accounts.services import Minted
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived, existing
 from missioncontrol.notify import devices
 from missioncontrol.notify.models import Device
+from missioncontrol.notify.quiet import write_clock
 from missioncontrol.runs import journal
 
 # Each key and token that lives is one more that can leak; few programs need as many.
@@ -281,15 +282,11 @@ def _chosen(browser: Browser, device: Device | None) -> dict[str, Any]:
         "enabled": device.enabled,
         "show_details": device.show_details,
         "hears_reports": device.hears_reports,
-        "quiet_from": _clock(device.quiet_from),
-        "quiet_to": _clock(device.quiet_to),
+        "quiet_from": write_clock(device.quiet_from) or "",
+        "quiet_to": write_clock(device.quiet_to) or "",
         "time_zone": device.time_zone,
         "language": device.language,
     }
-
-
-def _clock(at: time | None) -> str:
-    return at.strftime("%H:%M") if at else ""
 
 
 @transaction.atomic

@@ -25,6 +25,7 @@ from missioncontrol.errors import InvalidRequest, NotFound, Unavailable, existin
 from missioncontrol.notify import devices, services, vapid
 from missioncontrol.notify.devices import NewPush, Tried
 from missioncontrol.notify.models import Device
+from missioncontrol.notify.quiet import write_clock
 from missioncontrol.projects import access
 from missioncontrol.wire.devices import DeviceRow, PairingRow, PushRow, Reach
 from missioncontrol.wire.rows import row_of
@@ -225,8 +226,8 @@ def _row(
         push = row_of(
             PushRow,
             device,
-            quiet_from=device.quiet_from.strftime("%H:%M") if device.quiet_from else None,
-            quiet_to=device.quiet_to.strftime("%H:%M") if device.quiet_to else None,
+            quiet_from=write_clock(device.quiet_from),
+            quiet_to=write_clock(device.quiet_to),
             last_sent_at=last.sent_at,
             last_failed_at=last.failed_at,
             last_error=last.error or None,
