@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -40,15 +41,17 @@ STALLED = timedelta(seconds=60)
 MOST_TRIES = 5
 
 
-def ask(
-    project: Project,
-    policy: object,
-    *,
-    since: datetime | None,
-    runs: Collection[UUID] | None,
-    by: str,
-    at: datetime,
-) -> Backtest:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewBacktest:
+    """A proposed policy, and which recorded runs it is tried on."""
+
+    policy: dict[str, Any] | str
+    since: datetime | None = None
+    runs: tuple[UUID, ...] | None = None
+    project: UUID | None = None
+
+
+def ask(project: Project, asked: NewBacktest, *, by: str, at: datetime) -> Backtest:
     """Enter a backtest; a task works it off. A project has one at a time.
 
     Raises:
@@ -56,7 +59,8 @@ def ask(
         InvalidRequest: neither `since` nor `runs` says what to replay.
         NotFound: one of the runs is not of this project.
     """
-    mapping, _ = read_policy(policy)
+    mapping, _ = read_policy(asked.policy)
+    since, runs = asked.since, asked.runs
     recorded = Run.objects.filter(project=project).order_by("-id")
     if runs is not None:
         chosen = list(recorded.filter(pk__in=runs).values_list("id", flat=True))

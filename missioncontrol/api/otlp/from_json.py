@@ -12,6 +12,7 @@ from typing import Any
 
 from missioncontrol.api.otlp.batch import (
     DEEPEST,
+    MOST_RECORDS,
     Batch,
     Unreadable,
     began,
@@ -19,7 +20,6 @@ from missioncontrol.api.otlp.batch import (
     hex_id,
     moment,
     named,
-    read_each,
 )
 from missioncontrol.api.otlp.counting import check_json
 from missioncontrol.api.otlp.record import Event, Record, Signal, whole
@@ -66,23 +66,42 @@ def read(body: bytes, signal: Signal) -> Batch:
 def read_records(rows: Iterable[tuple[Any, dict[str, Any] | str]], signal: Signal) -> Batch:
     """Read records as OTLP's JSON has them, each with its resource's attributes.
 
-    A text in their place says why every record of that resource is refused.
+    One that cannot be read is refused and spoils no other. A text in its attributes' place says
+    why every record of that resource is refused.
     """
+    batch = Batch(signal)
+    for place, (given, resource) in enumerate(rows):
+        if place >= MOST_RECORDS:
+            # Each for itself: the answer says how many were rejected.
+            batch.refuse(place, f"at most {MOST_RECORDS} records a request")
+            continue
+        try:
+            if signal == "metrics":
+                batch.points += _points(given)
+            else:
+                batch.records.append(_record(given, place, resource, signal))
+        except (Unreadable, RecursionError, OverflowError) as fault:
+            batch.refuse(place, str(fault))
+    return batch
 
-    def read_one(place: int, given: Any, resource: dict[str, Any] | str) -> Record | int:
-        if not isinstance(given, dict):
-            raise Unreadable("a record is an object")
-        if signal == "metrics":
-            # One of these, as a oneof of protobuf is written in JSON.
-            kinds = [given[kind] for kind in POINTS if isinstance(given.get(kind), dict)]
-            if not _text(given.get("name")) or not kinds:
-                raise Unreadable("a metric has a name and data points")
-            return sum(len(_list(kind, "dataPoints")) for kind in kinds)
-        if isinstance(resource, str):
-            raise Unreadable(resource)
-        return (_span if signal == "traces" else _log)(given, place, resource)
 
-    return read_each(signal, rows, read_one)
+def _record(given: Any, place: int, resource: dict[str, Any] | str, signal: Signal) -> Record:
+    if not isinstance(given, dict):
+        raise Unreadable("a record is an object")
+    if isinstance(resource, str):
+        raise Unreadable(resource)
+    return (_span if signal == "traces" else _log)(given, place, resource)
+
+
+def _points(given: Any) -> int:
+    """Count a metric's data points."""
+    if not isinstance(given, dict):
+        raise Unreadable("a record is an object")
+    # One of these, as a oneof of protobuf is written in JSON.
+    kinds = [given[kind] for kind in POINTS if isinstance(given.get(kind), dict)]
+    if not _text(given.get("name")) or not kinds:
+        raise Unreadable("a metric has a name and data points")
+    return sum(len(_list(kind, "dataPoints")) for kind in kinds)
 
 
 def _resource(group: dict[str, Any]) -> dict[str, Any] | str:
