@@ -1,11 +1,8 @@
-"""What the pages of signing in and of an invitation say: English, and German over it.
-
-`{…}` is filled in.
-"""
+"""What the pages of signing in and of an invitation say; `{…}` is filled in."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from missioncontrol.translated import both
 
 
 class SignInTexts:
@@ -41,37 +38,6 @@ class SignInTexts:
     not_yours = "This account at {provider} is not yours here."
 
 
-class GermanSignIn(SignInTexts):
-    title = "Anmelden"
-    name = "Name"
-    passwords = "Passwort"
-    sign_in = "Anmelden"
-    stays = "dieser Browser bleibt angemeldet"
-    with_passkey = "Mit Passkey anmelden"
-    with_provider = "Mit {provider} anmelden"
-    or_else = "oder"
-    by_link = "Ohne all das meldet ein Einmal-Link an. Wer Mission Control betreibt, erzeugt ihn:"
-    by_code = "Auf einem anderen Gerät angemeldet? Dort zeigt Einstellungen, Geräte einen Code:"
-    forgotten = "hier eingeben"
-    wrong = "Name oder Passwort ist falsch."
-    too_many = "Zu viele Versuche von hier. Bitte {wait} warten."
-    minutes = "{count} Minuten"
-    seconds = "{count} s"
-    second_title = "Anmeldung bestätigen"
-    second = "Dieses Konto verlangt einen zweiten Faktor."
-    code = "Code"
-    code_hint = "Aus der Authenticator-App, oder einer der Wiederherstellungscodes."
-    wrong_code = "Dieser Code ist falsch oder wurde schon benutzt."
-    begin_again = "Von vorn beginnen"
-    passkey_failed = "Kein Passkey wurde angenommen. Noch einmal versuchen, oder anders anmelden."
-    provider_failed = "Die Antwort von {provider} war nicht zu gebrauchen. Noch einmal versuchen."
-    not_let_in = (
-        "{provider} kennt dieses Konto, aber kein Projekt hier lässt es ein. Eigentümer "
-        "können einladen."
-    )
-    not_yours = "Dieses Konto bei {provider} gehört hier jemand anderem."
-
-
 class LinkTexts:
     """Of one-time links and codes, without which nobody is signed in at first."""
 
@@ -95,29 +61,6 @@ class LinkTexts:
     code_hint = "Case, spaces and dashes do not matter."
     unknown = "No phone is waiting for this code. It works once, for ten minutes."
     too_many = "Too many tries. Wait a moment, then type it again."
-
-
-class GermanLink(LinkTexts):
-    fresh_title = "Hier ist niemand angemeldet"
-    fresh = "Mission Control hat kein Passwort. Ein Einmal-Link meldet an."
-    over_title = "Dieser Link gilt nicht mehr"
-    over = "Er wurde schon benutzt, oder zehn Minuten sind vorbei. Sonst hat sich nichts geändert."
-    make_one = "Ein neuer entsteht auf dem Rechner, auf dem Mission Control läuft:"
-    each_start = "Auch jeder Start von {up} zeigt einen."
-    by_code = GermanSignIn.by_code
-    enter_it = GermanSignIn.forgotten
-    title = "Auf diesem Gerät anmelden"
-    from_device = "Dieser Link kommt von einem anderen Gerät, unter Einstellungen, Geräte."
-    from_terminal = "Dieser Link kommt aus dem Terminal, in dem Mission Control läuft."
-    sign_in = GermanSignIn.sign_in
-    stays = GermanSignIn.stays
-    works_once = "Er gilt einmal, und zehn Minuten, seit er erzeugt wurde."
-    pair_title = "Dieses Telefon koppeln"
-    code = "Der Code, den der Computer unter Einstellungen, Geräte zeigt"
-    code_stays = "der Code gilt einmal; dieser Browser bleibt angemeldet"
-    code_hint = "Großschreibung, Leerzeichen und Striche sind gleich."
-    unknown = "Kein Telefon wartet auf diesen Code. Er gilt einmal, zehn Minuten lang."
-    too_many = "Zu viele Versuche. Bitte einen Moment warten, dann neu eingeben."
 
 
 class JoiningTexts:
@@ -149,41 +92,6 @@ class JoiningTexts:
     too_many = "Too many attempts. Wait a moment, then try again."
 
 
-class GermanJoining(JoiningTexts):
-    title = "Einem Projekt beitreten"
-    paste_title = "Mit Einladung beitreten"
-    paste = "Den Einladungslink hier einfügen. Er gilt einmal."
-    paste_label = "Einladungslink"
-    go_on = "Weiter"
-    invites = "{by} lädt zu {project} ein"
-    invites_nameless = "Einladung zu {project}"
-    roles = {"owner": "Eigentümer", "operator": "Operator", "viewer": "Betrachter"}
-    may = {
-        "owner": "Verwaltet Mitglieder, Schlüssel, Budgets und Regeln.",
-        "operator": "Liest alles und antwortet Agenten.",
-        "viewer": "Liest alles, antwortet aber keinem Agenten.",
-    }
-    your_name = "Name"
-    name_hint = "Andere Mitglieder sehen ihn, auch im Protokoll."
-    name_refused = "Dieser Name ist vergeben, leer oder zu lang. Bitte einen anderen wählen."
-    you_are = "Angemeldet als {name}."
-    join = "Beitreten"
-    join_hint = "gilt einmal; dieser Browser bleibt angemeldet"
-    until = "Gültig bis {day} UTC."
-    over_title = "Diese Einladung gilt nicht mehr"
-    over = (
-        "Sie wurde benutzt, zurückgenommen oder ist abgelaufen. Wer eingeladen hat, kann eine "
-        "neue schicken."
-    )
-    already_title = "Schon Mitglied dieses Projekts"
-    already = (
-        "Die Einladung wurde nicht verbraucht. Rollen ändern Eigentümer unter Einstellungen, "
-        "Mitglieder."
-    )
-    open_it = "Mission Control öffnen"
-    too_many = "Zu viele Versuche. Bitte einen Moment warten."
-
-
-SIGN_IN_TEXTS: Mapping[str, SignInTexts] = {"en": SignInTexts(), "de": GermanSignIn()}
-LINK_TEXTS: Mapping[str, LinkTexts] = {"en": LinkTexts(), "de": GermanLink()}
-JOINING_TEXTS: Mapping[str, JoiningTexts] = {"en": JoiningTexts(), "de": GermanJoining()}
+SIGN_IN_TEXTS = both(SignInTexts(), "sign_in")
+LINK_TEXTS = both(LinkTexts(), "link")
+JOINING_TEXTS = both(JoiningTexts(), "joining")

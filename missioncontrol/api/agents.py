@@ -17,7 +17,7 @@ from missioncontrol.api.web_process import beside, dispatcher, store
 from missioncontrol.clock import now
 from missioncontrol.decisions import directives, sessions
 from missioncontrol.decisions.directives import ControlState
-from missioncontrol.errors import InvalidRequest, NotFound, NotSignedIn, ProjectArchived
+from missioncontrol.errors import InvalidRequest, NotFound, NotSignedIn, ProjectArchived, existing
 from missioncontrol.runs import selectors
 from missioncontrol.runs.cleaning import storable_text
 from missioncontrol.runs.ingest import Arrival
@@ -106,8 +106,7 @@ async def get_directive(request: Request) -> Response:
         timeout_s=wait_s if after is not None else 0,
     )
     await (check_key_again(request, run_id) if as_agent else request.check_key())
-    if control is None:
-        raise NotFound("The run")
+    control = existing(control, "The run")
     if after is not None and control.version <= after:
         return Response(204)
     directive = await _directive(request, run_id, control, asked_seq=asked_seq)

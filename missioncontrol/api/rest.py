@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from functools import cache
-from typing import Annotated, Any, Generic, TypeVar, cast
+from typing import Annotated, Any, Generic, TypeVar
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
@@ -19,7 +19,7 @@ from pydantic_core import to_json
 from rest_framework.request import Request
 
 from missioncontrol.api.endpoint import read_json_object
-from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.errors import InvalidRequest, existing
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Model)
@@ -64,19 +64,14 @@ def read_body(request: Request, kind: type[T]) -> T:
     return read
 
 
+def changes_in(asked: Any) -> dict[str, Any]:
+    """Return what a patch changes: what is absent stays."""
+    return {name: value for name, value in asdict(asked).items() if value is not None}
+
+
 def json_response(value: Any, *, status: int = 200) -> HttpResponse:
     """Answer a wire row, or any plain value, as JSON."""
     return HttpResponse(to_json(value), status=status, content_type="application/json")
-
-
-def row_of(kind: type[T], source: object, /, **more: Any) -> T:
-    """Show a stored row as a wire row: what it has under the same names, and `more`.
-
-    What the wire row does not name is not shown; another row is shown by its id.
-    """
-    names = {field.name for field in fields(cast(Any, kind))} - more.keys()
-    ids = {name: f"{name}_id" for name in names if hasattr(source, f"{name}_id")}
-    return kind(**{name: getattr(source, ids.get(name, name)) for name in names}, **more)
 
 
 def one_of(found: QuerySet[M], pk: Any, what: str) -> M:
@@ -85,10 +80,7 @@ def one_of(found: QuerySet[M], pk: Any, what: str) -> M:
     Raises:
         NotFound: it is none of them, or there is none.
     """
-    row = found.filter(pk=pk).first()
-    if row is None:
-        raise NotFound(what)
-    return row
+    return existing(found.filter(pk=pk).first(), what)
 
 
 @dataclass(frozen=True, slots=True)

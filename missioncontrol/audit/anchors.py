@@ -12,7 +12,6 @@ import json
 import logging
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any, cast
 from uuid import UUID
 
 from django.db.models import F, OuterRef, Subquery
@@ -26,6 +25,7 @@ from missioncontrol.runs.models import JournalRow, RunMeters
 from missioncontrol.runs.statements import update_columns
 from missioncontrol.wire.audit import AuditFault, Verification
 from missioncontrol.wire.events import ChainAnchored
+from missioncontrol.wire.rows import row_of
 
 logger = logging.getLogger(__name__)
 
@@ -85,16 +85,12 @@ def verify(*, projects: Collection[UUID]) -> Verification:
         broken_at=next((fault.row for fault in faults if fault.row), "missing") if faults else None,
         anchored_at=last,
         faults=tuple(
-            AuditFault(
-                kind=cast(Any, fault.kind),
-                words=fault.words,
+            row_of(
+                AuditFault,
+                fault,
                 project=UUID(fault.project),
                 run=UUID(fault.run) if fault.run else None,
-                seq=fault.seq,
                 row=UUID(fault.row) if fault.row else None,
-                what=fault.what,
-                found=fault.found,
-                expected=fault.expected,
             )
             for fault in faults
         ),

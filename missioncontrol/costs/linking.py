@@ -12,7 +12,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from missioncontrol.accounts.models import Project
 from missioncontrol.costs import counting
 from missioncontrol.costs.spending import Spending, Use
-from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.errors import InvalidRequest, NotFound, existing
 from missioncontrol.runs import journal, lineage
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.events import RunLinked
@@ -41,9 +41,8 @@ def link_run(
             one.
         InvalidRequest: it has another parent, or would be its own ancestor.
     """
-    child = Run.objects.filter(pk=run_id, project_id__in=projects, imported=False).first()
-    if child is None:
-        raise NotFound("The run")
+    found = Run.objects.filter(pk=run_id, project_id__in=projects, imported=False)
+    child = existing(found.first(), "The run")
     with journal.holding_project(child.project_id) as project:
         below = Run.objects.filter(root=run_id).values_list("id", flat=True)
         with journal.writing({run_id, parent_id, *below}, at=at) as tx:

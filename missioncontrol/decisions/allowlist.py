@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Literal
@@ -30,6 +31,23 @@ ENOUGH_TIMES = 3
 REMEMBERED = timedelta(days=90)
 MOST_SUGGESTIONS = 200
 LET_GO = frozenset({"continue", "allowlist"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAllowlistEntry:
+    """A call to allow; `project` where the person has several.
+
+    Without a `scope` it is for the run or the agent that is named, else for the project.
+    """
+
+    pattern: str
+    scope: Literal["run", "agent", "project"] | None = None
+    match: Literal["exact", "glob"] = "exact"
+    project: UUID | None = None
+    run: UUID | None = None
+    agent: str | None = None
+    expires_at: datetime | None = None
+    reason: str = ""
 
 
 def allow_calls(
@@ -116,19 +134,7 @@ def grant_of(run: Run, call: str, *, at: datetime) -> Literal["once", "session"]
     return "session" if any(entry.expires_at is None for entry in meant) else "once"
 
 
-def add_entry(
-    project: UUID,
-    *,
-    scope: str,
-    pattern: str,
-    match: str,
-    by: str,
-    at: datetime,
-    run: UUID | None = None,
-    agent: str | None = None,
-    expires_at: datetime | None = None,
-    reason: str = "",
-) -> AllowlistEntry:
+def add_entry(project: UUID, asked: NewAllowlistEntry, *, by: str, at: datetime) -> AllowlistEntry:
     """Add an entry by hand and write it to the project's chain.
 
     Raises:
@@ -136,21 +142,23 @@ def add_entry(
         InvalidRequest: the pattern is empty.
     """
     # An empty glob would match every call there is.
-    if not pattern.strip():
+    if not asked.pattern.strip():
         raise InvalidRequest("pattern: expected a call, or a pattern of calls.", field="pattern")
-    if run and not Run.objects.filter(pk=run, project_id=project).exists():
+    if asked.run and not Run.objects.filter(pk=asked.run, project_id=project).exists():
         raise NotFound("The run")
+    # As narrow as what was named: an entry for a project must be meant.
+    named = "run" if asked.run else "agent" if asked.agent else "project"
     entry = AllowlistEntry.objects.create(
         project_id=project,
-        scope=scope,
-        pattern=pattern,
-        match=match,
-        run_id=run,
-        agent=agent,
-        expires_at=expires_at,
+        scope=asked.scope or named,
+        pattern=asked.pattern,
+        match=asked.match,
+        run_id=asked.run,
+        agent=asked.agent,
+        expires_at=asked.expires_at,
         created_by=by,
         created_at=at,
-        reason=reason,
+        reason=asked.reason,
     )
     _tell(entry, "added", by=by, at=at)
     return entry

@@ -30,6 +30,7 @@ from missioncontrol.wire.decisions import (
     PermissionRow,
     WordsRow,
 )
+from missioncontrol.wire.rows import row_of
 
 # Of each kind; the newest.
 MOST = 30
@@ -124,14 +125,11 @@ def _rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
         elif read is not None:
             state = "read" if acted is None else "acted_on"
         made = message.intervention
-        yield MessageRow(
-            id=message.id,
-            text=message.text,
+        yield row_of(
+            MessageRow,
+            message,
             by=made.by if made else "auto" if hasattr(message, "autofix") else "guard",
-            agent=message.agent,
             state=state,
-            queued_at=message.queued_at,
-            delivered_at=message.delivered_at,
             read_at=read.ts if read else None,
             read_seq=read.seq if read else None,
             acted_seq=acted,

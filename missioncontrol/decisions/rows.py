@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, cast
 
 from pydantic import TypeAdapter
 
@@ -22,6 +21,7 @@ from missioncontrol.wire.decisions import (
     InterventionRow,
     VerdictRow,
 )
+from missioncontrol.wire.rows import row_of
 
 # One that is being judged can be tapped as well: a person need not wait for the judge.
 OPEN = ("judging", "open")
@@ -57,70 +57,40 @@ def decision_row(decision: Decision, run: Run, *, answer: str | None = None) -> 
     is_open = decision.status in OPEN
     # A closed card's hold is gone, or another's.
     hold = run.hold if is_open else None
-    return DecisionRow(
-        id=decision.id,
+    return row_of(
+        DecisionRow,
+        decision,
         project=run.project_id,
-        run=run.id,
         run_name=run.name,
         # A tap on an open card names the run's version; a closed one shows where it closed.
         version=run.version if is_open else decision.version,
-        status=cast(Any, decision.status),
-        kind=decision.kind,
-        detector=decision.detector,
-        holds=decision.holds,
         agent_waiting=is_open and run.status == Status.HELD,
-        agent=decision.agent,
         evidence=evidences.validate_python(decision.evidence),
         verdict=verdicts.validate_python(decision.verdict) if decision.verdict else None,
         actions=offered(decision.kind, decision.holds, run) if is_open else (),
         unavailable=unavailable(run) if is_open and decision.kind != PERMISSION else {},
-        opened_at=decision.opened_at,
-        expires_at=decision.expires_at,
-        unanswered=cast(Any, run.project.unanswered),
+        unanswered=run.project.unanswered,
         waiting_since=hold.waiting_since if hold else None,
         gave_up_at=hold.gave_up_at if hold else None,
         parked=is_open and run.parked,
-        resolution=cast(Any, decision.resolution),
-        resolved_by=decision.resolved_by,
-        resolved_at=decision.resolved_at,
-        intervention=cast(Any, answer),
+        intervention=answer,
     )
 
 
 def intervention_row(made: Intervention, run: Run) -> InterventionRow:
     """Show an intervention."""
-    return InterventionRow(
-        id=made.id,
-        project=run.project_id,
-        run=run.id,
-        decision=made.decision_id,
-        key=made.key,
-        action=cast(Any, made.action),
-        status=cast(Any, made.status),
-        by=made.by,
-        message=made.message,
-        version=made.version,
-        at=made.at,
-        delivered_at=made.delivered_at,
-        acknowledged_at=made.acknowledged_at,
-        new_run=made.new_run_id,
-    )
+    return row_of(InterventionRow, made, project=run.project_id)
 
 
 def autofix_row(fix: Autofix, run: Run, *, delivered_at: datetime | None) -> AutofixRow:
     """Show an autofix."""
-    return AutofixRow(
-        id=fix.id,
+    return row_of(
+        AutofixRow,
+        fix,
         project=run.project_id,
-        run=run.id,
         run_name=run.name,
-        decision=fix.decision_id,
         text=fix.message.text,
-        applied_at=fix.applied_at,
         delivered_at=delivered_at,
-        recovered=fix.recovered,
-        judged_at=fix.judged_at,
-        turns_after=fix.turns_after,
         kind=fix.decision.kind,
         seq=fix.decision.signal["turns"][-1],
     )
@@ -128,18 +98,4 @@ def autofix_row(fix: Autofix, run: Run, *, delivered_at: datetime | None) -> Aut
 
 def allowlist_row(entry: AllowlistEntry) -> AllowlistRow:
     """Show an allowlist entry."""
-    return AllowlistRow(
-        id=entry.id,
-        project=entry.project_id,
-        scope=cast(Any, entry.scope),
-        run=entry.run_id,
-        agent=entry.agent,
-        pattern=entry.pattern,
-        match=cast(Any, entry.match),
-        hits=entry.hits,
-        last_hit_at=entry.last_hit_at,
-        expires_at=entry.expires_at,
-        created_by=entry.created_by,
-        created_at=entry.created_at,
-        reason=entry.reason,
-    )
+    return row_of(AllowlistRow, entry)

@@ -13,10 +13,11 @@ from guard.policy import DEFAULT_POLICY, Policy
 from guard.wire import Mode
 from missioncontrol.decisions import allowlist
 from missioncontrol.detection.engine_cache import policy_of
-from missioncontrol.errors import NotFound
+from missioncontrol.errors import existing
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.allowlist import AllowedCall
 from missioncontrol.wire.policies import RunRules
+from missioncontrol.wire.rows import row_of
 
 
 def rules_for(run_id: UUID, *, project: UUID, at: datetime) -> RunRules:
@@ -25,9 +26,8 @@ def rules_for(run_id: UUID, *, project: UUID, at: datetime) -> RunRules:
     Raises:
         NotFound: no such run in the agent's project.
     """
-    run = Run.objects.select_related("project").filter(pk=run_id, project_id=project).first()
-    if run is None:
-        raise NotFound("The run")
+    found = Run.objects.select_related("project").filter(pk=run_id, project_id=project)
+    run = existing(found.first(), "The run")
     try:
         # The project's too: they hold for the next run, which may be opened while we are away.
         of_project = Policy.from_mapping(run.project.policy)
@@ -44,10 +44,5 @@ def rules_for(run_id: UUID, *, project: UUID, at: datetime) -> RunRules:
         project_mode=Mode(run.project.mode),
         unanswered=cast(Any, run.project.unanswered),
         hold_limit=run.project.hold_limit,
-        allowlist=tuple(
-            AllowedCall(
-                scope=entry.scope, agent=entry.agent, pattern=entry.pattern, match=entry.match
-            )
-            for entry in allowlist.in_force(run, at=at)
-        ),
+        allowlist=tuple(row_of(AllowedCall, one) for one in allowlist.in_force(run, at=at)),
     )

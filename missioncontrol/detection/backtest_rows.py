@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, Literal, cast
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import TypeAdapter
@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection.models import Backtest, BacktestRun
 from missioncontrol.wire.recordings import BacktestFlag, BacktestRow, BacktestRunRow, BacktestSide
+from missioncontrol.wire.rows import row_of
 
 Label = Literal["loop", "healthy"]
 # What an answer to a card says of its run; the others say nothing.
@@ -44,20 +45,13 @@ def row(backtest: Backtest) -> BacktestRow:
         if labels.get(run_id) != "loop":  # one loop makes its run one
             labels[run_id] = MEANINGS[str(resolution)]
     shown = [_run_row(result, labels.get(result.run_id)) for result in results]
-    return BacktestRow(
-        id=backtest.id,
-        project=backtest.project_id,
-        status=cast(Any, backtest.status),
-        since=backtest.since,
+    return row_of(
+        BacktestRow,
+        backtest,
         total=len(backtest.runs),
         done=len(results),
-        left_out=backtest.left_out,
         turns=sum(result.turns for result in results),
         error=backtest.error or None,
-        by=backtest.by,
-        at=backtest.at,
-        finished_at=backtest.finished_at,
-        policy=backtest.policy,
         today_policy=backtest.today,
         today_version=backtest.policy_version,
         loops=sum(one.label == "loop" for one in shown),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -24,7 +25,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.detection.backtest_rows import flags
 from missioncontrol.detection.models import Backtest, BacktestRun
 from missioncontrol.detection.policies import read_policy
-from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.errors import InvalidRequest, NotFound, existing
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import unfold
@@ -40,15 +41,17 @@ STALLED = timedelta(seconds=60)
 MOST_TRIES = 5
 
 
-def ask(
-    project: Project,
-    policy: object,
-    *,
-    since: datetime | None,
-    runs: Collection[UUID] | None,
-    by: str,
-    at: datetime,
-) -> Backtest:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewBacktest:
+    """A proposed policy, and which recorded runs it is tried on."""
+
+    policy: dict[str, Any] | str
+    since: datetime | None = None
+    runs: tuple[UUID, ...] | None = None
+    project: UUID | None = None
+
+
+def ask(project: Project, asked: NewBacktest, *, by: str, at: datetime) -> Backtest:
     """Enter a backtest; a task works it off. A project has one at a time.
 
     Raises:
@@ -56,7 +59,8 @@ def ask(
         InvalidRequest: neither `since` nor `runs` says what to replay.
         NotFound: one of the runs is not of this project.
     """
-    mapping, _ = read_policy(policy)
+    mapping, _ = read_policy(asked.policy)
+    since, runs = asked.since, asked.runs
     recorded = Run.objects.filter(project=project).order_by("-id")
     if runs is not None:
         chosen = list(recorded.filter(pk__in=runs).values_list("id", flat=True))
@@ -150,10 +154,8 @@ def find(backtest_id: UUID, *, projects: Collection[UUID]) -> Backtest:
     Raises:
         NotFound: no such backtest in these projects.
     """
-    found = Backtest.objects.filter(pk=backtest_id, project_id__in=projects).first()
-    if found is None:
-        raise NotFound("The backtest")
-    return found
+    found = Backtest.objects.filter(pk=backtest_id, project_id__in=projects)
+    return existing(found.first(), "The backtest")
 
 
 def listed(*, projects: Collection[UUID]) -> QuerySet[Backtest]:

@@ -6,6 +6,7 @@ Both in the transaction that judges the turn; a judge's verdict comes later (`ju
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import cast
 from uuid import UUID
 
@@ -205,14 +206,10 @@ def _escalate(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn, judged
         run,
         EscalationAsked,
         by="guard",
-        reason=asked.reason,
         decision=decision.id,
-        detector=asked.detector,
-        kind=asked.kind,
-        repeats=asked.repeats,
         agent=row.agent or None,
         turn_seq=row.seq,
-        first_error=asked.first_error,
+        **asdict(asked),
         message=message.id if message else None,
     )
     messages.tell_controller(tx, run, "escalation.asked", asked.reason, decision=decision.id)

@@ -36,6 +36,7 @@ from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import capabilities_of, guard_turn
 from missioncontrol.wire.decisions import VerdictRow
 from missioncontrol.wire.events import AutofixApplied, JudgeAsked, JudgeRuled
+from missioncontrol.wire.rows import row_of
 
 HISTORY_TURNS = 24
 
@@ -168,14 +169,7 @@ def _ask(model: LLMJudge, case: Case, *, at: datetime) -> tuple[Ruling, datetime
 
 
 def _shown(verdict: Verdict, *, stand_in: bool = False) -> VerdictRow:
-    return VerdictRow(
-        judge=verdict.judge,
-        loop=verdict.loop,
-        confidence=verdict.confidence,
-        reason=verdict.reason,
-        fix=verdict.fix,
-        stand_in=stand_in,
-    )
+    return row_of(VerdictRow, verdict, stand_in=stand_in)
 
 
 def _rule(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow) -> None:

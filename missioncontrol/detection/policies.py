@@ -17,7 +17,7 @@ from guard.errors import PolicyInvalid
 from guard.policy import DEFAULT_POLICY, DETECTOR_NAMES, RULES, Policy, base_name, parse
 from missioncontrol.accounts.models import Project
 from missioncontrol.detection.models import PolicyVersion
-from missioncontrol.errors import InvalidRequest, NotFound, StalePolicy
+from missioncontrol.errors import InvalidRequest, StalePolicy, existing
 from missioncontrol.ids import new_id
 from missioncontrol.wire.policies import (
     PolicyChange,
@@ -27,6 +27,7 @@ from missioncontrol.wire.policies import (
     PolicyRule,
     PolicyVersionRow,
 )
+from missioncontrol.wire.rows import row_of
 
 LONGEST_TEXT = 100_000
 # Any other key must be quoted in TOML, which a JSON text does.
@@ -196,23 +197,14 @@ def find_version(project: UUID, number: int) -> PolicyVersion:
         NotFound: the project never had it.
     """
     found = versions(project).filter(number=number).first()
-    if found is None:
-        raise NotFound(f"Version {number} of the policy")
-    return found
+    return existing(found, f"Version {number} of the policy")
 
 
 def version_row(version: PolicyVersion) -> PolicyVersionRow:
     """Show a version."""
-    return PolicyVersionRow(
-        project=version.project_id,
-        number=version.number,
-        policy=version.policy,
-        text=version.text or write_toml(version.policy),
-        changes=tuple(PolicyChange(**change) for change in version.changes),
-        note=version.note,
-        by=version.by,
-        at=version.at,
-    )
+    changes = tuple(PolicyChange(**change) for change in version.changes)
+    text = version.text or write_toml(version.policy)
+    return row_of(PolicyVersionRow, version, text=text, changes=changes)
 
 
 def write_toml(mapping: Mapping[str, Any]) -> str:

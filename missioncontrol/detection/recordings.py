@@ -24,7 +24,7 @@ from missioncontrol.costs import ledger, telemetry
 from missioncontrol.costs.ledger import Call
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.models import Recording
-from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.errors import InvalidRequest, NotFound, existing
 from missioncontrol.ids import new_id
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.cleaning import (
@@ -42,6 +42,7 @@ from missioncontrol.runs.services import UNSPENT, masked_workspace
 from missioncontrol.runs.statements import insert_rows
 from missioncontrol.wire.events import DetectionRaised, RunImported, RunOpened
 from missioncontrol.wire.recordings import RecordedAlarm, RecordingRow
+from missioncontrol.wire.rows import row_of
 
 MOST_TURNS = 20_000
 NAME_LENGTH = 60
@@ -128,26 +129,20 @@ def show_recording(run_id: UUID, *, projects: Sequence[UUID]) -> RecordingRow:
         NotFound: no such run in these projects, or it was not imported.
     """
     run = find_run(run_id, projects=projects)
-    found = Recording.objects.filter(run=run).select_related("run__meters").first()
-    if found is None:
-        raise NotFound("The recording")
-    return recording_row(found)
+    found = Recording.objects.filter(run=run).select_related("run__meters")
+    return recording_row(existing(found.first(), "The recording"))
 
 
 def recording_row(recording: Recording, *, is_new: bool = False) -> RecordingRow:
     """Show a recording."""
-    return RecordingRow(
-        run=recording.run_id,
+    return row_of(
+        RecordingRow,
+        recording,
         run_name=recording.run.name,
-        project=recording.project_id,
-        file=recording.file,
-        form=recording.form,
         turns=recording.run.meters.last_seq + 1,
-        unreadable=recording.unreadable,
         alarms=_alarms.validate_python(recording.alarms),
-        by=recording.by,
-        at=recording.at,
         is_new=is_new,
+        unread=(),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, cast
@@ -26,7 +26,7 @@ from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import dollars, run_row
 from missioncontrol.wire.decisions import PERMISSION
 from missioncontrol.wire.history import HistoryRow, HistoryTotals, MatchRow, WhyRow
-from missioncontrol.wire.runs import RunRow
+from missioncontrol.wire.rows import row_of
 
 NO_CARD = WhyRow(
     kind="", summary="", resolution=None, by=None, message=None, recovered=None, turns_after=None
@@ -65,14 +65,14 @@ def show(runs: Sequence[Run], query: Query, *, at: datetime) -> list[HistoryRow]
             loops[run_id] = loops.get(run_id, Decimal(0)) + Decimal(cost)
     matches = {run.id: show_match(run, query.texts) for run in runs} if query.texts else {}
     return [
-        HistoryRow(
-            **{field.name: getattr(row, field.name) for field in fields(RunRow)},
+        row_of(
+            HistoryRow,
+            run_row(run, at=at),
             why=whys.get(run.id, NO_CARD),
             loop_cost_usd=loops.get(run.id),
             match=matches.get(run.id),
         )
         for run in runs
-        for row in [run_row(run, at=at)]
     ]
 
 

@@ -15,6 +15,7 @@ from missioncontrol.history.language import read_query
 from missioncontrol.history.models import SavedView
 from missioncontrol.runs import journal
 from missioncontrol.wire.history import SavedViewRow
+from missioncontrol.wire.rows import row_of
 
 MOST_VIEWS = 50
 LONGEST_NAME = 60
@@ -87,6 +88,4 @@ def _record(
 
 def view_row(view: SavedView) -> SavedViewRow:
     """Show a view."""
-    return SavedViewRow(
-        id=view.id, project=view.project_id, name=view.name, q=view.q, created_at=view.created_at
-    )
+    return row_of(SavedViewRow, view)

@@ -1,8 +1,8 @@
-"""What a shared picture and its page say: English, and German over it."""
+"""What a shared picture and its page say."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from missioncontrol.translated import both
 
 
 class SharedTexts:
@@ -40,39 +40,4 @@ class SharedTexts:
     day = "%-d %B %Y"
 
 
-class GermanShared(SharedTexts):
-    status = {
-        "running": "läuft",
-        "holding": "wird angehalten",
-        "held": "angehalten",
-        "stopping": "wird beendet",
-        "completed": "abgeschlossen",
-        "failed": "fehlgeschlagen",
-        "terminated": "beendet",
-        "lost": "Kontakt verloren",
-    }
-    waits = "wartet auf Antwort"
-    answered = "beantwortet"
-    turns = "Schritte"
-    calls = "Aufrufe"
-    cost = "Kosten"
-    runs = "Läufe"
-    loops = "Schleifen"
-    in_loops = "in Schleifen ausgegeben"
-    before = "in der Woche davor"
-    tape = "Stuck-Score der letzten Schritte"
-    days = "Nach Tagen"
-    weekdays = ("Mo", "Di", "Mi", "Do", "Fr", "Sa", "So")
-    picture = "Als Bild"
-    week = "Woche ab {day}"
-    imported = "importierte Aufzeichnung"
-    unpriced = "ohne Preis"
-    until = "Geteilt von {by}. Der Link gilt bis {day}."
-    until_nameless = "Der Link gilt bis {day}."
-    over = "Dieser Link gilt nicht mehr"
-    over_why = "Er wurde zurückgezogen, oder seine Zeit ist um. Bitten Sie um einen neuen."
-    page = "Geteilt"
-    day = "%d.%m.%Y"
-
-
-SHARED_TEXTS: Mapping[str, SharedTexts] = {"en": SharedTexts(), "de": GermanShared()}
+SHARED_TEXTS = both(SharedTexts(), "shared")

@@ -26,7 +26,7 @@ from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.history.finding import whys_of
 from missioncontrol.history.models import Share
 from missioncontrol.history.shared_texts import SHARED_TEXTS, SharedTexts
-from missioncontrol.notify.texts import texts_in
+from missioncontrol.notify.texts import language_of, texts_in
 from missioncontrol.reports.account_parts import Asked
 from missioncontrol.reports.accounting import account
 from missioncontrol.runs import journal
@@ -35,6 +35,7 @@ from missioncontrol.runs.rows import tape_of
 from missioncontrol.wire.costs import CostAccount
 from missioncontrol.wire.events import AccessChanged
 from missioncontrol.wire.history import ShareRow
+from missioncontrol.wire.rows import row_of
 
 LIFE_DAYS = 7
 # A link is open to whoever has it: one that lives for ever is forgotten, and stays open.
@@ -45,6 +46,19 @@ MOST_OPEN = 200
 FEWEST_TURNS = 22
 SMALL_USD = 10
 MAY_SHARE = (Role.OWNER, Role.OPERATOR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewShare:
+    """What to show: one of `run`, `decision` and `week`, which is any day of the week."""
+
+    run: UUID | None = None
+    decision: UUID | None = None
+    week: date | None = None
+    project: UUID | None = None
+    days: int = LIFE_DAYS
+    """1 to 90."""
+    language: str = "en"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,24 +112,15 @@ class Story:
         return ". ".join(part for part in (self.above, self.text.rstrip("."), figures) if part)
 
 
-def share(
-    project_id: UUID,
-    *,
-    run: UUID | None,
-    decision: UUID | None,
-    week: date | None,
-    days: int,
-    language: str,
-    by: User,
-    at: datetime,
-) -> Minted[Share]:
+def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> Minted[Share]:
     """Make a link to one thing of a project.
 
     Raises:
         InvalidRequest: it names no thing or several, would live too long, or is one too many.
         NotFound: what it names is not this project's.
     """
-    if sum(thing is not None for thing in (run, decision, week)) != 1:
+    run, decision, days = asked.run, asked.decision, asked.days
+    if sum(thing is not None for thing in (run, decision, asked.week)) != 1:
         raise InvalidRequest("Say one of `run`, `decision` and `week`.", field="run")
     if not 1 <= days <= LONGEST_DAYS:
         raise InvalidRequest(f"days: expected 1 to {LONGEST_DAYS}.", field="days")
@@ -133,8 +138,8 @@ def share(
             project_id=project_id,
             run_id=run,
             decision_id=decision,
-            week=week,
-            language=language,
+            week=asked.week,
+            language=language_of(asked.language),
             # Its hash alone: who reads the database opens no link.
             digest=token.digest,
             made_by=by,
@@ -183,18 +188,9 @@ def find(secret: str, *, at: datetime) -> Share | None:
 def share_row(row: Share) -> ShareRow:
     """Show a link, without its secret."""
     run = row.decision.run if row.decision else row.run
-    return ShareRow(
-        id=row.id,
-        project=row.project_id,
-        kind="run" if row.run_id else "decision" if row.decision_id else "costs",
-        run=row.run_id,
-        decision=row.decision_id,
-        week=row.week,
-        name=run.name if run else "",
-        made_by=people.name_of(row.made_by),
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-    )
+    kind = "run" if row.run_id else "decision" if row.decision_id else "costs"
+    made_by = people.name_of(row.made_by)
+    return row_of(ShareRow, row, kind=kind, name=run.name if run else "", made_by=made_by)
 
 
 def tell(row: Share, *, at: datetime) -> Story:

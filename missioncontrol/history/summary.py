@@ -38,6 +38,7 @@ from missioncontrol.runs.rows import dollars
 from missioncontrol.runs.timeline import place_moments
 from missioncontrol.runs.work import Details, tell_details
 from missioncontrol.wire.history import CallCount, RunSummary, SaidRow, Work
+from missioncontrol.wire.rows import row_of
 
 # What can be read while a page is opened; the counts beside it are of all turns.
 DETAIL_TURNS = 3_000
@@ -115,7 +116,9 @@ def _work(run: Run, from_seq: int) -> Work | None:
         if one["ran"]
     ]
     spent = sum((one["cost"] for one in groups if one["cost"]), Decimal(0))
-    return Work(
+    return row_of(
+        Work,
+        details,
         from_seq=from_seq,
         to_seq=run.meters.last_seq,
         since=min(one["since"] for one in groups),
@@ -124,11 +127,6 @@ def _work(run: Run, from_seq: int) -> Work | None:
         # Of the whole run the meter: calls that belong to no turn are in it too.
         cost_usd=dollars(spent) if from_seq else run.meters.cost_usd,
         details_from_seq=details_from,
-        files=details.files,
-        file_count=details.file_count,
-        tests=details.tests,
-        commits=details.commits,
-        commit_count=details.commit_count,
     )
 
 

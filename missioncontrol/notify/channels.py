@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -14,22 +15,34 @@ from missioncontrol.notify import addresses, outbox, quiet, selectors
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.runs import journal
 from missioncontrol.sealing import seal
+from missioncontrol.wire.notices import ChannelHears, ChannelKind, Language
 
 # Each card makes a delivery for every one of them.
 MOST_CHANNELS = 50
 LONGEST_STEP = 24 * 60
 
 
-def add_channel(
-    project: UUID,
-    *,
-    kind: str,
-    name: str,
-    address: str,
-    rules: dict[str, Any],
-    by: str,
-    at: datetime,
-) -> Channel:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewChannel:
+    """A way to reach people; `project` where the person has several."""
+
+    kind: ChannelKind
+    name: str
+    address: str
+    """Kept sealed, and never shown again."""
+    project: UUID | None = None
+    enabled: bool = True
+    step_minutes: int = 0
+    """0: told at once; else only if nobody answered so long."""
+    quiet_from: str | None = None
+    """"22:00", in the project's time zone."""
+    quiet_to: str | None = None
+    hears: tuple[ChannelHears, ...] = ("decisions", "budgets")
+    language: Language = "en"
+    """What it is told in."""
+
+
+def add_channel(project: UUID, asked: NewChannel, *, by: str, at: datetime) -> Channel:
     """Add a way to reach people.
 
     Raises:
@@ -37,14 +50,14 @@ def add_channel(
     """
     channel = Channel(
         project_id=project,
-        kind=kind,
-        name=checked_name(name),
+        kind=asked.kind,
+        name=checked_name(asked.name),
         # Sealed: an address is all that its service asks for before it takes a message.
-        address=seal(addresses.read_address(kind, address)),
+        address=seal(addresses.read_address(asked.kind, asked.address)),
         created_by=by,
         created_at=at,
     )
-    _apply(channel, rules)
+    _apply(channel, asdict(asked))
     # Counted without a lock: two at once may make one too many, which harms nobody.
     with transaction.atomic():
         if Channel.objects.filter(project_id=project).count() >= MOST_CHANNELS:

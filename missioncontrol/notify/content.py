@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -20,6 +20,7 @@ from missioncontrol.notify.texts import CATALOGUES, SOURCE, Texts, language_of
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import DecisionRow, InterventionAction
+from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import BudgetScope
 
 LONGEST_TEXT = 500
@@ -119,14 +120,13 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
         is_complete = not asks.cut and asks.details.keys() <= SAYS_NOTHING_MORE
         is_whole = is_complete and bool(line) and line == asks.text
     meters = rows.meters(run, new_points=0, at=at)
-    return Card(
+    return row_of(
+        Card,
+        row,
+        form="card",
         decision=row.id,
-        run=run.id,
         run_name=bounded(run.name, 100),
         agent=bounded(row.agent, 100),
-        version=row.version,
-        kind=row.kind,
-        holds=row.holds,
         what=bounded(row.evidence.summary, LONGEST_TEXT),
         loop_usd=row.evidence.cost_usd,
         cost_usd=meters.cost_usd + meters.judge_cost_usd,
@@ -139,10 +139,6 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
         spent=row.evidence.spent,
         ceiling=row.evidence.ceiling,
         unit=row.evidence.unit,
-        actions=row.actions,
-        opened_at=row.opened_at,
-        expires_at=row.expires_at,
-        unanswered=row.unanswered,
         asks=line,
         asks_tool=bounded(asks.tool, 40) if asks else "",
         asks_whole=is_whole,
@@ -172,30 +168,14 @@ def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Announcem
         return message
     # None: English, or kept before that language was spoken here.
     translation = message.others.get(language_of(language))
-    if translation is None:
-        return replace(message, others={})
-    return replace(
-        message,
-        title=translation.title,
-        body=translation.body,
-        detail=translation.detail,
-        html=translation.html,
-        others={},
-    )
+    said = asdict(translation) if translation else {}
+    return replace(message, **said, others={})
 
 
 def in_every_language(say: Callable[[Texts], Announcement]) -> Announcement:
     """Return what is told, said in each of our languages; `say` writes it in one."""
     # In all of them, for whoever is told may choose another before it is sent.
     by_language = {language: say(texts) for language, texts in CATALOGUES.items()}
-    others = {
-        language: Translation(
-            title=announcement.title,
-            body=announcement.body,
-            detail=announcement.detail,
-            html=announcement.html,
-        )
-        for language, announcement in by_language.items()
-        if language != SOURCE
-    }
-    return replace(by_language[SOURCE], others=others)
+    english = by_language.pop(SOURCE)
+    others = {language: row_of(Translation, said) for language, said in by_language.items()}
+    return replace(english, others=others)

@@ -33,38 +33,52 @@ AUTH_BYTES = 16
 FAILED = Q(status="failed") | Q(status="waiting", last_error__gt="")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushKeys:
+    """The browser's half: what a push to it is encrypted with."""
+
+    p256dh: str
+    auth: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewPush:
+    """A browser's push subscription, as `PushSubscription.toJSON()` tells it."""
+
+    endpoint: str
+    keys: PushKeys
+    vapid_key: str
+    """The key it subscribed with: `devices/reach/` says which."""
+    time_zone: str = "UTC"
+    language: str | None = None
+    """Absent: as it was."""
+    name: str | None = None
+    """What the device calls itself, where it tells."""
+
+
 @transaction.atomic
-def subscribe(
-    browser: Browser,
-    *,
-    endpoint: str,
-    p256dh: str,
-    auth: str,
-    vapid_key: str,
-    time_zone: str,
-    language: str | None,
-    at: datetime,
-) -> Device:
+def subscribe(browser: Browser, asked: NewPush, *, at: datetime) -> Device:
     """Have a browser take pushes; its older subscription goes.
 
     Raises:
         InvalidRequest: the address may not be called, or a key cannot be read.
     """
-    _check_subscription(endpoint=endpoint, p256dh=p256dh, auth=auth, vapid_key=vapid_key)
-    sealed = {"endpoint": seal(endpoint), "p256dh": seal(p256dh), "auth": seal(auth)}
+    _check_subscription(asked)
     kept: dict[str, Any] = {
         "user": browser.user,
         "browser": browser,
         "name": browser.name,
         "kind": browser.kind,
-        **sealed,
-        "vapid_key": vapid_key,
+        "endpoint": seal(asked.endpoint),
+        "p256dh": seal(asked.keys.p256dh),
+        "auth": seal(asked.keys.auth),
+        "vapid_key": asked.vapid_key,
         "seen_at": at,
-        "time_zone": read_zone(time_zone, field="time_zone").key,
+        "time_zone": read_zone(asked.time_zone, field="time_zone").key,
     }
-    if language is not None:
-        kept["language"] = language_of(language)
-    mark = fingerprint(endpoint)
+    if asked.language is not None:
+        kept["language"] = language_of(asked.language)
+    mark = fingerprint(asked.endpoint)
     same_address = Device.objects.filter(endpoint_digest=mark)
     # A stranger's, or signed out: it goes with what was chosen for it.
     same_address.exclude(user=browser.user, left_at=None).delete()
@@ -151,18 +165,18 @@ def let_go(devices: Iterable[Device], *, at: datetime) -> None:
     services.keep(made)
 
 
-def _check_subscription(*, endpoint: str, p256dh: str, auth: str, vapid_key: str) -> None:
+def _check_subscription(asked: NewPush) -> None:
     # Of another key the push service would refuse each push with 403, and nobody would see it.
-    if vapid_key != vapid.public_key():
+    if asked.vapid_key != vapid.public_key():
         raise InvalidRequest("vapid_key: it is not this installation's.", field="vapid_key")
     try:
-        outbound.check_url(endpoint, private_hosts=settings.NOTIFY_HOSTS)
+        outbound.check_url(asked.endpoint, private_hosts=settings.NOTIFY_HOSTS)
     except outbound.Unsendable as refused:
         raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
     try:
         # Read now: a key that cannot be would fail at each push, unseen by whoever sent it.
-        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(p256dh))
-        is_long_enough = len(raw(auth)) == AUTH_BYTES
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(asked.keys.p256dh))
+        is_long_enough = len(raw(asked.keys.auth)) == AUTH_BYTES
     except ValueError:
         is_long_enough = False
     if not is_long_enough:

@@ -28,6 +28,11 @@ def read_clock(text: str | None, *, field: str) -> time | None:
         ) from None
 
 
+def write_clock(value: time | None) -> str | None:
+    """Write a time of day as a person enters it."""
+    return value.strftime("%H:%M") if value else None
+
+
 def read_hours(target: Device | Channel, changes: Mapping[str, Any]) -> dict[str, time | None]:
     """Read what a person changes of somebody's quiet hours: both ends, or neither, stand after it.
 

@@ -160,80 +160,62 @@ def card_push(
 ) -> Push:
     """Ask for an answer: names the run, says why, what it costs, and what can be tapped."""
     words = wording.words_of(card, t, step_minutes=step_minutes, at=at)
-    payload = {
-        "type": "card",
-        "language": t.language,
-        "tag": str(card.decision),
-        "title": words.title,
-        # Without details: whoever looks at a lock screen reads the run's name at most.
-        "body": words.body if details else "",
-        "path": words.path,
-        "run": str(card.run),
-        "run_name": card.run_name,
-        "decision": str(card.decision),
-        "version": card.version,
-        "actions": buttons_of(card, t) if details else [],
-        "open": open_cards,
-        "at": card.opened_at.isoformat(),
-    }
     ttl_s = UNHELD_TTL_S
     if card.expires_at is not None:  # until it answers itself; no service keeps it longer than that
         left_s = int((card.expires_at - at).total_seconds())
         # A minute at least: a TTL of 0 is dropped where the phone sleeps.
         ttl_s = min(LONGEST_TTL_S, max(60, left_s))
-    # High: else a phone that sleeps is told when it next wakes, and an agent waits meanwhile.
-    return Push(payload=payload, ttl_s=ttl_s, urgency="high", topic=card.decision.hex)
+    return _push(
+        "card",
+        t,
+        tag=str(card.decision),
+        ttl_s=ttl_s,
+        # Else a phone that sleeps is told when it next wakes, and an agent waits meanwhile.
+        urgency="high",
+        title=words.title,
+        # Without details: whoever looks at a lock screen reads the run's name at most.
+        body=words.body if details else "",
+        path=words.path,
+        run=str(card.run),
+        run_name=card.run_name,
+        decision=str(card.decision),
+        version=card.version,
+        actions=buttons_of(card, t) if details else [],
+        open=open_cards,
+        at=card.opened_at.isoformat(),
+    )
 
 
 def withdrawal_push(card: Card, t: Texts, *, outcome: str, by: str, open_cards: int) -> Push:
     """Say that a card was answered: its notification goes."""
-    text = (
-        t.by_person[outcome].format(by=by)
-        if outcome in t.by_person
-        else t.by_itself.get(outcome, "")
-    )
-    payload = {
-        "type": "withdrawn",
-        "language": t.language,
-        "tag": str(card.decision),
-        "title": wording.titled(t.answered, card.run_name),
-        "body": text,
-        "path": f"/runs/{card.run}",
-        "open": open_cards,
-    }
-    # The card's own topic: a push of it that still waits for the device is replaced unseen.
-    return Push(payload=payload, ttl_s=3600, urgency="normal", topic=card.decision.hex)
+    text = t.by_person.get(outcome, t.by_itself.get(outcome, "")).format(by=by)
+    title, path = wording.titled(t.answered, card.run_name), f"/runs/{card.run}"
+    said = {"title": title, "body": text, "path": path, "open": open_cards}
+    # The card's own tag: a push of it that still waits for the device is replaced unseen.
+    return _push("withdrawn", t, tag=str(card.decision), ttl_s=3600, urgency="normal", **said)
 
 
 def sign_out_push(announcement: Announcement, t: Texts, *, topic: str) -> Push:
     """Say that this device was signed out: whatever it shows of ours goes."""
-    payload = {
-        "type": "withdrawn",
-        "everything": True,
-        "language": t.language,
-        "tag": topic,
-        "title": announcement.title,
-        "body": announcement.body,
-        "path": announcement.path,
-        "open": 0,
-    }
-    return Push(payload=payload, ttl_s=SIGNED_OUT_TTL_S, urgency="high", topic=topic)
+    said = {"title": announcement.title, "body": announcement.body, "path": announcement.path}
+    more = {"everything": True, "open": 0, **said}
+    return _push("withdrawn", t, tag=topic, ttl_s=SIGNED_OUT_TTL_S, urgency="high", **more)
 
 
 def announcement_push(
     announcement: Announcement, t: Texts, *, topic: str, open_cards: int, details: bool
 ) -> Push:
     """Tell something that asks nothing."""
-    payload = {
-        "type": "announcement",
-        "language": t.language,
-        "tag": topic,
-        "title": announcement.title,
-        "body": announcement.body if details else "",
-        "path": announcement.path,
-        "open": open_cards,
-    }
-    return Push(payload=payload, ttl_s=LONGEST_TTL_S, urgency="normal", topic=topic)
+    body = announcement.body if details else ""
+    said: dict[str, Any] = {"title": announcement.title, "body": body, "path": announcement.path}
+    return _push(
+        "announcement", t, tag=topic, ttl_s=LONGEST_TTL_S, urgency="normal", open=open_cards, **said
+    )
+
+
+def _push(kind: str, t: Texts, *, tag: str, ttl_s: int, urgency: str, **said: Any) -> Push:
+    payload = {"type": kind, "language": t.language, "tag": tag, **said}
+    return Push(payload=payload, ttl_s=ttl_s, urgency=urgency, topic=tag.replace("-", ""))
 
 
 def buttons_of(card: Card, t: Texts) -> list[Button]:

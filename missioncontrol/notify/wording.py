@@ -14,6 +14,7 @@ from guard.signals import Kind
 from missioncontrol.notify.content import LONGEST_TEXT, Announcement, Card, bounded
 from missioncontrol.notify.texts import Texts
 from missioncontrol.wire.decisions import PERMISSION
+from missioncontrol.wire.rows import row_of
 
 # What fits a lock screen.
 LONGEST_TITLE = 32
@@ -41,13 +42,7 @@ def words_of(
     """Return what to say at a moment; a later step says that nobody answered."""
     # It was put into words when it was made: a figure in it must not move on the way.
     if isinstance(content, Announcement):
-        return Words(
-            title=content.title,
-            body=content.body,
-            detail=content.detail,
-            path=content.path,
-            needs_answer=False,
-        )
+        return row_of(Words, content, needs_answer=False)
     body = _body(content, t)
     if step_minutes:
         length = t.figures.minutes((at - content.opened_at).total_seconds())

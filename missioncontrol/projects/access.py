@@ -7,7 +7,8 @@ its person belongs to, for it opens all of them.
 from __future__ import annotations
 
 from collections.abc import Container
-from datetime import datetime, time, timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -31,6 +32,7 @@ from missioncontrol.accounts.services import Minted
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived, existing
 from missioncontrol.notify import devices
 from missioncontrol.notify.models import Device
+from missioncontrol.notify.quiet import write_clock
 from missioncontrol.runs import journal
 
 # Each key and token that lives is one more that can leak; few programs need as many.
@@ -39,17 +41,38 @@ OVERLAP = timedelta(hours=24)
 LONGEST_OVERLAP = timedelta(days=30)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAgentKey:
+    """A key to make; `project` where the person has several.
+
+    It speaks for the runs it opens, or for those of `agent`, or for the whole project.
+    Without `expires_at` it lives until it is revoked.
+    """
+
+    name: str
+    project: UUID | None = None
+    reach: Reach = Reach.OWN
+    agent: str = ""
+    reports_only: bool = False
+    """Its agent is watched and told nothing."""
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewToken:
+    """A token to make, for one project or for all of its person's; without `expires_at` it
+    lives until it is revoked.
+    """
+
+    name: str
+    scope: Scope = Scope.READ
+    project: UUID | None = None
+    expires_at: datetime | None = None
+
+
 @transaction.atomic
 def make_agent_key(
-    project_id: UUID,
-    *,
-    name: str,
-    by: str,
-    at: datetime,
-    reach: Reach = Reach.OWN,
-    agent: str = "",
-    reports_only: bool = False,
-    expires_at: datetime | None = None,
+    project_id: UUID, asked: NewAgentKey, *, by: str, at: datetime
 ) -> Minted[AgentKey]:
     """Make one more key for a project's agents; the others stay.
 
@@ -57,9 +80,9 @@ def make_agent_key(
         InvalidRequest: it has no name, is limited to an agent without one, would be over
             before it began, or is one too many.
     """
-    name = checked_name(name)
-    agent = checked_name(agent, field="agent") if reach == Reach.AGENT else ""
-    _check_to_come(expires_at, at=at)
+    name, reach = checked_name(asked.name), asked.reach
+    agent = checked_name(asked.agent, field="agent") if reach == Reach.AGENT else ""
+    _check_to_come(asked.expires_at, at=at)
     project = Project.objects.get(pk=project_id)
     _check_room(project, at=at)
     made = services.mint_agent_key(
@@ -69,12 +92,12 @@ def make_agent_key(
         at=at,
         reach=reach,
         agent=agent,
-        reports_only=reports_only,
-        expires_at=expires_at,
+        reports_only=asked.reports_only,
+        expires_at=asked.expires_at,
     )
     # What it reaches is on record where that is more than its own runs.
     whose = {Reach.AGENT: f", for the runs of “{agent}”", Reach.PROJECT: ", for the whole project"}
-    only = ", which only reports" if reports_only else ""
+    only = ", which only reports" if asked.reports_only else ""
     what = f"made the agent key {_named(made.row)}{whose.get(reach, '')}{only}"
     journal.record_access(project_id, what, by=by, at=at)
     return made
@@ -154,32 +177,28 @@ def exchange_code(code: str, *, name: str, on: str, at: datetime) -> Minted[Agen
         raise Forbidden("This code is unknown, was used, or is over. Copy a fresh line.")
     if offered.project.archived_at is not None:
         raise ProjectArchived
-    return make_agent_key(offered.project_id, name=name, by=offered.created_by, at=at)
+    return make_agent_key(offered.project_id, NewAgentKey(name=name), by=offered.created_by, at=at)
 
 
 @transaction.atomic
-def make_token(
-    user: User,
-    *,
-    name: str,
-    scope: Scope,
-    project: UUID | None = None,
-    expires_at: datetime | None,
-    by: str,
-    at: datetime,
-) -> Minted[PersonalToken]:
-    """Make a token for a person's scripts; `project`: the only one it opens.
+def make_token(user: User, asked: NewToken, *, by: str, at: datetime) -> Minted[PersonalToken]:
+    """Make a token for a person's scripts.
 
     Raises:
         InvalidRequest: it has no name, or would be over before it began.
     """
-    name = checked_name(name)
-    _check_to_come(expires_at, at=at)
+    name = checked_name(asked.name)
+    _check_to_come(asked.expires_at, at=at)
     # Expired ones count too: they stand in the person's list until they are revoked.
     if PersonalToken.objects.filter(user=user, revoked_at=None).count() >= MOST_LIVE:
         raise InvalidRequest(f"At most {MOST_LIVE} live tokens; revoke one first.")
     made = services.mint_personal_token(
-        user=user, name=name, scope=scope, project=project, expires_at=expires_at, at=at
+        user=user,
+        name=name,
+        scope=asked.scope,
+        project=asked.project,
+        expires_at=asked.expires_at,
+        at=at,
     )
     record_of_person(user, f"made the personal token {_named(made.row)}", by=by, at=at)
     return made
@@ -263,15 +282,11 @@ def _chosen(browser: Browser, device: Device | None) -> dict[str, Any]:
         "enabled": device.enabled,
         "show_details": device.show_details,
         "hears_reports": device.hears_reports,
-        "quiet_from": _clock(device.quiet_from),
-        "quiet_to": _clock(device.quiet_to),
+        "quiet_from": write_clock(device.quiet_from) or "",
+        "quiet_to": write_clock(device.quiet_to) or "",
         "time_zone": device.time_zone,
         "language": device.language,
     }
-
-
-def _clock(at: time | None) -> str:
-    return at.strftime("%H:%M") if at else ""
 
 
 @transaction.atomic

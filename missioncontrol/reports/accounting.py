@@ -47,6 +47,7 @@ from missioncontrol.wire.costs import (
     CostSum,
     TodayRow,
 )
+from missioncontrol.wire.rows import row_of
 from missioncontrol.zones import zone_of
 
 POINTS: dict[PeriodKind, timedelta] = {
@@ -191,19 +192,16 @@ def _group(
     name = next((name for part in parts if (name := part.names.get(key))), key)
     if name == key and asked.group_by == "run":  # it only looped in this time, and cost nothing
         name = Run.objects.filter(pk=key).values_list("name", flat=True).first() or key
-    return CostGroup(
+    return row_of(
+        CostGroup,
+        total,
         key=key,
         name=name,
-        calls=total.calls,
-        judge_calls=total.judge_calls,
-        unpriced_calls=total.unpriced_calls,
         unpriced_models=tuple(sorted(models)),
         usage=Usage(**usage),
         cost_usd=total.agents_usd,
         judge_cost_usd=total.judge_usd,
         before_usd=sum((part.earlier.get(key, NOTHING) for part in parts), NOTHING),
-        runs=total.runs,
-        loops=total.loops,
         trend=tuple(trend),
         saved=savings.estimate(stops, lasted),
     )

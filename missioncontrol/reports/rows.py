@@ -14,6 +14,7 @@ from missioncontrol.errors import existing
 from missioncontrol.notify.models import Delivery
 from missioncontrol.reports.models import CostReport
 from missioncontrol.wire.costs import CostAccount, CostGroup, Report, ReportRow
+from missioncontrol.wire.rows import row_of
 
 groups: TypeAdapter[tuple[CostGroup, ...]] = TypeAdapter(tuple[CostGroup, ...])
 accounts: TypeAdapter[CostAccount] = TypeAdapter(CostAccount)
@@ -79,15 +80,11 @@ def _row_of(report: CostReport) -> ReportRow:
         before = CostReport.objects.filter(project_id=report.project_id, day=report.day)
         kept_before = before.get(version=report.version - 1).account
         was_usd = accounts.validate_python(kept_before).spent.total_usd
-    return ReportRow(
-        id=report.id,
-        project=report.project_id,
+    return row_of(
+        ReportRow,
+        report,
         project_name=report.project.name,
         day=report.day.isoformat(),
-        time_zone=report.time_zone,
-        version=report.version,
-        reason=report.reason,
-        made_at=report.made_at,
         spent=account.spent,
         was_usd=was_usd,
         before_usd=account.before.total_usd,

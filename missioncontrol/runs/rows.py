@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
 from guard.adapters.capabilities import Capabilities
 from guard.budget import UNITS
@@ -20,7 +20,8 @@ from guard.wire import Mode
 from missioncontrol.runs.brief import brief_args, brief_text, is_long
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import JournalRow, Run, Turn
-from missioncontrol.wire.runs import BudgetState, Meters, Presence, RunRow, RunStatus, TapePoint
+from missioncontrol.wire.rows import row_of
+from missioncontrol.wire.runs import BudgetState, Meters, RunRow, TapePoint
 from missioncontrol.wire.turns import TurnRow
 
 BURN_MINUTES = 5
@@ -119,101 +120,67 @@ def tape_of(points: list[Any]) -> tuple[TapePoint, ...]:
 
 def run_row(run: Run, *, at: datetime) -> RunRow:
     """Show a run."""
-    meters = run.meters
-    return RunRow(
-        id=run.id,
-        project=run.project_id,
-        key=run.key,
-        name=run.name,
-        agent=run.agent,
-        goal=run.goal,
-        status=cast(RunStatus, run.status),
+    return row_of(
+        RunRow,
+        run,
+        **_moving(run, at=at),
         mode=Mode(run.mode),
-        version=run.version,
-        turns=meters.last_seq + 1,
-        usage=usage_of(run),
-        cost_usd=meters.cost_usd,
-        judge_cost_usd=meters.judge_cost_usd,
-        unpriced_calls=meters.unpriced_calls,
-        # Empty in the database, which has no NULL for a text; absent on the wire.
-        usage_source=cast(Any, meters.usage_source or None),
-        calls=meters.tool_calls,
-        burn_usd_per_hour=burn_of(run, at),
         # One card on the run, and one for each permission that its agent asks for.
-        open_decisions=int(run.open_decision is not None) + meters.open_permissions,
+        open_decisions=int(run.open_decision is not None) + run.meters.open_permissions,
         budget=ceilings_of(run),
-        budget_state=BudgetState(**meters.budget_told[-1]) if meters.budget_told else None,
-        policy_version=run.policy_version,
-        capabilities=run.capabilities,
+        budget_state=BudgetState(**told[-1]) if (told := run.meters.budget_told) else None,
         unavailable=capabilities_of(run).unavailable(run.agent),
-        parent=run.parent_id,
-        relation=cast(Any, run.relation) if run.parent_id else None,
+        relation=run.relation if run.parent_id else None,
         # A root names itself, so that one look finds a whole tree; outside it stands in none.
         root=run.root if run.root != run.id else None,
-        doing=meters.doing,
-        model=meters.model,
-        tape=tape_of(meters.tape),
-        judged_turns=meters.judged_turns,
-        started_at=run.started_at,
-        last_turn_at=meters.last_turn_at,
-        ended_at=run.ended_at,
-        seq=meters.event_seq,
-        presence=cast(Presence, meters.presence),
+        tape=tape_of(run.meters.tape),
+        seq=run.meters.event_seq,
         hold_stands=outlives_session(run),
-        imported=run.imported,
     )
 
 
 def meters(run: Run, *, new_points: int, at: datetime) -> Meters:
     """Show what moves with every turn; only the last `new_points` of the tape."""
-    own = run.meters
-    return Meters(
-        turns=own.last_seq + 1,
-        usage=usage_of(run),
-        cost_usd=own.cost_usd,
-        judge_cost_usd=own.judge_cost_usd,
-        unpriced_calls=own.unpriced_calls,
-        usage_source=cast(Any, own.usage_source or None),
-        calls=own.tool_calls,
-        burn_usd_per_hour=burn_of(run, at),
-        doing=own.doing,
-        agent=run.agent,
-        model=own.model,
-        presence=cast(Presence, own.presence),
-        last_turn_at=own.last_turn_at,
-        tape=tape_of(own.tape[-new_points:] if new_points else []),
-        judged_turns=own.judged_turns,
-    )
+    tape = tape_of(run.meters.tape[-new_points:] if new_points else [])
+    return Meters(**_moving(run, at=at), agent=run.agent, tape=tape)
+
+
+# Of a run's meters, as they are shown.
+MOVING = (
+    "cost_usd",
+    "judge_cost_usd",
+    "unpriced_calls",
+    "doing",
+    "model",
+    "presence",
+    "last_turn_at",
+    "judged_turns",
+)
+
+
+def _moving(run: Run, *, at: datetime) -> dict[str, Any]:
+    """Return what a run's row and its meters both show, the tape apart."""
+    return {
+        **{name: getattr(run.meters, name) for name in MOVING},
+        "turns": run.meters.last_seq + 1,
+        "usage": usage_of(run),
+        # Empty in the database, which has no NULL for a text; absent on the wire.
+        "usage_source": run.meters.usage_source or None,
+        "calls": run.meters.tool_calls,
+        "burn_usd_per_hour": burn_of(run, at),
+    }
 
 
 def turn_row(turn: Turn, *, project: Any, brief: bool = False) -> TurnRow:
     """Show a turn; `brief`: its long texts cut, as lists and live events do."""
     # Built whole and then cut: `replace` is for the few that have a long text.
-    whole = TurnRow(
-        id=turn.id,
+    whole = row_of(
+        TurnRow,
+        turn,
         project=project,
-        run=turn.run_id,
-        seq=turn.seq,
-        key=turn.key,
-        agent=turn.agent,
-        role=turn.role,
-        phase=cast(Any, turn.phase),
-        skipped=turn.skipped,
-        tool=turn.tool,
-        args=turn.args,
-        content=turn.content,
-        result=turn.result,
-        error=turn.error,
         files=tuple(turn.files),
-        action_class=turn.action_class,
-        model=turn.model,
         usage=Usage(**turn.usage) if turn.usage else None,
-        cost_usd=turn.cost_usd,
-        score=turn.score,
-        changed=turn.changed,
-        detector=turn.detector,
-        ts=turn.ts,
-        done_at=turn.done_at,
+        cut=(),
     )
     if not brief:
         return whole
@@ -230,27 +197,15 @@ def turn_row(turn: Turn, *, project: Any, brief: bool = False) -> TurnRow:
 # Without its score: a detector that saw earlier verdicts would feed on them.
 def guard_turn(turn: Turn) -> GuardTurn:
     """Show a turn to a detector as it stands now."""
-    return GuardTurn(
+    return row_of(
+        GuardTurn,
+        turn,
         role=Role(turn.role),
-        key=turn.key,
-        agent=turn.agent,
         phase=Phase(turn.phase),
-        tool=turn.tool,
-        args=turn.args,
-        content=turn.content,
-        result=turn.result,
-        error=turn.error,
         files=tuple(turn.files),
-        state=turn.state,
-        action_class=turn.action_class,
-        call_id=turn.call_id,
-        model=turn.model,
-        provider=turn.provider,
         usage=Usage(**turn.usage) if turn.usage else None,
-        cost_usd=turn.cost_usd,
-        ts=turn.ts,
-        seq=turn.seq,
         nature=ToolNature.from_mapping(turn.nature) if turn.nature else None,
+        session=None,
     )
 
 

@@ -11,11 +11,12 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
 from guard.turn import Phase
 from missioncontrol.accounts.reach import KeyHolder
-from missioncontrol.errors import NotFound
+from missioncontrol.errors import NotFound, existing
 from missioncontrol.runs import rows
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import JournalRow, Run, TelemetryRecord, Turn
 from missioncontrol.wire.audit import AuditRow
+from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import RunRow, TreeRow
 from missioncontrol.wire.turns import TelemetryRow
 
@@ -31,14 +32,8 @@ def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
         NotFound: no such run in these projects.
     """
     # Filtered, not refused: a stranger is not told that there is such a run.
-    run = (
-        Run.objects.select_related("project", "meters", "hold")
-        .filter(pk=run_id, project_id__in=projects)
-        .first()
-    )
-    if run is None:
-        raise NotFound("The run")
-    return run
+    found = Run.objects.filter(pk=run_id, project_id__in=projects)
+    return existing(found.select_related("project", "meters", "hold").first(), "The run")
 
 
 def check_reach(run_id: UUID, key: KeyHolder) -> Run:
@@ -63,10 +58,7 @@ def project_of(run_id: UUID, *, projects: Collection[UUID]) -> UUID:
         NotFound: no such run in these projects.
     """
     found = Run.objects.filter(pk=run_id, project_id__in=projects)
-    project = found.values_list("project_id", flat=True).first()
-    if project is None:
-        raise NotFound("The run")
-    return project
+    return existing(found.values_list("project_id", flat=True).first(), "The run")
 
 
 def ids_of(which: Q) -> list[UUID]:
@@ -159,41 +151,13 @@ def list_telemetry(run: Run, *, limit: int, after: int | None = None) -> list[Te
     """Return a page of what telemetry told of a run, in order of arrival."""
     # By ids, which count up: clocks of several exporters give no order.
     found = TelemetryRecord.objects.filter(run=run, id__gt=after or 0).order_by("id")
-    return [
-        TelemetryRow(
-            id=one.id,
-            run=run.id,
-            project=run.project_id,
-            name=one.name,
-            agent=one.agent,
-            attributes=one.attributes,
-            turn_key=one.turn_key,
-            began_at=one.began_at,
-            at=one.at,
-        )
-        for one in found[:limit]
-    ]
+    return [row_of(TelemetryRow, one, project=run.project_id) for one in found[:limit]]
 
 
 def audit_row(row: JournalRow) -> AuditRow:
     """Show one journal row with its place in the chain."""
-    return AuditRow(
-        id=row.id,
-        project=row.project_id,
-        run=row.run_id,
-        seq=row.seq,
-        type=row.type,
-        at=row.at,
-        by=row.by,
-        version=row.version,
-        status=row.status,
-        payload=json.loads(row.payload) if row.payload is not None else None,
-        digest=row.digest,
-        previous=row.previous,
-        hash=row.hash,
-        run_name=getattr(row, "run_name", None),
-        salt=row.salt,
-    )
+    payload = json.loads(row.payload) if row.payload is not None else None
+    return row_of(AuditRow, row, payload=payload, run_name=getattr(row, "run_name", None))
 
 
 def list_journal(

@@ -19,7 +19,7 @@ from missioncontrol.accounts.models import Project, Reach
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.selectors import live_keys
 from missioncontrol.compiled import CompiledQuery
-from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, TooManyOpenRuns
+from missioncontrol.errors import Forbidden, InvalidRequest, TooManyOpenRuns, existing
 from missioncontrol.ids import new_id
 from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import journal, lineage, rows
@@ -336,7 +336,5 @@ def _run_of_project(project: Project, run_id: UUID | str | None) -> Run | None:
     if not isinstance(run_id, UUID):  # none, or an address
         return None
     # A recording is over: it starts nothing and controls nobody.
-    found = Run.objects.filter(project=project, pk=run_id, imported=False).first()
-    if found is None:
-        raise NotFound(f"The run {run_id}")
-    return found
+    found = Run.objects.filter(project=project, pk=run_id, imported=False)
+    return existing(found.first(), f"The run {run_id}")

@@ -36,7 +36,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Cast, Lag, Left
 
-from missioncontrol.errors import NotFound
+from missioncontrol.errors import existing
 from missioncontrol.runs import rows
 from missioncontrol.runs.brief import LONGEST_TEXT
 from missioncontrol.runs.models import Run, Turn
@@ -129,9 +129,7 @@ def show_turn(run: Run, seq: int) -> TurnRow:
     Raises:
         NotFound: the run has no such turn.
     """
-    turn = Turn.objects.filter(run=run, seq=seq).first()
-    if turn is None:
-        raise NotFound("The turn")
+    turn = existing(Turn.objects.filter(run=run, seq=seq).first(), "The turn")
     return rows.turn_row(turn, project=run.project_id)
 
 

@@ -30,7 +30,7 @@ from missioncontrol.api.web_process import beside, dispatcher
 from missioncontrol.clock import now
 from missioncontrol.decisions import allowlist, directives, sessions
 from missioncontrol.decisions.directives import ControlState
-from missioncontrol.errors import InvalidRequest, NotFound, NotSignedIn, ProjectArchived
+from missioncontrol.errors import InvalidRequest, NotFound, NotSignedIn, ProjectArchived, existing
 from missioncontrol.redaction import Redaction
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.cleaning import masked_text
@@ -119,7 +119,7 @@ async def _ruling(request: Request, event: HookEvent, run: Run, obs: int) -> Con
         moved = await dispatcher.moved(
             run_id, after=control.version, timeout_s=max(until - _now(), 1.0)
         )
-        control = _still_there(moved)
+        control = existing(moved, "The run")
     try:
         await check_key_again(request, run_id)
     except (NotSignedIn, ProjectArchived) as error:
@@ -134,14 +134,8 @@ def _now() -> float:
 
 
 async def _control_state(run_id: UUID) -> ControlState:
-    return _still_there(await dispatcher.control_state(run_id))
-
-
-def _still_there(control: ControlState | None) -> ControlState:
-    """Stop waiting for a run that was deleted meanwhile."""
-    if control is None:
-        raise NotFound("The run")
-    return control
+    # It may have been deleted while its agent waited.
+    return existing(await dispatcher.control_state(run_id), "The run")
 
 
 async def _directive(

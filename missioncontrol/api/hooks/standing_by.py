@@ -23,7 +23,7 @@ from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
 from missioncontrol.decisions import sessions
 from missioncontrol.decisions.directives import ControlState
-from missioncontrol.errors import NotFound
+from missioncontrol.errors import NotFound, existing
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import Run, Turn
 
@@ -81,9 +81,7 @@ async def stand_by(run: Run, request: Request) -> Response:
         return _respond(over=not is_live)
     until = asyncio.get_running_loop().time() + wait_seconds(str(asked.get("wait", 0)))
     while True:
-        control = await dispatcher.control_state(run.id)
-        if control is None:
-            raise NotFound("The run")
+        control = existing(await dispatcher.control_state(run.id), "The run")
         left_s = until - asyncio.get_running_loop().time()
         # A stop before texts: whoever is to end is told nothing more.
         if control.status == Status.STOPPING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -42,32 +42,6 @@ class Batch:
         reasons = [f"record {place}: {why}" for place, why in sorted(self.refused.items())[:5]]
         more = len(self.refused) - len(reasons)
         return "; ".join(reasons) + (f"; and {more} more" if more else "")
-
-
-def read_each(
-    signal: Signal, given: Iterable[tuple[Any, ...]], read_one: Callable[..., Record | int]
-) -> Batch:
-    """Read the records of a request; one that cannot be read is refused and spoils no other.
-
-    `read_one` gets a record's place and what `given` has of it; it returns the record, or how
-    many data points a metric has.
-    """
-    batch = Batch(signal)
-    for place, parts in enumerate(given):
-        if place >= MOST_RECORDS:
-            # Each for itself: the answer says how many were rejected.
-            batch.refuse(place, f"at most {MOST_RECORDS} records a request")
-            continue
-        try:
-            read = read_one(place, *parts)
-        except (Unreadable, RecursionError, OverflowError) as fault:
-            batch.refuse(place, str(fault))
-            continue
-        if isinstance(read, Record):
-            batch.records.append(read)
-        else:
-            batch.points += read
-    return batch
 
 
 def moment(nanoseconds: int) -> datetime | None:

@@ -7,10 +7,12 @@ as the OTLP specification has them; unknown fields are ignored.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from missioncontrol.api.otlp.batch import (
     DEEPEST,
+    MOST_RECORDS,
     Batch,
     Unreadable,
     began,
@@ -18,7 +20,6 @@ from missioncontrol.api.otlp.batch import (
     hex_id,
     moment,
     named,
-    read_each,
 )
 from missioncontrol.api.otlp.counting import check_json
 from missioncontrol.api.otlp.record import Event, Record, Signal, whole
@@ -59,26 +60,54 @@ def read(body: bytes, signal: Signal) -> Batch:
         for given in _list(_dict(within, "a scope's group"), records)
     )
 
-    def read_one(place: int, given: Any, resource: dict[str, Any] | str) -> Record | int:
-        if not isinstance(given, dict):
-            raise Unreadable("a record is an object")
-        if signal == "metrics":
-            # One of these, as a oneof of protobuf is written in JSON.
-            kinds = [given[kind] for kind in POINTS if isinstance(given.get(kind), dict)]
-            if not _text(given.get("name")) or not kinds:
-                raise Unreadable("a metric has a name and data points")
-            return sum(len(_list(kind, "dataPoints")) for kind in kinds)
-        if isinstance(resource, str):
-            raise Unreadable(resource)
-        return (_span if signal == "traces" else _log)(given, place, resource)
+    return read_records(rows, signal)
 
-    return read_each(signal, rows, read_one)
+
+def read_records(rows: Iterable[tuple[Any, dict[str, Any] | str]], signal: Signal) -> Batch:
+    """Read records as OTLP's JSON has them, each with its resource's attributes.
+
+    One that cannot be read is refused and spoils no other. A text in its attributes' place says
+    why every record of that resource is refused.
+    """
+    batch = Batch(signal)
+    for place, (given, resource) in enumerate(rows):
+        if place >= MOST_RECORDS:
+            # Each for itself: the answer says how many were rejected.
+            batch.refuse(place, f"at most {MOST_RECORDS} records a request")
+            continue
+        try:
+            if signal == "metrics":
+                batch.points += _points(given)
+            else:
+                batch.records.append(_record(given, place, resource, signal))
+        except (Unreadable, RecursionError, OverflowError) as fault:
+            batch.refuse(place, str(fault))
+    return batch
+
+
+def _record(given: Any, place: int, resource: dict[str, Any] | str, signal: Signal) -> Record:
+    if not isinstance(given, dict):
+        raise Unreadable("a record is an object")
+    if isinstance(resource, str):
+        raise Unreadable(resource)
+    return (_span if signal == "traces" else _log)(given, place, resource)
+
+
+def _points(given: Any) -> int:
+    """Count a metric's data points."""
+    if not isinstance(given, dict):
+        raise Unreadable("a record is an object")
+    # One of these, as a oneof of protobuf is written in JSON.
+    kinds = [given[kind] for kind in POINTS if isinstance(given.get(kind), dict)]
+    if not _text(given.get("name")) or not kinds:
+        raise Unreadable("a metric has a name and data points")
+    return sum(len(_list(kind, "dataPoints")) for kind in kinds)
 
 
 def _resource(group: dict[str, Any]) -> dict[str, Any] | str:
     """Return a group's attributes, or why each of its records, not the request, is refused."""
     try:
-        return _attributes(_maybe(group.get("resource")))
+        return read_attributes(_maybe(group.get("resource")))
     except Unreadable as fault:
         return str(fault)
 
@@ -88,13 +117,14 @@ def _span(given: dict[str, Any], place: int, resource: dict[str, Any]) -> Record
     status = _maybe(given.get("status"))
     trace, span = _id(given, "traceId", 32), _id(given, "spanId", 16)
     if not trace or not span:
-        raise Unreadable("a span has a traceId and a spanId")
+        # By both names: protobuf has the latter.
+        raise Unreadable("a span has a traceId (trace_id) and a spanId (span_id)")
     return Record(
         signal="traces",
         place=place,
         name=_text(given.get("name"))[:200],
         resource=resource,
-        attributes=_attributes(given),
+        attributes=read_attributes(given),
         trace=trace,
         span=span,
         parent=_id(given, "parentSpanId", 16),
@@ -103,7 +133,7 @@ def _span(given: dict[str, Any], place: int, resource: dict[str, Any]) -> Record
         ended_at=moment(until),
         failure=_text(status.get("message")) or "error" if status.get("code") in FAILED else None,
         events=tuple(
-            Event(name=_text(event.get("name")), attributes=_attributes(event))
+            Event(name=_text(event.get("name")), attributes=read_attributes(event))
             for event in _list(given, "events")
             if isinstance(event, dict)
         ),
@@ -111,7 +141,7 @@ def _span(given: dict[str, Any], place: int, resource: dict[str, Any]) -> Record
 
 
 def _log(given: dict[str, Any], place: int, resource: dict[str, Any]) -> Record:
-    attributes = _attributes(given)
+    attributes = read_attributes(given)
     body = _value(given.get("body"), 0)
     # When it was observed, where it has no time of its own (OpenTelemetry's data model of logs).
     when = _nanos(given, "timeUnixNano") or _nanos(given, "observedTimeUnixNano")
@@ -130,7 +160,8 @@ def _log(given: dict[str, Any], place: int, resource: dict[str, Any]) -> Record:
     )
 
 
-def _attributes(given: dict[str, Any]) -> dict[str, Any]:
+def read_attributes(given: dict[str, Any]) -> dict[str, Any]:
+    """Read the attributes of a record, a resource or an event."""
     return named(
         (_text(one.get("key")), _value(one.get("value"), 0))
         for one in _list(given, "attributes")

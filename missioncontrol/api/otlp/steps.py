@@ -15,6 +15,7 @@ from guard.turn import Phase, Role, Turn, Usage
 from missioncontrol.api.otlp.facts import ChatMessage, ModelUse, RecordFacts, ToolAnswer
 from missioncontrol.api.otlp.messages import arguments, with_own_ids
 from missioncontrol.api.otlp.record import Record
+from missioncontrol.wire.rows import row_of
 
 NAME_LENGTH, TOOL_LENGTH = 100, 200
 
@@ -45,13 +46,7 @@ def model_facts(common: RecordFacts, step: ModelStep) -> RecordFacts:
     fresh = given[(spoken[-1] + 1 if spoken else 0) :]
     # `human` is LangChain's.
     asked = [message.text for message in given if message.role in {"user", "human"}]
-    use = ModelUse(
-        call_id=step.call_id,
-        usage=step.usage,
-        model=step.model,
-        provider=step.provider,
-        cost_usd=step.cost_usd,
-    )
+    use = row_of(ModelUse, step)
     return replace(
         common,
         turns=(*_input_turns(step, fresh), *_output_turns(step)),

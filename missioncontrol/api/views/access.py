@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
@@ -16,15 +16,15 @@ from guard.adapters.found import found_agents
 from guard.connect.command import forwarder, source
 from missioncontrol import origin
 from missioncontrol.accounts import pairing, selectors, uses
-from missioncontrol.accounts.models import AgentKey, PersonalToken, Project, Reach, Scope, SetupCode
+from missioncontrol.accounts.models import AgentKey, PersonalToken, Project, SetupCode
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys
 from missioncontrol.api.auth import By, Person, Projects, Readable
-from missioncontrol.api.rest import Page, one_of, page_of, row_of
+from missioncontrol.api.rest import Page, one_of, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.projects import access
-from missioncontrol.projects.access import OVERLAP
+from missioncontrol.projects.access import OVERLAP, NewAgentKey, NewToken
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.access import (
     AgentKeyRow,
@@ -39,6 +39,7 @@ from missioncontrol.wire.access import (
     UsedFrom,
     UsedOn,
 )
+from missioncontrol.wire.rows import row_of
 
 api = Router()
 
@@ -50,39 +51,10 @@ CODES_TRIED = Pace("set-up codes", most=20, in_all=200)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewAgentKey:
-    """A key to make; `project` where the person has several.
-
-    It speaks for the runs it opens, or for those of `agent`, or for the whole project.
-    Without `expires_at` it lives until it is revoked.
-    """
-
-    name: str
-    project: UUID | None = None
-    reach: Reach = Reach.OWN
-    agent: str = ""
-    reports_only: bool = False
-    """Its agent is watched and told nothing."""
-    expires_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
     """`overlap_hours`: how long the old key goes on; 0: it is over at once."""
 
     overlap_hours: int = OVERLAP // timedelta(hours=1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewToken:
-    """A token to make, for one project or for all of its person's; without `expires_at` it
-    lives until it is revoked.
-    """
-
-    name: str
-    scope: Scope = Scope.READ
-    project: UUID | None = None
-    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,15 +166,9 @@ def tokens_list(request: Request, person: Person) -> Page[TokenRow]:
 @api.post("tokens/", status=201, checks=auth.PROVED)
 def tokens_make(request: Request, asked: NewToken, person: Person, by: By) -> MadeToken:
     """Make a personal token, signed in. Its secret is in this answer alone."""
-    made = access.make_token(
-        person,
-        name=asked.name,
-        scope=asked.scope,
-        project=asked.project and auth.check_belongs(request, asked.project),
-        expires_at=asked.expires_at,
-        by=by,
-        at=now(),
-    )
+    if asked.project:
+        auth.check_belongs(request, asked.project)
+    made = access.make_token(person, asked, by=by, at=now())
     return _row(MadeToken, made.row, secret=made.secret)
 
 
@@ -264,16 +230,7 @@ def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> MadeAgentK
     auth.check_recent(request)
     # Asked again under the project's lock: who was lowered meanwhile makes no key.
     with auth.owning(request, project, auth.KEYS_ARE_OWNERS):
-        made = access.make_agent_key(
-            project,
-            name=asked.name,
-            by=auth.name_of(request),
-            at=now(),
-            reach=asked.reach,
-            agent=asked.agent,
-            reports_only=asked.reports_only,
-            expires_at=asked.expires_at,
-        )
+        made = access.make_agent_key(project, asked, by=auth.name_of(request), at=now())
     return _row(MadeAgentKey, made.row, secret=made.secret)
 
 

@@ -17,7 +17,6 @@ from missioncontrol import origin
 from missioncontrol.accounts import factors, lockout, ways
 from missioncontrol.api import auth
 from missioncontrol.api.auth import Person
-from missioncontrol.api.rest import row_of
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, NotFound
@@ -29,6 +28,7 @@ from missioncontrol.wire.account import (
     PasskeyRow,
     RecoveryCodes,
 )
+from missioncontrol.wire.rows import row_of
 
 api = Router()
 

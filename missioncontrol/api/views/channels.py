@@ -11,41 +11,21 @@ from rest_framework.request import Request
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Projects, Readable
-from missioncontrol.api.rest import Depends, Page, page_of
+from missioncontrol.api.rest import Depends, Page, changes_in, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.api.views.signing_in import preferred_language
 from missioncontrol.clock import now
 from missioncontrol.notify import channels, selectors, services
+from missioncontrol.notify.channels import NewChannel
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.wire.notices import (
     ChannelHears,
-    ChannelKind,
     ChannelRow,
     DeliveryRow,
     Language,
 )
 
 api = Router()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewChannel:
-    """A way to reach people; `project` where the person has several."""
-
-    kind: ChannelKind
-    name: str
-    address: str
-    """Kept sealed, and never shown again."""
-    project: UUID | None = None
-    enabled: bool = True
-    step_minutes: int = 0
-    """0: told at once; else only if nobody answered so long."""
-    quiet_from: str | None = None
-    """"22:00", in the project's time zone."""
-    quiet_to: str | None = None
-    hears: tuple[ChannelHears, ...] = ("decisions", "budgets")
-    language: Language = "en"
-    """What it is told in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +45,6 @@ class ChannelPatch:
 TESTS = Pace("test messages", most=10, in_all=60)
 # Each is up to eight calls to somebody else's server.
 RETRIES = Pace("messages sent again", most=20, in_all=120)
-# One list for adding and changing: an option that one of them forgot would be lost.
-RULES = ("enabled", "step_minutes", "quiet_from", "quiet_to", "hears", "language")
 
 
 def _find(channel_id: UUID, projects: Readable) -> Channel:
@@ -102,16 +80,7 @@ def channels_add(request: Request, asked: NewChannel, by: By) -> ChannelRow:
     project = auth.writable_project(request, asked.project)
     # An address of their own would be told of every card.
     _check_owns(request, project)
-    channel = channels.add_channel(
-        project,
-        kind=asked.kind,
-        name=asked.name,
-        address=asked.address,
-        rules={name: getattr(asked, name) for name in RULES},
-        by=by,
-        at=now(),
-    )
-    return selectors.show_channel(channel)
+    return selectors.show_channel(channels.add_channel(project, asked, by=by, at=now()))
 
 
 @api.get("channels/<uuid:channel_id>/")
@@ -124,9 +93,8 @@ def channels_read(channel: FoundChannel) -> ChannelRow:
 @api.patch("channels/<uuid:channel_id>/")
 def channels_change(channel: OwnedChannel, asked: ChannelPatch, by: By) -> ChannelRow:
     """Change a channel; owners only."""
-    given = {name: getattr(asked, name) for name in ("name", "address", *RULES)}
     # An empty text is a change: it ends quiet hours.
-    changes = {name: value for name, value in given.items() if value is not None}
+    changes = changes_in(asked)
     return selectors.show_channel(channels.change_channel(channel, changes, by=by, at=now()))
 
 

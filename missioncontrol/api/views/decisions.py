@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -23,6 +22,7 @@ from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.audit import anchors
 from missioncontrol.clock import now
 from missioncontrol.decisions import allowlist, rows, selectors
+from missioncontrol.decisions.allowlist import NewAllowlistEntry
 from missioncontrol.decisions.allowlist_preview import Scope, preview
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.selectors import audit_row, list_journal
@@ -32,23 +32,6 @@ from missioncontrol.wire.decisions import AutofixRow, DecisionRow
 
 api = Router()
 LONGEST_NAME = 150
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewAllowlistEntry:
-    """A call to allow; `project` where the person has several.
-
-    Without a `scope` it is for the run or the agent that is named, else for the project.
-    """
-
-    pattern: str
-    scope: Literal["run", "agent", "project"] | None = None
-    match: Literal["exact", "glob"] = "exact"
-    project: UUID | None = None
-    run: UUID | None = None
-    agent: str | None = None
-    expires_at: datetime | None = None
-    reason: str = ""
 
 
 @api.get("decisions/", query=("project",))
@@ -82,21 +65,7 @@ def allowlist_list(request: Request, projects: Projects) -> Page[AllowlistRow]:
 def allowlist_add(request: Request, asked: NewAllowlistEntry, by: By) -> AllowlistRow:
     """Add an entry by hand."""
     project = auth.writable_project(request, asked.project)
-    # As narrow as what was named: an entry for a project must be meant.
-    named = "run" if asked.run else "agent" if asked.agent else "project"
-    entry = allowlist.add_entry(
-        project,
-        scope=asked.scope or named,
-        pattern=asked.pattern,
-        match=asked.match,
-        run=asked.run,
-        agent=asked.agent,
-        expires_at=asked.expires_at,
-        reason=asked.reason,
-        by=by,
-        at=now(),
-    )
-    return rows.allowlist_row(entry)
+    return rows.allowlist_row(allowlist.add_entry(project, asked, by=by, at=now()))
 
 
 @api.post("allowlist/preview/")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -18,15 +18,17 @@ from missioncontrol.accounts.models import Browser
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Person
-from missioncontrol.api.rest import Depends, one_of, row_of
+from missioncontrol.api.rest import Depends, changes_in, one_of
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
-from missioncontrol.errors import InvalidRequest, NotFound, Unavailable
+from missioncontrol.errors import InvalidRequest, NotFound, Unavailable, existing
 from missioncontrol.notify import devices, services, vapid
-from missioncontrol.notify.devices import Tried
+from missioncontrol.notify.devices import NewPush, Tried
 from missioncontrol.notify.models import Device
+from missioncontrol.notify.quiet import write_clock
 from missioncontrol.projects import access
 from missioncontrol.wire.devices import DeviceRow, PairingRow, PushRow, Reach
+from missioncontrol.wire.rows import row_of
 
 api = Router()
 
@@ -34,29 +36,6 @@ DOORS = Pace("the way in for phones", most=10, in_all=30)
 PAIRINGS = Pace("pairings", most=10, in_all=100)
 TESTS = Pace("test notifications", most=6, in_all=60)
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PushKeys:
-    """The browser's half: what a push to it is encrypted with."""
-
-    p256dh: str
-    auth: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewPush:
-    """A browser's push subscription, as `PushSubscription.toJSON()` tells it."""
-
-    endpoint: str
-    keys: PushKeys
-    vapid_key: str
-    """The key it subscribed with: `devices/reach/` says which."""
-    time_zone: str = "UTC"
-    language: str | None = None
-    """Absent: as it was."""
-    name: str | None = None
-    """What the device calls itself, where it tells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,9 +114,7 @@ def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) ->
 @api.get("devices/certificate/", files=("application/x-x509-ca-cert",))
 def devices_certificate() -> HttpResponse:
     """Fetch the certificate a phone may be told to trust: the one this machine made."""
-    found = certificates.authority(settings.DATA_DIR)
-    if found is None:
-        raise NotFound("A certificate of this machine")
+    found = existing(certificates.authority(settings.DATA_DIR), "A certificate of this machine")
     response = HttpResponse(found, content_type="application/x-x509-ca-cert")
     response["Content-Disposition"] = 'attachment; filename="mission-control.crt"'
     return response
@@ -148,8 +125,7 @@ def devices_change(
     browser: FoundBrowser, asked: DevicePatch, person: Person, by: By, this: ThisBrowser
 ) -> DeviceRow:
     """Name a browser, or change how pushes reach it."""
-    changes = {name: value for name, value in asdict(asked).items() if value is not None}
-    access.change_device(browser, changes, by=by, at=now())
+    access.change_device(browser, changes_in(asked), by=by, at=now())
     # Read anew: its push may have changed with it.
     return _row(_find(browser.id, person), this)
 
@@ -173,16 +149,7 @@ def devices_subscribe(browser: ThisBrowser, asked: NewPush, person: Person) -> D
         raise Unavailable(str(vapid.NoKey()))
     # A browser renews its subscription by itself: that is nothing for the record.
     is_first = _push_of(browser) is None
-    devices.subscribe(
-        browser,
-        endpoint=asked.endpoint,
-        p256dh=asked.keys.p256dh,
-        auth=asked.keys.auth,
-        vapid_key=asked.vapid_key,
-        time_zone=asked.time_zone,
-        language=asked.language,
-        at=now(),
-    )
+    devices.subscribe(browser, asked, at=now())
     if is_first:
         access.record_push(browser, on=True, at=now())
     return _row(_find(browser.id, person), browser)
@@ -233,9 +200,7 @@ def pairings_offer(request: Request, person: Person) -> PairingRow:
 @api.get("pairings/<uuid:pairing_id>/")
 def pairings_read(pairing_id: UUID, person: Person, this: ThisBrowser) -> PairingRow:
     """Say whether the phone has come."""
-    link = pairing.find(pairing=pairing_id, user=person)
-    if link is None:
-        raise NotFound("The pairing")
+    link = existing(pairing.find(pairing=pairing_id, user=person), "The pairing")
     if link.used_at is not None:
         device = _row(link.browser, this) if link.browser else None
         return PairingRow(id=link.id, status="paired", expires_at=link.expires_at, device=device)
@@ -261,8 +226,8 @@ def _row(
         push = row_of(
             PushRow,
             device,
-            quiet_from=device.quiet_from.strftime("%H:%M") if device.quiet_from else None,
-            quiet_to=device.quiet_to.strftime("%H:%M") if device.quiet_to else None,
+            quiet_from=write_clock(device.quiet_from),
+            quiet_to=write_clock(device.quiet_to),
             last_sent_at=last.sent_at,
             last_failed_at=last.failed_at,
             last_error=last.error or None,

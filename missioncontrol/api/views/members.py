@@ -18,7 +18,7 @@ from missioncontrol.accounts.models import Invitation, JoiningBy, JoiningRule, M
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Person
-from missioncontrol.api.rest import Page, page_of, row_of
+from missioncontrol.api.rest import Page, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.api.views.devices import base_of_links
 from missioncontrol.clock import now
@@ -28,6 +28,7 @@ from missioncontrol.projects import members, signing_in
 from missioncontrol.wire.access import InvitationRow, MadeInvitation, MemberRow
 from missioncontrol.wire.account import JoiningRuleRow
 from missioncontrol.wire.projects import RoleWord
+from missioncontrol.wire.rows import row_of
 
 api = Router()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +16,7 @@ from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.decisions import allowlist
 from missioncontrol.detection import backtest_rows, backtests, policies, run_scores, tasks
+from missioncontrol.detection.backtests import NewBacktest
 from missioncontrol.wire.allowlist import AllowlistSuggestion
 from missioncontrol.wire.policies import PolicyCheck, PolicyScores, PolicyVersionRow
 from missioncontrol.wire.recordings import BacktestRow
@@ -32,16 +32,6 @@ class PolicyToCheck:
     """A policy: an object, or the text of a TOML or JSON file."""
 
     policy: dict[str, Any] | str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewBacktest:
-    """A proposed policy, and which recorded runs it is tried on."""
-
-    policy: dict[str, Any] | str
-    since: datetime | None = None
-    runs: tuple[UUID, ...] | None = None
-    project: UUID | None = None
 
 
 @api.get("projects/<uuid:project_id>/policies/")
@@ -83,9 +73,7 @@ def backtests_list(request: Request, projects: Projects) -> Page[BacktestRow]:
 def backtests_ask(request: Request, asked: NewBacktest, by: By) -> BacktestRow:
     """Replay recorded runs under a policy and under today's; answers at once."""
     project = Project.objects.get(pk=auth.writable_project(request, asked.project))
-    backtest = backtests.ask(
-        project, asked.policy, since=asked.since, runs=asked.runs, by=by, at=now()
-    )
+    backtest = backtests.ask(project, asked, by=by, at=now())
     # In a worker: recorded turns are judged twice, under both policies.
     tasks.ask_backtest(backtest.id)
     return backtest_rows.row(backtest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -22,7 +22,7 @@ from missioncontrol.accounts.naming import checked_name
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys
 from missioncontrol.api.auth import By, Person
-from missioncontrol.api.rest import row_of
+from missioncontrol.api.rest import changes_in
 from missioncontrol.api.routing import Router
 from missioncontrol.api.streaming import stream
 from missioncontrol.audit.project_export import export_lines
@@ -43,6 +43,7 @@ from missioncontrol.wire.projects import (
     RedactRules,
     User,
 )
+from missioncontrol.wire.rows import row_of
 from missioncontrol.zones import read_zone
 
 api = Router()
@@ -265,7 +266,7 @@ def find_project(request: Request, project_id: UUID) -> ProjectRow:
 
 
 def _checked(asked: ProjectPatch) -> dict[str, Any]:
-    changes = {name: value for name, value in asdict(asked).items() if value is not None}
+    changes = changes_in(asked)
     note, seen = changes.pop("policy_note"), changes.pop("policy_version", None)
     if "name" in changes:
         changes["name"] = checked_name(changes["name"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import date
 from http import HTTPStatus
 from typing import Any
 from uuid import UUID
@@ -18,14 +16,7 @@ from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.api import auth
 from missioncontrol.api.auth import Person, Projects, Readable
-from missioncontrol.api.rest import (
-    YEARS,
-    Page,
-    address_of,
-    one_of,
-    page_of,
-    row_of,
-)
+from missioncontrol.api.rest import YEARS, Page, address_of, one_of, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.api.views import signing_in
 from missioncontrol.api.views.devices import base_of_links
@@ -34,27 +25,15 @@ from missioncontrol.errors import InvalidRequest, TooManyRequests
 from missioncontrol.history import pictures, sharing
 from missioncontrol.history.models import Share
 from missioncontrol.history.shared_texts import SHARED_TEXTS
-from missioncontrol.notify.texts import language_of
+from missioncontrol.history.sharing import NewShare
 from missioncontrol.wire.history import MadeShare, ShareRow
+from missioncontrol.wire.rows import row_of
 
 api = Router()
 
 # Nobody guesses 256 bits: this holds back who keeps the server busy with drawing.
 VISITS = Pace("shared links opened", most=120, in_all=600)
 MADE = Pace("shared links made", most=30, in_all=300)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewShare:
-    """What to show: one of `run`, `decision` and `week`, which is any day of the week."""
-
-    run: UUID | None = None
-    decision: UUID | None = None
-    week: date | None = None
-    project: UUID | None = None
-    days: int = sharing.LIFE_DAYS
-    """1 to 90."""
-    language: str = "en"
 
 
 @api.get("shares/")
@@ -81,16 +60,7 @@ def shares_make(request: Request, asked: NewShare, person: Person) -> MadeShare:
     project = auth.writable_project(request, asked.project)
     # Last: what is refused for another reason takes nothing of their pace.
     MADE.check(str(person.pk), at=now())
-    made = sharing.share(
-        project,
-        run=asked.run,
-        decision=asked.decision,
-        week=asked.week,
-        days=asked.days,
-        language=language_of(asked.language),
-        by=person,
-        at=now(),
-    )
+    made = sharing.share(project, asked, by=person, at=now())
     base, is_local = base_of_links(request)
     url = f"{base}/shared/{made.secret}/"
     return row_of(MadeShare, sharing.share_row(made.row), url=url, is_local=is_local)

@@ -1,4 +1,4 @@
-"""What people are told, in their language: one module a language, and nothing else in it."""
+"""What people are told, in their language."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from missioncontrol.notify.texts.english import Texts
 from missioncontrol.notify.texts.german import German
+from missioncontrol.translated import in_german
 
-CATALOGUES: Mapping[str, Texts] = {"en": Texts(), "de": German()}
+CATALOGUES: Mapping[str, Texts] = {"en": Texts(), "de": in_german(German(), "notice")}
 SOURCE = "en"
 
 __all__ = ["CATALOGUES", "SOURCE", "Texts", "language_of", "texts_in"]

@@ -188,7 +188,7 @@ def a_house(project, owner):
 
 def of_runs(project, run, owner):
     put(run, a_call("cat the-secret-file"))
-    shared = {"run": run.id, "decision": None, "week": None, "days": 7, "language": "en"}
+    shared = sharing.NewShare(run=run.id)
     return {
         "run_id": run,
         "message_id": Message.objects.create(run=run, text="the-secret-text", queued_at=NOON),
@@ -202,7 +202,7 @@ def of_runs(project, run, owner):
         "view_id": SavedView.objects.create(
             user=owner, project=project, name="the-secret-view", q="", created_at=NOON
         ),
-        "share_id": sharing.share(project.id, **shared, by=owner, at=now()).row,
+        "share_id": sharing.share(project.id, shared, by=owner, at=now()).row,
         "report_id": daily.make(project, date(2026, 11, 20), at=NOON),
     }
 

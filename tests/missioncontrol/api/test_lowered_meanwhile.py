@@ -60,7 +60,7 @@ def test_a_mode_is_not_set(project, operator):
 
 @pytest.mark.parametrize("change", [access.revoke_agent_key, access.rotate_agent_key])
 def test_a_key_is_neither_revoked_nor_rotated(project, owner, change):
-    key = access.make_agent_key(project.id, name="k", by="ana", at=NOON).row
+    key = access.make_agent_key(project.id, access.NewAgentKey(name="k"), by="ana", at=NOON).row
     may = auth.owned_with_keys(asks(owner))
     lower(project, owner, "operator")
     more = {"overlap": access.OVERLAP} if change is access.rotate_agent_key else {}
@@ -72,7 +72,7 @@ def test_a_key_is_neither_revoked_nor_rotated(project, owner, change):
 
 
 def test_a_strangers_key_is_not_there(project, stranger):
-    key = access.make_agent_key(project.id, name="k", by="ana", at=NOON).row
+    key = access.make_agent_key(project.id, access.NewAgentKey(name="k"), by="ana", at=NOON).row
 
     with pytest.raises(NotFound, match="The key"):
         access.revoke_agent_key(

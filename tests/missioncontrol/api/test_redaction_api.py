@@ -11,6 +11,7 @@ from missioncontrol.api import keys
 from missioncontrol.api.hooks import serving
 from missioncontrol.api.otlp.storing import LONGEST_TEXT, kept
 from missioncontrol.decisions import allowlist
+from missioncontrol.decisions.allowlist import NewAllowlistEntry
 from missioncontrol.runs.models import JournalRow, Run, Turn
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, put
 
@@ -93,9 +94,7 @@ def test_turns_and_the_runs_own_words_are_masked_before_they_are_stored(project,
 def test_a_call_that_was_allowed_under_its_mask_is_permitted_and_another_is_not(project):
     run, own = a_run(ruled(project), agent="claude-code"), project.redaction
     allowed = call_text(replace(a_proposal(f"refund {CUSTOMER}"), args=own.json(args_of(CUSTOMER))))
-    allowlist.add_entry(
-        project.id, pattern=allowed, scope="project", match="exact", by="ana", at=NOON
-    )
+    allowlist.add_entry(project.id, NewAllowlistEntry(pattern=allowed), by="ana", at=NOON)
 
     def grant(customer):
         asks = replace(a_proposal(), args=args_of(customer))

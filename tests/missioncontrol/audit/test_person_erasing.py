@@ -29,7 +29,7 @@ def bea(project, owner):
     browser = Browser.objects.create(user=user, name=PHONE, created_at=NOON, seen_at=NOON)
     access.record_entry(browser, is_paired=True, at=NOON)
     members.change_role(project.id, user.pk, "owner", by=owner, at=after(1))
-    access.make_token(user, name="bot", scope="read", expires_at=None, by=NAME, at=after(2))
+    access.make_token(user, access.NewToken(name="bot"), by=NAME, at=after(2))
     anchor_heads(at=after(60))
     return user
 
@@ -71,7 +71,7 @@ def test_the_log_verifies_and_says_who_allowed_it_and_why(bea, project):
 
 
 def test_what_others_did_stays(bea, project, owner):
-    access.make_agent_key(project.id, name="ci", by="ana", at=after(61))
+    access.make_agent_key(project.id, access.NewAgentKey(name="ci"), by="ana", at=after(61))
 
     erase(bea)
 
@@ -79,7 +79,7 @@ def test_what_others_did_stays(bea, project, owner):
 
 
 def test_a_row_that_no_signed_erasure_lists_is_named(bea, project, owner):
-    access.make_agent_key(project.id, name="ci", by="ana", at=after(61))
+    access.make_agent_key(project.id, access.NewAgentKey(name="ci"), by="ana", at=after(61))
     erase(bea)
 
     made = JournalRow.objects.filter(payload__contains="agent key")

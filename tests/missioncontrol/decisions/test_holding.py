@@ -8,6 +8,7 @@ import pytest
 from missioncontrol.costs import counting
 from missioncontrol.decisions import allowlist, deadlines, endings, holding, interventions, sessions
 from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.allowlist import NewAllowlistEntry
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.decisions.rows import decision_row
 from missioncontrol.runs.journal import writing
@@ -263,8 +264,10 @@ def test_a_running_session_cannot_be_parked():
 
 
 def an_entry(run, pattern=CALL, **fields):
-    defaults = {"scope": "project", "match": "exact", "by": "ana", "at": NOON, "pattern": pattern}
-    return allowlist.add_entry(run.project_id, **(defaults | fields))
+    made = {"by": "ana", "at": NOON}
+    made |= {name: fields.pop(name) for name in made.keys() & fields.keys()}
+    asked = NewAllowlistEntry(**({"scope": "project", "pattern": pattern} | fields))
+    return allowlist.add_entry(run.project_id, asked, **made)
 
 
 def test_only_exactly_the_allowlisted_call_is_permitted():

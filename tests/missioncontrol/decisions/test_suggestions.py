@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from missioncontrol.decisions import allowlist
-from missioncontrol.decisions.allowlist import suggestions
+from missioncontrol.decisions.allowlist import NewAllowlistEntry, suggestions
 from missioncontrol.decisions.models import AllowlistEntry, Decision
 from tests.build import NOON, a_project, a_stuck_run
 from tests.missioncontrol.taps import tap
@@ -64,9 +64,8 @@ def test_allowing_it_for_single_runs_counts_and_an_entry_for_all_ends_it(project
     let_go(project, 3, "allowlist", scope="run")
     assert [one.times for one in offered(project)] == [3]
 
-    allowlist.add_entry(
-        project.id, scope="project", pattern="Bash *", match="glob", by="ana", at=NOON
-    )
+    every = NewAllowlistEntry(pattern="Bash *", match="glob")
+    allowlist.add_entry(project.id, every, by="ana", at=NOON)
     assert offered(project) == []
 
 

@@ -18,7 +18,8 @@ LATER = NOON + timedelta(minutes=5)
 def ask(project, policy=None, **fields):
     fields.setdefault("since", NOON - timedelta(days=1))
     fields.setdefault("runs", None)
-    return backtests.ask(project, policy or {}, by="ana", at=NOON, **fields)
+    asked = backtests.NewBacktest(policy=policy or {}, **fields)
+    return backtests.ask(project, asked, by="ana", at=NOON)
 
 
 def result(backtest):

@@ -1,0 +1,54 @@
+"""What people are told, in German: texts that stand in English in classes, from `german.toml`."""
+
+from __future__ import annotations
+
+import copy
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def both(english: T, table: str) -> Mapping[str, T]:
+    """Return texts by language."""
+    return {"en": english, "de": in_german(english, table)}
+
+
+def in_german(english: T, table: str) -> T:
+    """Return texts in German, as a table of the file has them; what is no text stays.
+
+    Raises:
+        LookupError: the table lacks one, or has one that English lacks.
+    """
+    german: dict[str, Any] = _tables()[table]
+    own = {name for kind in type(english).__mro__[:-1] for name in vars(kind) if name[0] != "_"}
+    texts = {name for name in own if isinstance(getattr(english, name), str | tuple | dict)}
+    # As the process starts: a text that was forgotten would be said in English to somebody.
+    if odd := texts ^ german.keys():
+        raise LookupError(f"german.toml: [{table}] differs from English in {sorted(odd)}")
+    other = copy.copy(english)
+    vars(other).update({name: _fixed(text) for name, text in german.items()})
+    return other
+
+
+def table_of(name: str) -> dict[str, Any]:
+    """Return a table of the file as it stands."""
+    found: dict[str, Any] = _tables()[name]
+    return found
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    return tomllib.loads(
+        resources.files("missioncontrol").joinpath("german.toml").read_text("utf-8")
+    )
+
+
+def _fixed(text: Any) -> Any:
+    """Return lists as the tuples that they are in English."""
+    if isinstance(text, dict):
+        return {name: _fixed(one) for name, one in text.items()}
+    return tuple(text) if isinstance(text, list) else text

@@ -1,0 +1,31 @@
+"""What is kept as what is sent: fields of one name are taken over, the others are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def row_of(kind: type[T], source: object, /, **more: Any) -> T:
+    """Show a stored row as a wire row: what it has under the same names, and `more`.
+
+    What the wire row does not name is not shown; another row is shown by its id.
+    """
+    columns = _columns(kind, type(source))
+    same = {name: getattr(source, column) for name, column in columns.items() if name not in more}
+    return kind(**same, **more)
+
+
+def _find_columns(kind: Any, source: Any) -> Mapping[str, str]:
+    """Name the attribute of a source for each field of a wire row."""
+    names = [field.name for field in fields(kind)]
+    # Of another row its id alone: the row itself would be read from the database.
+    return {name: f"{name}_id" if hasattr(source, f"{name}_id") else name for name in names}
+
+
+# Once for two classes: whole boards are shown by it.
+_columns: Callable[[Any, Any], Mapping[str, str]] = cache(_find_columns)
