@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from missioncontrol.errors import SettingInvalid
+from missioncontrol.errors import MissionControlError, SettingInvalid
 
 
 def main() -> None:
@@ -19,8 +19,23 @@ def main() -> None:
             from missioncontrol.up.command import main as up
 
             sys.exit(up(sys.argv[2:]))
-        from django.core.management import execute_from_command_line
-
-        execute_from_command_line(sys.argv)
+        _run_djangos()
     except SettingInvalid as error:
         sys.exit(f"mission control: {error}")
+
+
+def _run_djangos() -> None:
+    from django.core.management import execute_from_command_line
+    from django.db import DatabaseError
+
+    try:
+        execute_from_command_line(sys.argv)
+    except DatabaseError:
+        from missioncontrol.up import database
+
+        try:
+            database.check_installed()
+        except MissionControlError as reason:
+            sys.exit(f"mission control: {reason}")
+        # The database is there and answers: the fault is in what was asked.
+        raise

@@ -49,3 +49,16 @@ def chosen_projects(wanted: str | None) -> list[Project]:
     if not found:
         raise CommandError(f"There is no project {wanted!r}." if wanted else "There is no project.")
     return list(found)
+
+
+def chosen_project(wanted: str) -> Project:
+    """Return the one project of this id or name.
+
+    Raises:
+        CommandError: there is none, or more than one.
+    """
+    first, *others = chosen_projects(wanted)
+    if others:
+        ids = ", ".join(str(one.id) for one in (first, *others))
+        raise CommandError(f"Several projects are called {wanted!r}: give the id of one: {ids}.")
+    return first

@@ -52,7 +52,7 @@ class NewBacktest:
 
 
 def ask(project: Project, asked: NewBacktest, *, by: str, at: datetime) -> Backtest:
-    """Enter a backtest; a task works it off. A project has one at a time.
+    """Enter a backtest; a task works it off. Of each person a project has one at a time.
 
     Raises:
         PolicyInvalid: names every wrong field of the proposed policy.
@@ -70,9 +70,9 @@ def ask(project: Project, asked: NewBacktest, *, by: str, at: datetime) -> Backt
         chosen = list(recorded.filter(started_at__gte=since).values_list("id", flat=True))
     else:
         raise InvalidRequest("backtest: say `since` when, or which `runs`.", field="since")
-    # The newest question is the one that counts: those not yet answered end.
+    # A person's newest question is the one that counts: those of theirs not yet answered end.
     earlier = Backtest.objects.filter(project=project).order_by("-id")
-    earlier.filter(finished_at=None).update(
+    earlier.filter(finished_at=None, by=by).update(
         status="failed", error="A newer backtest took its place.", finished_at=at
     )
     # One fewer than are kept, for the new one comes on top.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from django.apps import apps
@@ -26,7 +27,13 @@ from missioncontrol import clock
 from missioncontrol.history import index
 from missioncontrol.runs.models import RunMeters
 from missioncontrol.up import backups
-from missioncontrol.up.errors import DatabaseNewer, DatabaseUnreachable, MigrationFailed, first_line
+from missioncontrol.up.errors import (
+    DatabaseNewer,
+    DatabaseUnreachable,
+    MigrationFailed,
+    NotInstalled,
+    first_line,
+)
 
 # Any number that no other program is likely to lock in the same database.
 MIGRATING = 0x6D69_6772_6174_6531
@@ -58,6 +65,25 @@ def make_ready(say: Callable[[str], None]) -> None:
             call_command("migrate", verbosity=0, interactive=False)
         except DatabaseError as error:
             raise MigrationFailed(first_line(str(error), type(error).__name__)) from error
+
+
+def check_installed() -> None:
+    """Refuse a database on which nothing was ever started.
+
+    Raises:
+        NotInstalled: It has no table, or is not there.
+        DatabaseUnreachable: It does not answer.
+    """
+    name = str(connection.settings_dict["NAME"])
+    # Looked for first: connecting would make the file.
+    if connection.vendor == "sqlite" and not Path(name).exists():
+        raise NotInstalled(name)
+    try:
+        has_nothing = is_empty(connection)
+    except DatabaseError as error:
+        raise DatabaseUnreachable(first_line(str(error), type(error).__name__)) from None
+    if has_nothing:
+        raise NotInstalled(name)
 
 
 def newest_unknown(loader: MigrationLoader) -> str | None:

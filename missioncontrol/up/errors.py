@@ -16,6 +16,8 @@ CannotStart
 ├── ChildFailed         one of our processes does not stay up
 └── ChildSilent         one of them runs, and has not answered
 
+NotInstalled            nothing was ever started on this database
+
 BackupError
 ├── BackupFailed        the database could not be copied
 └── RestoreRefused      the file, or what it would replace, says no
@@ -136,6 +138,15 @@ class ChildSilent(CannotStart):
         super().__init__(
             f"The {name} process has not answered for {waited_s:.0f} seconds: start again when "
             f"this machine is less busy; its log is {log}."
+        )
+
+
+class NotInstalled(MissionControlError):
+    def __init__(self, database: str) -> None:
+        super().__init__(
+            f"There is no Mission Control in the database {database} yet: `up` makes one. If there"
+            " is one elsewhere, name it by MISSIONCONTROL_DATA (what `up --data` was given) or"
+            " DATABASE_URL."
         )
 
 

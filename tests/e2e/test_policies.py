@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from tests.e2e.people import an_owner
 
 CALLS = "Repeated call, identical output"
+FAILURES = "Failures in a row"
 LINE = "Asks you from"
 
 
@@ -200,6 +201,27 @@ def test_what_happens_when_it_asks_is_saved_with_it(clean, at_policies, person, 
     expect(limits(page)).to_contain_text("No changes.")
     path = f"/api/v1/projects/{installation.project}/"
     assert person.get(path)["mode"] == "flag"
+
+
+def test_of_two_who_edit_at_once_the_second_is_told_and_nothing_is_lost(
+    clean, at_policies, person, installation
+):
+    page = at_policies()
+    limit(page, FAILURES).fill("7")
+    save = limits(page).get_by_role("button", name="Save as")
+    expect(save).to_be_enabled()
+    path = f"/api/v1/projects/{installation.project}/"
+    person.ask("PATCH", path, {"policy": {"repeat": {"calls": 4}}})
+
+    save.click()
+
+    expect(limits(page)).to_contain_text("Your changes now apply to that version")
+    expect(limit(page, CALLS)).to_have_value("4")
+    expect(limit(page, FAILURES)).to_have_value("7")
+    save.click()
+    expect(limits(page)).to_contain_text("in force")
+    policy = person.get(path)["policy"]
+    assert (policy["repeat"]["calls"], policy["errors"]["same"]) == (4, 7)
 
 
 @pytest.mark.screens

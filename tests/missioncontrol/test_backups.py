@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -86,6 +87,42 @@ def test_restored_elsewhere_the_chain_verifies(backup, elsewhere):
     assert code == 0
     assert "payments: 2 rows, holds" in printed
     assert "heads on file since" in printed
+
+
+def test_a_folder_that_was_not_there_is_told_of(made, tmp_path):
+    file = tmp_path / "disk" / "kept.zip"
+
+    code, printed = managed(made, "backup", file)
+
+    assert code == 0
+    assert printed == (
+        f"Backed up to {file}, with the secrets: keep it safe. The folder {file.parent} was not"
+        " there and was made."
+    )
+
+
+@pytest.mark.parametrize("command", [("backup", "kept.zip"), ("project", "list"), ("login_link",)])
+@pytest.mark.parametrize("is_folder_there", [True, False])
+def test_where_nothing_was_ever_started_one_sentence_says_so(elsewhere, command, is_folder_there):
+    if is_folder_there:
+        elsewhere.data.mkdir()
+
+    code, printed = managed(elsewhere, *command)
+
+    assert code == 1
+    assert "There is no Mission Control in the database" in printed
+    assert len(printed.splitlines()) == 1
+    assert not Path(ROOT, "kept.zip").exists()
+
+
+def test_a_database_that_does_not_answer_is_told_of_in_one_sentence(elsewhere):
+    elsewhere.environment["DATABASE_URL"] = "postgres://nobody@127.0.0.1:1/none"
+
+    code, printed = managed(elsewhere, "project", "list")
+
+    assert code == 1
+    assert printed.startswith("mission control: The database does not answer: ")
+    assert len(printed.splitlines()) == 1
 
 
 def test_without_secrets_none_is_in_it(made, elsewhere, tmp_path):

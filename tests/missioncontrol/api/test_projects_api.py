@@ -175,13 +175,62 @@ def test_the_terminal_says_what_cannot_be_done(words, db):
         run_command(*words)
 
 
+def test_the_terminal_takes_a_project_by_its_name(db):
+    made = run_command("make", "night shift")
+
+    run_command("rename", "night shift", "day shift")
+    run_command("archive", "day shift")
+
+    assert run_command("list") == f"{made}  day shift (1 member, archived)"
+
+
+def test_the_terminal_asks_which_of_two_that_have_one_name(db):
+    ids = [run_command("make", "night shift") for _ in range(2)]
+
+    with pytest.raises(CommandError, match=f"give the id of one: {ids[0]}, {ids[1]}"):
+        run_command("rename", "night shift", "day shift")
+    run_command("rename", ids[1], "day shift")
+
+    assert run_command("list").splitlines()[1] == f"{ids[1]}  day shift (1 member)"
+
+
+def printed_link(*words):
+    """Return the link that the terminal prints, and what it says beside it."""
+    out, err = StringIO(), StringIO()
+    call_command("login_link", *words, stdout=out, stderr=err)
+    return out.getvalue().strip(), err.getvalue()
+
+
 def test_a_link_is_printed_for_a_person_by_name(client):
     bea = a_person("Bea")
-    out = StringIO()
 
-    call_command("login_link", "--person", "bea", stdout=out)
-    client.post(out.getvalue().strip().removeprefix("http://127.0.0.1:8765"))
+    link, _ = printed_link("--person", "bea")
+    client.post(link.removeprefix("http://127.0.0.1:8765"))
 
     assert client.get("/api/v1/me/").json()["user"] == {"id": str(bea.pk), "name": "Bea"}
     with pytest.raises(CommandError):
         call_command("login_link", "--person", "nobody")
+
+
+def test_a_link_says_when_its_address_is_a_guess(db, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    link, said = printed_link()
+    assert link.startswith("http://127.0.0.1:8765/login/")
+    assert str(tmp_path) in said
+    assert "--url" in said
+
+    (tmp_path / "up.lock").write_text('{"state": "stopping", "url": "http://127.0.0.1:9001"}')
+    link, said = printed_link()
+    assert link.startswith("http://127.0.0.1:9001/login/")
+    assert "--url" in said
+
+
+@pytest.mark.parametrize("words", [(), ("--url", "http://127.0.0.1:9001/")])
+def test_a_link_to_where_it_serves_is_printed_without_a_word(words, db, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    (tmp_path / "up.lock").write_text('{"state": "serving", "url": "http://127.0.0.1:9001"}')
+
+    link, said = printed_link(*words)
+
+    assert link.startswith("http://127.0.0.1:9001/login/")
+    assert said == ""

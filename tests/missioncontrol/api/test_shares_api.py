@@ -148,12 +148,14 @@ def test_it_ends_with_the_right_of_who_made_it(share, run, operator):
     assert look(made).status_code == 404
 
 
-def test_it_ends_when_the_project_is_archived(share, run, project):
+def test_it_shows_nothing_while_the_project_is_archived(share, run, project):
     made = share(run=str(run.id))
 
     Project.objects.filter(pk=project.pk).update(archived_at=NOON)
-
     assert look(made).status_code == 404
+
+    Project.objects.filter(pk=project.pk).update(archived_at=None)
+    assert look(made).status_code == 200
 
 
 def test_an_erased_run_is_shown_no_more(share, project):

@@ -1,6 +1,7 @@
 """The server's secret is changed: what it sealed is read, what it signed is trusted."""
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,14 @@ def test_the_audit_log_holds_and_says_who_changed_it(kept):
     assert payload["change"] == "rotated"
     assert payload["key"] == signing.public_key_of(FORMER)
     assert payload["successor"] == signing.public_key()
+
+
+def test_one_project_and_one_address_are_told_of_as_one(kept):
+    out = StringIO()
+
+    call_command("rotate_secret", by="ana", reason="yearly", stdout=out)
+
+    assert "1 project says so, 1 address was sealed anew" in out.getvalue()
 
 
 def test_what_was_sealed_is_read_without_the_former_secret(kept, settings):

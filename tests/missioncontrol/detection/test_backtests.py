@@ -18,8 +18,9 @@ LATER = NOON + timedelta(minutes=5)
 def ask(project, policy=None, **fields):
     fields.setdefault("since", NOON - timedelta(days=1))
     fields.setdefault("runs", None)
+    by = fields.pop("by", "ana")
     asked = backtests.NewBacktest(policy=policy or {}, **fields)
-    return backtests.ask(project, asked, by="ana", at=NOON)
+    return backtests.ask(project, asked, by=by, at=NOON)
 
 
 def result(backtest):
@@ -114,6 +115,13 @@ def test_a_newer_question_takes_the_place_of_one_not_yet_answered(project):
     older.refresh_from_db()
     assert (older.status, older.error) == ("failed", "A newer backtest took its place.")
     assert result(newer).status == "done"
+
+
+def test_two_people_who_ask_at_once_are_both_answered(project):
+    anas, beas = ask(project), ask(project, by="bea")
+
+    assert result(anas).status == "done"
+    assert result(beas).status == "done"
 
 
 def test_old_ones_are_forgotten(project, monkeypatch):

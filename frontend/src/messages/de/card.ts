@@ -24,7 +24,7 @@ const texts: typeof en = {
     everywhere: "für alle Projekte, nur heute",
     ceiling: "erhöht das Budget, läuft weiter",
     shared: "für alle betroffenen Läufe",
-    ends: "beendet den Lauf",
+    ends: "der Lauf endet",
     endsAlong: (n) => `mit ${counted(n, { one: "gestarteten Lauf", other: "gestarteten Läufen" })}`,
     waits: "hält den Agenten an",
     newCount: "läuft weiter, Zähler auf null",

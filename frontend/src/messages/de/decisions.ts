@@ -8,7 +8,7 @@ const texts: typeof en = {
   order: "Angehaltene zuerst, älteste zuerst",
   nothing: "Nichts braucht eine Antwort. Sonst öffnet sich hier eine Karte.",
   endsSoon: "Endet gleich",
-  select: "Auswählen",
+  select: "Wählen",
   selectOne: (run) => `${run} auswählen`,
   selectAll: "Alle",
   done: "Fertig",

@@ -196,8 +196,11 @@ const texts: typeof en = {
   replaying: (done, total) => `spielt nach: ${String(done)} von ${counted(total, ofRuns)}`,
   replayed: (n, seconds) => `${counted(n, runs)} in ${String(seconds)} s nachgespielt`,
   replayFailed: "Das Nachspielen ist fehlgeschlagen.",
+  replayAgain: "Nochmals versuchen",
   runs: (n) => counted(n, runs),
   notSaved: "Die Richtlinie wurde nicht gespeichert.",
+  onTop: "Die eigenen Änderungen gelten jetzt für diese Fassung.",
+  takesTheirsBack: "Wird er jetzt gespeichert, geht verloren, was dort geändert wurde.",
   notTried: "Das Nachspielen konnte nicht gestartet werden.",
   notChecked: "Der Entwurf konnte nicht geprüft werden.",
 };

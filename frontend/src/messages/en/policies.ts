@@ -182,8 +182,11 @@ const texts = {
     `replaying ${String(done)} of ${counted(total, runs)}`,
   replayed: (n: number, seconds: number) => `${counted(n, runs)} replayed in ${String(seconds)} s`,
   replayFailed: "The replay failed.",
+  replayAgain: "Try again",
   runs: (n: number) => counted(n, runs),
   notSaved: "The policy was not saved.",
+  onTop: "Your changes now apply to that version.",
+  takesTheirsBack: "Saving it now takes back what they changed.",
   notTried: "The replay could not be started.",
   notChecked: "The draft could not be checked.",
 };

@@ -9,6 +9,7 @@ import {
   otherProblems,
   presetOf,
   problemOf,
+  rebased,
   sameDraft,
   sensitivityOf,
   shownValue,
@@ -29,6 +30,21 @@ const rule = (change: Partial<PolicyRule> = {}): PolicyRule => ({
 });
 
 describe("a draft", () => {
+  it("stands on top of what somebody else saved meanwhile, and takes nothing of it back", () => {
+    const base = { repeat: { calls: 3, polls: 9 }, budget: { usd: "5" }, sensitivity: 0.8 };
+    const mine = { repeat: { calls: 3, polls: 8 }, budget: {}, sensitivity: 0.7 };
+    const theirs = { repeat: { calls: 4, polls: 9 }, budget: { usd: "5" }, tool: { Bash: {} } };
+
+    expect(rebased(base, mine, theirs)).toEqual({
+      repeat: { calls: 4, polls: 8 },
+      budget: {},
+      tool: { Bash: {} },
+      sensitivity: 0.7,
+    });
+  });
+  it("keeps its own where both changed the same, and begins a table that only it has", () => {
+    expect(rebased({ a: 1 }, { a: 2, b: { c: 1 } }, { a: 3 })).toEqual({ a: 2, b: { c: 1 } });
+  });
   it("takes a number where one is typed, and keeps what is none for the check to refuse", () => {
     expect(withRule({}, "repeat", "calls", " 5 ")).toEqual({ repeat: { calls: 5 } });
     expect(withRule({ repeat: { polls: 9 } }, "repeat", "calls", "many")).toEqual({

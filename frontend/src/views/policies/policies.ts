@@ -138,6 +138,19 @@ export function sameDraft(one: Draft, other: Draft): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
+/** Put what `mine` changes of `base` onto `theirs`; what both changed stays as it is in `mine`. */
+export function rebased(base: Tables, mine: Tables, theirs: Tables): Tables {
+  const names = [...new Set([...Object.keys(theirs), ...Object.keys(mine)])];
+  const merged = names.map((name): [string, unknown] => {
+    const [was, is] = [base[name], mine[name]];
+    if (JSON.stringify(was) === JSON.stringify(is)) return [name, theirs[name]];
+    return isTable(is) && isTable(theirs[name])
+      ? [name, rebased(tableOf(was), is, theirs[name])]
+      : [name, is];
+  });
+  return Object.fromEntries(merged.filter(([, value]) => value !== undefined));
+}
+
 function readValue(typed: string): string | number | boolean {
   const text = typed.trim();
   if (text === "true" || text === "false") return text === "true";
@@ -148,8 +161,12 @@ function inside(draft: Draft, name: string): Tables {
   return typeof draft === "string" ? {} : tableOf(draft[name]);
 }
 
+function isTable(value: unknown): value is Tables {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 function tableOf(value: unknown): Tables {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
+  return isTable(value) ? value : {};
 }
 
 function textOf(value: unknown): string {

@@ -11,7 +11,14 @@ import type {
   PolicyVersion,
   ProjectRow,
 } from "../../wire/types";
-import { sameDraft, sensitivityOf, withSensitivity, type Draft, type Tables } from "./policies";
+import {
+  rebased,
+  sameDraft,
+  sensitivityOf,
+  withSensitivity,
+  type Draft,
+  type Tables,
+} from "./policies";
 import { heightOf, patienceOf, sensitivityAt } from "./policyLine";
 
 const TYPING_MS = 250;
@@ -153,6 +160,7 @@ export class PolicyViewModel {
   /** Take a new draft; it is checked once the hand rests, and replayed if it rests longer. */
   edit(draft: Draft): void {
     this.#draft = draft;
+    this.#failure = null;
     this.#checking = true;
     this.#wanted = false;
     clearTimeout(this.#timer);
@@ -205,12 +213,29 @@ export class PolicyViewModel {
       });
       await this.load();
     } catch (error) {
-      this.#failure = await refused(error, t.notSaved);
-      // The draft stays; whoever saves again has seen that somebody was first.
-      if (error instanceof ProblemError && error.code === "stale_policy") await this.#look();
+      const why = await refused(error, t.notSaved);
+      const isStale = error instanceof ProblemError && error.code === "stale_policy";
+      this.#failure = isStale ? `${why} ${await this.#rebase()}` : why;
     } finally {
       this.#saving = false;
     }
+  }
+
+  /** Somebody saved first: take theirs as the saved one, and what was changed here onto it. */
+  async #rebase(): Promise<string> {
+    const [saved, draft] = [this.#saved, this.#draft];
+    const project = await this.#look();
+    if (!this.modeChanged) this.#mode = project.mode;
+    this.#modeBefore = project.mode;
+    this.#kept = this.#versions[0]?.text ?? null;
+    if (typeof saved === "string" || typeof draft === "string") {
+      this.#saved = this.#kept ?? project.policy;
+      this.edit(draft); // its changes are counted anew, against theirs
+      return t.takesTheirsBack;
+    }
+    this.#saved = project.policy;
+    this.edit(rebased(saved, draft, project.policy));
+    return t.onTop;
   }
 
   /** Replay the recorded runs of the last days under the draft, and under today's policy. */
@@ -218,7 +243,6 @@ export class PolicyViewModel {
     const draft = this.#draft;
     const asked = ++this.#replays;
     const since = new Date(Date.now() - days * 86_400_000).toISOString();
-    this.#failure = null;
     try {
       const body = { policy: draft, since, project: this.#project };
       const begun = await write<BacktestRow>("POST", "backtest/", body);

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from missioncontrol.accounts.naming import chosen_projects
+from missioncontrol.accounts.naming import chosen_project
 from missioncontrol.audit.project_export import export_lines
 from missioncontrol.clock import now
 
@@ -23,13 +23,11 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, project: str, file: Path, **__: Any) -> None:
         """Write the file."""
-        chosen = chosen_projects(project)
-        if len(chosen) > 1:
-            raise CommandError("Several projects have this name: give the id.")
+        chosen = chosen_project(project)
         try:
             file.touch(0o600, exist_ok=False)
             with file.open("wb") as out:
-                out.writelines(export_lines(chosen[0].id, at=now()))
+                out.writelines(export_lines(chosen.id, at=now()))
         except OSError as fault:
             raise CommandError(f"{file} cannot be written: {fault.strerror or fault}.") from None
-        self.stdout.write(f"The project {chosen[0].name} was exported to {file}.")
+        self.stdout.write(f"The project {chosen.name} was exported to {file}.")

@@ -8,8 +8,8 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError
 
 from missioncontrol.clock import now
-from missioncontrol.up import backups
-from missioncontrol.up.errors import BackupError
+from missioncontrol.errors import MissionControlError
+from missioncontrol.up import backups, database
 
 
 class Command(BaseCommand):
@@ -26,9 +26,13 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_: object, file: Path, without_secrets: bool, **__: object) -> None:
+        is_new_folder = not file.parent.exists()
         try:
+            database.check_installed()
             backups.make(file, at=now(), with_secrets=not without_secrets)
-        except BackupError as fault:
+        except MissionControlError as fault:
             raise CommandError(str(fault)) from None
         secrets = "without the secrets" if without_secrets else "with the secrets: keep it safe"
-        self.stdout.write(f"Backed up to {file}, {secrets}.")
+        # A disk that is not mounted looks like a folder that is not there.
+        made = f" The folder {file.parent} was not there and was made." if is_new_folder else ""
+        self.stdout.write(f"Backed up to {file}, {secrets}.{made}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from typing import Any
-from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Count
@@ -12,7 +11,7 @@ from django.db.models import Count
 from guard.wire import Mode
 from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Project
-from missioncontrol.accounts.naming import checked_name
+from missioncontrol.accounts.naming import checked_name, chosen_project
 from missioncontrol.clock import now
 from missioncontrol.errors import MissionControlError
 from missioncontrol.projects import rules
@@ -32,10 +31,10 @@ class Command(BaseCommand):
         make.add_argument("name")
         make.add_argument("--owner", default="", help="a person's name; default: whoever runs `up`")
         rename = actions.add_parser("rename")
-        rename.add_argument("project", type=UUID, help="its id")
-        rename.add_argument("name")
+        rename.add_argument("project", help="its id or name")
+        rename.add_argument("name", help="its new one")
         for action in ("archive", "restore"):
-            actions.add_parser(action).add_argument("project", type=UUID, help="its id")
+            actions.add_parser(action).add_argument("project", help="its id or name")
 
     def handle(self, *_: Any, action: str, **options: Any) -> None:
         """Do one action."""
@@ -44,8 +43,6 @@ class Command(BaseCommand):
             getattr(self, f"_{action}")(options)
         except MissionControlError as refused:
             raise CommandError(str(refused)) from None
-        except Project.DoesNotExist:
-            raise CommandError("There is no such project; see `project list`.") from None
 
     def _list(self, _: dict[str, Any]) -> None:
         # By age: a list that is read twice has the same order, whatever was renamed in between.
@@ -62,11 +59,14 @@ class Command(BaseCommand):
         self.stdout.write(str(made.id))
 
     def _rename(self, options: dict[str, Any]) -> None:
-        name = checked_name(options["name"])
-        rules.change_project(options["project"], {"name": name}, by=TERMINAL, at=now())
+        self._change(options, name=checked_name(options["name"]))
 
     def _archive(self, options: dict[str, Any]) -> None:
-        rules.change_project(options["project"], {"archived": True}, by=TERMINAL, at=now())
+        self._change(options, archived=True)
 
     def _restore(self, options: dict[str, Any]) -> None:
-        rules.change_project(options["project"], {"archived": False}, by=TERMINAL, at=now())
+        self._change(options, archived=False)
+
+    def _change(self, options: dict[str, Any], **fields: Any) -> None:
+        project = chosen_project(options["project"])
+        rules.change_project(project.id, fields, by=TERMINAL, at=now())

@@ -42,12 +42,14 @@ class Command(BaseCommand):
 
     def _rotate(self, former: str, by: str, reason: str) -> None:
         done = rotation.rotate(former=former, by=by, reason=reason, at=now())
+        says = "1 project says so" if done.projects == 1 else f"{done.projects} projects say so"
+        resealed = "1 address was" if done.resealed == 1 else f"{done.resealed} addresses were"
         self.stdout.write(
-            f"The secret was changed: {done.projects} projects say so, {done.resealed} addresses"
-            f" were sealed anew. The former key was {signing.public_key_of(former)}."
+            f"The secret was changed: {says}, {resealed} sealed anew."
+            f" The former key was {signing.public_key_of(former)}."
         )
         if done.unreadable:
-            self.stdout.write(f"{done.unreadable} addresses cannot be read: enter them again.")
+            self.stdout.write(f"Not readable, to be entered again: {done.unreadable}.")
 
 
 def former_of_environment() -> str:
