@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from guard.errors import ServerAway, ServerRefused
+from guard.errors import NotTheServer, ServerAway, ServerRefused
 from guard.sdk.exchange import Answer
 from guard.turn import Turn
 from guard.wire import CallAction, Directive, DirectiveAction, Escalation, Message
@@ -95,13 +95,12 @@ def speaking(answer: Answer) -> Answer:
 
 def not_now(answer: Answer) -> ServerAway:
     """Say who answered, where it was nobody who speaks for the run."""
-    other = is_page(answer)
-    said = (
-        f"another program answered {answer.status} in its place"
-        if other
-        else f"it answered {answer.status}"
-    )
-    return ServerAway(said, retry_after_s=answer.retry_after_s)
+    if not is_page(answer):
+        return ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
+    # A proxy without its server is another program, too; but the address is right.
+    kind = ServerAway if is_passing(answer.status) else NotTheServer
+    said = f"another program answered {answer.status} in its place"
+    return kind(said, retry_after_s=answer.retry_after_s)
 
 
 def comes_again_in(answer: Answer, *, left_s: float) -> float | None:
