@@ -3,6 +3,7 @@
 GuardError
 ├── Stopped              a person, a policy or a silence ended this run
 ├── ServerAway           no answer from Mission Control (never leaves the SDK)
+│   └── NotTheServer     another program answered in its place
 ├── ServerRefused        it answered with an error (never leaves the SDK)
 ├── UnreadableHook       a hook body that is none of the agent's
 ├── ConnectRefused       settings that `guard connect` will not write
@@ -49,6 +50,12 @@ class ServerAway(GuardError):
     def __init__(self, reason: str, *, retry_after_s: float | None = None) -> None:
         self.retry_after_s = retry_after_s
         super().__init__(reason)
+
+
+class NotTheServer(ServerAway):
+    """Another program answered at Mission Control's address, such as a proxy's page."""
+
+    code = "not_the_server"
 
 
 class ServerRefused(GuardError):

@@ -7,6 +7,7 @@ Every tool call is asked for before it runs and waits there while the run is hel
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, field
@@ -85,12 +86,13 @@ class MissionControl(AgentMiddleware):
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """A model that fails, fails the run; a turn after it brings the run back."""
-        return _played(self._watch(Session, request.state).think(partial(handler, request)))
+        thinking = self._watch(Session, request.state).think(partial(handler, request))
+        return _played(self._ending_when_cut(Session, request.state, thinking))
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """A model that fails, fails the run; a turn after it brings the run back."""
-        watch = self._watch(AsyncSession, request.state)
-        return await _awaited(watch.think(partial(handler, request)))
+        thinking = self._watch(AsyncSession, request.state).think(partial(handler, request))
+        return await _awaited(self._ending_when_cut(AsyncSession, request.state, thinking))
 
     @hook_config(can_jump_to=["model", "end"])
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
@@ -104,11 +106,13 @@ class MissionControl(AgentMiddleware):
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Ask, run, tell; a call that may not run is answered in its place."""
-        return _played(self._watch(Session, request.state).act(request, handler))
+        acting = self._watch(Session, request.state).act(request, handler)
+        return _played(self._ending_when_cut(Session, request.state, acting))
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Ask, run, tell; a call that may not run is answered in its place."""
-        return await _awaited(self._watch(AsyncSession, request.state).act(request, handler))
+        acting = self._watch(AsyncSession, request.state).act(request, handler)
+        return await _awaited(self._ending_when_cut(AsyncSession, request.state, acting))
 
     def after_agent(self, state: Any, runtime: Any) -> None:
         """Say that the run is over."""
@@ -136,6 +140,16 @@ class MissionControl(AgentMiddleware):
         # A thread that goes on later opens its run again, by the same key.
         del self._watches[kind, state["guard_run"]]
         yield watch.session.close
+
+    def _ending_when_cut(self, kind: Kind, state: Any, play: Play[T]) -> Play[T]:
+        """Fail the run of an invocation that is cancelled: nobody calls `after_agent` then."""
+        try:
+            return (yield from play)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            # Of calls that were made in parallel the first one does it.
+            if (watch := self._watches.pop((kind, state["guard_run"]), None)) is not None:
+                yield partial(watch.session.close, "failed")
+            raise
 
     def _watch(self, kind: Kind, state: Any, **more: Any) -> _Watch:
         """Find the run of this state; a graph resumed elsewhere joins it by its key."""
@@ -257,7 +271,7 @@ def _played(play: Play[T]) -> T:
             return finished.value  # type: ignore[no-any-return]
         try:
             go_on = partial(play.send, step())
-        except Exception as error:  # noqa: BLE001 - the play decides
+        except BaseException as error:  # noqa: BLE001 - the play decides
             go_on = partial(play.throw, error)
 
 
@@ -271,7 +285,7 @@ async def _awaited(play: Play[T]) -> T:
             return finished.value  # type: ignore[no-any-return]
         try:
             go_on = partial(play.send, await step())
-        except Exception as error:  # noqa: BLE001 - the play decides
+        except BaseException as error:  # noqa: BLE001 - the play decides
             go_on = partial(play.throw, error)
 
 

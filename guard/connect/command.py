@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
@@ -17,9 +18,9 @@ from guard.adapters.hook_settings import Wiring
 from guard.connect.settings_file import change, keep_out_of_git, settings_file
 from guard.connect.setup_code import exchange
 from guard.connect.undo import undoable
-from guard.errors import ConnectRefused, ServerAway, ServerRefused
+from guard.errors import ConnectRefused, NotTheServer, ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
-from guard.sdk.keys import USER_WIDE, Connection, address_and_key, connections, remember
+from guard.sdk.keys import USER_WIDE, Connection, address_and_key, connections, forget, remember
 from guard.sdk.timing import HOOK_HOLD_S, MARGIN_S
 
 DONE, REFUSED = 0, 1
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     file = settings_file(adapter.settings, args.project_dir)
     # Before a set-up code is used up.
     before = file.read_to_connect(adapter.settings.events)
-    connection, answers = wanted(args, adapter, file.place)
+    connection, unheard = wanted(args, adapter, file.place)
     wiring = Wiring(**asdict(connection), forwarder=forwarder())
     after = adapter.settings.connected(before, wiring)
     if not agreed(file.path, before, after, yes=args.yes):
@@ -79,10 +80,18 @@ def run(args: argparse.Namespace) -> int:
     # Before it is written: at no moment may git take up a file with a key in it.
     if adapter.settings_hold_key and (excluded := keep_out_of_git(file.path)):
         say(excluded)
-    with undoable(file.path, is_theirs=not adapter.settings.subscribed(before)):
-        file.write(after)
-    # After the hooks: a key that no hook uses would be left behind where writing them failed.
-    remember(connection)
+    standing = _connection_at(connection.client, connection.place)
+    try:
+        with undoable(file.path, is_theirs=not adapter.settings.subscribed(before)):
+            # Before the hooks: without its key a hook that fails closed would let tools run.
+            remember(connection)
+            try:
+                file.write(after)
+            except OSError:
+                remember(standing) if standing else forget(connection.client, connection.place)
+                raise
+    except OSError as error:
+        raise ConnectRefused(f"Nothing is connected: {error}.") from error
     away = (
         "its tools run (fail open)"
         if connection.fail == "open"
@@ -92,8 +101,8 @@ def run(args: argparse.Namespace) -> int:
         f"{adapter.title} is connected ({file.path}). While Mission Control is down, {away}. "
         "Restart open sessions to connect them."
     )
-    if not answers:
-        say(f"{connection.url} does not answer now; `guard doctor {adapter.client}` tries again.")
+    if unheard:
+        say(f"{connection.url} {unheard}; `guard doctor {adapter.client}` tries again.")
     for sentence in adapter.advice:
         say(sentence)
     if file.place != USER_WIDE and _connection_at(connection.client, USER_WIDE):
@@ -101,10 +110,10 @@ def run(args: argparse.Namespace) -> int:
     return DONE
 
 
-def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> tuple[Connection, bool]:
+def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> tuple[Connection, str]:
     """Take the connection from arguments, environment, what stands there, or the project.
 
-    Returns it, and whether Mission Control answered.
+    Returns it, and what Mission Control does instead of telling of the project; empty: it tells.
 
     Raises:
         ConnectRefused: No address or no key was given, or they are unusable; or the
@@ -120,9 +129,10 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> tuple[Conn
     url, key = address_and_key(args.url, args.key, standing, exchange=by_code)
     bare = Connection(client=args.client, place=place, url=url, key=key)
     # Fill in what was not asked for: the project's word first, then what stands there.
-    project = None
+    project, unheard = None, "answers, but not what this guard asks; it may be older"
     try:
         project = project_of(bare)
+        is_other = project is None
     except ServerRefused as refusal:
         # With a key that is mistyped or revoked every hook would fail, and nobody be told.
         if refusal.status == UNKNOWN_KEY:
@@ -130,8 +140,18 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> tuple[Conn
                 f"{url} does not know this key, so nothing is written. Keys are made there under "
                 "Settings, Keys."
             ) from None
-    except (ServerAway, ValueError):
-        pass
+        is_other, unheard = True, f"{unheard} ({refusal})"
+    except ServerAway as away:
+        is_other = isinstance(away, NotTheServer)
+        unheard = (
+            f"is not Mission Control now ({away})" if is_other else f"does not answer now ({away})"
+        )
+    parts = urlsplit(url)
+    if is_other and parts.path.strip("/"):
+        raise ConnectRefused(
+            f"Mission Control does not answer at {url}, so nothing is written. Give its address "
+            f"alone, without a page's path, such as {parts.scheme}://{parts.netloc}."
+        )
     fail = args.fail or (project.fail if project else standing.fail if standing else "open")
     longest_s = project.hold_limit + MARGIN_S if project else 0
     connection = replace(
@@ -142,7 +162,7 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> tuple[Conn
         hold_s=max(HOOK_HOLD_S, longest_s),
         defer_s=args.defer_after,
     )
-    return connection, project is not None
+    return connection, "" if project else unheard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from guard.errors import ServerAway
 from guard.hooks.watched import ServerSilent, WatchedTransport, probe
 from guard.sdk.exchange import Request, Transport
 from guard.sdk.keys import Connection
-from guard.sdk.wording import AGAIN_WITHIN_S, SUCCESSES, body_of, comes_again_in
+from guard.sdk.wording import AGAIN_WITHIN_S, SUCCESSES, body_of, comes_again_in, is_page, not_now
 
 # A server that was waiting with us may be away this long: a restart, an update.
 RETURNS_WITHIN_S = 600.0
@@ -69,25 +69,26 @@ def forward(
     with contextlib.closing(transport or WatchedTransport(connection)) as carrier:
         while True:
             asked_at = clock()
+            error: ServerAway
             try:
                 answer = carrier.send(asked(timeout_s=ends_at - clock()))
+            except ServerAway as reason:
+                is_cut, error = _is_cut(reason, waited_s=clock() - asked_at), reason
+            else:
                 pause_s = comes_again_in(answer, left_s=again_until - clock())
                 if away_since is None and pause_s is not None:
                     sleep(pause_s)  # it is there, and says when
                     continue
-                waited = answer.status in RESTARTING and clock() - asked_at >= WAITED_S
+                if answer.status not in RESTARTING and not is_page(answer):
+                    return answer.body if answer.status in SUCCESSES else body_of(answer)
                 # A server that hung up after so long had begun to wait with us: it restarts.
-                is_cut = waited and (
+                is_cut = clock() - asked_at >= WAITED_S and (
                     answer.status == BAD_GATEWAY
                     or _is_there(carrier, connection, within_s=ends_at - clock())
                 )
-                if answer.status not in RESTARTING or (away_since is None and not is_cut):
-                    return answer.body if answer.status in SUCCESSES else body_of(answer)
-                error = ServerAway(f"it answers {answer.status}")
-            except ServerAway as reason:
-                is_cut, error = _is_cut(reason, waited_s=clock() - asked_at), reason
-                if away_since is None and not is_cut:
-                    raise
+                error = not_now(answer)
+            if away_since is None and not is_cut:
+                raise error
             if is_cut:
                 away_since = None  # it was there again, and left again
             away_since = clock() if away_since is None else away_since
@@ -108,4 +109,4 @@ def _is_there(carrier: Transport, connection: Connection, *, within_s: float) ->
     if within_s <= 0:
         return False
     answer = probe(carrier, connection.client, within_s=min(within_s, WAITED_S))
-    return answer is not None and answer.status in SUCCESSES
+    return answer is not None and not is_page(answer)

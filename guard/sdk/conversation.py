@@ -16,6 +16,7 @@ import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
@@ -32,6 +33,7 @@ from guard.sdk.wording import (
     directive_of,
     is_page,
     is_passing,
+    not_now,
     pause_of,
     speaking,
     turn_json,
@@ -252,23 +254,28 @@ class Conversation:
         return self.offline.keep({"end": status})
 
     def _poll_until_answered(self, request: Request) -> Flow[Answer]:
-        away_s, pause_s = 0.0, 0.25
+        away_since: float | None = None
+        pause_s = 0.25
         while True:
-            wait_s = pause_s
             try:
                 answer: Answer = yield request
+                if is_page(answer):
+                    raise not_now(answer)
             except ServerAway as error:
-                if away_s >= GIVE_UP_S:
+                away_since = monotonic() if away_since is None else away_since
+                if monotonic() - away_since >= GIVE_UP_S:
                     raise
                 self._note_away(error, held=True)
+                retry_after_s = error.retry_after_s
             else:
-                if not (is_passing(answer.status) or is_page(answer)):
+                if not is_passing(answer.status):
                     # It is there again: what waits in the outbox need not wait out its pause.
                     self.offline.hurry(0)
                     return answer
-                wait_s = pause_of(pause_s, answer.retry_after_s)
-            yield Wait(seconds=wait_s)
-            away_s, pause_s = away_s + wait_s, min(pause_s * 2, ASK_AGAIN_S)
+                # It is there, and says itself that it has no time: its hold stands.
+                away_since, retry_after_s = None, answer.retry_after_s
+            yield Wait(seconds=pause_of(pause_s, retry_after_s))
+            pause_s = min(pause_s * 2, ASK_AGAIN_S)
 
     def _taken(self, turn: Turn, directive: Directive) -> Flow[tuple[str, ...]]:
         if directive.action is DirectiveAction.STOP:

@@ -58,7 +58,8 @@ def connections() -> list[Connection]:
     """Read every connection; none where there is no readable file."""
     try:
         document = tomllib.loads(keys_path().read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+    # RuntimeError: nobody's home, as in a container that runs under any number.
+    except (OSError, RuntimeError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return []
     rows, read = document.get("connection"), []
     for row in rows if isinstance(rows, list) else ():
@@ -122,6 +123,8 @@ def address_and_key(
         Endpoint.of(url, key)
     except ValueError as error:
         raise ConnectRefused(f"{error}.") from error
+    if set(url) & {"?", "#"}:
+        raise ConnectRefused(f"{url!r} is a page's: give Mission Control's address alone.")
     return url, key
 
 

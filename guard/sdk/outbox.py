@@ -92,6 +92,7 @@ class Outbox:
     def pending(self) -> bool:
         """There is something that was not delivered."""
         with self._lock:
+            self._leave_the_parents()
             return self._file is not None and self._file.pending
 
     def keep(self, record: Record) -> bool:
@@ -113,6 +114,7 @@ class Outbox:
     def batch(self) -> Batch:
         """Give what stands next in line; empty when all is delivered."""
         with self._lock:
+            self._leave_the_parents()
             return self._file.batch() if self._file is not None else Batch((), 0)
 
     def delivered(self, batch: Batch) -> None:
@@ -133,10 +135,7 @@ class Outbox:
                 self._file = None
 
     def _append(self, record: Record, *, is_turn: bool) -> bool:
-        # After a fork parent and child would append to one file, each as if it knew its size.
-        if self._file is not None and self._file.pid != os.getpid():
-            self._file.close()
-            self._file, self._turns = None, 0
+        self._leave_the_parents()
         if self._file is None:
             total = 0
             for path in _files(self._folder):
@@ -162,6 +161,13 @@ class Outbox:
             return False
         self._turns += is_turn
         return True
+
+    def _leave_the_parents(self) -> None:
+        # After a fork parent and child would append to one file, each as if it knew its size, and
+        # the child would remove it under its parent.
+        if self._file is not None and self._file.pid != os.getpid():
+            self._file.close()
+            self._file, self._turns = None, 0
 
     def tell_dropped(self) -> None:
         """Write down how many turns were dropped, if that is news."""

@@ -34,6 +34,7 @@ class AsyncHttpTransport:
     def __init__(self, url: str, key: str) -> None:
         self._endpoint = Endpoint.of(url, key)
         self._idle: list[_Stream] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._keeps = True
 
     async def send(self, request: Request) -> Answer:
@@ -42,6 +43,7 @@ class AsyncHttpTransport:
         Raises:
             ServerAway: No answer within the request's time.
         """
+        self._enter_loop()
         try:
             if self._idle:
                 # One that the server closed meanwhile is no answer; see HttpTransport.send.
@@ -57,9 +59,15 @@ class AsyncHttpTransport:
 
     async def close(self) -> None:
         """Close what is kept; a request that is under way closes its own."""
+        self._enter_loop()
         idle, self._idle, self._keeps = self._idle, [], False
         for stream in idle:
             await _closed(stream)
+
+    def _enter_loop(self) -> None:
+        """Drop the connections of a loop that has ended: in another they cannot even be closed."""
+        if self._loop is not (loop := asyncio.get_running_loop()):
+            self._idle, self._loop = [], loop
 
     async def _exchange(self, stream: _Stream, request: Request) -> Answer:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import os
 import socket
 import threading
 from dataclasses import dataclass
@@ -112,7 +113,7 @@ class HttpTransport:
         self._idle: list[http.client.HTTPConnection] = []
         self._under_way: set[http.client.HTTPConnection] = set()
         self._keeps, self._is_cut = True, False
-        self._lock = threading.Lock()
+        self._lock, self._pid = threading.Lock(), os.getpid()
 
     def send(self, request: Request) -> Answer:
         """Send and read the whole answer.
@@ -120,6 +121,8 @@ class HttpTransport:
         Raises:
             ServerAway: No answer within the request's time.
         """
+        if self._pid != os.getpid():
+            self._start_afresh()
         with self._lock:
             kept = self._idle.pop() if self._idle else None
         try:
@@ -156,6 +159,14 @@ class HttpTransport:
             if (line := connection.sock) is not None:
                 with contextlib.suppress(OSError):
                     line.shutdown(socket.SHUT_RDWR)
+
+    def _start_afresh(self) -> None:
+        """Leave the parent's connections to it: on one line each would read the other's answer."""
+        # A lock that another thread of the parent had taken opens for nobody here.
+        self._lock, self._pid = threading.Lock(), os.getpid()
+        inherited, self._idle, self._under_way = self._idle, [], set()
+        for connection in inherited:
+            connection.close()
 
     def _exchange(self, connection: http.client.HTTPConnection, request: Request) -> Answer:
         with self._lock:

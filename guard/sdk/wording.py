@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from guard.errors import ServerAway, ServerRefused
+from guard.errors import NotTheServer, ServerAway, ServerRefused
 from guard.sdk.exchange import Answer
 from guard.turn import Turn
 from guard.wire import CallAction, Directive, DirectiveAction, Escalation, Message
@@ -25,6 +25,7 @@ AGAIN_WITHIN_S = 6.0
 LONGEST_RETRY_S = 300.0
 SERVER_ERROR = 500
 NO_CONTENT = 204
+TOO_LARGE = 413
 
 # Of one text; a request may have 8 MB in all.
 MOST_CHARS = 200_000
@@ -73,10 +74,12 @@ def is_passing(status: int) -> bool:
 
 def is_page(answer: Answer) -> bool:
     """Whether it is what stands between that answers: each refusal of the server has a code."""
-    if answer.status == NO_CONTENT:
+    # What a proxy does not let through will not fit later either: that is a refusal.
+    if answer.status in {NO_CONTENT, TOO_LARGE}:
         return False
-    fields = answer.body if isinstance(answer.body, Mapping) else {}
-    return not fields or (answer.status not in SUCCESSES and "code" not in fields)
+    if not isinstance(answer.body, Mapping):
+        return True
+    return answer.status not in SUCCESSES and "code" not in answer.body
 
 
 def speaking(answer: Answer) -> Answer:
@@ -85,9 +88,19 @@ def speaking(answer: Answer) -> Answer:
     Raises:
         ServerAway: It is what a proxy or a server just starting says.
     """
-    if is_passing(answer.status):
-        raise ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
+    if is_passing(answer.status) or is_page(answer):
+        raise not_now(answer)
     return answer
+
+
+def not_now(answer: Answer) -> ServerAway:
+    """Say who answered, where it was nobody who speaks for the run."""
+    if not is_page(answer):
+        return ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
+    # A proxy without its server is another program, too; but the address is right.
+    kind = ServerAway if is_passing(answer.status) else NotTheServer
+    said = f"another program answered {answer.status} in its place"
+    return kind(said, retry_after_s=answer.retry_after_s)
 
 
 def comes_again_in(answer: Answer, *, left_s: float) -> float | None:

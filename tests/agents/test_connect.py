@@ -253,7 +253,67 @@ def test_a_key_that_the_server_does_not_know_is_written_nowhere(server, project,
 def test_who_connects_while_the_server_is_away_is_told(project, capsys):
     connect_in(project)
 
-    assert f"{URL} does not answer now" in capsys.readouterr().out
+    assert f"{URL} does not answer now (" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("answer", [(405, None), (200, None), (404, {"code": "not_found"})])
+@pytest.mark.parametrize("path", ["/board", "/api/v1/", "/login/x"])
+def test_the_address_of_a_page_is_written_nowhere(server, project, capsys, path, answer):
+    server.answer = lambda _: answer
+
+    status = guard(connect, "--url", server.url + path, "--key", KEY, "--project-dir", project)
+
+    assert status == 1
+    assert f"such as {server.url}" in capsys.readouterr().err
+    assert not (project / ".claude").exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ((404, {"code": "not_found"}), "answers, but not what this guard asks"),
+        ((200, {}), "answers, but not what this guard asks"),
+        ((405, None), "another program answered 405"),
+    ],
+)
+def test_who_connects_to_a_server_that_answers_something_else_is_told(
+    server, project, capsys, answer, told
+):
+    server.answer = lambda _: answer
+
+    connect_to(server, project)
+
+    said = capsys.readouterr().out
+    assert told in said
+    assert "does not answer now" not in said
+
+
+@pytest.mark.parametrize("more", ["?tab=1", "/#/runs"])
+def test_an_address_that_hooks_could_not_be_made_from_is_refused(project, capsys, more):
+    status = guard(connect, "--url", URL + more, "--key", KEY, "--project-dir", project)
+
+    assert status == 1
+    assert "address alone" in capsys.readouterr().err
+    assert not (project / ".claude").exists()
+
+
+def test_no_hook_is_left_where_its_key_could_not_be_kept(home, project, capsys):
+    (home / ".config").write_text("no folder")
+
+    status = guard(connect, "--url", URL, "--key", KEY, "--project-dir", project)
+
+    assert status == 1
+    assert ".config" in capsys.readouterr().err
+    assert not (project / ".claude" / "settings.local.json").exists()
+
+
+def test_without_a_home_nothing_is_connected(monkeypatch):
+    def nobodys():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(keys.Path, "home", nobodys)
+
+    assert keys.connections() == []
 
 
 def test_who_is_heard_by_the_server_is_told_nothing_of_it(server, project, capsys):

@@ -4,6 +4,7 @@ import pytest
 
 from tests.agents.chat_api import ScriptedChatApi
 from tests.agents.messages_api import Reply
+from tests.installations import wait_for
 
 pytestmark = pytest.mark.agents
 
@@ -29,3 +30,21 @@ def test_a_thread_is_one_run_over_an_interrupt_and_its_call_one_turn(play, perso
     asked = [("user", None, "done")]
     assert steps == [*asked, *called, *answered, *asked, *answered]
     assert run["status"] == "completed"
+
+
+def reads_two_files_at_once_again_and_again(request):
+    return Reply(calls=tuple(("read_file", {"path": path}) for path in ("a.py", "b.py")))
+
+
+def test_an_invocation_that_is_cancelled_while_held_is_over(play, person, tmp_path):
+    with ScriptedChatApi(reads_two_files_at_once_again_and_again) as api:
+        env = {"OPENAI_BASE_URL": api.url, "OPENAI_API_KEY": "dummy"}
+        program = play("langgraph", "langgraph_cancelled", **env)
+        run = program.card(person)["run"]
+
+        (tmp_path / "cancel").touch()
+
+        wait_for(lambda: person.run(run)["status"] == "failed", shown=lambda: person.run(run))
+        wait_for(lambda: person.waiting_on(run) is None)
+        (tmp_path / "leave").touch()
+        assert program.account()["ended"] == "cancelled"

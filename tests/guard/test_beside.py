@@ -152,22 +152,29 @@ def test_a_session_that_does_not_stop_is_asked_again_after_a_pause():
 class Always:
     """A transport that brings one answer."""
 
-    def __init__(self, status):
-        self.status = status
+    def __init__(self, answer):
+        self.answer = answer
 
     def send(self, _request):
-        return Answer(status=self.status)
+        return self.answer
 
     def close(self):
         pass
 
 
 @pytest.mark.parametrize(
-    ("status", "error"),
-    [(429, ServerAway), (502, ServerAway), (503, ServerAway), (401, ServerRefused)],
+    ("status", "body", "error"),
+    [
+        (429, None, ServerAway),
+        (429, {"code": "busy"}, ServerAway),
+        (502, None, ServerAway),
+        (503, None, ServerAway),
+        (403, None, ServerAway),
+        (401, {"code": "not_signed_in"}, ServerRefused),
+    ],
 )
-def test_what_a_proxy_says_is_no_refusal_of_the_server(status, error):
+def test_what_a_proxy_says_is_no_refusal_of_the_server(status, body, error):
     connection = Connection(client="codex", place="*", url="http://127.0.0.1:9", key="mc_k")
 
     with pytest.raises(error):
-        forward_from_beside(connection, {}, transport=Always(status))
+        forward_from_beside(connection, {}, transport=Always(Answer(status=status, body=body)))

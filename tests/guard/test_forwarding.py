@@ -19,6 +19,7 @@ from tests.sdk.server import LoopbackServer
 HERE = Connection(client="codex", place=USER_WIDE, url="http://127.0.0.1:9", key="mc_k")
 CUT, REFUSED = http.client.RemoteDisconnected("cut"), ConnectionRefusedError("refused")
 YES = Answer(status=200, body={"it": "ran"})
+NO = Answer(status=403, body={"code": "forbidden"})
 
 
 @dataclass
@@ -126,14 +127,25 @@ def test_each_asking_has_the_time_that_is_left():
     assert [request.timeout_s for request in world.asked] == [100, 99, 98]
 
 
-@pytest.mark.parametrize("script", [[Answer(status=403)], [CUT, Answer(status=403)]])
-def test_a_server_that_says_no_is_believed(script):
+@pytest.mark.parametrize("before", [[], [CUT]])
+def test_a_server_that_says_no_is_believed(before):
     with pytest.raises(ServerRefused):
-        World(*script).forward()
+        World(*before, NO).forward()
+
+
+@pytest.mark.parametrize("page", [Answer(status=200), Answer(status=403)])
+def test_a_page_is_no_answer(page):
+    with pytest.raises(ServerAway, match=str(page.status)):
+        World(page).forward()
+
+
+@pytest.mark.parametrize("page", [Answer(status=200), Answer(status=403), Answer(status=404)])
+def test_a_page_while_a_server_restarts_is_waited_out(page):
+    assert World(CUT, REFUSED, *[page] * 20, YES).forward() == {"it": "ran"}
 
 
 def test_a_proxy_without_a_server_is_no_restart():
-    with pytest.raises(ServerRefused):
+    with pytest.raises(ServerAway):
         World(Answer(status=502)).forward()
 
 
@@ -148,7 +160,7 @@ def test_a_proxy_whose_server_is_gone_is_not_waited_for():
     world = World(After(60, Answer(status=504)))
     world.probed = Answer(status=504)
 
-    with pytest.raises(ServerRefused):
+    with pytest.raises(ServerAway):
         world.forward()
 
 

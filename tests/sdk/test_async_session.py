@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import threading
 
 import pytest
@@ -128,3 +129,16 @@ async def test_a_request_that_cannot_be_written_leaves_no_connection_open():
 
         await asyncio.wait_for(ended.wait(), 5)
         assert "Circular" in str(failure.value)
+
+
+# The loop that has ended left a connection open, which only it could close.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_session_goes_on_in_another_event_loop(server):
+    session = AsyncSession("fix-auth", url=server.url, key="mc_k", heartbeat=False, outbox=False)
+
+    assert [asyncio.run(session.before("Bash")).run for _ in range(2)] == [True, True]
+    asyncio.run(session.close())
+    gc.collect()
+
+    assert len(server.of("POST", "turns/")) == 2

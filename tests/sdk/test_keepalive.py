@@ -1,5 +1,8 @@
 """A silent connection is asked whether its other end is there, as the system tells it."""
 
+import os
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,3 +42,23 @@ async def test_an_asynchronous_sessions_connection_is_asked(server):
 
     assert timers_to(server) == [ASKED]
     await transport.close()
+
+
+def test_a_forked_child_has_connections_of_its_own(server):
+    transport = HttpTransport(server.url, "k")
+    transport.send(PING)
+    both = threading.Barrier(2, timeout=5)
+    server.answer = lambda asked: (both.wait() >= 0 and 200, {"path": asked.path})
+
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            code = transport.send(replace(PING, path="child/")).body != {"path": "/api/v1/child/"}
+        finally:
+            os._exit(code)
+    answer = transport.send(replace(PING, path="parent/"))
+
+    assert answer.body == {"path": "/api/v1/parent/"}
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    transport.close()

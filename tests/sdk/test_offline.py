@@ -237,6 +237,19 @@ def test_a_forked_child_keeps_a_file_of_its_own(outbox):
     parent.close()
 
 
+def test_a_forked_child_leaves_the_parents_file_to_the_parent(outbox):
+    parent = Outbox(outbox, {"key": "k"})
+    parent.keep({"turn": {"key": "parent"}})
+
+    child = os.fork()
+    if child == 0:
+        os._exit(parent.pending or bool(parent.batch().records))
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert parent.pending
+    parent.close()
+
+
 def test_what_a_call_asks_for_is_read_and_masked_once(outbox):
     command = "curl -H 'Authorization: Bearer abcdefgh12345678' https://example.test"
     read = []

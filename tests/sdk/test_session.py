@@ -5,7 +5,9 @@ import threading
 import pytest
 
 from guard import Escalation, Session, Stopped
+from guard.errors import ServerAway
 from guard.sdk import conversation
+from guard.sdk.exchange import Answer
 from tests.installations import wait_for
 from tests.sdk.server import directive
 
@@ -254,6 +256,71 @@ def test_a_held_call_gives_up_on_a_server_that_stays_away(server, monkeypatch):
 
     with Session("x", url=server.url, key="k", fail="closed") as session:
         assert not session.before("Bash").run
+
+
+@pytest.mark.parametrize("page", [(502, None), (503, {"message": "no backend"}), (403, None)])
+def test_a_held_call_gives_up_on_what_answers_for_good_in_the_servers_place(
+    server, monkeypatch, page
+):
+    monkeypatch.setattr(conversation, "GIVE_UP_S", 0.5)
+    server.answer_turn = lambda _: (200, directive("hold"))
+    server.answer_poll = lambda _: page
+
+    with Session("x", url=server.url, key="k", fail="closed") as session:
+        assert session.before("Bash").text == conversation.UNREACHABLE
+
+
+def test_a_held_call_waits_for_a_server_that_says_itself_that_it_is_busy(server, monkeypatch):
+    monkeypatch.setattr(conversation, "GIVE_UP_S", 0.0)
+    server.answer_turn = lambda _: (200, directive("hold"))
+    answers = [(200, directive(version=2)), (503, {"code": "unavailable"})]
+    server.answer_poll = lambda _: answers.pop()
+
+    with Session("x", url=server.url, key="k", fail="closed") as session:
+        assert session.before("Bash").run
+
+
+class Frozen:
+    """Holds the first call, then takes every request and answers none in its time."""
+
+    def __init__(self):
+        self.now, self.polls = 0.0, 0
+
+    def send(self, request):
+        if request.path.endswith("/turns/"):
+            return Answer(status=200, body={"directive": directive("hold")})
+        if "/directive/" in request.path:
+            self.polls += 1
+            self.now += request.timeout_s
+            raise ServerAway("timed out")
+        return Answer(status=200, body={"id": "run-1"})
+
+    def close(self):
+        pass
+
+
+def test_the_time_a_frozen_server_takes_counts_as_time_that_it_is_away(monkeypatch):
+    frozen = Frozen()
+    monkeypatch.setattr(conversation, "monotonic", lambda: frozen.now)
+
+    session = Session("x", transport=frozen, fail="closed", heartbeat=False, outbox=False)
+    assert not session.before("Bash").run
+
+    assert frozen.now <= conversation.GIVE_UP_S + 2 * (conversation.POLL_S + conversation.NETWORK_S)
+
+
+@pytest.mark.parametrize("page", [(403, None), (404, {"message": "no route"})])
+def test_what_a_page_stood_in_the_way_of_is_delivered_later(server, tmp_path, page):
+    server.answer_turn = lambda _: page
+
+    with Session("x", url=server.url, key="k", outbox=tmp_path) as session:
+        go = session.before("Bash", {"command": "make"})
+        session.after(go, result="built")
+        server.answer_turn = lambda _: (200, directive())
+
+        wait_for(lambda: [t for a in server.of("POST", "turns/") for t in a.turns if "ts" in t])
+    told = [turn for asked in server.of("POST", "turns/") for turn in asked.turns if "ts" in turn]
+    assert [turn["phase"] for turn in told] == ["proposed", "done"]
 
 
 def test_a_run_is_opened_later_when_the_server_comes_later(server):
