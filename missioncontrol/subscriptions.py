@@ -118,15 +118,18 @@ class Subscriber:
                 async with self._lock:
                     self._pubsub, self._known = pubsub, set()
                     await self._tell_broker()
+                # The library sends by `wait_for`: see `wait_for_event`.
+                if (task := asyncio.current_task()) and task.cancelling():
+                    raise asyncio.CancelledError
                 while True:
                     self._dispatch(await pubsub.get_message(timeout=None))
             finally:
-                if self._pubsub is pubsub:
+                if self._pubsub is pubsub:  # else another task listens, and what it has is its own
                     self._pubsub = None
-                for subscription in self._subscriptions.values():
-                    # Nothing is subscribed any more: who adds a channel now waits for the next
-                    # connection.
-                    subscription.confirmed.clear()
+                    for subscription in self._subscriptions.values():
+                        # Nothing is subscribed any more: who adds a channel now waits for the next
+                        # connection.
+                        subscription.confirmed.clear()
 
     def _dispatch(self, message: dict[str, Any] | None) -> None:
         subscription = self._subscriptions.get(message["channel"].decode()) if message else None
