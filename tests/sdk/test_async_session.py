@@ -1,4 +1,5 @@
 import asyncio
+import socket
 import threading
 
 import pytest
@@ -91,6 +92,20 @@ async def test_a_cancelled_hold_lets_go_of_its_connection(server, session):
     with pytest.raises(asyncio.CancelledError):
         await call
     forever.set()
+
+
+@pytest.mark.parametrize("steps", range(12))
+async def test_a_call_that_is_cancelled_while_it_connects_is_cancelled(steps):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        transport = AsyncHttpTransport(f"http://127.0.0.1:{silent.getsockname()[1]}", "k")
+        sending = asyncio.create_task(transport.send(Request(method="GET", path="runs/")))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+
+        sending.cancel()
+
+        with pytest.raises(asyncio.CancelledError):
+            await sending
 
 
 async def test_an_escalation_is_awaited_where_its_callback_is_a_coroutine(server):
