@@ -63,6 +63,7 @@ class Subscriber:
         subscription = self._subscriptions.setdefault(channel, _Subscription())
         subscription.listeners[listener] = lost
         await self._subscribe()
+        _hear_cancellation()
         await subscription.confirmed.wait()
 
     async def remove(self, channel: str, listener: Listener) -> None:
@@ -118,9 +119,7 @@ class Subscriber:
                 async with self._lock:
                     self._pubsub, self._known = pubsub, set()
                     await self._tell_broker()
-                # The library sends by `wait_for`: see `wait_for_event`.
-                if (task := asyncio.current_task()) and task.cancelling():
-                    raise asyncio.CancelledError
+                _hear_cancellation()
                 while True:
                     self._dispatch(await pubsub.get_message(timeout=None))
             finally:
@@ -149,6 +148,12 @@ class Subscriber:
                     listener(payload)
                 except Exception:
                     logger.exception("hearing %s failed", message["channel"])
+
+
+def _hear_cancellation() -> None:
+    """End a task that was cancelled while it sent: see `wait_for_event`, as the library has it."""
+    if (task := asyncio.current_task()) and task.cancelling():
+        raise asyncio.CancelledError
 
 
 # Of this process.

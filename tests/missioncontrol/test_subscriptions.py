@@ -126,6 +126,22 @@ async def test_who_hangs_up_while_it_connects_leaves_no_connection_behind(broker
     await subscriber.remove(f"{name}2", received.put_nowait)
 
 
+@pytest.mark.parametrize("steps", range(1, 8))
+async def test_who_hangs_up_while_it_is_added_is_let_go(broker, name, steps):
+    subscriber, received = Subscriber(), asyncio.Queue()
+    await subscriber.add(name, received.put_nowait)
+    adding = asyncio.create_task(subscriber.add(f"{name}2", received.put_nowait))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+
+    is_over = not adding.cancel()
+
+    await asyncio.wait({adding})
+    assert is_over or adding.cancelled()
+    for left in (name, f"{name}2"):
+        await subscriber.remove(left, received.put_nowait)
+
+
 async def test_who_listens_learns_that_messages_may_be_lost(broker, name):
     subscriber, received, lost = Subscriber(), asyncio.Queue(), asyncio.Event()
     await subscriber.add(name, received.put_nowait, lost.set)
