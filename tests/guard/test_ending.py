@@ -28,10 +28,11 @@ WITH_CHILD = (
     "print(child.pid, flush=True); time.sleep(600)"
 )
 
-STARTS_ONE_WHEN_ASKED_TO_END = (
-    "import signal, subprocess, time;"
-    "start = lambda *_: print(subprocess.Popen(['sleep', '600']).pid, flush=True);"
-    "signal.signal(signal.SIGTERM, start); print('ready', flush=True); time.sleep(600)"
+STUBBORN_AND_BUSY = (
+    "import signal, subprocess, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    "while True:\n"
+    "    child = subprocess.Popen(['sleep', '600'], stdout=subprocess.DEVNULL)\n"
+    "    print(child.pid, flush=True); time.sleep(0.02)"
 )
 STARTS_MORE_AND_MORE = (
     "import os; more = 'for n in $(seq 60); do sleep 600 & done; wait';"
@@ -98,13 +99,13 @@ def test_what_is_started_while_it_is_ended_ends_too(started):
     assert survivors == []
 
 
-def test_what_one_that_does_not_listen_starts_instead_ends_too(started):
-    process, _ = started(STARTS_ONE_WHEN_ASKED_TO_END)
+def test_what_one_that_does_not_listen_goes_on_to_start_ends_too(started):
+    process, first = started(STUBBORN_AND_BUSY)
 
-    end_tree(process.pid, grace_s=2)
+    end_tree(process.pid, grace_s=0.2)
 
-    child = int(process.stdout.readline())
-    survivors = [pid for pid in [child] if is_running(pid)]
+    children = [int(pid) for pid in [first, *process.stdout.read().split()]]
+    survivors = [pid for pid in children if is_running(pid)]
     for pid in survivors:
         os.kill(pid, signal.SIGKILL)
     assert survivors == []
