@@ -63,6 +63,7 @@ class Subscriber:
         subscription = self._subscriptions.setdefault(channel, _Subscription())
         subscription.listeners[listener] = lost
         await self._subscribe()
+        _hear_cancellation()
         await subscription.confirmed.wait()
 
     async def remove(self, channel: str, listener: Listener) -> None:
@@ -118,15 +119,16 @@ class Subscriber:
                 async with self._lock:
                     self._pubsub, self._known = pubsub, set()
                     await self._tell_broker()
+                _hear_cancellation()
                 while True:
                     self._dispatch(await pubsub.get_message(timeout=None))
             finally:
-                if self._pubsub is pubsub:
+                if self._pubsub is pubsub:  # else another task listens, and what it has is its own
                     self._pubsub = None
-                for subscription in self._subscriptions.values():
-                    # Nothing is subscribed any more: who adds a channel now waits for the next
-                    # connection.
-                    subscription.confirmed.clear()
+                    for subscription in self._subscriptions.values():
+                        # Nothing is subscribed any more: who adds a channel now waits for the next
+                        # connection.
+                        subscription.confirmed.clear()
 
     def _dispatch(self, message: dict[str, Any] | None) -> None:
         subscription = self._subscriptions.get(message["channel"].decode()) if message else None
@@ -146,6 +148,12 @@ class Subscriber:
                     listener(payload)
                 except Exception:
                     logger.exception("hearing %s failed", message["channel"])
+
+
+def _hear_cancellation() -> None:
+    """End a task that was cancelled while it sent: see `wait_for_event`, as the library has it."""
+    if (task := asyncio.current_task()) and task.cancelling():
+        raise asyncio.CancelledError
 
 
 # Of this process.

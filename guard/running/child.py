@@ -87,7 +87,9 @@ class Child:
 
     def end(self, *, grace_s: float = GRACE_S) -> None:
         """End it, with everything below it."""
-        end_tree(self.pid, grace_s=grace_s)
+        with self._changing:
+            self._paused = True  # it stands still for a moment: by us, not by Ctrl-Z
+            end_tree(self.pid, grace_s=grace_s)
 
     def _forward(self, number: int, _frame: Any) -> None:
         if not self.pid:  # it is being started

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 # Between SIGTERM and SIGKILL: to flush a record, to end its own children.
@@ -33,13 +33,13 @@ def end_tree(pid: int, *, grace_s: float = GRACE_S) -> bool:
     An agent's commands often get a session of their own, so that a signal to the
     agent's process group does not reach them.
     """
-    return _end([pid, *descendants(pid)], grace_s=grace_s)
+    return _end([pid], grace_s=grace_s, below=True)
 
 
 def signal_tree(pid: int, number: int) -> None:
     """Send one signal to a process and everything below it."""
     if number == signal.SIGSTOP:
-        _stop_tree(pid)
+        _stop_trees([pid])
         return
     members = [pid, *descendants(pid)]
     if number == signal.SIGCONT:
@@ -49,23 +49,25 @@ def signal_tree(pid: int, number: int) -> None:
         _send(member, number)
 
 
-def _stop_tree(pid: int) -> None:
-    stopped: set[int] = set()
+def _stop_trees(roots: Collection[int]) -> list[int]:
+    """Stop processes and everything below them; answers them all, a parent before its children."""
+    stopped: dict[int, None] = {}
     # What was started while the others were stopped is found by the next look. There is an end to
     # it: below another user's process, which cannot be stopped, more may start for ever.
     for _ in range(_LOOKS):
-        new = [member for member in [pid, *descendants(pid)] if member not in stopped]
+        new = [member for member in [*roots, *descendants(*roots)] if member not in stopped]
         if not new:
-            return
+            break
         for member in new:
             _send(member, signal.SIGSTOP)
             # A shell stands still before its job stops, or it would take the terminal from it.
             _await_stopped(member)
-        stopped.update(new)
+        stopped.update(dict.fromkeys(new))
+    return list(stopped)
 
 
-def descendants(pid: int) -> list[int]:
-    """List the processes below one, nearest first."""
+def descendants(*pids: int) -> list[int]:
+    """List the processes below some, nearest first."""
     children: dict[int, list[int]] = defaultdict(list)
     # macOS has no /proc.
     if not Path("/proc/self").exists():
@@ -78,11 +80,11 @@ def descendants(pid: int) -> list[int]:
         numbers = [int(word) for word in done.stdout.split()]
         parents = list(zip(numbers[::2], numbers[1::2], strict=True))
     else:
-        pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-        parents = [(pid, int(stat[1])) for pid in pids if (stat := process_stat(pid))]
+        every = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+        parents = [(pid, int(stat[1])) for pid in every if (stat := process_stat(pid))]
     for child, parent in parents:
         children[parent].append(child)
-    found, left = [], [pid]
+    found, left = [], list(pids)
     while left:
         below = children[left.pop(0)]
         found += below
@@ -103,11 +105,18 @@ def is_running(pid: int) -> bool:
     return not stat or stat[0] != "Z"
 
 
-def _end(pids: Iterable[int], *, grace_s: float) -> bool:
-    left = list(pids)
+def _end(pids: list[int], *, grace_s: float, below: bool = False) -> bool:
+    left = pids
     for by in (signal.SIGTERM, signal.SIGKILL):
+        if below:
+            # What one of them starts while they are listed would outlive it, and nobody finds an
+            # orphan: they stand still until each has its signal.
+            left = _stop_trees(left)
         for pid in left:
             _send(pid, by)
+        # A stopped process takes up nothing else; and a job before its shell, as in `signal_tree`.
+        for pid in reversed(left):
+            _send(pid, signal.SIGCONT)
         # Looked at again and again: they are not our children, so there is nothing to wait for.
         ends_at = time.monotonic() + grace_s
         while left := [pid for pid in left if is_running(pid)]:
@@ -129,8 +138,6 @@ def _send(pid: int, number: int) -> None:
     # One that is not ours to end is still there afterwards, and `_end` says so.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
-        if number == signal.SIGTERM:
-            os.kill(pid, signal.SIGCONT)  # a stopped process takes up nothing else
 
 
 def process_stat(pid: int) -> list[str]:

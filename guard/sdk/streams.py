@@ -50,8 +50,10 @@ class AsyncHttpTransport:
                 with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
                     return await self._exchange(self._idle.pop(), request)
             secure = ssl.create_default_context() if self._endpoint.scheme == "https" else None
-            opening = asyncio.open_connection(self._endpoint.host, self._endpoint.port, ssl=secure)
-            stream = _Stream(*await asyncio.wait_for(opening, CONNECT_S))
+            host, port = self._endpoint.host, self._endpoint.port
+            # No `wait_for`: before Python 3.12 it may forget that its caller was cancelled.
+            async with asyncio.timeout(CONNECT_S):
+                stream = _Stream(*await asyncio.open_connection(host, port, ssl=secure))
             keep_alive(stream.writer.get_extra_info("socket"))
             return await self._exchange(stream, request)
         except _NO_ANSWER as error:

@@ -154,6 +154,10 @@ def take_back(
         if minute in recent:
             recent[minute] -= call.cost_usd or 0
     run.meters.recent_costs = [[when, str(total)] for when, total in recent.items() if total > 0]
+    # What a turn told of itself stays there; else the better source, which may place the same call
+    # at another turn, would show it twice.
+    placed = [c.turn_seq for c in calls if c.turn_seq is not None and c.source != "turns"]
+    Turn.objects.filter(run=run, seq__in=placed).update(usage=None, cost_usd=None)
     # Last: its events tell what was taken back, and the better source tells the calls anew.
     ModelCall.objects.filter(pk__in=[call.pk for call in calls]).delete()
     return calls

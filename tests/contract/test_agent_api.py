@@ -99,7 +99,7 @@ def test_an_agent_that_polls_is_known_to_be_held_and_a_tap_frees_it(agent, perso
     tapped = person.tap(
         run, "inject", decision=card["id"], version=card["version"], message="Use token.py."
     )
-    waiting.join(10)
+    waiting.join(60)
 
     assert tapped.status == 201
     (response,) = answers

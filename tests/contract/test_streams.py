@@ -321,9 +321,9 @@ async def test_the_recorded_stream_is_what_the_sockets_say(name, project, owner)
 async def listen(stack, path, secret):
     headers = [(b"authorization", f"Bearer {secret}".encode())]
     socket = WebsocketCommunicator(sockets, path, headers=[(b"host", b"testserver"), *headers])
-    await socket.connect(timeout=20)
+    await socket.connect(timeout=60)
     stack.push_async_callback(socket.disconnect)
-    return socket, json.loads(await socket.receive_from(timeout=20))
+    return socket, json.loads(await socket.receive_from(timeout=60))
 
 
 def tell_the_end(*groups):

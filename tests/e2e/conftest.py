@@ -82,7 +82,7 @@ def open_page(browser, installation):
     """Open signed-in pages: `open_page("/", phone=True)`; console errors fail the test."""
     contexts, complaints = [], []
 
-    def open_one(path="/", *, phone=False, signed_in=True, **options):
+    def open_one(path="/", *, phone=False, signed_in=True, url=installation.url, **options):
         # A service worker is what test_phone.py is about; elsewhere it would answer
         # pages from its cache, where a test's own routes do not reach.
         more = {"service_workers": "block", **options}
@@ -95,7 +95,7 @@ def open_page(browser, installation):
         page = context.new_page()
         page.set_default_timeout(60_000)
         complaints.append(complaints_of(page))
-        page.goto(installation.url + path)
+        page.goto(url + path)
         return page
 
     yield open_one

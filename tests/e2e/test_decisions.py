@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.line import link_of
 from tests.e2e.people import a_member
 from tests.installations import wait_for
 
@@ -126,6 +127,7 @@ def test_selecting_on_a_phone_moves_no_card(open_page, stuck):
     run, _ = stuck("one"), stuck("two")
     page = open_page("/decisions", phone=True)
     card = page.get_by_role("article", name=run.name)
+    expect(link_of(page)).to_have_text("Live")  # until then a band may stand above it
     before = card.bounding_box()["y"]
 
     page.get_by_role("button", name="Select", exact=True).tap()

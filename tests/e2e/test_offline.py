@@ -1,10 +1,9 @@
 """The installed app without a connection: what it shows, keeps and sends when back."""
 
-import json
-
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.line import Relay
 from tests.installations import wait_for
 
 READY = "navigator.serviceWorker.ready.then(() => !!navigator.serviceWorker.controller)"
@@ -20,11 +19,18 @@ KEPT = """async () => {
 
 
 @pytest.fixture
-def installed(open_page):
+def relay(installation):
+    relay = Relay(installation.url)
+    yield relay
+    relay.close()
+
+
+@pytest.fixture
+def installed(open_page, relay):
     """Open a phone's page whose service worker is in charge and whose state is kept."""
 
     def open_one(path="/"):
-        page = open_page(path, phone=True, service_workers="allow")
+        page = open_page(path, phone=True, service_workers="allow", url=relay.url)
         wait_for(lambda: page.evaluate(READY))
         return page
 
@@ -73,13 +79,13 @@ def page_headers(open_page, installation):
     return lambda path: page.request.get(installation.url + path).headers
 
 
-def test_a_start_without_a_connection_shows_the_last_known_state_as_such(installed, stuck):
+def test_a_start_without_a_connection_shows_the_last_known_state_as_such(relay, installed, stuck):
     run = stuck()
     page = installed()
     expect(run.on(page)).to_be_visible()
     hide(page)
 
-    page.context.set_offline(True)
+    relay.cut()
     page.reload()
 
     expect(run.on(page)).to_be_visible()
@@ -87,44 +93,41 @@ def test_a_start_without_a_connection_shows_the_last_known_state_as_such(install
     expect(page.get_by_role("status").filter(has_text="Last known state.")).to_be_visible()
 
 
-def test_a_tap_made_offline_is_sent_once_by_the_next_visit(installed, stuck, person):
+def test_a_tap_made_offline_is_sent_once_by_the_next_visit(relay, installed, stuck):
     run = stuck()
     page = installed(f"/decisions/{run.card['id']}")
     expect(run.on(page)).to_be_visible()
     hide(page)
-    page.context.set_offline(True)
+    relay.cut()
     page.reload()
-    sent = []
-    page.context.on("request", lambda r: sent.append(r) if "/interventions/" in r.url else None)
 
     run.on(page).get_by_role("button", name="Inject fix").tap()
     expect(page.get_by_text("Your answer is saved.")).to_be_visible()
     page.goto("about:blank")
-    sent.clear()
-    page.context.set_offline(False)
-    page.goto(run.agent.url)
+    relay.mend()
+    page.goto(relay.url)
 
     directive = run.next_directive()
     assert [m["text"] for m in directive["messages"]] == [run.card["verdict"]["fix"]]
     wait_for(lambda: not [key for key in page.evaluate(KEPT) if key.startswith("tap:")])
-    bodies = [json.loads(request.post_data) for request in sent]
-    assert [(b["action"], b["version"]) for b in bodies] == [("inject", run.card["version"])]
+    taps = [(tap["action"], tap["version"]) for tap in relay.posted("/interventions/")]
+    assert taps == [("inject", run.card["version"])]
 
 
-def test_a_kept_tap_is_dropped_with_a_sentence_where_the_card_moved_on(installed, stuck):
+def test_a_kept_tap_is_dropped_with_a_sentence_where_the_card_moved_on(relay, installed, stuck):
     run = stuck()
     page = installed(f"/decisions/{run.card['id']}")
     expect(run.on(page)).to_be_visible()
     hide(page)
-    page.context.set_offline(True)
+    relay.cut()
     page.reload()
     run.on(page).get_by_role("button", name="Inject fix").tap()
     expect(page.get_by_text("Your answer is saved.")).to_be_visible()
     page.goto("about:blank")
 
     run.answer("continue")
-    page.context.set_offline(False)
-    page.goto(run.agent.url)
+    relay.mend()
+    page.goto(relay.url)
 
     notice = page.get_by_role("alert").filter(has_text="This card has changed.")
     expect(notice).to_contain_text("Your answer was not sent.")

@@ -10,6 +10,7 @@ from tests.e2e.timeline import (
     ROWS,
     fill_up,
     follow,
+    hover,
     in_sight,
     no_page_is_cut,
     record,
@@ -166,7 +167,6 @@ def test_back_and_forward_lead_to_where_one_was(open_page, long_run, phone):
     scroll(page, phone, 3_000)
     expect(row(page, 90_000)).not_to_be_in_viewport()
     left = first_in_sight(page)
-    page.wait_for_timeout(300)
     page.go_back()
     in_sight(page, 500)
     page.go_forward()
@@ -270,7 +270,7 @@ def test_a_million_turns_have_a_first_a_middle_and_a_last(open_page, longest_run
 
     follow(page, f"/runs/{longest_run}/turns/{MILLION // 2 + 200}")
     in_sight(page, MILLION // 2 + 200)
-    scroll(page, phone, 0)  # a pointer brings what it stands on into the window
+    hover(page, phone)
     before = resting(page, MILLION // 2 + 200)
     scroll(page, phone, 200)
     assert abs(before - resting(page, MILLION // 2 + 200) - 200) < 3

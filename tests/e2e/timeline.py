@@ -6,7 +6,7 @@ import sys
 from playwright.sync_api import expect
 
 from tests.e2e.screens import FITS
-from tests.installations import ROOT
+from tests.installations import ROOT, wait_for
 
 ROWS = "document.querySelectorAll('[id^=turn-]').length"
 
@@ -35,11 +35,31 @@ def in_sight(page, seq):
     expect(row(page, seq)).to_be_in_viewport()
 
 
+RESTS = """async (phone) => {
+  const rests = () => {
+    const { key, delta } = history.state.standing;
+    const top = phone ? 0 : document.querySelector(".record").getBoundingClientRect().top;
+    const row = document.querySelector(`[data-key="${key}"]`);
+    return Math.abs(row?.getBoundingClientRect().top - top + delta) < 1;
+  };
+  const frame = () => new Promise(requestAnimationFrame);
+  return rests() && (await frame(), await frame(), rests());
+}"""
+"""Whether the list stands where it noted that it came to rest, and still does two frames later."""
+STANDING = "history.state?.standing"
+
+
 def scroll(page, phone, pixels):
-    """Scroll as a person does: the wheel tells the page that it is one."""
-    (page.locator(".turns").first if phone else record(page)).hover()
+    """Scroll as a person does, by the wheel, until the page has noted where that led."""
+    before = page.evaluate(STANDING)
+    hover(page, phone)
     page.mouse.wheel(0, pixels)
-    page.wait_for_timeout(300)
+    wait_for(lambda: page.evaluate(STANDING) != before and page.evaluate(RESTS, phone))
+
+
+def hover(page, phone):
+    """Point at the list, which brings what is pointed at into the window."""
+    (page.locator(".turns").first if phone else record(page)).hover()
 
 
 def follow(page, path):

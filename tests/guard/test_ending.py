@@ -28,6 +28,12 @@ WITH_CHILD = (
     "print(child.pid, flush=True); time.sleep(600)"
 )
 
+STUBBORN_AND_BUSY = (
+    "import signal, subprocess, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    "while True:\n"
+    "    child = subprocess.Popen(['sleep', '600'], stdout=subprocess.DEVNULL)\n"
+    "    print(child.pid, flush=True); time.sleep(0.02)"
+)
 STARTS_MORE_AND_MORE = (
     "import os; more = 'for n in $(seq 60); do sleep 600 & done; wait';"
     "os.execvp('sh', ['sh', '-c', f'for n in $(seq 8); do ({more}) & done; echo; wait'])"
@@ -76,6 +82,33 @@ def test_everything_below_it_ends_with_it(started):
 
     assert process.wait(30) == -signal.SIGTERM
     assert not is_running(int(child))
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="sessions are told by /proc")
+def test_what_is_started_while_it_is_ended_ends_too(started):
+    process, _ = started(STARTS_MORE_AND_MORE)
+
+    end_tree(process.pid, grace_s=60)
+
+    assert process.wait(30) == -signal.SIGTERM
+    everything = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    ours = [pid for pid in everything if process_stat(pid)[3:4] == [str(process.pid)]]
+    survivors = [pid for pid in ours if is_running(pid)]
+    for pid in survivors:
+        os.kill(pid, signal.SIGKILL)
+    assert survivors == []
+
+
+def test_what_one_that_does_not_listen_goes_on_to_start_ends_too(started):
+    process, first = started(STUBBORN_AND_BUSY)
+
+    end_tree(process.pid, grace_s=0.2)
+
+    children = [int(pid) for pid in [first, *process.stdout.read().split()]]
+    survivors = [pid for pid in children if is_running(pid)]
+    for pid in survivors:
+        os.kill(pid, signal.SIGKILL)
+    assert survivors == []
 
 
 def test_what_stands_still_ends_as_well(started):

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from guard.running.command import ENDED
 from tests.guard.test_run_client import KeptRun
 from tests.sdk.server import directive
 
@@ -109,6 +110,16 @@ def test_ctrl_c_ends_a_command_that_stands_still(terminal):
 
     assert person.shows(b"caught")
     assert person.status() == 5
+    server.stop()
+
+
+def test_a_stop_ends_the_command_and_guard_run_with_it(terminal):
+    server = KeptRun(directive("stop", version=1))
+    server.start()
+
+    person = terminal("sh", "-c", "while :; do sleep 0.1; done", url=server.url)
+
+    assert person.status() == ENDED
     server.stop()
 
 

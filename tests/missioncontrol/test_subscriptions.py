@@ -60,7 +60,7 @@ async def test_what_is_no_json_ends_no_hearing(broker, name):
     await broker.publish(name, "{")
     await broker.publish(name, json.dumps({"n": 1}))
 
-    assert await asyncio.wait_for(received.get(), 20) == {"n": 1}
+    assert await asyncio.wait_for(received.get(), 60) == {"n": 1}
     await subscriber.remove(name, received.put_nowait)
 
 
@@ -111,18 +111,35 @@ async def test_who_comes_as_the_last_one_leaves_hears(broker, name, place):
     await subscriber.remove(come, received.put_nowait)
 
 
-async def test_who_hangs_up_while_it_connects_leaves_no_connection_behind(broker, name):
+@pytest.mark.parametrize("steps", range(30))
+async def test_who_hangs_up_while_it_connects_leaves_no_connection_behind(broker, name, steps):
     subscriber, received = Subscriber(), asyncio.Queue()
     connecting = asyncio.create_task(subscriber.add(name, received.put_nowait))
-    for _ in range(3):
+    for _ in range(steps):
         await asyncio.sleep(0)
     connecting.cancel()
-    await subscriber.remove(name, received.put_nowait)
+    await asyncio.wait_for(subscriber.remove(name, received.put_nowait), 60)
 
     await subscriber.add(f"{name}2", received.put_nowait)
 
     assert await count(broker, f"{name}2") == 1
     await subscriber.remove(f"{name}2", received.put_nowait)
+
+
+@pytest.mark.parametrize("steps", range(1, 8))
+async def test_who_hangs_up_while_it_is_added_is_let_go(broker, name, steps):
+    subscriber, received = Subscriber(), asyncio.Queue()
+    await subscriber.add(name, received.put_nowait)
+    adding = asyncio.create_task(subscriber.add(f"{name}2", received.put_nowait))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+
+    is_over = not adding.cancel()
+
+    await asyncio.wait({adding})
+    assert is_over or adding.cancelled()
+    for left in (name, f"{name}2"):
+        await subscriber.remove(left, received.put_nowait)
 
 
 async def test_who_listens_learns_that_messages_may_be_lost(broker, name):
@@ -132,7 +149,7 @@ async def test_who_listens_learns_that_messages_may_be_lost(broker, name):
 
     await cut(broker)
 
-    await asyncio.wait_for(lost.wait(), 20)
+    await asyncio.wait_for(lost.wait(), 60)
     await subscriber.remove(name, received.put_nowait)
 
 

@@ -1,5 +1,6 @@
 import asyncio
 import gc
+import socket
 import threading
 
 import pytest
@@ -32,7 +33,7 @@ async def test_many_held_calls_need_no_thread(server, session):
     server.answer_turn = lambda _: (200, directive("hold"))
 
     def answer_poll(_):
-        tapped.wait(5)
+        tapped.wait(60)
         return 200, directive("proceed", "use b.py", version=2, call="skip")
 
     server.answer_poll = answer_poll
@@ -83,7 +84,7 @@ async def test_a_held_call_goes_on_waiting_over_a_restart(server, session, monke
 async def test_a_cancelled_hold_lets_go_of_its_connection(server, session):
     server.answer_turn = lambda _: (200, directive("hold"))
     forever = threading.Event()
-    server.answer_poll = lambda _: (204, forever.wait(5) and None)
+    server.answer_poll = lambda _: (204, forever.wait(60) and None)
     call = asyncio.create_task(session.before("Bash"))
     await asyncio.to_thread(server.await_polls)
 
@@ -92,6 +93,20 @@ async def test_a_cancelled_hold_lets_go_of_its_connection(server, session):
     with pytest.raises(asyncio.CancelledError):
         await call
     forever.set()
+
+
+@pytest.mark.parametrize("steps", range(12))
+async def test_a_call_that_is_cancelled_while_it_connects_is_cancelled(steps):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        transport = AsyncHttpTransport(f"http://127.0.0.1:{silent.getsockname()[1]}", "k")
+        sending = asyncio.create_task(transport.send(Request(method="GET", path="runs/")))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+
+        sending.cancel()
+
+        with pytest.raises(asyncio.CancelledError):
+            await sending
 
 
 async def test_an_escalation_is_awaited_where_its_callback_is_a_coroutine(server):
@@ -127,7 +142,7 @@ async def test_a_request_that_cannot_be_written_leaves_no_connection_open():
         with pytest.raises(ServerAway) as failure:
             await transport.send(Request(method="POST", path="runs/", body=ring))
 
-        await asyncio.wait_for(ended.wait(), 5)
+        await asyncio.wait_for(ended.wait(), 60)
         assert "Circular" in str(failure.value)
 
 

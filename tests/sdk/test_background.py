@@ -26,7 +26,7 @@ class Task:
         self.tries += 1
         there = self.is_there
         self.begun.set()
-        assert self.door.wait(10)
+        assert self.door.wait(60)
         if not there:
             raise ServerAway("refused", retry_after_s=self.retry_after_s)
 
@@ -41,17 +41,17 @@ def runner(task):
     runner = BackgroundTask(task, leave=lambda: None)
     yield runner
     task.door.set()
-    runner.dismiss(10, last_try=False)
+    runner.dismiss(60, last_try=False)
 
 
 def test_who_hurries_waits_for_a_try_that_began_after_the_server_came_back(task, runner):
     task.door.clear()
     runner.call()
-    assert task.begun.wait(10)  # under way, and lost
+    assert task.begun.wait(60)  # under way, and lost
 
     task.is_there = True
     threading.Timer(0.05, task.door.set).start()
-    runner.hurry(10)
+    runner.hurry(60)
 
     assert task.tries == 2
 
@@ -70,7 +70,7 @@ def test_who_hurries_does_not_wait_for_the_first_pause(task, runner, monkeypatch
     task.is_there = True
     runner.call(later=True)
 
-    runner.hurry(10)
+    runner.hurry(60)
 
     assert task.tries == 1
 
@@ -80,9 +80,9 @@ def test_a_hurry_that_is_over_shortens_no_later_pause(task, runner, monkeypatch)
     task.is_there = True
     task.door.clear()
     runner.call()
-    assert task.begun.wait(10)
+    assert task.begun.wait(60)
     threading.Timer(0.05, task.door.set).start()
-    runner.hurry(10)
+    runner.hurry(60)
 
     runner.call(later=True)
 
@@ -94,7 +94,7 @@ def test_a_courier_that_is_dismissed_in_its_pause_brings_nothing(task, runner, m
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 30)
     runner.call(later=True)
 
-    runner.dismiss(10, last_try=False)
+    runner.dismiss(60, last_try=False)
 
     assert task.tries == 0
 

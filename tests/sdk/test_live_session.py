@@ -154,7 +154,7 @@ async def test_an_asyncio_agent_is_held_and_let_go(where, person):
 
         await asyncio.to_thread(person.tap, card, "inject", message="Read y.")
 
-        assert (await asyncio.wait_for(waiting, 30)).text == "Read y."
+        assert (await asyncio.wait_for(waiting, 60)).text == "Read y."
 
 
 def test_a_held_call_goes_on_waiting_over_a_restart(installation, where):

@@ -121,7 +121,7 @@ def test_parallel_held_calls_share_one_message(server, session):
     server.answer_turn = lambda _: (200, directive("hold"))
 
     def answer_poll(_):
-        tapped.wait(5)
+        tapped.wait(60)
         return 200, directive("proceed", "use b.py", version=2, call="skip")
 
     server.answer_poll = answer_poll

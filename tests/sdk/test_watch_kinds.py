@@ -59,7 +59,7 @@ async def test_a_coroutine_hears_of_an_escalation_through_a_plain_function(serve
     async with guard.watch("x", on_escalation=escalations.put):
         add(1)
 
-        assert (await asyncio.wait_for(escalations.get(), 5)).reason == "It did the same."
+        assert (await asyncio.wait_for(escalations.get(), 60)).reason == "It did the same."
 
 
 async def test_a_coroutine_that_fails_at_an_escalation_breaks_no_plain_function(server, caplog):

@@ -277,6 +277,20 @@ def test_a_call_told_before_its_turn_is_placed_once_the_turn_is_there():
     assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
 
 
+def test_a_call_that_a_better_source_places_elsewhere_is_shown_at_one_turn():
+    """Of two tools asked for at once, the second may begin first: a hook held up the other."""
+    run = report(a_run(), a_call("ls", key="toolu_1"), a_call("id", key="toolu_2"))
+    tell(run, a_model_call("msg_1", source="transcript", turn_key="toolu_1"))
+    place_calls([run.id], at=NOON)
+
+    tell(run, a_model_call("c1", turn_key="toolu_2"))
+    place_calls([run.id], at=NOON)
+
+    turns = Turn.objects.filter(run=run).order_by("seq")
+    assert [turn.cost_usd for turn in turns] == [None, Decimal("0.008055")]
+    assert [bool(turn.usage) for turn in turns] == [False, True]
+
+
 def test_a_cost_that_is_placed_after_the_look_ahead_stays(monkeypatch):
     run = tell(a_run(), a_model_call(turn_key="toolu_1"))
     put(run, a_call("ls", key="toolu_1"))

@@ -88,7 +88,7 @@ def test_anchoring_and_journalling_do_not_wait_for_each_other_in_a_circle(projec
         anchoring.start()
         anchoring.join(1.0)  # it has the project's row now, and waits for the run's
         tx.moved(tx.run(run.id), by="ana", reason="renamed")
-    anchoring.join(30)
+    anchoring.join(60)
 
     assert not anchoring.is_alive()
     assert faults == []

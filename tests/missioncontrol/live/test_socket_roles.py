@@ -17,9 +17,9 @@ from tests.missioncontrol.api.test_roles import SOCKETS
 async def first_of(place, path, headers):
     pairs = [(b"host", b"testserver"), *headers]
     socket = WebsocketCommunicator(routing.sockets, path, headers=pairs)
-    await socket.connect(timeout=20)
-    message = await socket.receive_output(timeout=20)
-    await socket.disconnect(timeout=20)
+    await socket.connect(timeout=60)
+    message = await socket.receive_output(timeout=60)
+    await socket.disconnect(timeout=60)
     return message.get("code") or json.loads(message["text"])["type"]
 
 
