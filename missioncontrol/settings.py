@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,8 @@ ROLE = env.text("MISSIONCONTROL_ROLE")
 
 
 # The environment's, else the one `up` keeps beside the database, else one for this process.
-_kept = DATA_DIR / "secret.key"
-SECRET_KEY = env.text("MISSIONCONTROL_SECRET_KEY") or (
-    _kept.read_text().strip() if _kept.is_file() else secrets.token_urlsafe(48)
+SECRET_KEY = env.secret_key(
+    "MISSIONCONTROL_SECRET_KEY", kept=DATA_DIR / "secret.key", serving=bool(ROLE)
 )
 # What a former secret sealed or signed in with goes on; `manage.py rotate_secret` keeps the last.
 SECRET_KEY_FALLBACKS = env.words("MISSIONCONTROL_SECRET_KEY_FALLBACKS") or env.kept_lines(
