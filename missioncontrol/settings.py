@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from missioncontrol import env, memory
 
@@ -41,6 +42,8 @@ HTTPS_PORT = env.number("MISSIONCONTROL_HTTPS_PORT", 0)
 # Whoever reads /metrics sends it as a bearer token; without one there is nothing to read.
 METRICS_TOKEN = env.text("MISSIONCONTROL_METRICS_TOKEN")
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *env.words("MISSIONCONTROL_HOSTS")]
+if PUBLIC_URL:  # a Host header is compared without its port
+    ALLOWED_HOSTS.append(PUBLIC_URL.partition("://")[2].removesuffix(f":{urlsplit(PUBLIC_URL).port}"))
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
 _SECURE = PUBLIC_URL.startswith("https://")
 
