@@ -14,7 +14,8 @@ pytestmark = pytest.mark.slow
 ASK = """
 import json
 from django.conf import settings
-print(json.dumps([settings.ALLOWED_HOSTS, settings.CSRF_TRUSTED_ORIGINS, settings.SESSION_COOKIE_SECURE]))
+names = ("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "SESSION_COOKIE_SECURE")
+print(json.dumps([getattr(settings, name) for name in names]))
 """
 
 
