@@ -43,7 +43,8 @@ HTTPS_PORT = env.number("MISSIONCONTROL_HTTPS_PORT", 0)
 METRICS_TOKEN = env.text("MISSIONCONTROL_METRICS_TOKEN")
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *env.words("MISSIONCONTROL_HOSTS")]
 if PUBLIC_URL:  # a Host header is compared without its port
-    ALLOWED_HOSTS.append(PUBLIC_URL.partition("://")[2].removesuffix(f":{urlsplit(PUBLIC_URL).port}"))
+    _public = urlsplit(PUBLIC_URL)
+    ALLOWED_HOSTS.append(_public.netloc.removesuffix(f":{_public.port}"))
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
 _SECURE = PUBLIC_URL.startswith("https://")
 
