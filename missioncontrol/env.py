@@ -5,6 +5,7 @@ fails loudly, by name.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -143,6 +144,17 @@ def identity_provider(prefix: str) -> IdentityProvider:
 def kept_lines(path: Path) -> list[str]:
     """Read the lines of a file that may not be there."""
     return path.read_text().split() if path.is_file() else []
+
+
+def secret_key(name: str, *, kept: Path, serving: bool) -> str:
+    """Read what sessions and the audit log are signed with, else the kept one, else make one.
+
+    Not for a process that serves: each would sign with another, and none could be trusted again.
+    """
+    found = text(name) or (kept.read_text().strip() if kept.is_file() else "")
+    if not found and serving:
+        raise SettingInvalid(name, "", f"a secret that every process has, or the file {kept}")
+    return found or secrets.token_urlsafe(48)
 
 
 def counts(name: str, defaults: Mapping[str, int]) -> dict[str, int]:

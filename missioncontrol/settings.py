@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from missioncontrol import env, memory
 
@@ -16,9 +16,8 @@ ROLE = env.text("MISSIONCONTROL_ROLE")
 
 
 # The environment's, else the one `up` keeps beside the database, else one for this process.
-_kept = DATA_DIR / "secret.key"
-SECRET_KEY = env.text("MISSIONCONTROL_SECRET_KEY") or (
-    _kept.read_text().strip() if _kept.is_file() else secrets.token_urlsafe(48)
+SECRET_KEY = env.secret_key(
+    "MISSIONCONTROL_SECRET_KEY", kept=DATA_DIR / "secret.key", serving=bool(ROLE)
 )
 # What a former secret sealed or signed in with goes on; `manage.py rotate_secret` keeps the last.
 SECRET_KEY_FALLBACKS = env.words("MISSIONCONTROL_SECRET_KEY_FALLBACKS") or env.kept_lines(
@@ -43,6 +42,9 @@ HTTPS_PORT = env.number("MISSIONCONTROL_HTTPS_PORT", 0)
 # Whoever reads /metrics sends it as a bearer token; without one there is nothing to read.
 METRICS_TOKEN = env.text("MISSIONCONTROL_METRICS_TOKEN")
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *env.words("MISSIONCONTROL_HOSTS")]
+if PUBLIC_URL:  # a Host header is compared without its port
+    _public = urlsplit(PUBLIC_URL)
+    ALLOWED_HOSTS.append(_public.netloc.removesuffix(f":{_public.port}"))
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
 _SECURE = PUBLIC_URL.startswith("https://")
 

@@ -28,7 +28,8 @@ def anchor() -> None:
     """Tie the heads of live runs into their projects' chains; every minute."""
     global _looked_at, _looked_at_all  # noqa: PLW0603 - of this process
     at = now()
-    among_all = at - _looked_at_all >= LOOKED_AT_ALL_EVERY
+    # Once the clock was set back, what happens is older than what was looked at last.
+    among_all = at - _looked_at_all >= LOOKED_AT_ALL_EVERY or at < _looked_at
     anchor_heads(at=at, since=None if among_all else _looked_at - LATEST_COMMIT)
     _looked_at = at
     if among_all:

@@ -346,6 +346,18 @@ def test_the_worker_sends_heads_out_where_it_is_told_to(project, server, setting
     assert [line["number"] for line in ours] == [1]
 
 
+def test_a_clock_set_back_leaves_no_run_to_a_later_checkpoint(project, monkeypatch):
+    monkeypatch.setattr(tasks, "_looked_at", after(7200))
+    monkeypatch.setattr(tasks, "_looked_at_all", after(7200))
+    run = a_run(project)
+
+    monkeypatch.setattr(tasks, "now", lambda: after(60))
+    tasks.anchor()
+
+    run.meters.refresh_from_db()
+    assert run.meters.anchored_seq == run.meters.event_seq
+
+
 def test_nobody_at_the_other_end_is_told_in_the_log(project, settings, caplog):
     settings.AUDIT_SEND_TO = "https://nobody.invalid/heads"
     a_run(project)
