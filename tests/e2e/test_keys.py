@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import Caller
+from tests.e2e.people import agent_of, an_owner
 from tests.e2e.screens import FITS
 
 PICTURES = os.environ.get("KEYS_PICTURES")
@@ -56,3 +57,24 @@ def test_a_leaked_key_is_looked_into_and_rotated(open_page, installation, phone)
     assert refused.status == 401
     Caller(installation.url, {"Authorization": f"Bearer {new}"}).open_run(name=run)
     picture(page, f"made-{phone}")
+
+
+def test_the_oldest_of_a_hundred_keys_is_found_and_revoked(open_page, installation):
+    name = f"Wanda {uuid4().hex[:6]}"
+    page = open_page("/login/", signed_in=False)
+    cookies = an_owner(installation, name).items()
+    page.context.add_cookies([{"name": n, "value": v, "url": installation.url} for n, v in cookies])
+    page.goto(f"{installation.url}/settings/keys")
+    place, _agent, owner = agent_of(page, installation, name)
+    for number in range(100):
+        owner.ask("POST", f"/api/v1/projects/{place}/keys/", {"name": f"later {number}"})
+    page.reload()
+    keys = page.get_by_role("region", name="Agent keys").first
+    expect(keys.get_by_role("listitem")).to_have_count(100)
+
+    keys.get_by_role("button", name="More", exact=True).click()
+    keys.get_by_role("button", name="Revoke k", exact=True).click()
+    keys.get_by_role("button", name="Revoke k now", exact=True).click()
+
+    expect(keys.get_by_role("button", name="Uses of k", exact=True)).to_have_count(0)
+    expect(keys.get_by_role("listitem")).to_have_count(101)
