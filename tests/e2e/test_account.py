@@ -158,6 +158,18 @@ def test_a_passkey_is_made_and_signs_in(come_in, ours):
     expect(page.get_by_text("last used")).to_be_visible()
 
 
+def test_a_passkeys_button_says_that_its_second_tap_removes(come_in):
+    page = come_in("Noor")
+    with_authenticator(page)
+    page.get_by_label("Name of the passkey").fill("Laptop")
+    page.get_by_role("button", name="Add passkey").click()
+
+    page.get_by_role("button", name="Remove passkey Laptop", exact=True).click()
+    page.get_by_role("button", name="Remove passkey Laptop now").click()
+
+    expect(page.get_by_text("No passkeys yet.")).to_be_visible()
+
+
 def set_up_app(page):
     """Set an authenticator app up by its first code; returns its secret and the recovery codes."""
     page.get_by_role("button", name="Set up an app").click()

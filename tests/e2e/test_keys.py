@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import Caller
+from tests.e2e.people import agent_of, an_owner
 from tests.e2e.screens import FITS
 
 PICTURES = os.environ.get("KEYS_PICTURES")
@@ -56,3 +57,25 @@ def test_a_leaked_key_is_looked_into_and_rotated(open_page, installation, phone)
     assert refused.status == 401
     Caller(installation.url, {"Authorization": f"Bearer {new}"}).open_run(name=run)
     picture(page, f"made-{phone}")
+
+
+def test_a_key_older_than_a_hundred_others_is_found_and_revoked(open_page, installation):
+    name = f"Wanda {uuid4().hex[:6]}"
+    page = open_page("/login/", signed_in=False)
+    cookies = an_owner(installation, name).items()
+    page.context.add_cookies([{"name": n, "value": v, "url": installation.url} for n, v in cookies])
+    page.goto(f"{installation.url}/settings/keys")
+    keys = page.get_by_role("region", name="Agent keys").first
+    expect(keys.get_by_text("No keys")).to_be_visible()  # its answers brought the CSRF cookie
+    place, agent, owner = agent_of(page, installation, name)
+    for number in range(100):
+        made = owner.ask("POST", f"/api/v1/projects/{place}/keys/", {"name": f"later {number}"})
+        owner.ask("DELETE", f"/api/v1/keys/{made.json['id']}/", {})
+    page.reload()
+
+    keys.get_by_role("button", name="More", exact=True).click()
+    keys.get_by_role("button", name="Revoke k", exact=True).click()
+    keys.get_by_role("button", name="Revoke k now", exact=True).click()
+
+    expect(keys.get_by_role("button", name="Revoke k now", exact=True)).to_have_count(0)
+    assert agent.ask("POST", "/api/v1/runs/", {"name": "again"}).status == 401

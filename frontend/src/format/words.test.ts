@@ -163,6 +163,9 @@ describe("money", () => {
     expect(budgetWarning(aRun({ budget: { usd: "10" }, cost_usd: "8" }), at(0))).toBe(
       "80% of $10.00",
     );
+    expect(budgetWarning(aRun({ budget: { usd: "8" }, cost_usd: "10.2" }), at(0))).toBe(
+      "128% of $8.00",
+    );
     expect(budgetWarning(aRun({ budget_state: shared }), at(0))).toBe("82% of today's $50.00");
     expect(budgetWarning(aRun({ budget_state: shared, status: "completed" }), at(0))).toBe("");
   });

@@ -395,9 +395,7 @@ export function budgetOf(run: RunRow, now: Date): { part: number; words: string 
 /** "83 % of $10", once a live run nears a ceiling; "" before. */
 export function budgetWarning(run: RunRow, now: Date): string {
   const budget = hasEnded(run) ? null : budgetOf(run, now);
-  return budget && budget.part >= NEARLY
-    ? `${share(Math.min(1, budget.part))} ${budget.words}`
-    : "";
+  return budget && budget.part >= NEARLY ? `${share(budget.part)} ${budget.words}` : "";
 }
 
 /** What a turn's output says in a few words. */

@@ -81,6 +81,7 @@ const texts: typeof en = {
   noKeys: "Noch kein Schlüssel. Ohne einen kann sich hier kein Agent melden.",
   noTokens: "Noch kein Token.",
   past: (n) => `Widerrufen und abgelaufen: ${String(n)}`,
+  more: "Mehr",
   notRead: "Die Liste konnte nicht geladen werden.",
   failed: "Der Server war nicht erreichbar; nichts wurde geändert.",
   elsewhere: "Andere Sitzungen",

@@ -53,6 +53,7 @@ const texts: typeof en = {
   neverUsed: "noch nicht benutzt",
   remove: "Entfernen",
   removeOne: (name) => `Passkey ${name} entfernen`,
+  removeOneNow: (name) => `Passkey ${name} jetzt entfernen`,
   noPasskeyHere:
     "Dieser Browser kann unter dieser Adresse keine Passkeys anlegen. Sie brauchen HTTPS oder den eigenen Namen dieses Rechners.",
   passkeyRefused: "Der Browser hat keinen Passkey angelegt. Bitte noch einmal versuchen.",

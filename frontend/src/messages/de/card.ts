@@ -46,7 +46,7 @@ const texts: typeof en = {
   againNow: "nochmals: sofort beenden",
   keptSentWhenBack: "gespeichert bis zur Verbindung",
   askedNotConfirmed: "gesendet, noch nicht bestätigt",
-  sentWhenBack: "wird bei Verbindung gesendet",
+  sentWhenBack: "erst bei Verbindung",
   asked: "Gesendet…",
   allowlistAdds: "Auf die Liste kommt",
   inThisRun: "in diesem Lauf",

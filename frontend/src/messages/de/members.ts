@@ -56,6 +56,7 @@ const texts: typeof en = {
     "Andere Mitglieder sehen ihn, auch im Protokoll. Frühere Einträge behalten den alten Namen.",
   save: "Speichern",
   named: "Gespeichert.",
+  more: "Mehr",
   notRead: "Die Liste konnte nicht geladen werden.",
   failed: "Der Server war nicht erreichbar; nichts wurde geändert.",
   projects: "Eigene Projekte",

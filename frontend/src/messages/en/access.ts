@@ -78,6 +78,7 @@ const texts = {
   noKeys: "No keys. Without a key no agent can report here.",
   noTokens: "No token yet.",
   past: (n: number) => `Revoked and expired: ${String(n)}`,
+  more: "More",
   notRead: "The list could not be loaded.",
   failed: "The server could not be reached; nothing was changed.",
   elsewhere: "Other sessions",

@@ -52,6 +52,7 @@ const texts = {
   neverUsed: "not used yet",
   remove: "Remove",
   removeOne: (name: string) => `Remove passkey ${name}`,
+  removeOneNow: (name: string) => `Remove passkey ${name} now`,
   noPasskeyHere:
     "This browser cannot create passkeys at this address. They need HTTPS, or this machine’s own name.",
   passkeyRefused: "The browser created no passkey. Try again.",

@@ -55,6 +55,7 @@ const texts = {
   yourNameHint: "Shown to other members and in the audit log. Past entries keep the old name.",
   save: "Save",
   named: "Saved.",
+  more: "More",
   notRead: "The list could not be loaded.",
   failed: "The server could not be reached; nothing was changed.",
   projects: "Your projects",
