@@ -35,19 +35,21 @@ def checked_name(name: str, *, longest: int = 100, field: str = "name") -> str:
 
 
 def chosen_projects(wanted: str | None) -> list[Project]:
-    """Return the projects of this id or name; of none: all.
+    """Return the projects of this id or name; None: all.
 
     Raises:
         CommandError: there is none.
     """
     found = Project.objects.order_by("id")
-    if wanted:
+    if wanted is not None:
         named = Q(name=wanted)
         with contextlib.suppress(ValueError):  # what is no id is a name
             named |= Q(pk=UUID(wanted))
         found = found.filter(named)
     if not found:
-        raise CommandError(f"There is no project {wanted!r}." if wanted else "There is no project.")
+        raise CommandError(
+            "There is no project." if wanted is None else f"There is no project {wanted!r}."
+        )
     return list(found)
 
 

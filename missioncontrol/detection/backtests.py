@@ -75,8 +75,9 @@ def ask(project: Project, asked: NewBacktest, *, by: str, at: datetime) -> Backt
     earlier.filter(finished_at=None, by=by).update(
         status="failed", error="A newer backtest took its place.", finished_at=at
     )
-    # One fewer than are kept, for the new one comes on top.
-    too_old = list(earlier.values_list("pk", flat=True)[KEPT - 1 :])
+    # One fewer than are kept, for the new one comes on top; another person may wait for theirs.
+    over = earlier.exclude(finished_at=None)
+    too_old = list(over.values_list("pk", flat=True)[KEPT - 1 :])
     Backtest.objects.filter(pk__in=too_old).delete()
     return Backtest.objects.create(
         id=new_id(),

@@ -212,10 +212,13 @@ def test_of_two_who_edit_at_once_the_second_is_told_and_nothing_is_lost(
     expect(save).to_be_enabled()
     path = f"/api/v1/projects/{installation.project}/"
     person.ask("PATCH", path, {"policy": {"repeat": {"calls": 4}}})
+    reason = limits(page).get_by_label("Reason, for the audit log")
+    reason.fill("seven is enough")
 
     save.click()
 
     expect(limits(page)).to_contain_text("Your changes now apply to that version")
+    expect(reason).to_have_value("seven is enough")
     expect(limit(page, CALLS)).to_have_value("4")
     expect(limit(page, FAILURES)).to_have_value("7")
     save.click()

@@ -194,6 +194,15 @@ def test_the_terminal_asks_which_of_two_that_have_one_name(db):
     assert run_command("list").splitlines()[1] == f"{ids[1]}  day shift (1 member)"
 
 
+@pytest.mark.parametrize(
+    "words", [("archive", ""), ("rename", "", "x"), ("restore", "")], ids=lambda words: words[0]
+)
+def test_the_terminal_takes_no_project_that_is_not_named(words, project):
+    """As in `project archive "$ID"` where nothing is in it: the only one is not meant."""
+    with pytest.raises(CommandError, match="There is no project ''"):
+        run_command(*words)
+
+
 def printed_link(*words):
     """Return the link that the terminal prints, and what it says beside it."""
     out, err = StringIO(), StringIO()

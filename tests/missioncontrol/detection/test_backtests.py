@@ -133,6 +133,16 @@ def test_old_ones_are_forgotten(project, monkeypatch):
     assert list(kept) == [one.id for one in asked[-2:]]
 
 
+def test_what_is_not_yet_answered_is_not_forgotten(project, monkeypatch):
+    monkeypatch.setattr(backtests, "KEPT", 2)
+    anas = ask(project)
+
+    for _ in range(3):
+        ask(project, by="bea")
+
+    assert result(anas).status == "done"
+
+
 def test_only_so_many_runs_are_replayed_and_it_says_how_many_were_left_out(project, monkeypatch):
     monkeypatch.setattr(backtests, "MOST_RUNS", 2)
     runs = [a_run(project) for _ in range(3)]

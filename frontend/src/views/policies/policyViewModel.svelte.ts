@@ -215,7 +215,8 @@ export class PolicyViewModel {
     } catch (error) {
       const why = await refused(error, t.notSaved);
       const isStale = error instanceof ProblemError && error.code === "stale_policy";
-      this.#failure = isStale ? `${why} ${await this.#rebase()}` : why;
+      this.#failure = why; // first: what was saved may not be told either
+      if (isStale) this.#failure = `${why} ${await this.#rebase()}`;
     } finally {
       this.#saving = false;
     }
@@ -236,6 +237,12 @@ export class PolicyViewModel {
     this.#saved = project.policy;
     this.edit(rebased(saved, draft, project.policy));
     return t.onTop;
+  }
+
+  /** Ask for a replay that failed once more. */
+  async tryAgain(): Promise<void> {
+    this.#failure = null;
+    await this.try(DAYS);
   }
 
   /** Replay the recorded runs of the last days under the draft, and under today's policy. */

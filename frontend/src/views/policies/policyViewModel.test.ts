@@ -41,3 +41,30 @@ test("a replay of an older draft does not answer for a newer one, however late i
   await vi.advanceTimersByTimeAsync(1);
   expect(vm.backtest).toMatchObject({ id: "replay-2", status: "done" });
 });
+
+test("who is second and cannot see what was saved is told that somebody was first", async () => {
+  const stale = { code: "stale_policy", detail: "It moved on.", status: 409 };
+  vi.stubGlobal("fetch", (_: string, init?: RequestInit) =>
+    init?.method === "PATCH"
+      ? Promise.resolve(Response.json(stale, { status: 409 }))
+      : Promise.reject(new TypeError("offline")),
+  );
+  const vm = new PolicyViewModel("p", false);
+
+  await vm.save("why").catch(() => undefined);
+
+  expect(vm.failure).toBe("It moved on.");
+});
+
+test("a replay that is asked for again takes away why the last one was not started", async () => {
+  const vm = new PolicyViewModel("p", true);
+  vi.stubGlobal("fetch", () => Promise.reject(new TypeError("offline")));
+  await vm.tryAgain();
+  expect(vm.failure).not.toBeNull();
+
+  vi.stubGlobal("fetch", answer);
+  void vm.tryAgain();
+  await vi.advanceTimersByTimeAsync(1);
+
+  expect(vm.failure).toBeNull();
+});
