@@ -79,9 +79,6 @@ def forward(
                 if away_since is None and pause_s is not None:
                     sleep(pause_s)  # it is there, and says when
                     continue
-                # An empty object tells a hook to go on; nobody else is answered so.
-                if answer.status in SUCCESSES and answer.body == {}:
-                    return answer.body
                 if answer.status not in RESTARTING and not is_page(answer):
                     return answer.body if answer.status in SUCCESSES else body_of(answer)
                 # A server that hung up after so long had begun to wait with us: it restarts.

@@ -77,7 +77,7 @@ def is_page(answer: Answer) -> bool:
     # What a proxy does not let through will not fit later either: that is a refusal.
     if answer.status in {NO_CONTENT, TOO_LARGE}:
         return False
-    if not isinstance(answer.body, Mapping) or not answer.body:
+    if not isinstance(answer.body, Mapping):
         return True
     return answer.status not in SUCCESSES and "code" not in answer.body
 
