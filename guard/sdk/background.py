@@ -50,8 +50,7 @@ class BackgroundTask:
             self._wanted = True
             if later:
                 self._later_s = pause_of(FIRST_PAUSE_S, retry_after_s)
-            alive = self._thread is not None and self._thread.is_alive()  # a fork leaves it behind
-            if not alive and not self._dismissed:
+            if not self._is_at_work() and not self._dismissed:
                 thread = threading.Thread(
                     target=self._work, name="missioncontrol-background", daemon=True
                 )
@@ -77,12 +76,15 @@ class BackgroundTask:
         if last_try:
             self.hurry(timeout_s)
         with self._lock:
-            idle, self._dismissed = self._thread is None, True
+            idle, self._dismissed = not self._is_at_work(), True
             self._lock.notify_all()
-            self._lock.wait_for(lambda: self._thread is None, timeout_s)
+            self._lock.wait_for(lambda: not self._is_at_work(), timeout_s)
         # Else the thread does so, once it has stopped.
         if idle:
             self._leave()
+
+    def _is_at_work(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()  # a fork leaves it behind
 
     def _work(self) -> None:
         pause_s = FIRST_PAUSE_S

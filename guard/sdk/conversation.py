@@ -259,7 +259,8 @@ class Conversation:
         while True:
             try:
                 answer: Answer = yield request
-                if is_page(answer):
+                # An empty object answers hooks and notes of delivery, but no held call.
+                if is_page(answer) or answer.body == {}:
                     raise not_now(answer)
             except ServerAway as error:
                 away_since = monotonic() if away_since is None else away_since

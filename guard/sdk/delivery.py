@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from guard.errors import ServerRefused
+from guard.errors import NotTheServer, ServerRefused
 from guard.sdk.exchange import Answer, Request
 from guard.sdk.outbox import leftovers
 from guard.sdk.outbox_file import Batch, Record
@@ -55,15 +55,29 @@ class Delivery:
         while self._source.pending:
             batch = self._source.batch()
             for letter in letters(batch.records):
-                try:
-                    self._post(letter)
-                except ServerRefused as refused:
-                    if refused.status in KEY_REFUSED:
-                        raise
-                    # Any other refusal would come again: it must not block what follows.
-                    logger.warning("Mission Control refused a part of the outbox: %s", refused)
+                self._deliver(letter)
             self._source.delivered(batch)
         return self.turns
+
+    def _deliver(self, letter: Sequence[Record]) -> None:
+        try:
+            self._post(letter)
+        except ServerRefused as refused:
+            if refused.status in KEY_REFUSED:
+                raise
+            # Any other refusal would come again: it must not block what follows.
+            logger.warning("Mission Control refused a part of the outbox: %s", refused)
+        except NotTheServer as page:
+            if self.run_id is None:
+                raise
+            # Where the server answers otherwise, it was about what the turn says: a firewall
+            # would take the same offence each time, and nothing after it would ever arrive.
+            post(self._send, "GET", f"runs/{self.run_id}/", None)
+            if len(letter) == 1:
+                logger.warning("a part of the outbox does not reach Mission Control: %s", page)
+            else:
+                for record in letter:
+                    self._deliver([record])
 
     def _post(self, letter: Sequence[Record]) -> None:
         first = letter[0]

@@ -33,8 +33,7 @@ class AsyncHttpTransport:
 
     def __init__(self, url: str, key: str) -> None:
         self._endpoint = Endpoint.of(url, key)
-        self._idle: list[_Stream] = []
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._idle: dict[asyncio.AbstractEventLoop, list[_Stream]] = {}
         self._keeps = True
 
     async def send(self, request: Request) -> Answer:
@@ -43,12 +42,12 @@ class AsyncHttpTransport:
         Raises:
             ServerAway: No answer within the request's time.
         """
-        self._enter_loop()
+        idle = self._idle_here()
         try:
-            if self._idle:
+            if idle:
                 # One that the server closed meanwhile is no answer; see HttpTransport.send.
                 with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-                    return await self._exchange(self._idle.pop(), request)
+                    return await self._exchange(idle.pop(), request)
             secure = ssl.create_default_context() if self._endpoint.scheme == "https" else None
             host, port = self._endpoint.host, self._endpoint.port
             # No `wait_for`: before Python 3.12 it may forget that its caller was cancelled.
@@ -61,15 +60,16 @@ class AsyncHttpTransport:
 
     async def close(self) -> None:
         """Close what is kept; a request that is under way closes its own."""
-        self._enter_loop()
-        idle, self._idle, self._keeps = self._idle, [], False
-        for stream in idle:
-            await _closed(stream)
+        idle, self._keeps = self._idle_here(), False
+        while idle:
+            await _closed(idle.pop())
 
-    def _enter_loop(self) -> None:
-        """Drop the connections of a loop that has ended: in another they cannot even be closed."""
-        if self._loop is not (loop := asyncio.get_running_loop()):
-            self._idle, self._loop = [], loop
+    def _idle_here(self) -> list[_Stream]:
+        """Give what is kept of the running event loop: no other can use it, or even close it."""
+        for loop in tuple(self._idle):
+            if loop.is_closed():
+                self._idle.pop(loop, None)
+        return self._idle.setdefault(asyncio.get_running_loop(), [])
 
     async def _exchange(self, stream: _Stream, request: Request) -> Answer:
         try:
@@ -107,10 +107,11 @@ class AsyncHttpTransport:
             await _closed(stream)
             raise
         ends = headers.get("connection", "").lower() == "close"
-        if ends or not self._keeps or len(self._idle) >= IDLE_CONNECTIONS:
+        idle = self._idle_here()
+        if ends or not self._keeps or len(idle) >= IDLE_CONNECTIONS:
             await _closed(stream)
         else:
-            self._idle.append(stream)
+            idle.append(stream)
         return answer
 
 

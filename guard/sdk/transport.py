@@ -162,9 +162,10 @@ class HttpTransport:
 
     def _start_afresh(self) -> None:
         """Leave the parent's connections to it: on one line each would read the other's answer."""
-        # A lock that another thread of the parent had taken opens for nobody here.
-        self._lock, self._pid = threading.Lock(), os.getpid()
         inherited, self._idle, self._under_way = self._idle, [], set()
+        # A lock that another thread of the parent had taken opens for nobody here. The number
+        # last: until it is ours no other thread goes past to what was inherited.
+        self._lock, self._pid = threading.Lock(), os.getpid()
         for connection in inherited:
             connection.close()
 

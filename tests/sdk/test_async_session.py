@@ -157,3 +157,25 @@ def test_a_session_goes_on_in_another_event_loop(server):
     gc.collect()
 
     assert len(server.of("POST", "turns/")) == 2
+
+
+# The loop that has ended left a connection open, which only it could close.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_two_event_loops_at_once_do_not_take_each_others_connections(server):
+    transport = AsyncHttpTransport(server.url, "k")
+    held, asked = threading.Event(), Request(method="GET", path="runs/x/directive/")
+    server.answer_poll = lambda _: (204, held.wait(60) and None)
+
+    async def ask_beside() -> None:
+        await transport.send(Request(method="GET", path="runs/x/"))
+        held.set()
+        await asyncio.to_thread(first.join)
+        assert (await transport.send(Request(method="GET", path="runs/x/"))).status == 200
+        await transport.close()
+
+    first = threading.Thread(target=lambda: asyncio.run(transport.send(asked)))
+    first.start()
+    server.await_polls()
+    asyncio.run(ask_beside())
+    gc.collect()

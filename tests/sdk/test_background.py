@@ -1,5 +1,6 @@
 """the background thread's thread: when it tries, and for what somebody in a hurry waits."""
 
+import os
 import threading
 import time
 
@@ -138,3 +139,24 @@ def test_who_hurries_asks_before_that(task, runner):
     runner.hurry(60)
 
     assert task.tries == 2
+
+
+def test_a_forked_child_lets_go_of_what_its_parents_thread_had(task):
+    left = []
+    runner = BackgroundTask(task, leave=lambda: left.append(True))
+    task.door.clear()
+    runner.call()
+    assert task.begun.wait(60)
+
+    child = os.fork()
+    if child == 0:
+        code = 2
+        try:
+            runner.dismiss(0.0, last_try=False)
+            code = left != [True]
+        finally:
+            os._exit(code)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    task.door.set()
+    runner.dismiss(60, last_try=False)

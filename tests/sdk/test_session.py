@@ -323,6 +323,34 @@ def test_what_a_page_stood_in_the_way_of_is_delivered_later(server, tmp_path, pa
     assert [turn["phase"] for turn in told] == ["proposed", "done"]
 
 
+def test_a_turn_that_a_firewall_takes_offence_at_holds_nothing_else_up(server, tmp_path):
+    taken = []
+
+    def answer(asked):
+        if "DROP TABLE" in str(asked.body):
+            return 403, None
+        taken.extend(asked.turns)
+        return 200, directive()
+
+    server.answer_turn = answer
+
+    with Session("x", url=server.url, key="k", outbox=tmp_path) as session:
+        for command in ("psql -c 'DROP TABLE runs'", "ls"):
+            session.after(session.before("Bash", {"command": command}), result="done")
+
+        wait_for(lambda: {"proposed", "done"} <= {turn["phase"] for turn in taken})
+    assert all(turn["args"] == {"command": "ls"} for turn in taken)
+
+
+def test_an_empty_object_in_the_servers_place_does_not_answer_a_held_call(server):
+    server.answer_turn = lambda _: (200, directive("hold"))
+    answers = [(200, directive(version=2)), (200, {})]
+    server.answer_poll = lambda _: answers.pop()
+
+    with Session("x", url=server.url, key="k") as session:
+        assert session.before("Bash").run
+
+
 def test_a_run_is_opened_later_when_the_server_comes_later(server):
     server.stop()
     with Session("x", url=server.url, key="k") as session:
