@@ -49,12 +49,6 @@ class Engine:
     complaints of longer ago, and agents side by side then, of which a rebuilt engine
     knows nothing; and how new the oldest steps were, where answers are turns of their own
     or more than a third of the turns say nothing (blanks, routing lines).
-
-    >>> from guard.turn import Role, Turn
-    >>> engine = Engine()
-    >>> read = Turn(role=Role.ASSISTANT, tool="Read", args={"path": "a.py"}, error="not found")
-    >>> [engine.observe(read).trip is not None for _ in range(3)]
-    [False, False, True]
     """
 
     WINDOW: int = SPAN + _NEWS_SPAN
@@ -159,7 +153,7 @@ class Engine:
                 place = self.history.find(read.call, proposed=False)
         else:
             old = self.history.steps[place]  # by whose name it is known
-            named = replace(turn, agent=old.agent or turn.agent)
+            named = as_call(replace(turn, agent=old.agent or turn.agent))
             seq, read = old.seq, ReadTurn(Kind.ACTION, named)
         step, changed = self._read(read.turn, seq, place, read.times)
         self._meter.take(turn, failed=step.failed if step.outcome else None)

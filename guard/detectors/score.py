@@ -97,13 +97,7 @@ def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
 
 
 def add_up(weights: Iterable[Weight]) -> float:
-    """Give the evidence after the last attempt, from 0; 1 is what weights are fitted to.
-
-    >>> add_up([Weight(0.6, 1.0), Weight(0.4, 1.0)])
-    1.0
-    >>> add_up([Weight(0.6, 1.0), Weight(0.0, 0.5)])
-    0.3
-    """
+    """Give the evidence after the last attempt, from 0; 1 is what weights are fitted to."""
     evidence = 0.0
     for weight in weights:
         evidence = evidence * weight.keep + weight.gain
@@ -111,11 +105,7 @@ def add_up(weights: Iterable[Weight]) -> float:
 
 
 def stuck_score(evidence: float) -> float:
-    """Give evidence as a score in [0, 1): each more of it halves the doubt, and more.
-
-    >>> [round(stuck_score(evidence), 2) for evidence in (0, 0.5, 1, 2)]
-    [0.0, 0.55, 0.8, 0.96]
-    """
+    """Give evidence as a score in [0, 1): each more of it halves the doubt, and more."""
     return 1.0 - math.pow(1.0 - FITTED_AT, evidence)
 
 

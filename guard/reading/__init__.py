@@ -25,11 +25,7 @@ TABLES: dict[str, Any] = tomllib.loads(
 
 
 def read_words(table: str) -> dict[str, frozenset[str]]:
-    """Give the lists of words in a table of `words.toml`, by name.
-
-    >>> "sudo" in read_words("commands")["leaders"]
-    True
-    """
+    """Give the lists of words in a table of `words.toml`, by name."""
     lists = TABLES[table].items()
     return {
         name: frozenset(words.split() if isinstance(words, str) else words) for name, words in lists
@@ -37,11 +33,7 @@ def read_words(table: str) -> dict[str, frozenset[str]]:
 
 
 def any_of(name: str) -> str:
-    r"""Write a regular expression for any of the phrases under this name.
-
-    >>> any_of("late")
-    '(?:timed out|time-?out\\b)'
-    """
+    """Write a regular expression for any of the phrases under this name."""
     return f"(?:{'|'.join(TABLES['phrases'][name].splitlines())})"
 
 
@@ -49,11 +41,7 @@ _HINTS = read_words("hints")
 
 
 class Phrase:
-    """A phrase of `words.toml`, looked for where one of its hints stands: that is cheaper.
-
-    >>> Phrase("late", lower=True).stands_in("It Timed Out.")
-    True
-    """
+    """A phrase of `words.toml`, looked for where one of its hints stands: that is cheaper."""
 
     def __init__(
         self, name: str, *, head: int | None = None, lower: bool = False, words: bool = False

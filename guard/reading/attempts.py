@@ -45,6 +45,7 @@ _BOX = re.compile(r"\s{0,12}(?:[-*] )?(?:\[[ xX~]\]|[\u2610-\u2612\u2713\u2714\u
 _COMPLAINS = Phrase("complains", head=_SHORT, lower=True, words=True)
 _GOES_ROUND = Phrase("goes_round", head=_SHORT, lower=True)
 _HALTS = Phrase("halts", words=True)
+_PROMISES = Phrase("promises", head=_SHORT, lower=True)
 
 
 class Kind(Enum):
@@ -71,19 +72,12 @@ class ReadTurn(NamedTuple):
 
 
 class TurnReader:
-    """Puts answers to the calls they answer, and tells machines from people.
-
-    >>> reader = TurnReader()
-    >>> reader.take(Turn(role=Role.ASSISTANT, tool="ls", args={}), 3).kind.value
-    'action'
-    >>> answer = reader.take(Turn(role=Role.USER, content="a.py"), 4)
-    >>> answer.kind.value, answer.turn.tool, answer.turn.result, answer.call
-    ('answer', 'ls', 'a.py', 3)
-    """
+    """Puts answers to the calls they answer, and tells machines from people."""
 
     def __init__(self) -> None:
         self._open: list[Turn] = []
         self._was_answered = False
+        self._owed: set[int | None] = set()
         # Tools whose calls carry their own results: what follows those is no answer.
         self._self_told: set[str] = set()
         self._names: set[str] = set()
@@ -120,7 +114,7 @@ class TurnReader:
             call = shown_call(turn)
             self._shows = call is not None
             turn = call if call and self._carries_out else turn
-        if turn.role is Role.SYSTEM:
+        if turn.role is Role.SYSTEM and not (self._open and is_report(turn)):
             again = not self._action and turn.content == self._notice
             self._notice = turn.content
             return ReadTurn(Kind.NUDGE if again else Kind.NOISE, turn)
@@ -142,13 +136,23 @@ class TurnReader:
         self._blanks = 0
         turn = self._name_side(turn)
         answered = self._answer(turn)
-        if answered or (turn.tool is None and _is_checklist(turn.content or "")):
+        is_list = turn.tool is None and _is_checklist(turn.content or "")
+        if answered or is_list or self._is_promised(turn, seq):
             return answered or ReadTurn(Kind.NOISE, turn)
         self._last_agent = turn.agent
         self._note(turn, seq)
         is_said = turn.role is Role.ASSISTANT and turn.tool is None
         self._said = (seq, turn) if is_said and not self._open else None
         return ReadTurn(Kind.ACTION, turn)
+
+    def _is_promised(self, turn: Turn, seq: int) -> bool:
+        """Tell, and note, that what comes of a call comes later: then it is an attempt."""
+        if not turn.tool or not turn.result or not _PROMISES.stands_in(turn.result):
+            return False
+        self._note(replace(turn, result=None), seq)
+        if is_noted := len(self._owed) < _REMEMBERED:
+            self._owed.add(seq)
+        return is_noted
 
     def _name_side(self, turn: Turn) -> Turn:
         """Name agents as one while the user complains between any two of them.
@@ -174,7 +178,8 @@ class TurnReader:
             self._self_told.add(turn.tool)
         if self._was_answered:
             # The results of a batch all come before the next call of its agent.
-            self._open = [call for call in self._open if call.agent != turn.agent]
+            agent, owed = turn.agent, self._owed
+            self._open = [one for one in self._open if one.agent != agent or one.seq in owed]
             self._was_answered = False
         is_open = turn.result is None and turn.error is None
         if is_open and sum(map(len, texts_in(turn.args))) <= _LONGEST_CALL:
@@ -185,8 +190,8 @@ class TurnReader:
         if turn.is_proposed or turn.args:
             return None
         if not self._open:
-            is_told = self._shows if is_report(turn) else turn.role is Role.TOOL and not turn.tool
-            return self._reply(turn) if is_told else None
+            is_told = turn.role is Role.TOOL and not turn.tool
+            return self._reply(turn) if is_told or (self._shows and is_report(turn)) else None
         if turn.role is Role.TOOL or is_report(turn):
             if turn.content is None and turn.result is None and turn.error is None:
                 return None
@@ -205,6 +210,9 @@ class TurnReader:
         call = self._open.pop(place)
         result = answer.result if answer.result is not None else answer.content
         completed = replace(call, result=result and reported(result), error=answer.error)
+        if call.seq in self._owed:
+            self._owed.remove(call.seq)
+            return ReadTurn(Kind.ACTION, completed)
         return ReadTurn(Kind.ANSWER, completed, call.seq)
 
     def _reply(self, turn: Turn) -> ReadTurn | None:

@@ -47,13 +47,7 @@ _LONGEST_WAIT_ANSWER = 300
 
 
 def classify(tool: str | None, command: str, args: Mapping[str, Any]) -> ActionClass:
-    """Derive what kind of action a call is from its tool's name and command.
-
-    >>> classify("str_replace_editor", "", {"path": "a.py"}).value
-    'file_edit'
-    >>> classify("terminal", "grep -rn foo src | head", {}).value
-    'search'
-    """
+    """Derive what kind of action a call is from its tool's name and command."""
     if tool is None:
         return ActionClass.MESSAGE
     for value in map(args.get, _STATEMENTS):
@@ -87,13 +81,7 @@ def _classify_call(traits: frozenset[str], command: str, args: Mapping[str, Any]
 
 
 def asks(action: str, tool: str | None, command: str) -> bool:
-    """Tell whether a call only asks: it learns, and changes nothing.
-
-    >>> asks("shell_exec", "Bash", "git status")
-    True
-    >>> asks("other", "update_order", ""), asks("other", "think", "")
-    (False, True)
-    """
+    """Tell whether a call only asks: it learns, and changes nothing."""
     if action in _QUESTIONS:
         return True
     if action == ActionClass.SHELL_EXEC:
@@ -134,9 +122,6 @@ def traits_of(tool: str | None) -> frozenset[str]:
 
     Who "thinks" only thinks aloud, learns nothing and changes nothing; who "hands_over"
     passes the matter on to another agent.
-
-    >>> sorted(traits_of("express_hypothesis")), sorted(traits_of("transfer_to_billing"))
-    (['thinks'], ['hands_over'])
     """
     words = frozenset(word.lower() for word in _NAME_WORDS.findall((tool or "")[:200]))
     traits = {name for name, known in _NAMES.items() if words & known}
@@ -169,11 +154,7 @@ def _only_reads(command: str) -> bool:
 
 
 def verb_of(tool: str, command: str) -> str:
-    """Name what a call does: the tool, and what it runs where it runs a command.
-
-    >>> verb_of("Bash", "cd app && git status -s"), verb_of("Read", "")
-    ('Bash git status', 'Read')
-    """
+    """Name what a call does: the tool, and what it runs where it runs a command."""
     if not command:
         return tool
     head, rest = _leading_words(command[:_LONGEST_COMMAND])

@@ -46,22 +46,14 @@ _FILLER = frozenset(word[:_STEM] for word in (*read_words("talk")["filler"], "")
 
 
 def unstamped(text: str) -> str:
-    r"""Give a message without the lines that only number or date it, unless it is no more.
-
-    >>> unstamped("=== STEP 5 ===\nNext: log in."), unstamped("Step 5"), unstamped("Batch 3 of 9")
-    ('Next: log in.', 'Step 5', 'Batch 3 of 9')
-    """
+    """Give a message without the lines that only number or date it, unless it is no more."""
     return _STAMP.sub("", text).strip() or text if _STAMP_BELOW.search(f"\n{text}") else text
 
 
 # Asked of the same names of agents, turn by turn.
 @functools.lru_cache(maxsize=256)
 def terms_of(text: str) -> frozenset[str]:
-    """Give what a text tells: stems of its words without the filler.
-
-    >>> sorted(terms_of("I still need to find why next_hold returns nothing for this loan."))
-    ['hold', 'loan', 'retur']
-    """
+    """Give what a text tells: stems of its words without the filler."""
     text = bounded(text)
     stems: set[str] = set()
     if text.isascii():
@@ -133,13 +125,7 @@ def empty_tail(talk: Sequence[Step], *, fresh: float, share: float, least: int) 
 
 
 def find_chant(text: str) -> str | None:
-    """Give the sentence that makes up at least half of a message, if one does.
-
-    >>> find_chant("I will check the file again. " * 20)
-    'I will check the file again'
-    >>> find_chant("One thing. Another thing.") is None
-    True
-    """
+    """Give the sentence that makes up at least half of a message, if one does."""
     if len(text) < _CHANT_LENGTH:
         return None
     text = text[:20_000]

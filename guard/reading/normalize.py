@@ -123,11 +123,7 @@ def one_line(text: str) -> str:
 
 
 def command_in(args: Mapping[str, Any] | None) -> str:
-    """Give the command line among a call's arguments, "" where there is none.
-
-    >>> command_in({"cmd": ["git", "status"]})
-    'git status'
-    """
+    """Give the command line among a call's arguments, "" where there is none."""
     args = args or {}
     for value in map(args.get, COMMANDS):
         if isinstance(value, str):

@@ -15,6 +15,7 @@ from guard.reading import Phrase, any_of, read_words
 from guard.reading.normalize import canonical_json, mask_places
 from guard.reading.terms import BRIEF, masked_lines, terms_in, words_in
 from guard.reading.volatile import HOLE, mask_failure
+from guard.reading.written import reported
 from guard.turn import Turn
 
 _WORDS = read_words("answers")
@@ -42,17 +43,12 @@ _TESTS_FAILED = re.compile(r"([1-9]\d{0,6})(?: tests?)? (?:failed|failures?|erro
 _NAMES_AND_NUMBERS = re.compile(any_of("names_and_numbers"))
 _BARE_NUMBER = re.compile(r"(?<![\w'\"`])\d+(?![\w'\"`])")
 _PICTURE = re.compile(r"\s*[\[<(](?:screenshot|image|picture)\b[^\n]{0,80}\s*", re.IGNORECASE)
-_CODED = re.compile(
-    r"<returncode>(?P<code>-?\d{1,5})</returncode>\s{0,9}"
-    r"(?:<output>\n?(?P<output>.*?)\n?</output>)?\s{0,9}",
-    re.DOTALL,
-)
 # It may be an object that holds what came back, beside how it went.
 _HOLDS = re.compile(rf"\"(?:{'|'.join(sorted(_WORDS['holds']))})\" ?: ?[\"\[]")
 _LONGEST_HELD = 40_000
-_WELL = (None, False, 0, "0", "", "false")
+_SAYS_FAILED = re.compile(any_of("says_failed"))
 # What a program's value was, where it had none: the end of each answer of smolagents.
-_NO_VALUE = re.compile(r"\n\s{0,9}Out: None\s{0,9}\Z")
+_NO_VALUE = re.compile(any_of("no_value"))
 _MORE = Phrase("has_more")
 # A first line of these words alone that names an answer announces it and is no part of it.
 _ANNOUNCED = _WORDS["announced"]
@@ -113,8 +109,10 @@ def outcome_of(turn: Turn) -> Outcome | None:
         return None  # a picture was shown: what came back is not known
     text, failed = turn.result, False
     # mini-swe-agent writes each answer so; the code alone says whether it failed.
-    if text.startswith("<returncode>") and (coded := _CODED.fullmatch(text)):
-        text, failed = coded["output"] or "", coded["code"] != "0"
+    if text.startswith("<returncode>"):
+        text = reported(text)
+        if failed := text.startswith("exit code "):
+            text = text.partition("\n")[2]
     elif text.startswith(("{", "[{")) and _HOLDS.search(text[:_HEAD]):
         text, failed = _take_out(text)
     return _read(mask_places(text, turn.args), is_error=failed, asked=turn.args)
@@ -130,17 +128,20 @@ def _take_out(text: str) -> tuple[str, bool]:
         fields = {"content": fields}
     if not isinstance(fields, dict) or _FIELD_FAILS.match(text[:_HEAD].lower()):
         return text, False
+    if isinstance(inner := fields.get("result"), dict) and _WORDS["holds"] & inner.keys():
+        fields = {**fields, "result": None, **inner}  # as JSON-RPC wraps it
     held = [_text_of(fields.pop(name)) for name in sorted(_WORDS["holds"] & fields.keys())]
     if None in held or not any(held) or len(canonical_json(fields)) > _LONGEST_MESSAGE:
         return text, False
-    failed = any(fields.get(name) not in _WELL for name in _WORDS["says_failed"])
+    failed = _SAYS_FAILED.search(canonical_json(fields)) is not None
     return "\n".join(filter(None, held)), failed
 
 
 def _text_of(value: object) -> str | None:
     """Give a text, or that of the blocks in which a tool server writes one; None: neither."""
     blocks = value if isinstance(value, list) else [{"text": value or ""}]
-    texts = [one.get("text") if isinstance(one, dict) else None for one in blocks]
+    fields = [one if isinstance(one, dict) else {} for one in blocks]
+    texts = [one.get("text", one.get("content")) for one in fields]
     written = [text for text in texts if isinstance(text, str)]
     return "\n".join(written) if len(written) == len(texts) else None
 
@@ -163,7 +164,7 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
 @functools.lru_cache(maxsize=128)
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
     head, text = text[:_HEAD], _unannounced(text)
-    if "None" in text[-14:]:  # with white space behind it
+    if "None" in text[-_LONGEST_MESSAGE:]:
         text = _NO_VALUE.sub("", text)
     if not is_error and len(text) <= _LONGEST_NOTHING and _NOTHING.fullmatch(text.lower()):
         # Saying so for the first time tells something; silence, or the word for it, never does.

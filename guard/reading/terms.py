@@ -75,11 +75,7 @@ def _fold(line: str) -> list[str]:
 
 
 def words_in(text: str) -> frozenset[str]:
-    """Give the words and numbers of a text's head and tail, volatile or not.
-
-    >>> sorted(words_in("a::b, C_1"))
-    ['a', 'b', 'c_1']
-    """
+    """Give the words and numbers of a text's head and tail, volatile or not."""
     return frozenset(_words(bounded(text, head=_HEAD, tail=_TAIL)))
 
 
@@ -94,11 +90,7 @@ def _words(text: str) -> list[str]:
 
 @functools.lru_cache(maxsize=_ANSWERS)
 def terms_in(text: str) -> frozenset[str]:
-    """Give the words, names and numbers of a text, without its volatile parts.
-
-    >>> sorted(terms_in("Row 7: Harbour_Cafe, saved in 0.3s"))
-    ['7', 'harbour_cafe', 'in', 'row', 'saved']
-    """
+    """Give the words, names and numbers of a text, without its volatile parts."""
     words = _words("\n".join(masked_lines(text)))
     return frozenset(words[:_MOST] + words[-_MOST:] if len(words) > 2 * _MOST else words)
 
@@ -110,10 +102,6 @@ def same_but_quoted(
 
     `told` are the words of an answer, `asked` those of its request; `again` and `anew` are those
     of another answer and of its request.
-
-    >>> told, again = words_in("unknown command: sing"), words_in("unknown command: dance")
-    >>> same_but_quoted(told, words_in("sing a song"), again, words_in("dance"))
-    True
     """
     if len(answered & again) < _TOLD:
         return False
@@ -121,11 +109,7 @@ def same_but_quoted(
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """Give the share of terms that two texts have in common (Jaccard), in [0, 1].
-
-    >>> likeness(frozenset("ab"), frozenset("bc")) == 1 / 3
-    True
-    """
+    """Give the share of terms that two texts have in common (Jaccard), in [0, 1]."""
     if not one and not other:
         return 1.0
     common = len(one & other)

@@ -1,134 +1,130 @@
-"""Calls that an agent writes into its text, and answers that come in the user's name.
+"""Calls that an agent writes into its text, and answers that come in turns of their own.
 
-Many loops have no tool interface: the model writes one command, tagged or fenced, and
-the harness says what came of it as the next user turn.
+Many loops have no tool interface, and many logs print what was a call. How differs; that a
+name and a bundle of arguments end a text does not, and is what is looked for.
 
-Source: the log forms of ReAct, OpenHands, SWE-agent and mini-swe-agent, Cline, Hermes,
-AutoGPT, Terminus and smolagents.
+Source: the logs of ReAct, OpenHands, SWE-agent, mini-swe-agent, Cline, Hermes, AutoGPT, AutoGen,
+CrewAI, LangChain, LangGraph, LangChain4j, Letta, MCP clients, Open WebUI, Terminus and smolagents.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple
+from html import unescape
+from itertools import islice
+from typing import Any
 
 from guard.reading import any_of, read_words
 from guard.turn import Role, Turn
 
-_LONGEST = 40_000
-_LONGEST_WORDS = 500
-_ACTION = re.compile(r"(?:^|[\s.])Action(?: \d{1,4})?:")
-_INPUT = re.compile(r"Action Input(?: \d{1,4})?:")
-_NAMED = re.compile(r"([^\W\d]\w{0,60}) ?[\[(](.*)[\])]$", re.DOTALL)
-_NAME = re.compile(r"[^\W\d]\w{0,60}$")
+_LONGEST, _HEAD, _LONGEST_WORDS, _LOOKS, _MOST_BRACES, _DEEPEST = 40_000, 4000, 500, 24, 200, 4
 # The tool's name where an action is told in free words.
 ACT = "act"
-# `Bash {"command": "ls"}` as the last line, and `{"name": "Bash", "arguments": {…}}`.
-_WRITTEN = re.compile(r"([A-Za-z_][\w.:-]{0,60}) ?\(?(\{.*\})\)?", re.DOTALL)
-_TOOL_KEYS = ("name", "tool", "tool_name", "action", "function")
-_ARGUMENT_KEYS = ("arguments", "args", "parameters", "input", "action_input", "tool_input")
-_FUNCTION = re.compile(r"<function=([\w.:-]{1,60})>")
-_PARAMETER = re.compile(r"<parameter=([\w.:-]{1,60})>")
-_ELEMENT = re.compile(r"^<([a-z]{1,30}(?:_[a-z]{1,30}){1,5})>\s*(?:<|$)", re.MULTILINE)
-_CHILD = re.compile(r"<(\w{1,60})>")
-# `[Tool Use: execute_command]`, then `Command: ls` and so on, a line each.
-_TOOL_USE = re.compile(r"^\[Tool Use: ([\w.:-]{1,60})\]\n", re.MULTILINE)
-_FIELD = re.compile(r"^([A-Z][a-z_]{1,40}): ", re.MULTILINE)
-_MOST_FIELDS = 12
-_BASH, _PYTHON = ("bash", "command"), ("python", "code")
-_SCRIPTS = {"execute_bash": _BASH, **dict.fromkeys(("execute_ipython", "execute", "code"), _PYTHON)}
-_FENCED = dict.fromkeys(read_words("fences")["pythons"], _PYTHON)
-_FENCED |= dict.fromkeys((*read_words("fences")["shells"], ""), _BASH)
-_WORDS = re.compile(r"^\s{0,4}Action(?: \d{1,4})?:\s*", re.MULTILINE)
+# A terminal changes colours, or ends what is typed, between a call and what came of it.
+_COLOURS, _TOLD_NEXT = re.compile(r"\x1b\[[\d;?]*[A-Za-z]"), re.compile(any_of("told_next"))
+_TYPED, _ATTRIBUTES = re.compile(any_of("typed"), re.MULTILINE), re.compile(any_of("attributes"))
+# A tool that only hands a call on to the tool that it names.
+_CARRIES, _CALLED = re.compile(any_of("carries")), re.compile(any_of("called"), re.DOTALL)
+_KEYS, _MAY_CALL = read_words("call_keys"), read_words("hints")["named_call"]
+_SCRIPTS = dict.fromkeys(read_words("fences")["pythons"], ("python", "code"))
+_SCRIPTS |= dict.fromkeys((*read_words("fences")["shells"], ""), ("bash", "command"))
+_TAG = re.compile(any_of("tag"), re.MULTILINE)
+_CHILD = re.compile(r"<(parameter|arg|\w{1,60})(?:(?:=| name=\"?)([\w.:-]{1,60}))?\"?>")
+_WORDS = re.compile(r"(?:^|(?<=[\s.]))\s{0,4}Action(?: \d{1,4})?:\s*", re.MULTILINE)
+_BRACKETED = re.compile(r"[^\w\n]{0,6}([^\W\d][\w.]{0,60}) ?[\[(](.*)[\])]\s*", re.DOTALL)
+_NAMED = re.compile(any_of("named_call"), re.IGNORECASE | re.MULTILINE)
+_GIVEN = re.compile(any_of("given"), re.IGNORECASE)
+_ALONE = re.compile(any_of("named_alone"))
+_LINES = re.compile(r"^[ \t]*[-*]? ?[`'\"*]*([^\W\d][\w-]{0,40})[`'\"*]*: ", re.MULTILINE)
+_PAIRS = re.compile(any_of("pairs"), re.DOTALL)
+_CLOSES = re.compile(r"(?:[\s`*~_\])|-]|</\w{1,40}>)+\Z")
+# Rules and walls that a terminal draws around a text; what stands within a rule is a title.
+_RULE, _RULES = re.compile(any_of("ruled"), re.MULTILINE), [4 * sign for sign in "─━═*=~#-"]
+_WALL = re.compile(r"^[ \t]*[│┃] {0,2}|[ \t]*[│┃]$", re.MULTILINE)
 _REPORTS = re.compile(rf"\s{{0,4}}{any_of('reports')}")
+_TOLD_BELOW = re.compile(rf"\n{any_of('reports')}")
 _EXIT = re.compile(r"\s{0,4}<returncode>(-?\d{1,9})</returncode>\s*(?:<output>)?")
-_PROMPT = re.compile(
-    r"(?:\n?\(Open file: [^\n]*\))?\n?\(Current directory: [^\n]*\)(?:\n\S{0,40}[$#])?\s*\Z"
-)
+_PROMPT = re.compile(any_of("prompt"))
 _PROMPT_HINT = "(Current directory: "
 _SENT_BACK = re.compile(rf"\s{{0,4}}{any_of('sent_back')}")
-_CLOSED = re.compile(r"</(?:output|tool_response|tool_result|observation)>\Z")
+# A line over an answer that says which step it was, how long it took, how it went.
+_FENCE, _LOGGED = re.compile(any_of("fenced_answer"), re.DOTALL), re.compile(any_of("logged"))
+_LABEL, _FAILS = re.compile(any_of("label")), re.compile(any_of("label_fails"))
+_CLOSED = re.compile(r"(?:</\w{0,20}(?:output|response|results?|observation)>\s*)+\Z")
 # What a person answered, wrapped as a tool's result.
 _ANSWERED = re.compile(r"<(?:answer|feedback|user_message|task)>")
-_HEAD = 4000
-
-
-class _Call(NamedTuple):
-    said: str
-    tool: str
-    args: Mapping[str, Any]
+_read_json = json.JSONDecoder(strict=False).raw_decode
+# What is said beside a call, its tool and its arguments.
+_Call = tuple[str, str, Mapping[str, Any]]
 
 
 def as_call(turn: Turn) -> Turn:
     r"""Give an agent's turn whose text is unmistakably a call as that call.
 
-    With what was observed of it, where the same text tells; without a result,
-    where only a call stands there: the report comes with a later turn.
+    With what was observed of it, where the same text tells; else that comes with a later turn.
 
     >>> step = Turn(role=Role.ASSISTANT, content="Action: search[tide mill] Observation: No page.")
     >>> call = as_call(step)
     >>> call.tool, call.args, call.result
     ('search', {'input': 'tide mill'}, 'No page.')
-    >>> tagged = "List it.\n<execute_bash>\nls src\n</execute_bash>"
-    >>> as_call(Turn(role=Role.ASSISTANT, content=tagged)).args
-    {'command': 'ls src'}
     """
-    if turn.role is not Role.ASSISTANT or turn.tool is not None or not turn.content:
-        return turn
-    if call := _told(turn, (_tagged, _listed, _as_json)):
-        return call
-    before, seen, result = turn.content.partition("Observation:")
-    if not before.strip() or not (seen or "Action" in before):
+    if turn.tool is not None:
+        args = turn.args if turn.args and _CARRIES.search(turn.tool) else {}
+        call = _named(args, "") or _scripted(args.get("code"))
+        return replace(turn, tool=call[1], args=call[2]) if call else turn
+    if turn.role is Role.ASSISTANT and turn.content:
+        return _read_call(turn, turn.content)
+    text = turn.content or ""
+    if turn.role is Role.USER and text.startswith("{") and len(text) <= _LONGEST:
+        value = _object_at_end(text)[1] or {}
+        is_notice = "user" not in str(value.get("type", "user"))  # a machine's
+        return replace(turn, role=Role.SYSTEM) if is_notice else _spoken(turn, _named(value, ""))
+    return turn
+
+
+def _read_call(turn: Turn, content: str) -> Turn:
+    text = _unframed(_COLOURS.sub("", _TOLD_NEXT.sub("\nOutput:\n", content)))
+    if not any(map(text.__contains__, _MAY_CALL)) or _REPORTS.match(text):
         return turn  # an observation alone is the answer to a call before
-    end = before.rstrip()[-_HEAD:]
-    action = _ACTION.search(end)
-    named, *arguments = _INPUT.split(end[action.end() :] if action else end, maxsplit=1)
-    tool, argument = ACT, named.strip()
-    if arguments and _NAME.match(argument):
-        tool, argument = argument, arguments[0].strip()
-    elif match := _NAMED.match(argument):
-        tool, argument = match.groups()
-    if not seen and (action is None or tool == ACT):
+    before, seen, inline = text.partition("Observation:")
+    below = islice(_TOLD_BELOW.finditer(text, 0, _LONGEST), _LOOKS)
+    parts = [(text[: told.start()], text[told.end() :]) for told in below]
+    for asked, came in [*parts, (before, inline if seen else turn.result), (text, turn.result)]:
+        if (call := _told(turn, asked, _tagged, _structured, _typed)) is None:
+            continue
+        if call.tool in _KEYS["speaks"]:
+            return _spoken(turn, ("", call.tool or "", call.args or {}))
+        return replace(call, result=came and came.strip())
+    words = _WORDS.split(before.rstrip()[-_HEAD:], maxsplit=1)[-1].strip()
+    if not seen or not words:
         return turn
-    came = result.strip() if seen else turn.result
-    return replace(turn, tool=tool, args={"input": argument}, result=came, content=None)
+    return replace(turn, tool=ACT, args={"input": words}, result=inline.strip(), content=None)
 
 
 def shown_call(turn: Turn) -> Turn | None:
-    r"""Give the call that a message may be, if a harness carries out what it shows.
-
-    One fenced script at its end, or an action in free words; to a person the same
-    text is a proposal, so that only what follows tells.
-
-    >>> message = Turn(role=Role.ASSISTANT, content="Look first.\n```bash\nls\n```")
-    >>> call = shown_call(message)
-    >>> call.tool, call.args
-    ('bash', {'command': 'ls'})
-    """
-    return _told(turn, (_fenced, _in_words))
+    """Give the call that a message may be, if a harness carries out what it shows: only then."""
+    return _told(turn, turn.content or "", _shown)
 
 
 def spoken_call(turn: Turn) -> Turn:
-    """Give a message as the call that it is where what is said is done.
-
-    >>> call = spoken_call(Turn(role=Role.ASSISTANT, content="open the sluice"))
-    >>> call.tool, call.args
-    ('open', {'input': 'the sluice'})
-    """
+    """Give a message as the call that it is where what is said is done: its verb and the rest."""
     text = (turn.content or "").strip()
     verb, _, rest = text.partition(" ")
-    tool, argument = (verb, rest) if _NAME.match(verb) else (ACT, text)
+    tool, argument = (verb, rest) if verb.isidentifier() else (ACT, text)
     return replace(turn, tool=tool, args={"input": argument.strip()}, content=None)
 
 
 def is_report(turn: Turn) -> bool:
     """Tell a tool's report, sent in the user's name as some loops do, from a person."""
     text = turn.content
-    if turn.role is not Role.USER or text is None or _ANSWERED.search(text[:_HEAD]):
+    if text is None or turn.tool or _ANSWERED.search(text[:_HEAD]):
         return False
+    text = _unframed(text)
     if _REPORTS.match(text) or _EXIT.match(text) or _SENT_BACK.match(text):
         return True
     return _PROMPT_HINT in text and _PROMPT.search(text[-_HEAD:]) is not None
@@ -137,6 +133,9 @@ def is_report(turn: Turn) -> bool:
 def reported(text: str) -> str:
     """Give what a report reports, without what announces it or stands below each."""
     text = text.partition("<environment_details>")[0]
+    if (bare := _unframed(text)) is not text:  # a heading may stand over what announces it
+        announced = _TOLD_BELOW.search(bare, 0, _LONGEST_WORDS)
+        text = bare[announced.end() :] if announced else bare
     if _PROMPT_HINT in text:  # it stands at the end; a long line of them is read once
         text = text[:-_HEAD] + _PROMPT.sub("", text[-_HEAD:])
     text = _CLOSED.sub("", text.rstrip()).rstrip()
@@ -144,112 +143,185 @@ def reported(text: str) -> str:
         rest = text[ended.end() :].rpartition("</output>")[0] or text[ended.end() :]
         rest = rest.strip()
         return rest if ended[1] == "0" else f"exit code {ended[1]}\n{rest}"
-    announced = _REPORTS.match(text)
-    return text[announced.end() :].strip() if announced else text
+    while (announced := _REPORTS.match(text)) and not text.startswith(("{", "[{")):
+        text = text[announced.end() :].strip()
+    if logged := _LOGGED.match(text):
+        return text[logged.end() :]
+    if text.endswith(">") and (found := _FENCE.search(text[:_LONGEST])) and "```" not in found[2]:
+        return f"error: {found[2]}" if _FAILS.search(found[1]) else found[2]
+    if label := _LABEL.match(text):
+        text = text[label.end() :]
+        return f"error: {text}" if _FAILS.search(label[1] or label[2]) else text
+    return text
 
 
-def _told(turn: Turn, readings: tuple[Callable[[str], _Call | None], ...]) -> Turn | None:
+def _unframed(text: str) -> str:
+    """Leave out the rules and walls around a text; what stands within a rule is a title."""
+    if not (any(map(text.__contains__, _RULES)) and _RULE.search(text[:_HEAD])):
+        return text
+    return _RULE.sub(lambda rule: f"{rule[1]}:" if rule[1] else "", _WALL.sub("", text)).strip()
+
+
+def _spoken(turn: Turn, call: _Call | None) -> Turn:
+    """Give a message that is written as a call as the message that it is."""
+    said = call[2].get("content") if call and call[1] in _KEYS["speaks"] else None
+    return replace(turn, content=said) if isinstance(said, str) else turn
+
+
+def _told(turn: Turn, text: str, *readings: Callable[[str], _Call | None]) -> Turn | None:
     """Give a turn as the first call that one of these reads in its text."""
-    text = turn.content or ""
     calls = filter(None, (read(text) for read in readings))
     if len(text) > _LONGEST or (call := next(calls, None)) is None:
         return None
-    return replace(turn, tool=call.tool, args=call.args, content=call.said.strip() or None)
+    return replace(turn, tool=call[1], args=call[2], content=call[0].strip() or None)
 
 
 def _tagged(text: str) -> _Call | None:
-    if "</" not in text:
-        return None
-    if function := _FUNCTION.search(text):
-        body = text[function.end() :].partition("</function>")[0]
-        args = _fields(body, _PARAMETER, "</parameter>")
-        return _Call(text[: function.start()], function[1], args)
-    before, opened, inner = text.partition("<tool_call>")
-    if opened and (call := _named(_object(inner.partition("</tool_call>")[0]) or {}, before)):
-        return call
-    for tag, (tool, argument) in _SCRIPTS.items():
-        before, opened, inner = text.partition(f"<{tag}>\n")
-        script, closed, _ = inner.partition(f"</{tag}>")
-        if opened and closed:
-            return _Call(before, tool, {argument: script.strip()})
-    for found in _ELEMENT.finditer(text):  # the last one, named in two words as tools are
-        inner, closed, rest = text[found.start() :].partition(f"</{found[1]}>")
-        if closed and not rest.strip():
-            inner = inner.partition(">")[2]
-            args = _fields(inner, _CHILD, "</{}>")
-            return _Call(text[: found.start()], found[1], args or {"input": inner.strip()})
+    for found in _TAG.finditer(text) if "</" in text else ():
+        tag, name, said = found[1] or found[3], found[2] or found[3], text[: found.start()]
+        inner, closed, rest = text[found.start() :].partition(f"</{tag}>")
+        inner, script = inner.partition(">")[2], _SCRIPTS.get(tag)
+        if found[2]:
+            return said, name, _fields(inner) or _arguments(inner) or {}
+        if closed and script:
+            return said, script[0], {script[1]: inner.strip()}
+        # One that is named in two words, as tools are, and ends the text.
+        is_tool = "_" in tag and not tag.startswith(("tool_call", "function_call"))
+        if closed and is_tool and not rest.strip():
+            return said, name, _fields(inner) or {"input": inner.strip()}
     return None
 
 
-def _fields(text: str, opening: re.Pattern[str], closing: str) -> dict[str, str]:
+def _fields(text: str) -> dict[str, str]:
     """Give what stands between tags, by name; who opens tags without end gets a few looks."""
-    found: dict[str, str] = {}
-    at, looks = 0, 0
-    while (opened := opening.search(text, at)) and looks < _MOST_FIELDS:
-        end = text.find(closing.format(opened[1]), opened.end())
-        looks += end < 0
-        at = opened.end() if end < 0 else end
-        if end >= 0:
-            found[opened[1]] = text[opened.end() : end].strip()
+    found, at = dict[str, str](), 0
+    for opened in islice(_CHILD.finditer(text), _LOOKS):
+        inner, closed, _ = text[opened.end() :].partition(f"</{opened[1]}>")
+        if closed and opened.start() >= at:
+            at, found[opened[2] or opened[1]] = opened.end() + len(inner), inner.strip()
     return found
 
 
-def _listed(text: str) -> _Call | None:
-    """Read a call that an export gives as a heading and a line each argument."""
-    found = _TOOL_USE.search(text) if "[Tool Use: " in text else None
-    if found is None:
-        return None
-    body = text[found.end() :]
-    _, *parts = _FIELD.split(body, maxsplit=_MOST_FIELDS)
-    args = {name.lower(): value.strip() for name, value in zip(*[iter(parts)] * 2, strict=False)}
-    return _Call(text[: found.start()], found[1], args or {"input": body.strip()})
-
-
-def _as_json(text: str) -> _Call | None:
-    """Read a call written as a name and JSON arguments, or as one JSON object."""
-    text = text.strip()
-    if not text.endswith(("}", "})")):
-        return None
-    before, _, line = text.rpartition("\n")
-    if (written := _WRITTEN.fullmatch(line)) and (args := _object(written[2])) is not None:
-        return _Call(before, written[1], args)
-    if call := _named(_object(line) or {}, before):
+def _structured(text: str) -> _Call | None:
+    """Read a call that ends a text: a name, announced or alone, and what it is given."""
+    before, _, inner = text.partition("<tool_call>")
+    text = before + inner.partition("</tool_call>")[0]
+    for found in islice(_ATTRIBUTES.finditer(text), _LOOKS):
+        given = text[found.end() :]
+        given = given if found[2] is None else unescape(given.partition('"')[0])
+        if (args := _object_in(given)) is not None:
+            return text[: found.start()], found[1], args
+    start, value = _object_at_end(text)
+    before = text[:start]
+    if call := _named(value, before):
         return call
-    whole = (_object(text) if text.startswith("{") else None) or {}
-    keys = whole.get("commands")
-    keys = [key for key in keys if isinstance(key, dict)] if isinstance(keys, list) else []
-    if keys:
-        return _Call("", "terminal", {"keystrokes": [key.get("keystrokes") for key in keys]})
-    inner = whole.get("command") or whole.get("action")
-    return _named(inner if isinstance(inner, dict) else whole, "")
+    for found in islice(_NAMED.finditer(before), _LOOKS):
+        below, args = before[found.end() :], value
+        rest = _GIVEN.sub("", below, count=1).strip()
+        if rest:  # a text alone is given where the log says so
+            is_plain = rest[0] in "([" or any(map(str.isalpha, below.partition(rest)[0]))
+            args = _arguments(rest, is_plain=is_plain) if value is None else None
+        if args is not None:
+            said, name = text[: found.start()], found[found.lastindex or 1]
+            return _named(args, said) or (said, name, args)
+    alone = _ALONE.search(before[-_LONGEST_WORDS:]) if value is not None else None
+    return (before[: -len(alone[0])], alone[1], value or {}) if alone else None
 
 
-def _named(value: Mapping[str, Any], before: str) -> _Call | None:
-    tool = next((value[key] for key in _TOOL_KEYS if isinstance(value.get(key), str)), None)
-    args = next((value[key] for key in _ARGUMENT_KEYS if isinstance(value.get(key), dict)), None)
-    return None if tool is None or args is None else _Call(before, tool, args)
+def _object_at_end(text: str) -> tuple[int, Mapping[str, Any] | None]:
+    """Give the outermost JSON object with which a text ends, and where it begins."""
+    text = text[:-_LONGEST_WORDS] + _CLOSES.sub("", text[-_LONGEST_WORDS:])
+    at, looks = text.find("{"), 0
+    while text.endswith("}") and at >= 0 and looks < _MOST_BRACES:
+        try:
+            value, end = _read_json(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+            if text[end : end + 1] == "'" and looks < _DEEPEST:  # as Python writes one
+                with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+                    value, end = ast.literal_eval(text[at:]), len(text)
+        if end == len(text):
+            return at, value
+        at, looks = text.find("{", end), looks + 1
+    return len(text), None
 
 
-def _object(text: str) -> Mapping[str, Any] | None:
+def _object_in(text: str) -> Mapping[str, Any] | None:
+    """Give the JSON object with which a text begins, perhaps written as a text itself."""
     try:
-        value = json.loads(text)
+        value, _ = _read_json(text.lstrip() if text.startswith(("{", '"{')) else "")
+        value = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
 
-def _fenced(text: str) -> _Call | None:
-    """Read the one fenced script of a message, at its end."""
+def _scripted(code: object) -> _Call | None:
+    """Read a script that only calls one tool, and prints what it gives."""
+    if not isinstance(code, str) or not _CALLED.fullmatch(code):
+        return None
+    with suppress(SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        called = getattr(ast.parse(code).body[0], "value", None)
+        if isinstance(called, ast.Call) and isinstance(called.func, ast.Name) and not called.args:
+            args = {str(one.arg): ast.literal_eval(one.value) for one in called.keywords}
+            return "", called.func.id, args
+    return None
+
+
+def _typed(text: str) -> _Call | None:
+    """Read what was typed at a shell's prompt."""
+    found = _TYPED.search(text) if "@" in text else None
+    typed = text[found.end() :].strip() if found else ""
+    return (text[: found.start()], "bash", {"command": typed}) if found and typed else None
+
+
+def _named(value: object, before: str, depth: int = 0) -> _Call | None:
+    """Find a name and its arguments in a value or in one of its parts."""
+    if isinstance(value, Mapping):
+        names = [value[key] for key in value if key in _KEYS["names"]]
+        given = [value[key] for key in value if key in _KEYS["arguments"]]
+        given = [_object_at_end(one)[1] if isinstance(one, str) else one for one in given]
+        tool = next((one for one in names if isinstance(one, str)), None)
+        args = next((one for one in given if isinstance(one, dict)), None)
+        if tool is not None and args is not None:
+            return before, tool, args
+        value = list(value.values())
+    if not isinstance(value, list) or depth > _DEEPEST:
+        return None
+    keys = [one.get("keystrokes") for one in value if isinstance(one, dict)]
+    if any(keys):
+        return "", "terminal", {"keystrokes": keys}
+    parts = (_named(part, before, depth + 1) for part in value[-_LOOKS:])
+    return next(filter(None, parts), None)
+
+
+def _arguments(text: str, *, is_plain: bool = True) -> Mapping[str, Any] | None:
+    """Read what a call is given: a line each, JSON, pairs, else a text of its own."""
+    above, *lines = _LINES.split(text, maxsplit=_LOOKS)
+    if lines and not above.strip():
+        return {name.lower(): told.strip() for name, told in zip(*[iter(lines)] * 2, strict=True)}
+    value = _object_at_end(text)[1]
+    if value is None and text.startswith(("{", "`")):  # something may be said below it
+        value = _object_at_end(text.partition("\n")[0])[1]
+    if value is None and _PAIRS.match(text):
+        return {name: told for name, _, told in _PAIRS.findall(text)}
+    plain = {"input": text.strip(" \n\"'`([])")} if is_plain else None
+    return plain if value is None else value
+
+
+def _shown(text: str) -> _Call | None:
+    """Read the one fenced script at the end, a last line of code or of a shell, or an action."""
     before, *inner = text.rstrip().split("```")
-    if len(inner) != 2 or inner[1]:  # noqa: PLR2004 - a pair
-        return None
-    language, _, script = inner[0].partition("\n")
-    ran = _FENCED.get(language.strip().lower())
-    return _Call(before, ran[0], {ran[1]: script.strip()}) if ran and script.strip() else None
-
-
-def _in_words(text: str) -> _Call | None:
-    found = _WORDS.search(text) if "Action" in text else None
-    if found is None or not 0 < len(words := text[found.end() :].strip()) <= _LONGEST_WORDS:
-        return None
-    return _Call(text[: found.start()], ACT, {"input": words})
+    if len(inner) == 2 and not inner[1]:  # noqa: PLR2004 - a pair
+        language, _, script = inner[0].partition("\n")
+        ran = _SCRIPTS.get(language.strip().lower())
+        return (before, ran[0], {ran[1]: script.strip()}) if ran and script.strip() else None
+    if "Action" in text and (found := _WORDS.search(text)):
+        words = text[found.end() :].strip()
+        is_short = 0 < len(words) <= _LONGEST_WORDS
+        return (text[: found.start()], ACT, {"input": words}) if is_short else None
+    before, _, line = text.rstrip().rpartition("\n")
+    if (line := line.strip()).startswith("$ "):
+        return before, "bash", {"command": line[2:]}
+    written = _BRACKETED.fullmatch(line)
+    return (before, written[1], _arguments(written[2]) or {}) if written else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ import pytest
 
 from guard.engine import Engine
 from guard.reading.attempts import Kind, TurnReader
+from guard.reading.outcome import outcome_of
 from guard.reading.written import as_call, is_report, reported, shown_call
 from guard.turn import Role, Turn
 from tests.guard.build import a_message, a_user, first_trip
@@ -41,7 +43,120 @@ ROO = (
     "10:1NUMBER AM\n\n# Current Cost\n$0.1NUMBER\n</environment_details>"
 )
 FENCED = "THOUGHT: SAID\n\n```bash\nCOMMAND\n```"
+ARGUMENTS = json.dumps({"command": "COMMAND"})
+BLOCKS = json.dumps(
+    [{"type": "tool_use", "id": "u1", "name": "bash", "input": {"command": "COMMAND"}}]
+)
+OPENAI = json.dumps(
+    {"tool_calls": [{"id": "c1", "function": {"name": "bash", "arguments": ARGUMENTS}}]}
+)
+AUTOGEN = f"""desk (to chat_manager):
+
+SAID
+***** Suggested tool call (call_7f3a): bash *****
+Arguments:
+{ARGUMENTS}
+*************************************************
+
+{"-" * 80}"""
+AUTOGEN_ANSWER = f"""
+>>>>>>>> EXECUTING FUNCTION bash...
+Call ID: call_7f3a
+proxy (to chat_manager):
+
+***** Response from calling tool (call_7f3a) *****
+ANSWER
+**************************************************
+
+{"-" * 80}"""
+LANGGRAPH = f"""{"=" * 34} Ai Message {"=" * 34}
+
+SAID
+Tool Calls:
+  bash (call_7f3a)
+ Call ID: call_7f3a
+  Args:
+    command: COMMAND"""
+LANGGRAPH_ANSWER = f"{'=' * 33} Tool Message {'=' * 33}\nName: bash\n\nANSWER"
+
+
+def a_panel(title: str, *lines: str) -> str:
+    walled = [f"│  {line:<76}  │" for line in lines]
+    return "\n".join([f"╭{f' {title} ':─^80}╮", *walled, f"╰{'─' * 80}╯"])
+
+
+PANELS = f"{a_panel('Agent Tool Execution', 'SAID', 'Using Tool: bash')}\n" + a_panel(
+    "Tool Input", ARGUMENTS
+)
+LOG = "2026-03-01 12:00:0NUMBER INFO desk: "
+WIRE = json.dumps(
+    {"jsonrpc": "2.0", "method": "tools/call", "id": 1}
+    | {"params": {"name": "bash", "arguments": {"command": "COMMAND"}}}
+)
+WIRE_ANSWER = (
+    "2025-03-04T09:12:51Z [shop] [info] from server: "
+    '{"jsonrpc": "2.0", "id": NUMBER, "result": {"content": [{"type": "text", "text": "ANSWER"}]}}'
+)
+EVENT = json.dumps({"id": 1, "source": "agent", "action": "run", "args": {"command": "COMMAND"}})
+EVENT_ANSWER = (
+    '{"id": NUMBER, "observation": "run", "content": "ANSWER", '
+    '"extras": {"metadata": {"exit_code": 0}}, "success": true}'
+)
+COMMENT = f"**@desk** wrote at 9:12\n\nSAID\n\n@robot runs `bash`\n\n```json\n{ARGUMENTS}\n```"
+COMMENT_ANSWER = (
+    "**@robot** wrote at 9:1NUMBER\n\n`bash` :check: done (job [#4NUMBER](https://ci/4NUMBER))\n\n"
+    "<details>\n<summary>Log</summary>\n\n```\nANSWER\n```\n\n</details>"
+)
+
 FORMS = {
+    "an MCP client's log": Form(f"2025-03-04T09:12:48Z [info] from client: {WIRE}", WIRE_ANSWER),
+    "OpenHands' events": Form(EVENT, EVENT_ANSWER, Role.TOOL),
+    "comments of an issue": Form(COMMENT, COMMENT_ANSWER),
+    "labels in German": Form(
+        f"Gedanke: SAID\n\nWerkzeug: bash\nEingabe: {ARGUMENTS}",
+        "Ergebnis (Schritt NUMBER, Dauer 3,NUMBER s):\nANSWER",
+    ),
+    "headed results": Form(
+        f"SAID\nTool: bash\n{ARGUMENTS}", "[step NUMBER/250 | 1NUMBER s] bash: ok\nANSWER"
+    ),
+    "LangChain4j's log": Form(
+        f'09:12 INFO --- [shop] : AiMessage {{ text = "SAID" toolExecutionRequests = '
+        f'[ToolExecutionRequest {{ id = "c1", name = "bash", arguments = "{ARGUMENTS}" }}] }}',
+        "Tool execution result: ANSWER",
+        Role.TOOL,
+    ),
+    "AutoGen": Form(AUTOGEN, AUTOGEN_ANSWER),
+    "AutoGen, of components": Form(
+        f"SAID\n[FunctionCall(id='c1', arguments='{ARGUMENTS}', name='bash')]",
+        "Tool 'bash' returned: ANSWER",
+    ),
+    "CrewAI": Form(PANELS, "Tool Output:\nANSWER", Role.ASSISTANT),
+    "LangGraph": Form(LANGGRAPH, LANGGRAPH_ANSWER, Role.TOOL),
+    "blocks of messages": Form(BLOCKS, "[Tool result]\nANSWER"),
+    "OpenAI's messages": Form(OPENAI, "ANSWER", Role.TOOL),
+    "a logger's lines": Form(
+        f"{LOG}SAID\n{LOG}Calling tool 'bash' with input {ARGUMENTS}",
+        f"{LOG}Tool 'bash' returned: ANSWER",
+        Role.SYSTEM,
+    ),
+    "a logger's lines, all by one": Form(
+        f"{LOG}Calling tool 'bash' with input {{'command': 'COMMAND'}}",
+        f"{LOG}Tool 'bash' returned: ANSWER",
+        Role.ASSISTANT,
+    ),
+    "Markdown": Form(
+        f"SAID\n\n**Tool:** `bash`\n\n**Arguments:**\n```json\n{ARGUMENTS}\n```",
+        "**Result:**\n```\nANSWER\n```",
+    ),
+    "invocations in tags": Form(
+        'SAID\n<function_calls>\n<invoke name="bash">\n<parameter name="command">COMMAND'
+        "</parameter>\n</invoke>\n</function_calls>",
+        "<function_results>\nANSWER\n</function_results>",
+    ),
+    "a call in code": Form("SAID\nbash(command='COMMAND')", "Result: ANSWER"),
+    "ReAct with an object": Form(
+        f"Thought: SAID\nAction: bash\nAction Input: {ARGUMENTS}", "Observation: ANSWER"
+    ),
     "mini-swe-agent": Form(FENCED, "<returncode>0</returncode>\n<output>\nANSWER\n</output>"),
     "SWE-agent": Form(
         "SAID\n```\nCOMMAND\n```", "ANSWER\n(Open file: n/a)\n(Current directory: /shop)\nbash-$"
@@ -75,6 +190,9 @@ FORMS = {
 def turns_in(form: Form, said: str, command: str, answer: str, number: int) -> list[Turn]:
     """Write a command and its answer as this form does."""
     call = form.call.replace("SAID", said).replace("COMMAND", command)
+    call = call.replace("NUMBER", str(number))
+    if form.answer.endswith("}"):
+        answer = json.dumps(answer)[1:-1]
     words = form.answer.replace("COMMAND", command).replace("ANSWER", answer)
     return [
         a_message(call),
@@ -115,6 +233,143 @@ def test_the_same_failure_is_seen_at_the_third_time_in_each_form(name):
 @pytest.mark.parametrize("name", FORMS)
 def test_work_that_gets_on_is_left_alone_in_each_form(name):
     assert first_trip(a_run_that_gets_on(FORMS[name])) is None
+
+
+PROSE = (
+    "Use the following plan.\nFirst the prices, then the tax.",
+    "Tool support is what I would add: a saw, a plane and a file.",
+    "Calling the mill now. Note: nobody answers.",
+    'The options are {"width": 3} as you asked.',
+    'I set it in `tsconfig.json`:\n```json\n{"strict": true}\n```',
+    'It stands in `tsconfig.json`\n```json\n{"strict": true}\n```',
+    "I ran it. Output:\n12 passed",
+)
+
+
+@pytest.mark.parametrize("text", PROSE)
+def test_what_is_said_of_tools_is_no_call(text):
+    assert as_call(a_message(text)).tool is None
+
+
+def test_a_notice_in_the_users_name_is_no_person():
+    beat = '{"type": "heartbeat", "reason": "an automated message", "time": "9:12"}'
+    message = '{"type": "user_message", "message": "Stop that."}'
+
+    kinds = [TurnReader().take(a_user(text), 0).kind for text in (beat, message)]
+
+    assert kinds == [Kind.NOISE, Kind.PERSON]
+
+
+def test_a_call_that_a_gateway_hands_on_is_the_call_itself():
+    given = {"server": "shop", "name": "search", "arguments": '{"for": "mill"}'}
+
+    call = as_call(Turn(role=Role.ASSISTANT, tool="call_tool", args=given))
+
+    assert (call.tool, call.args) == ("search", {"for": "mill"})
+
+
+def test_a_tool_that_makes_functions_hands_none_on():
+    made = Turn(
+        role=Role.ASSISTANT, tool="create_function", args={"name": "add", "parameters": {"a": 1}}
+    )
+
+    assert as_call(made) is made
+
+
+def test_a_script_that_only_calls_a_tool_is_that_call():
+    code = "result = search(query='mill', most=3)\nprint(result)"
+
+    call = as_call(Turn(role=Role.ASSISTANT, tool="python_interpreter", args={"code": code}))
+
+    assert (call.tool, call.args) == ("search", {"query": "mill", "most": 3})
+
+
+@pytest.mark.parametrize("code", ["x = 1", "a(1)\nb(2)", "search(query=", "search(query=other)"])
+def test_any_other_script_is_a_script(code):
+    script = Turn(role=Role.ASSISTANT, tool="python_interpreter", args={"code": code})
+
+    assert as_call(script) is script
+
+
+def test_a_coloured_step_holds_its_call_and_what_came_of_it():
+    text = (
+        "\x1b[32;1m\x1b[1;3m\nInvoking: `search` with `{'query': \"the mill's\"}`\n"
+        "responded: I look it up.\n\n\n\x1b[0m\x1b[36;1m\x1b[1;3mNo page.\x1b[0m"
+    )
+
+    call = as_call(a_message(text))
+
+    assert (call.tool, call.args, call.result) == ("search", {"query": "the mill's"}, "No page.")
+
+
+def test_what_is_typed_at_a_recorded_prompt_is_a_call():
+    text = "\x1b[1m[09:12:41]\x1b[0m me@box /shop % \x1b[?2004hmake test\x1b[?2004l\n1 failed\n"
+
+    call = as_call(a_message(text))
+
+    assert (call.tool, call.args, call.result) == ("bash", {"command": "make test"}, "1 failed")
+
+
+def test_the_attributes_of_an_element_are_a_call():
+    given = html.escape(json.dumps(json.dumps({"query": "mill"})))
+    text = f'<details type="tool_calls" id="c1" name="search" arguments="{given}" result="">'
+
+    call = as_call(a_message(text))
+
+    assert (call.tool, call.args) == ("search", {"query": "mill"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fehler (Schritt 3, Dauer 2,1 s):\nall of it",
+        "[step 3/250 | 12 s] bash: error\nall of it",
+        "`bash` :x: (job 48, 3 s)\n\n<details>\n\n```\nall of it\n```\n\n</details>",
+    ],
+    ids=["a label", "a heading", "a comment"],
+)
+def test_what_stands_over_an_answer_tells_that_it_failed(text):
+    assert reported(text) == "error: all of it"
+
+
+@pytest.mark.parametrize("said", ['"success": false', '"extras": {"metadata": {"exit_code": 2}}'])
+def test_fields_beside_an_answer_tell_that_it_failed(said):
+    call = Turn(role=Role.ASSISTANT, tool="run", args={}, result=f'{{"content": "x", {said}}}')
+    outcome = outcome_of(call)
+
+    assert outcome is not None
+    assert outcome.failed
+
+
+def test_a_message_written_as_an_event_is_a_message():
+    event = json.dumps({"action": "message", "args": {"content": "The totals are off."}})
+
+    assert as_call(a_message(event)).content == "The totals are off."
+    assert as_call(a_user(event)).content == "The totals are off."
+
+
+def test_results_delivered_later_belong_to_their_calls_in_order():
+    later = "job_{} started. Its output is delivered when it has finished."
+    reader = TurnReader()
+    turns = [
+        Turn(role=Role.ASSISTANT, tool="build", args={"of": "a"}, result=later.format("1a")),
+        Turn(role=Role.ASSISTANT, tool="build", args={"of": "b"}, result=later.format("2b")),
+        Turn(role=Role.TOOL, content="job_1a (build) completed. Output:\nall of a"),
+        Turn(role=Role.ASSISTANT, tool="build", args={"of": "c"}, result=later.format("3c")),
+        Turn(role=Role.TOOL, content="job_2b (build) completed. Output:\nall of b"),
+    ]
+
+    read = [reader.take(turn, place) for place, turn in enumerate(turns)]
+
+    came = [(one.turn.args, one.turn.result) for one in read if one.kind is Kind.ACTION]
+    assert came == [({"of": "a"}, "all of a"), ({"of": "b"}, "all of b")]
+
+
+def test_promises_that_are_never_kept_are_attempts_in_the_end():
+    later = "The job started. Its output is delivered when it has finished."
+    turns = [Turn(role=Role.ASSISTANT, tool="build", args={"of": "a"}, result=later)] * 12
+
+    assert first_trip(turns) is not None
 
 
 def test_a_person_who_answers_a_proposal_is_a_person():
@@ -219,11 +474,26 @@ def test_tools_may_be_named_in_any_script():
         "[Tool Use: a]\n" * 2500 + "Command: " * 900,
         "[Tool Use: a]\n" + "Ab: x\n" * 5000,
         "(Open file: " * 3000 + "(Current directory: ",
+        '{"a": ' * 8000 + "}",
+        "- " * 20_000 + "x}",
+        "Using tool: a\n" * 2800 + "b: {}",
+        "tool: 'a" * 5000,
+        "│ ---- " * 6000,
+        'name="a" arguments="&quot;' * 1500,
+        "a@b: " + "x " * 15_000,
+        "`ab`\n\n" * 6000 + '{"',
+        "{'a': " * 6000 + "}",
+        "{'a': 1}\n" * 4000 + "{'a': " + "-" * 5000 + "1}",
+        "ab:\n" * 9000 + "```json\n{}",
+        "```\n" * 9000 + "</a>",
+        "\x1b[0m\x1b[1m" * 4000 + "Observation:",
+        "[1] a" * 7000,
     ],
-    ids=range(9),
+    ids=range(23),
 )
 def test_no_text_keeps_the_reader_busy(text):
     engine = Engine()
 
     assert engine.observe(a_message(text)).seq == 0
     assert engine.observe(a_user(text)).seq == 1
+    assert engine.observe(Turn(role=Role.ASSISTANT, tool="run", result=text)).seq == 2
