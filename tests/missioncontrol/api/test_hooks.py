@@ -3,18 +3,21 @@
 from datetime import timedelta
 
 import pytest
+from asgiref.sync import async_to_sync
 
 from guard.adapters.hook import HookEvent, ModelCall
 from guard.turn import Usage
 from missioncontrol.api.hooks import serving, storing
 from missioncontrol.errors import NotFound
+from missioncontrol.ids import new_id
 from missioncontrol.runs import models
 from tests.build import NOON, a_project, a_run
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_hook_whose_run_was_deleted_stops_waiting():
     with pytest.raises(NotFound, match="The run"):
-        serving._still_there(None)
+        async_to_sync(serving._control_state)(new_id())
 
 
 def a_hook(*calls):
