@@ -42,20 +42,19 @@ _GIVEN = re.compile(any_of("given"), re.IGNORECASE)
 _ALONE = re.compile(any_of("named_alone"))
 _LINES = re.compile(r"^[ \t]*[-*]? ?[`'\"*]*([^\W\d][\w-]{0,40})[`'\"*]*: ", re.MULTILINE)
 _PAIRS = re.compile(any_of("pairs"), re.DOTALL)
-_CLOSES = re.compile(r"(?:[\s`*~_\])|-]|</\w{1,40}>)+\Z")
+_CLOSING, _SIGNS = re.compile(r"</\w{1,40}>\Z"), " \t\n\r`*~_])|-"
 # Rules and walls that a terminal draws around a text; what stands within a rule is a title.
 _RULE, _RULES = re.compile(any_of("ruled"), re.MULTILINE), [4 * sign for sign in "─━═*=~#-"]
-_WALL = re.compile(r"^[ \t]*[│┃] {0,2}|[ \t]*[│┃]$", re.MULTILINE)
+_WALL = re.compile(any_of("wall"), re.MULTILINE)
 _REPORTS = re.compile(rf"\s{{0,4}}{any_of('reports')}")
 _TOLD_BELOW = re.compile(rf"\n{any_of('reports')}")
 _EXIT = re.compile(r"\s{0,4}<returncode>(-?\d{1,9})</returncode>\s*(?:<output>)?")
-_PROMPT = re.compile(any_of("prompt"))
-_PROMPT_HINT = "(Current directory: "
+_PROMPT, _PROMPT_HINT = re.compile(any_of("prompt")), "(Current directory: "
 _SENT_BACK = re.compile(rf"\s{{0,4}}{any_of('sent_back')}")
 # A line over an answer that says which step it was, how long it took, how it went.
 _FENCE, _LOGGED = re.compile(any_of("fenced_answer"), re.DOTALL), re.compile(any_of("logged"))
 _LABEL, _FAILS = re.compile(any_of("label")), re.compile(any_of("label_fails"))
-_CLOSED = re.compile(r"(?:</\w{0,20}(?:output|response|results?|observation)>\s*)+\Z")
+_CLOSED = re.compile(r"(?:</\w{0,20}(?:output|response|results?|observation)>\s{0,9}){1,4}\Z")
 # What a person answered, wrapped as a tool's result.
 _ANSWERED = re.compile(r"<(?:answer|feedback|user_message|task)>")
 _read_json = json.JSONDecoder(strict=False).raw_decode
@@ -230,7 +229,8 @@ def _structured(text: str) -> _Call | None:
 
 def _object_at_end(text: str) -> tuple[int, Mapping[str, Any] | None]:
     """Give the outermost JSON object with which a text ends, and where it begins."""
-    text = text[:-_LONGEST_WORDS] + _CLOSES.sub("", text[-_LONGEST_WORDS:])
+    for _ in range(_DEEPEST):
+        text = _CLOSING.sub("", text.rstrip(_SIGNS))
     at, looks = text.find("{"), 0
     while text.endswith("}") and at >= 0 and looks < _MOST_BRACES:
         try:

@@ -81,7 +81,7 @@ LANGGRAPH_ANSWER = f"{'=' * 33} Tool Message {'=' * 33}\nName: bash\n\nANSWER"
 
 
 def a_panel(title: str, *lines: str) -> str:
-    walled = [f"│  {line:<76}  │" for line in lines]
+    walled = [f"│  {line:<76}  │" for line in ("", *lines, "")]
     return "\n".join([f"╭{f' {title} ':─^80}╮", *walled, f"╰{'─' * 80}╯"])
 
 
