@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.installations import wait_for
+
 pytestmark = pytest.mark.screens
 
 WIDTH = """([text, font]) => {
@@ -45,8 +47,9 @@ def test_both_faces_come_from_us(open_page):
 
 def test_a_face_is_asked_for_after_all_that_draws_the_screen(open_page):
     page = open_page("/")
-    # What is drawn asks for its face, and may not be drawn yet.
-    page.wait_for_function(f"{ASKED}.some(({{ name }}) => name.endsWith('.woff2'))")
+    # What is drawn asks for its face, and may not be drawn yet. Asked from here: in the page
+    # `wait_for_function` evaluates a text again and again, which our policy forbids.
+    wait_for(lambda: page.evaluate(f"{ASKED}.some(({{ name }}) => name.endsWith('.woff2'))"))
 
     asked = page.evaluate(f"{ASKED}.map(({{ name, startTime }}) => [name, startTime])")
 

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from tests.e2e.reach import TARGETS, THUMB, TOO_WIDE
 from tests.e2e.screens import screens, stands
 from tests.e2e.stuck import StuckRun, go_in_circles, several_stuck
+from tests.installations import wait_for
 
 pytestmark = pytest.mark.screens
 
@@ -184,9 +185,8 @@ def test_a_run_that_is_held_again_is_told_of_again_in_the_same_words(visit, stuc
     run.next_directive()
     go_in_circles(run.agent, run.id)
 
-    page.wait_for_function(
-        "name => window.readOut.some((text) => text.includes(name))", arg=run.name
-    )
+    named = "name => window.readOut.some((text) => text.includes(name))"
+    wait_for(lambda: page.evaluate(named, run.name))
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])

@@ -106,5 +106,5 @@ def test_markup_that_became_an_element_would_be_noticed(open_page):
     page.evaluate(WATCH)
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x>')")
 
-    page.wait_for_function("window.seen.length > 0")
+    wait_for(lambda: page.evaluate("window.seen.length > 0"))
     expect(page.locator(MADE).first).to_be_attached()
