@@ -99,8 +99,8 @@ def _read_call(turn: Turn, content: str) -> Turn:
         if call.tool in _KEYS["speaks"]:
             return _spoken(turn, ("", call.tool or "", call.args or {}))
         return replace(call, result=came and came.strip())
-    words = _WORDS.split(before.rstrip()[-_HEAD:], maxsplit=1)[-1].strip()
-    if not seen or not words:
+    words = _WORDS.split(before.rstrip()[-_HEAD:], maxsplit=1)[-1].strip() if seen else ""
+    if not words:
         return turn
     return replace(turn, tool=ACT, args={"input": words}, result=inline.strip(), content=None)
 
