@@ -104,7 +104,7 @@ class TurnReader:
             self._replies.clear()
             self._said, self._is_machine = None, False
         self._open.clear()
-        self._was_answered, self._side = False, None
+        self._was_answered, self._side, self._owed = False, None, set()
 
     def take(self, turn: Turn, seq: int) -> ReadTurn:
         """Read the next turn, of this number."""

@@ -78,10 +78,10 @@ def as_call(turn: Turn) -> Turn:
         return replace(turn, tool=call[1], args=call[2]) if call else turn
     if turn.role is Role.ASSISTANT and turn.content:
         return _read_call(turn, turn.content)
-    text = turn.content or ""
-    if turn.role is Role.USER and text.startswith("{") and len(text) <= _LONGEST:
+    if turn.role is Role.USER and (text := turn.content or "")[:1] == "{" and len(text) < _LONGEST:
         value = _object_at_end(text)[1] or {}
-        is_notice = "user" not in str(value.get("type", "user"))  # a machine's
+        # A machine's is dated; a person may paste an object that has a type.
+        is_notice = "user" not in str(value.get("type", "user")) and "time" in value
         return replace(turn, role=Role.SYSTEM) if is_notice else _spoken(turn, _named(value, ""))
     return turn
 

@@ -253,11 +253,12 @@ def test_what_is_said_of_tools_is_no_call(text):
 
 def test_a_notice_in_the_users_name_is_no_person():
     beat = '{"type": "heartbeat", "reason": "an automated message", "time": "9:12"}'
-    message = '{"type": "user_message", "message": "Stop that."}'
+    message = '{"type": "user_message", "message": "Stop that.", "time": "9:12"}'
+    pasted = '{"type": "module", "scripts": {"test": "vitest"}}'
 
-    kinds = [TurnReader().take(a_user(text), 0).kind for text in (beat, message)]
+    kinds = [TurnReader().take(a_user(text), 0).kind for text in (beat, message, pasted)]
 
-    assert kinds == [Kind.NOISE, Kind.PERSON]
+    assert kinds == [Kind.NOISE, Kind.PERSON, Kind.PERSON]
 
 
 def test_a_call_that_a_gateway_hands_on_is_the_call_itself():
@@ -363,6 +364,18 @@ def test_results_delivered_later_belong_to_their_calls_in_order():
 
     came = [(one.turn.args, one.turn.result) for one in read if one.kind is Kind.ACTION]
     assert came == [({"of": "a"}, "all of a"), ({"of": "b"}, "all of b")]
+
+
+def test_what_was_promised_before_a_person_stepped_in_is_owed_no_longer():
+    later = "The job started. Its output is delivered when it has finished."
+    call = Turn(role=Role.ASSISTANT, tool="build", args={"of": "a"}, result=later)
+    reader = TurnReader()
+    for place in range(12):
+        reader.take(call, place)
+
+    reader.clear()
+
+    assert reader.take(call, 12).kind is Kind.NOISE
 
 
 def test_promises_that_are_never_kept_are_attempts_in_the_end():
