@@ -70,8 +70,8 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     if known or not early:
         raise UnreadableRecording(
             str(path),
-            "is no turn file, no transcript of Claude Code, Codex or Gemini, and holds neither"
-            " chat messages nor a trajectory of a known form",
+            "is no turn file, no transcript of Claude Code, Codex or Gemini, and holds no"
+            " records in which somebody speaks, calls a tool or answers",
         )
     raise UnreadableRecording(str(path), "holds no readable line")
 

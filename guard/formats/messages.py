@@ -1,130 +1,142 @@
-"""Chat messages as models' interfaces take them: a document, a list, or one a line.
+"""Records of agents and models: a document, a list, or one a line.
 
-The forms of OpenAI (`tool_calls`, `tool_call_id`), Anthropic (blocks) and ShareGPT
-(`from`, `value`); mini-swe-agent's trajectories are such a document.
+Which interface or framework wrote them is not asked: `records` says what one holds. A document
+holds them wherever it has a list of them; of several such lists each is a session of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from guard.formats.fields import read_answer, read_args, read_rows, read_text, read_turn
+from guard.formats.fields import read_turn
 from guard.formats.paired import PairedTurns
-from guard.turn import Role
+from guard.formats.records import Answer, Call, Record, read_record
+from guard.turn import Role, Turn
 
 Row = Mapping[str, Any]
 
-_LISTS = ("messages", "conversations", "conversation", "history", "trajectory")
-_SPEAKERS = {"gpt": "assistant", "ai": "assistant", "model": "assistant", "observation": "tool"}
-_CALLS = frozenset({"tool_use", "server_tool_use"})
-_TELLING = frozenset({"tool_calls", "tool_call_id", "function_call"})
+_DEEPEST = 4
+# Records of another sort may stand before the first of these.
+_EARLY = 20
 
 
 def recognises(rows: Sequence[Row]) -> bool:
-    """Tell whether documents of messages stand here, or messages that hold calls."""
-    # These are asked before turn files, whose rows have speakers too.
-    if any("run" in row or "tool" in row for row in rows):
-        return False
-    for row in rows:
-        # Lone messages without a call could be any log that has speakers.
-        blocks = {str(block.get("type")) for block in read_rows(row.get("content"))}
-        holds_calls = bool(_TELLING & row.keys() or blocks & (_CALLS | {"tool_result"}))
-        if _listed(row) is not None or (holds_calls and _speaker(row) is not None):
-            return True
-    return False
+    """Tell whether records stand here that a turn file's reader would not understand."""
+    return not any("run" in row for row in rows) and any(map(_is_foreign, rows))
 
 
-def _listed(row: Row) -> Sequence[Row] | None:
-    """Give the messages of a document; None: it holds none."""
-    for name in _LISTS:
-        messages = read_rows(row.get(name))
-        if any(_speaker(one) for one in messages):
-            return messages
+def _is_foreign(row: Row) -> bool:
+    record = read_record(row)
+    if record is None:
+        return any(True for _ in _find_lists(row))
+    turn = read_turn(row)
+    if turn is None or record.answers or (record.calls and turn.tool is None):
+        return True
+    is_unheard = "role" not in row or (record.said and not turn.content)
+    return turn.tool is None and bool(is_unheard)
+
+
+def _find_lists(value: object, depth: int = _DEEPEST) -> Iterator[list[Row]]:
+    """Find the lists of records in a document; what stands within a record is its own."""
+    if depth == 0:
+        return
+    if isinstance(value, list):
+        rows = [row for row in map(_as_row, value) if row is not None]
+        if any(read_record(row) for row in rows[:_EARLY]):
+            yield rows
+            return
+        for row in rows:
+            yield from _find_lists(row, depth - 1)
+    elif isinstance(value, dict):
+        # A list that stands in the document itself, before what other objects in it hold.
+        for inner in sorted(value.values(), key=lambda one: isinstance(one, dict)):
+            found = list(_find_lists(inner, depth - 1))
+            if found:
+                yield from found
+                return
+
+
+def _as_row(value: object) -> Row | None:
+    """Read a pair of a call and what came back, as LangChain writes steps, as one record."""
+    match value:
+        case [dict() as call, came]:
+            return {**call, "observation": came}
+        case dict():
+            return value
     return None
 
 
-def _speaker(message: Row) -> str | None:
-    name = read_text(message.get("role")) or read_text(message.get("from"))
-    return _SPEAKERS.get(name, name) if name else None
-
-
 class Reader(PairedTurns):
-    """Reads message by message, whichever interface wrote it.
-
-    Of several documents in one file each is a session of its own.
-    """
+    """Reads record by record."""
 
     def __init__(self) -> None:
         super().__init__()
         self._documents = 0
+        # Calls without an answer, by their place: what comes back need not name one.
+        self._open: dict[int, str] = {}
 
     def take(self, row: Row) -> None:
-        listed = _listed(row)
-        if listed is None:
-            self._take_message(row, session=None)
+        if (record := read_record(row)) is not None:
+            self._take_record(record, session=None)
             return
-        for message in listed:
-            self._take_message(message, session=str(self._documents))
-        self._documents += 1
+        for rows in _find_lists(row):
+            for record in filter(None, map(read_record, rows)):
+                self._take_record(record, session=str(self._documents))
+            self._documents += 1
 
-    def _take_message(self, message: Row, *, session: str | None) -> None:
-        speaker = _speaker(message)
-        if speaker is None:
+    def _take_record(self, record: Record, *, session: str | None) -> None:
+        # A list, so that each is put in its place.
+        answered = [self._take_answer(answer) for answer in record.answers]
+        if answered and not record.said:
+            # What came back from no call that was read is told, where it is told as a tool's.
+            if not any(answered) and record.role is Role.TOOL:
+                for answer in record.answers:
+                    self.add(Turn(role=Role.TOOL, content=answer.text, session=session))
             return
-        named = ("content", "value", "text")
-        content = next((message[name] for name in named if name in message), None)
-        turn = read_turn(
-            {
-                "role": speaker,
-                "content": content,
-                "agent": message.get("name") if speaker == "assistant" else None,
-                "model": message.get("model"),
-                "ts": message.get("timestamp"),
-                "session": session,
-            }
+        turn = Turn(
+            role=record.role or Role.ASSISTANT,
+            content=record.said or "",
+            agent=record.agent,
+            model=record.model,
+            usage=record.usage,
+            cost_usd=record.cost_usd,
+            ts=record.ts,
+            session=session,
         )
-        if turn is None:
-            return
-        # A list, so that each is put in its place. Anthropic's answers come in the user's name:
-        # a message of nothing else is no person's.
-        answered = [
-            self.take_result(block)
-            for block in read_rows(message.get("content"))
-            if block.get("type") == "tool_result"
-        ]
-        if any(answered) and not turn.content:
-            return
-        answers = str(message.get("tool_call_id"))
-        if turn.role is Role.TOOL and self.answer(answers, turn.content or "", failed=False):
-            return
-        calls = list(_calls(message))
-        if turn.role is not Role.ASSISTANT or not calls:
+        calls = [call for call in record.calls if not self._is_told_again(call)]
+        if not record.calls and (record.said is not None or turn.role is Role.USER):
             self.add(turn)
-        # What was said stands with the first of several calls, or it would be said again.
-        for number, (key, tool, args) in enumerate(calls):
-            words = turn.content if number == 0 else None
-            called = replace(turn, key=key, tool=tool, args=args, content=words or None)
-            self.add(called, call=key)
+        for number, call in enumerate(calls):
+            # What was said and used stands with the first of several calls, or it is told twice.
+            base = turn if number == 0 else replace(turn, content="", usage=None, cost_usd=None)
+            base = replace(base, role=Role.ASSISTANT, content=base.content or None)
+            self._open[len(self.turns)] = call.tool
+            self.add(replace(base, key=call.key, tool=call.tool, args=call.args), call=call.key)
+            if call.answer is not None:
+                self._put(len(self.turns) - 1, call.answer)
 
+    def _is_told_again(self, call: Call) -> bool:
+        """Tell a call that was read before, and take what came back from it since."""
+        place = self._places.get(call.key or "")
+        if place is None or self.turns[place].args != call.args:
+            return False
+        if call.answer is not None:
+            self._put(place, call.answer)
+        return True
 
-def _calls(message: Row) -> Iterable[tuple[str | None, str, Mapping[str, Any] | None]]:
-    listed = message.get("tool_calls")
-    for call in listed if isinstance(listed, list) else [message.get("function_call")]:
-        if isinstance(call, dict):
-            function = call.get("function")
-            function = function if isinstance(function, dict) else call
-            given = function.get("arguments", function.get("args"))
-            args = read_args(given)
-            # What is no object is kept as it is: two calls that differ in it are not one.
-            if args is None and given is not None:
-                args = {"input": read_answer(given)}
-            yield read_text(call.get("id")), _name(function), args
-    for block in read_rows(message.get("content")):
-        if str(block.get("type")) in _CALLS:
-            yield read_text(block.get("id")), _name(block), read_args(block.get("input"))
+    def _take_answer(self, answer: Answer) -> bool:
+        """Put an answer into its call; False: no such call was read."""
+        place = self._places.get(answer.call or "")
+        if answer.call is None:
+            named = (at for at, tool in self._open.items() if tool == answer.tool)
+            place = next(named, None if answer.tool else next(iter(self._open), None))
+        if place is None:
+            return False
+        self._put(place, answer)
+        return True
 
-
-def _name(call: Row) -> str:
-    return read_text(call.get("name")) or "unknown"
+    def _put(self, place: int, answer: Answer) -> None:
+        self._open.pop(place, None)
+        self.put(place, answer.text, failed=answer.failed)

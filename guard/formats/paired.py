@@ -65,13 +65,17 @@ class PairedTurns:
         place = self._places.get(call)
         if place is None:
             return False
+        self.put(place, text, failed=failed)
+        return True
+
+    def put(self, place: int, text: str, *, failed: bool) -> None:
+        """Put what came back into the call that stands there."""
         # The same text as error and as result would say everything twice.
         self.turns[place] = replace(
             self.turns[place],
             result=None if failed else text,
             error=(text or "failed") if failed else None,
         )
-        return True
 
 
 def tell_apart(turns: Sequence[Turn | None]) -> tuple[Turn | None, ...]:

@@ -23,6 +23,7 @@ from guard.turn import Role, Turn, Usage
 Row = Mapping[str, Any]
 
 _WORDS = frozenset({"message", "system", "think", "recall", "finish"})
+_EVENTS = ("action", "observation")
 _PASSED_OVER = frozenset({"change_agent_state", "null", "recall", "system"})
 
 
@@ -31,7 +32,7 @@ def recognises(rows: Sequence[Row]) -> bool:
     return any(
         _is_atif(row)
         or _is_swe_agent(row)
-        or ("source" in row and ("action" in row or "observation" in row))
+        or ("source" in row and any(isinstance(row.get(name), str) for name in _EVENTS))
         for row in rows[:3]
     )
 
