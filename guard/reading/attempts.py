@@ -109,7 +109,7 @@ class TurnReader:
     def take(self, turn: Turn, seq: int) -> ReadTurn:
         """Read the next turn, of this number."""
         turn = as_call(turn)
-        if turn.role is Role.ASSISTANT and turn.tool is None:
+        if turn.role is Role.ASSISTANT and turn.tool is None and not is_report(turn):
             # A command in a message is a call, where such were carried out before.
             call = shown_call(turn)
             self._shows = call is not None

@@ -231,3 +231,23 @@ def test_an_engine_made_anew_from_its_window_says_the_same_of_who_only_talks():
     for turn in turns[-Engine.WINDOW :]:
         once, again = live.observe(turn).signals, anew.observe(turn).signals
         assert [(one.kind, one.score) for one in once] == [(one.kind, one.score) for one in again]
+
+
+def test_a_terminal_in_the_group_answers_the_script_that_a_message_shows():
+    script = "```python\nprint(open('quay.csv').read())\n```"
+    refused = "exitcode: 1 (execution failed)\nCode output: No such file: 'quay.csv'"
+    words = ("First the list.", "The list is needed.", "We have to read it.", "Run it, please.")
+    group = [
+        turn
+        for said in words
+        for turn in (
+            a_message(f"{said}\n\n{script}", agent="Keeper"),
+            a_message(refused, agent="Console"),
+        )
+    ]
+
+    engine = Engine()
+    trips = [engine.observe(turn).trip for turn in group]
+
+    assert [step.is_call for step in engine.history.steps] == [True] * len(words)
+    assert any(trip and trip.detector == "repeat" for trip in trips)
