@@ -61,7 +61,7 @@ class Explanation:
         result: What came of it.
         since: Position of the first remembered turn.
         began: Why memory begins there.
-        step: What the engine read; None where somebody spoke to the agent.
+        step: What the engine read, of an answer the call too; None where somebody spoke.
         steps: What is remembered, oldest first, the turn included.
         weights: What each of them does to the stuck score.
         score: The stuck score, in [0, 1).
@@ -99,7 +99,7 @@ def explain(
 
 def _with_reasons(bare: Explanation, witness: _Witness) -> Explanation:
     # A person's words are no step: there is nothing that rules could have seen.
-    view, step = witness.view, witness.step_of(bare.assessment.seq)
+    view, step = witness.view, witness.step
     if view is None or step is None:
         return bare
     steps = view.history.steps
@@ -151,10 +151,12 @@ class _Witness(PolicyDetectors):
                 signal = found.on(escalation.severity_of(found), first=found.first)
             yield Finding(detector=detector.name, signal=signal)
 
-    def step_of(self, seq: int) -> Step | None:
-        """Give what was read in a turn; None: an answer, a person's words, a notice."""
-        steps = self.view.history.steps if self.view else ()
-        return next((step for step in steps if step.seq == seq), None)
+    @property
+    def step(self) -> Step | None:
+        """What was read in the turn, of an answer the call with it; None: a person's words."""
+        if self.view is None:
+            return None
+        return next((step for step in self.view.history.steps if step.seq == self.view.seq), None)
 
 
 class _Watched(Engine):
@@ -173,9 +175,9 @@ def _rate(recording: Recording, policy: Policy) -> Iterator[tuple[Explanation, _
     since, began = 0, "the run began"
     for moment in play(recording, engine, judge):
         turn, afterwards = moment.turn, moment.position + 1
-        # A machine that refuses what an agent hands in has the same role: it ends an attempt.
+        # A machine that answers or refuses an agent may have the same role: it ends an attempt.
         is_said = turn.role in {Role.USER, Role.SYSTEM}
-        is_spoken_to = is_said and engine.witness.step_of(moment.assessment.seq) is None
+        is_spoken_to = is_said and engine.witness.view is None
         if is_spoken_to and turn.role is Role.USER:
             since, began = afterwards, "a person spoke"
         if is_spoken_to:
@@ -196,6 +198,7 @@ def _rate(recording: Recording, policy: Policy) -> Iterator[tuple[Explanation, _
             verdict=moment.verdict,
         )
         yield bare, engine.witness
+        engine.witness.view = None
         if moment.closes:
             since, began = afterwards, "the agent got on, and its card closed"
         elif moment.dismissed:

@@ -47,14 +47,23 @@ def test_by_default_it_explains_the_first_alarm(scene):
     assert found.assessment.trip.detector == detector
 
 
-@pytest.mark.parametrize("at", [1, 2])
-def test_what_is_no_attempt_of_its_own_is_explained_without_a_step(at):
-    call = Turn(role=Role.ASSISTANT, tool="Bash", args={"command": "make"}, key="c1")
-    answer = Turn(role=Role.TOOL, content="boom: no rule to make target")
+def test_a_persons_words_are_explained_without_a_step():
+    found = explained(FAILING, a_user("now look at the tests"), a_call("ls"), at=1)
 
-    found = explained(call, answer, a_user("now look at the tests"), a_call("ls"), at=at)
+    assert (found.place, found.step) == (1, None)
 
-    assert (found.place, found.step) == (at, None)
+
+@pytest.mark.parametrize("role", [Role.TOOL, Role.USER])
+def test_an_alarm_that_comes_with_an_answer_is_explained_by_the_call_it_answers(role):
+    call = Turn(role=Role.ASSISTANT, tool="Bash", args={"command": "make"})
+    answer = Turn(role=role, content="boom: no rule to make target")
+
+    found = explained(a_user("Build it."), *[call, answer] * 3)
+
+    assert (found.place, found.result) == (6, Result.ALARM)
+    assert found.step is not None
+    assert (found.step.seq, found.step.outcome and found.step.outcome.text) == (5, answer.content)
+    assert found.findings
 
 
 @pytest.mark.parametrize("scene", sorted(HEALTHY))
