@@ -37,6 +37,7 @@ def read_turn(row: Mapping[str, Any], *, seq: int | None = None) -> Turn | None:
     role = row.get("role")
     name = role.strip().lower() if isinstance(role, str) else ""
     tool, nature = read_text(row.get("tool")), row.get("nature")
+    error = row.get("error")
     content = read_content(row.get("content"))
     if not tool and content is None:
         content = ""
@@ -49,7 +50,8 @@ def read_turn(row: Mapping[str, Any], *, seq: int | None = None) -> Turn | None:
         args=read_args(row.get("args")),
         content=content,
         result=read_answer(row.get("result")),
-        error=read_answer(row.get("error")),
+        # False and {} say that there was none; an empty text, that nothing more is known.
+        error=read_answer(error) if error or error == "" else None,
         files=read_texts(row.get("files")),
         state=read_text(row.get("state")),
         action_class=read_text(row.get("action_class")),

@@ -34,8 +34,8 @@ def _is_foreign(row: Row) -> bool:
     turn = read_turn(row)
     if turn is None or record.answers or (record.calls and turn.tool is None):
         return True
-    is_unheard = "role" not in row or (record.said and not turn.content)
-    return turn.tool is None and bool(is_unheard)
+    is_unheard = not turn.content and (record.said or isinstance(row.get("content"), list | dict))
+    return turn.tool is None and bool(is_unheard or "role" not in row)
 
 
 def _find_lists(value: object, depth: int = _DEEPEST) -> Iterator[list[Row]]:
@@ -79,11 +79,11 @@ class Reader(PairedTurns):
 
     def take(self, row: Row) -> None:
         if (record := read_record(row)) is not None:
-            self._take_record(record, session=None)
+            self._take_record(record, session=record.session)
             return
         for rows in _find_lists(row):
             for record in filter(None, map(read_record, rows)):
-                self._take_record(record, session=str(self._documents))
+                self._take_record(record, session=record.session or str(self._documents))
             self._documents += 1
 
     def _take_record(self, record: Record, *, session: str | None) -> None:

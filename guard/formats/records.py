@@ -104,6 +104,7 @@ class Record:
     usage: Usage | None = None
     cost_usd: Decimal | None = None
     ts: datetime | None = None
+    session: str | None = None
 
 
 def read_record(row: Row) -> Record | None:
@@ -131,6 +132,7 @@ def read_record(row: Row) -> Record | None:
     # What came back is no word of the one in whose name it stands.
     if not isinstance(own, Answer):
         record.said = _read_said(fields, _SAID[:-1] if record.calls else _SAID)
+    record.session = read_text(_first(fields, ("sessionid", "conversationid", "episodeid")))
     record.model = _read_model(fields)
     record.usage = _read_usage(fields)
     record.cost_usd = read_money(_first(fields, ("costusd", "cost")))

@@ -89,6 +89,11 @@ def test_what_is_said_may_stand_in_blocks():
     assert read_turn({"role": "assistant", "content": blocks}).content == "one\ntwo"
 
 
+@pytest.mark.parametrize("error", [False, {}, None, 0])
+def test_an_error_that_says_there_was_none_is_none(error):
+    assert read_turn({"tool": "Bash", "result": "done", "error": error}).error is None
+
+
 def test_an_object_that_says_nothing_of_a_turn_is_none():
     assert read_turn({"weather": "fine"}) is None
     assert read_turn({"role": "assistant"}).content == ""

@@ -401,3 +401,22 @@ def test_a_turn_file_with_steps_of_its_own_stays_one(tmp_path):
 
     assert recording.form == "turns"
     assert recording.turns[0].files == ("a.py",)
+
+
+def test_runs_that_one_file_was_written_by_each_begin_anew(read):
+    rows = [
+        {"session_id": session, "tool_name": "look_up", "tool_input": {}, "tool_output": "x"}
+        for session in ("monday", "tuesday")
+    ]
+
+    assert [turn.session for turn in read(rows)] == ["monday", "tuesday"]
+
+
+def test_blocks_that_hold_no_words_are_no_empty_messages(read):
+    rows = [
+        {"role": "user", "content": GOAL},
+        *[{"role": "assistant", "content": [{"type": "chart", "points": [1, 2]}]}] * 4,
+        {"role": "assistant", "content": "Done."},
+    ]
+
+    assert [turn.content for turn in read(rows)] == [GOAL, "Done."]
