@@ -20,6 +20,8 @@ Row = Mapping[str, Any]
 _DEEPEST = 4
 # Records of another sort may stand before the first of these.
 _EARLY = 20
+# Calls that may wait for an answer that names none of them.
+_MOST_OPEN = 100
 
 
 def recognises(rows: Sequence[Row]) -> bool:
@@ -32,7 +34,7 @@ def _is_foreign(row: Row) -> bool:
     if record is None:
         return any(True for _ in _find_lists(row))
     turn = read_turn(row)
-    if turn is None or record.answers or (record.calls and turn.tool is None):
+    if turn is None or record.asked or record.answers or (record.calls and turn.tool is None):
         return True
     is_unheard = not turn.content and (record.said or isinstance(row.get("content"), list | dict))
     return turn.tool is None and bool(is_unheard or "role" not in row)
@@ -76,6 +78,7 @@ class Reader(PairedTurns):
         self._documents = 0
         # Calls without an answer, by their place: what comes back need not name one.
         self._open: dict[int, str] = {}
+        self._was_answered = False
 
     def take(self, row: Row) -> None:
         if (record := read_record(row)) is not None:
@@ -87,6 +90,8 @@ class Reader(PairedTurns):
             self._documents += 1
 
     def _take_record(self, record: Record, *, session: str | None) -> None:
+        if record.asked:
+            self.add(Turn(role=Role.USER, content=record.asked, ts=record.ts, session=session))
         # A list, so that each is put in its place.
         answered = [self._take_answer(answer) for answer in record.answers]
         if answered and not record.said:
@@ -108,18 +113,30 @@ class Reader(PairedTurns):
         calls = [call for call in record.calls if not self._is_told_again(call)]
         if not record.calls and (record.said is not None or turn.role is Role.USER):
             self.add(turn)
+        if self._was_answered and calls:
+            # What came back from a batch comes before the next call: who waits, waits in vain.
+            self._open.clear()
+            self._was_answered = False
         for number, call in enumerate(calls):
             # What was said and used stands with the first of several calls, or it is told twice.
             base = turn if number == 0 else replace(turn, content="", usage=None, cost_usd=None)
             base = replace(base, role=Role.ASSISTANT, content=base.content or None)
             self._open[len(self.turns)] = call.tool
+            if len(self._open) > _MOST_OPEN:
+                del self._open[next(iter(self._open))]
             self.add(replace(base, key=call.key, tool=call.tool, args=call.args), call=call.key)
             if call.answer is not None:
                 self._put(len(self.turns) - 1, call.answer)
 
     def _is_told_again(self, call: Call) -> bool:
-        """Tell a call that was read before, and take what came back from it since."""
+        """Tell a call that was read before, and take what came back from it since.
+
+        A log that has messages and events tells each call twice, with its id and without.
+        """
         place = self._places.get(call.key or "")
+        if call.key is None and self.turns and self.turns[-1].key is not None:
+            last = len(self.turns) - 1
+            place = last if self._open.get(last) == call.tool else None
         if place is None or self.turns[place].args != call.args:
             return False
         if call.answer is not None:
@@ -135,6 +152,7 @@ class Reader(PairedTurns):
         if place is None:
             return False
         self._put(place, answer)
+        self._was_answered = True
         return True
 
     def _put(self, place: int, answer: Answer) -> None:

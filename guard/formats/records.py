@@ -46,8 +46,10 @@ _CAME = (
 )
 _SAID = (
     *("content", "value", "text", "parts", "thought", "message", "modeloutput", "nextgoal"),
-    "output",
+    *("thinking", "finalanswer", "output"),
 )
+# A person's words in the record of what was done about them.
+_ASKED = ("utterance", "userquery", "userinput", "usermessage", "userprompt", "question")
 _SPEAKERS = ("role", "from", "author", "speaker", "source", "sender", "agentname", "nodename")
 _KINDS = ("type", "kind", "event", "partkind")
 # What holds the rest of a record or a block, and is laid over it.
@@ -57,6 +59,8 @@ _WRAPS = (
     *("toolresult", "functionresponse"),
 )
 _ASKS, _TELLS = ("call", "use", "invocation"), ("result", "response", "output", "return")
+# Of events that tell of one call when it begins and when it ends, the latter have no arguments.
+_ENDS = ("end", "finished", "completed", "done")
 _LISTS = ("content", "parts", "calls", "call", "action", "actions", "invocations")
 _FAILED = frozenset({"error", "failed", "failure", "cancelled", "outputerror", "outputdenied"})
 # Spans of a trace have a name, an input and an output too, and are no tools.
@@ -68,6 +72,8 @@ _ROLES = {
     **dict.fromkeys(("tool", "function", "observation", "environment"), Role.TOOL),
     **dict.fromkeys(("system", "developer"), Role.SYSTEM),
 }
+# An answer is wrapped twice or thrice.
+_DEEPEST = 5
 _NAME = re.compile(r"[\w.:/-]{1,80}")
 
 
@@ -97,6 +103,7 @@ class Record:
 
     role: Role | None = None
     agent: str | None = None
+    asked: str | None = None  # by a person, before all else
     said: str | None = None
     calls: list[Call] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
@@ -125,8 +132,10 @@ def read_record(row: Row) -> Record | None:
             record.calls.append(piece)
         else:
             record.answers.append(piece)
-    if record.role is None and not record.calls and not record.answers:
-        return None
+    if record.role is None:
+        record.asked = _read_asked(fields)
+        if not (record.asked or record.calls or record.answers):
+            return None
     if own is None and "role" not in fields:
         _answer_beside(record.calls, fields)
     # What came back is no word of the one in whose name it stands.
@@ -179,13 +188,15 @@ def _read_piece(fields: dict[str, Any]) -> Call | Answer | None:
             del fields[name]
             fields |= inner
     key = read_text(_first(fields, _CALLS))
-    tells = any(kind.endswith(_TELLS) for kind in kinds)
+    ends = _TELLS if any(name in fields for name in _GIVEN) else (*_TELLS, *_ENDS)
+    tells = any(kind.endswith(ends) for kind in kinds)
     tool, is_sure = _read_tool(fields, key)
     came = _read_came(fields, kinds)
     given = _first(fields, _GIVEN)
     is_asked = any(name in fields for name in _GIVEN) or any(kind.endswith(_ASKS) for kind in kinds)
     # With a call's id and no arguments it is what came back from that call.
-    calls = is_asked or (is_sure and came is not None and key is None)
+    has_run = came is not None or "success" in fields
+    calls = is_asked or (is_sure and has_run and key is None)
     is_tool = not tells and _SPANS.isdisjoint(kinds) and "description" not in fields
     if tool and calls and is_tool:
         args = read_args(given)
@@ -243,7 +254,7 @@ def _read_blocks(fields: Row) -> Iterator[Call | Answer]:
 def _read_came(fields: Row, kinds: Sequence[str]) -> Answer | None:
     came, error = _first(fields, _CAME), fields.get("error") or fields.get("errortext")
     if came is None and not error:
-        return None
+        return Answer(text="failed", failed=True) if fields.get("success") is False else None
     text = _text_of(came) or ("" if error is True else _text_of(error))
     return Answer(text=text, failed=_has_failed(fields, kinds, came))
 
@@ -276,12 +287,16 @@ def _has_failed(fields: Row, kinds: Sequence[str], came: object) -> bool:
 
 def _text_of(value: object) -> str:
     """Give what came back as text: that of blocks, or of the only field that holds it."""
-    if isinstance(value, dict):
+    for _ in range(_DEEPEST):
+        if not isinstance(value, dict):
+            break
         inner = {name: value[name] for name in value if name not in {"type", "is_error"}}
         if len(inner) == 1:
-            return _text_of(next(iter(inner.values())))
-        if value.get("message") and "type" in value:
-            return _text_of(value["message"])
+            value = next(iter(inner.values()))
+        elif value.get("message") and "type" in value:
+            value = value["message"]
+        else:
+            break
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
         texts = [read_text(one.get("text")) for one in value]
         if all(text is not None for text in texts):
@@ -301,6 +316,14 @@ def _read_said(fields: Row, names: Sequence[str]) -> str | None:
             found = found or "\n".join(filter(None, map(_said_in, blocks))) or None
     blank = "content" in fields and not isinstance(fields["content"], list | dict)
     return found if found is not None else ("" if blank else None)
+
+
+def _read_asked(fields: Row) -> str | None:
+    """Give a person's words, where the record also tells of tools, whether one was called."""
+    if not any(name in {"tool", "toolname"} or name.endswith("calls") for name in fields):
+        return None
+    inner = _plain(read_mapping(fields.get("input")))
+    return read_text(_first({**inner, **fields}, _ASKED))
 
 
 def _said_in(block: Row) -> str | None:
@@ -330,7 +353,7 @@ def _read_speaker(fields: Row) -> tuple[Role | None, str | None]:
         if role := _ROLES.get(kind.removesuffix("chunk").removesuffix("message")):
             return role, called if role is Role.ASSISTANT else None
     # Who thinks acts.
-    is_thought = any(read_text(fields.get(name)) for name in ("thought", "modeloutput"))
+    is_thought = any(read_text(fields.get(name)) for name in ("thought", "thinking", "modeloutput"))
     return (Role.ASSISTANT if is_thought else None), None
 
 

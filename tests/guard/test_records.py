@@ -420,3 +420,69 @@ def test_blocks_that_hold_no_words_are_no_empty_messages(read):
     ]
 
     assert [turn.content for turn in read(rows)] == [GOAL, "Done."]
+
+
+def test_a_persons_words_beside_what_was_done_are_theirs(read):
+    rows = [
+        {"user_query": GOAL, "tool_calls": [{"function": "look_up", "args": {}}], "answer": None},
+        {"type": "command", "utterance": "thank you", "tool": None, "success": False},
+        {"type": "command", "utterance": "open the list", "tool": "open", "success": False},
+    ]
+
+    turns = read(rows)
+
+    assert [turn.content for turn in turns if turn.role is Role.USER] == [
+        GOAL,
+        "thank you",
+        "open the list",
+    ]
+    assert [(turn.tool, turn.error) for turn in turns if turn.tool] == [
+        ("look_up", None),
+        ("open", "failed"),
+    ]
+
+
+def test_questions_with_their_answers_are_no_log(read):
+    with pytest.raises(UnreadableRecording):
+        read([{"question": "How many loaves?", "answer": "Twelve."}])
+
+
+def test_a_call_told_by_a_message_and_by_events_is_one(read):
+    block = {"type": "tool_use", "id": "c1", "name": "look_up", "input": {"table": "orders"}}
+    rows = [
+        {"role": "assistant", "content": block},
+        {"event": "tool_start", "tool_name": "look_up", "args": {"table": "orders"}},
+        {"event": "tool_end", "tool_name": "look_up", "output": "id, day"},
+        {"role": "user", "content": {"type": "tool_result", "tool_use_id": "c1", "content": "id"}},
+    ]
+
+    assert [(turn.tool, turn.result) for turn in read(rows)] == [("look_up", "id")]
+
+
+def test_equal_calls_without_ids_are_several(read):
+    rows = [{"type": "tool_call", "name": "look_up", "arguments": {"table": "orders"}}] * 3
+
+    assert len(read(rows)) == 3
+
+
+def test_an_answer_that_is_missing_moves_those_of_its_batch_alone(read):
+    def pair(table):
+        return [
+            {"type": "tool_call", "name": "look_up", "arguments": {"table": table}},
+            {"type": "tool_result", "name": "look_up", "result": table.upper()},
+        ]
+
+    both = {"type": "tool_call", "name": "look_up", "arguments": {"table": "lost"}}
+    turns = read([*pair("a"), both, *pair("b"), *pair("c")])
+
+    assert [turn.result for turn in turns] == ["A", "B", None, "C"]
+
+
+def test_what_is_nested_without_end_is_read_as_it_stands(read):
+    came: object = "deep"
+    for _ in range(900):
+        came = {"inner": came}
+
+    (turn,) = read([{"tool_name": "look_up", "tool_input": {}, "tool_output": came}])
+
+    assert "deep" in (turn.result or "")

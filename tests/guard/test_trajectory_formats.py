@@ -248,6 +248,8 @@ JSON = st.recursive(
 WORDS = (
     "role from content value messages tool_calls tool_call_id function_call steps schema_version"
     " trajectory action observation source args id cause extras type item name message"
+    " parts kind functionCall functionResponse toolUse state status output error usage step tool"
+    " model_output result utterance data"
 )
 NAMES = st.sampled_from(WORDS.split())
 ROWS = st.lists(st.dictionaries(NAMES, JSON), max_size=4)
