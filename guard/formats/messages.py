@@ -34,8 +34,12 @@ def _is_foreign(row: Row) -> bool:
     if record is None:
         return any(True for _ in _find_lists(row))
     turn = read_turn(row)
-    if turn is None or record.asked or record.answers or (record.calls and turn.tool is None):
+    if turn is None or record.asked or record.answers:
         return True
+    for call in record.calls:
+        is_answered = turn.result is not None or turn.error is not None
+        if turn.tool is None or (call.args and not turn.args) or (call.answer and not is_answered):
+            return True
     is_unheard = not turn.content and (record.said or isinstance(row.get("content"), list | dict))
     return turn.tool is None and bool(is_unheard or "role" not in row)
 
@@ -75,7 +79,9 @@ class Reader(PairedTurns):
 
     def __init__(self) -> None:
         super().__init__()
-        self._documents = 0
+        self._documents = -1
+        # What the last document held: each request tells the conversation so far again.
+        self._told: list[Row] = []
         # Calls without an answer, by their place: what comes back need not name one.
         self._open: dict[int, str] = {}
         self._was_answered = False
@@ -85,9 +91,16 @@ class Reader(PairedTurns):
             self._take_record(record, session=record.session)
             return
         for rows in _find_lists(row):
-            for record in filter(None, map(read_record, rows)):
+            known = len(self._told)
+            goes_on = 0 < known < len(rows) and rows[:known] == self._told
+            new = rows[known:] if goes_on else rows
+            self._documents += not goes_on
+            self._told = rows
+            records = list(filter(None, map(read_record, new)))
+            # Interfaces list the newest first.
+            times = [record.ts for record in records if record.ts is not None]
+            for record in reversed(records) if times and times[0] > times[-1] else records:
                 self._take_record(record, session=record.session or str(self._documents))
-            self._documents += 1
 
     def _take_record(self, record: Record, *, session: str | None) -> None:
         if record.asked:

@@ -37,12 +37,12 @@ Row = Mapping[str, Any]
 _TOOLS = ("toolname", "functionname", "tool", "toolkey", "action", "function", "name")
 _GIVEN = (
     *("arguments", "args", "input", "parameters", "toolinput", "actioninput"),
-    *("params", "payload", "inputs"),
+    *("params", "payload", "inputs", "inputvalue"),
 )
 _CALLS = ("toolcallid", "tooluseid", "callid", "toolid")
 _CAME = (
     *("tooloutput", "toolresult", "output", "result", "observation", "observations"),
-    *("response", "extractedcontent", "outputs", "execresult"),
+    *("response", "extractedcontent", "outputs", "outputvalue", "execresult"),
 )
 _SAID = (
     *("content", "value", "text", "parts", "thought", "message", "modeloutput", "nextgoal"),
@@ -51,9 +51,15 @@ _SAID = (
 # A person's words in the record of what was done about them.
 _ASKED = ("utterance", "userquery", "userinput", "usermessage", "userprompt", "question")
 _SPEAKERS = ("role", "from", "author", "speaker", "source", "sender", "agentname", "nodename")
-_KINDS = ("type", "kind", "event", "partkind")
+_KINDS = ("type", "kind", "event", "partkind", "runtype", "spankind")
+# Of what has no arguments and no answer these tell that it was done.
+_STEPS = ("success", "step", "stepnum", "stepnumber", "stepid", "stepindex", "iteration")
 # What holds the rest of a record or a block, and is laid over it.
-_ENVELOPES = ("message", "llmmessage", "data", "kwargs", "info", "modeloutput", "content")
+_ENVELOPES = (
+    *("message", "llmmessage", "data", "kwargs", "info", "modeloutput", "stepdetails"),
+    *("attributes", "content"),
+)
+_INNER = {"role", "parts", "content", "action", "toolcalls", "toolname"}
 _WRAPS = (
     *("toolcall", "tooluse", "toolinvocation", "functioncall", "function", "action", "state"),
     *("toolresult", "functionresponse"),
@@ -62,9 +68,15 @@ _ASKS, _TELLS = ("call", "use", "invocation"), ("result", "response", "output", 
 # Of events that tell of one call when it begins and when it ends, the latter have no arguments.
 _ENDS = ("end", "finished", "completed", "done")
 _LISTS = ("content", "parts", "calls", "call", "action", "actions", "invocations")
+_STATES = ("status", "state", "statuscode", "level")
 _FAILED = frozenset({"error", "failed", "failure", "cancelled", "outputerror", "outputdenied"})
 # Spans of a trace have a name, an input and an output too, and are no tools.
-_SPANS = frozenset({"generation", "span", "llm", "chain", "agent", "trace", "prompt", "event"})
+_SPANS = frozenset(
+    (
+        *("generation", "span", "llm", "chain", "agent", "trace", "prompt", "event"),
+        *("retriever", "embedding", "evaluator"),
+    )
+)
 _UNSAID = ("thinking", "reasoning", "redacted", "systemprompt")
 _ROLES = {
     **dict.fromkeys(("user", "human", "userproxy", "request"), Role.USER),
@@ -145,8 +157,8 @@ def read_record(row: Row) -> Record | None:
     record.model = _read_model(fields)
     record.usage = _read_usage(fields)
     record.cost_usd = read_money(_first(fields, ("costusd", "cost")))
-    times = read_mapping(fields.get("time")).get("created")
-    record.ts = read_time(_first(fields, ("timestamp", "ts", "createdat")) or times)
+    at = _first(fields, ("timestamp", "ts", "createdat", "starttime"))
+    record.ts = read_time(at or read_mapping(fields.get("time")).get("created"))
     return record
 
 
@@ -155,7 +167,11 @@ def _plain(row: Row) -> dict[str, Any]:
 
 
 def _word(value: object) -> str:
-    return value.replace("_", "").replace("-", "").lower() if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    # Exporters of traces write "attributes.input.value".
+    plain = value.removeprefix("attributes.").lower()
+    return plain.replace("_", "").replace("-", "").replace(".", "")
 
 
 def _first(fields: Row, names: Sequence[str]) -> Any:
@@ -171,8 +187,7 @@ def _unwrap(row: Row) -> dict[str, Any]:
     fields = _plain(row)
     for name in _ENVELOPES:
         inner = _plain(read_mapping(fields.get(name)))
-        holds = {"role", "parts"} if name == "content" else {"role", "parts", "content", "action"}
-        if holds & inner.keys():
+        if (_INNER if name != "content" else {"role", "parts"}) & inner.keys():
             del fields[name]
             fields |= inner
     return fields
@@ -195,9 +210,10 @@ def _read_piece(fields: dict[str, Any]) -> Call | Answer | None:
     given = _first(fields, _GIVEN)
     is_asked = any(name in fields for name in _GIVEN) or any(kind.endswith(_ASKS) for kind in kinds)
     # With a call's id and no arguments it is what came back from that call.
-    has_run = came is not None or "success" in fields
+    has_run = came is not None or any(name in fields for name in _STEPS)
     calls = is_asked or (is_sure and has_run and key is None)
     is_tool = not tells and _SPANS.isdisjoint(kinds) and "description" not in fields
+    is_tool = is_tool and (is_sure or key is not None or bool(kinds) or not _holds_more(fields))
     if tool and calls and is_tool:
         args = read_args(given)
         # What is no object is kept as it is: two calls that differ in it are not one.
@@ -211,6 +227,13 @@ def _read_piece(fields: dict[str, Any]) -> Call | Answer | None:
         answer = came or Answer(text=_text_of(content), failed=_has_failed(fields, kinds, content))
         return replace(answer, call=key, tool=tool)
     return None
+
+
+def _holds_more(fields: Row) -> bool:
+    """Tell a document, which may have a name and an input too, by the lists it holds."""
+    own = {*_GIVEN, *_CAME} - {"observations"}
+    lists = (value for name, value in fields.items() if name not in own)
+    return any(isinstance(value, list) and bool(read_rows(value)) for value in lists)
 
 
 def _held(fields: Row, name: str) -> Row:
@@ -254,7 +277,10 @@ def _read_blocks(fields: Row) -> Iterator[Call | Answer]:
 def _read_came(fields: Row, kinds: Sequence[str]) -> Answer | None:
     came, error = _first(fields, _CAME), fields.get("error") or fields.get("errortext")
     if came is None and not error:
-        return Answer(text="failed", failed=True) if fields.get("success") is False else None
+        if "content" in fields or not _has_failed(fields, (), None):
+            return None
+        why = read_text(_first(fields, ("statusmessage", "errormessage")))
+        return Answer(text=why or "failed", failed=True)
     text = _text_of(came) or ("" if error is True else _text_of(error))
     return Answer(text=text, failed=_has_failed(fields, kinds, came))
 
@@ -279,7 +305,7 @@ def _has_failed(fields: Row, kinds: Sequence[str], came: object) -> bool:
     return (
         any(one.get("iserror") is True or bool(one.get("error")) for one in (fields, inner))
         or any(fields.get(name) is False for name in ("success", "ok"))
-        or bool({_word(fields.get("status")), _word(fields.get("state"))} & _FAILED)
+        or any(_word(fields.get(name)) in _FAILED for name in _STATES)
         or any(kind.startswith(("retry", "error")) for kind in (*kinds, _word(inner.get("type"))))
         or bool(fields.get("errortext"))
     )
@@ -331,7 +357,9 @@ def _said_in(block: Row) -> str | None:
     if any(kind.startswith(_UNSAID) for kind in _kinds(fields)):
         return None
     named = "content" if _word(fields.get("partkind")) in {"text", "userprompt"} else "text"
-    return read_text(fields.get(named))
+    said = fields.get(named)
+    # The Assistants' interface of OpenAI has notes beside the text.
+    return read_text(said.get("value") if isinstance(said, dict) else said)
 
 
 def _read_speaker(fields: Row) -> tuple[Role | None, str | None]:

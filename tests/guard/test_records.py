@@ -486,3 +486,68 @@ def test_what_is_nested_without_end_is_read_as_it_stands(read):
     (turn,) = read([{"tool_name": "look_up", "tool_input": {}, "tool_output": came}])
 
     assert "deep" in (turn.result or "")
+
+
+def test_a_conversation_that_each_request_tells_again_is_one(read):
+    rows = bedrock(CALLS)
+    requests = [{"request": {"messages": rows[: 2 * n + 1]}} for n in range(len(CALLS) + 1)]
+
+    turns = read(requests)
+
+    assert [turn.tool for turn in turns if turn.tool] == [tool for tool, *_ in CALLS]
+    assert [turn.content for turn in turns if turn.role is Role.USER] == [GOAL]
+    assert {turn.session for turn in turns} == {"0"}
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_the_tools_of_a_trace_are_its_calls_oldest_first(read, newest_first):
+    spans = [
+        {"type": "TOOL", "name": tool, "input": args, "output": came, "startTime": f"2026-05-0{n}"}
+        for n, (tool, args, came, _) in enumerate(CALLS, start=1)
+    ]
+    spans.append({"type": "GENERATION", "name": "chat", "input": [], "output": "Done."})
+    trace = {"name": "a-run", "input": GOAL, "output": "Done.", "observations": spans}
+    trace["observations"] = spans[::-1] if newest_first else spans
+
+    calls = [turn for turn in read(trace) if turn.tool]
+
+    assert [(call.tool, call.result) for call in calls] == [
+        (tool, came) for tool, _, came, _ in CALLS
+    ]
+
+
+def test_a_span_that_failed_says_why(read):
+    span = {"type": "TOOL", "name": "look_up", "input": {}, "output": None, "level": "ERROR"}
+
+    (call,) = read([{**span, "statusMessage": "no such table"}])
+
+    assert call.error == "no such table"
+
+
+def test_names_of_attributes_are_read_without_their_dots(read):
+    span = {
+        "name": "look_up",
+        "span_kind": "TOOL",
+        "status_code": "ERROR",
+        "attributes.tool.name": "look_up",
+        "attributes.input.value": '{"table": "orders"}',
+        "attributes.output.value": "no such table",
+    }
+
+    (call,) = read([span])
+
+    assert (call.args, call.error) == ({"table": "orders"}, "no such table")
+
+
+def test_a_step_with_a_tool_and_an_input_is_no_turn_files(read):
+    step = {"agent": "Clerk", "tool": "look_up", "input": '{"table": "orders"}', "output": "id"}
+
+    (call,) = read([step])
+
+    assert (call.args, call.result) == ({"table": "orders"}, "id")
+
+
+def test_steps_that_only_tell_what_was_done_are_calls(read):
+    steps = [{"step_num": n, "action": f"click({n}, 20)", "reward": 0} for n in range(2)]
+
+    assert [turn.args["input"] for turn in read(steps)] == ["click(0, 20)", "click(1, 20)"]
