@@ -30,6 +30,8 @@ def recognises(rows: Sequence[Row]) -> bool:
 
 
 def _is_foreign(row: Row) -> bool:
+    if "role" in row and row.get("tool"):
+        return False  # nothing but a turn file says it so
     record = read_record(row)
     if record is None:
         return any(True for _ in _find_lists(row))

@@ -51,9 +51,13 @@ _SAID = (
 # A person's words in the record of what was done about them.
 _ASKED = ("utterance", "userquery", "userinput", "usermessage", "userprompt", "question")
 _SPEAKERS = ("role", "from", "author", "speaker", "source", "sender", "agentname", "nodename")
+_AGENTS = ("agent", "agentid")
 _KINDS = ("type", "kind", "event", "partkind", "runtype", "spankind")
 # Of what has no arguments and no answer these tell that it was done.
-_STEPS = ("success", "step", "stepnum", "stepnumber", "stepid", "stepindex", "iteration")
+_STEPS = (
+    *("success", "step", "stepnum", "stepnumber", "stepid", "stepindex", "iteration"),
+    *("agent", "agentid"),
+)
 # What holds the rest of a record or a block, and is laid over it.
 _ENVELOPES = (
     *("message", "llmmessage", "data", "kwargs", "info", "modeloutput", "stepdetails"),
@@ -153,6 +157,9 @@ def read_record(row: Row) -> Record | None:
     # What came back is no word of the one in whose name it stands.
     if not isinstance(own, Answer):
         record.said = _read_said(fields, _SAID[:-1] if record.calls else _SAID)
+    if isinstance(own, Call) and not own.args and own.answer is None and record.said:
+        # Nothing else tells this call from the next of its name.
+        record.calls, record.said = [replace(own, args={"input": record.said})], None
     record.session = read_text(_first(fields, ("sessionid", "conversationid", "episodeid")))
     record.model = _read_model(fields)
     record.usage = _read_usage(fields)
@@ -366,7 +373,7 @@ def _read_speaker(fields: Row) -> tuple[Role | None, str | None]:
     """Give who speaks, and the name of one that is neither a person nor a tool."""
     speaks = any(name in fields for name in ("content", "value", "text", "parts", "output"))
     called = read_text(fields.get("name"))
-    for place in _SPEAKERS:
+    for place in (*_SPEAKERS, *_AGENTS):
         speaker = read_text(fields.get(place))
         if not speaker:
             continue
@@ -382,7 +389,7 @@ def _read_speaker(fields: Row) -> tuple[Role | None, str | None]:
             return role, called if role is Role.ASSISTANT else None
     # Who thinks acts.
     is_thought = any(read_text(fields.get(name)) for name in ("thought", "thinking", "modeloutput"))
-    return (Role.ASSISTANT if is_thought else None), None
+    return (Role.ASSISTANT if is_thought else None), read_text(_first(fields, _AGENTS))
 
 
 def _read_model(fields: Row) -> str | None:

@@ -395,7 +395,8 @@ def test_what_is_no_log_of_an_agent_is_refused(value, read):
 
 
 def test_a_turn_file_with_steps_of_its_own_stays_one(tmp_path):
-    rows = [{"tool": "look_up", "args": {"n": n}, "files": ["a.py"], "result": "x"} for n in (1, 2)]
+    bare = {"role": "assistant", "agent": "a", "tool": "look_up", "content": "Once more."}
+    rows = [{"tool": "look_up", "args": {"n": 1}, "files": ["a.py"], "result": "x"}, bare]
 
     recording = read_recording(write_lines(tmp_path / "r.jsonl", rows))
 
@@ -479,7 +480,7 @@ def test_an_answer_that_is_missing_moves_those_of_its_batch_alone(read):
 
 
 def test_what_is_nested_without_end_is_read_as_it_stands(read):
-    came: object = "deep"
+    came = "deep"
     for _ in range(900):
         came = {"inner": came}
 
@@ -545,6 +546,25 @@ def test_a_step_with_a_tool_and_an_input_is_no_turn_files(read):
     (call,) = read([step])
 
     assert (call.args, call.result) == ({"table": "orders"}, "id")
+
+
+def test_what_else_a_call_without_arguments_says_tells_it_from_the_next(read):
+    rows = [
+        {"agent_id": f"a{n % 2}", "step": n, "action": "browse", "content": f"press {n}"}
+        for n in range(6)
+    ]
+
+    turns = read(rows)
+
+    assert [turn.args for turn in turns] == [{"input": f"press {n}"} for n in range(6)]
+    assert {turn.agent for turn in turns} == {"a0", "a1"}
+    assert first_trip(turns) is None
+
+
+def test_who_acts_in_a_play_is_named(read):
+    rows = [{"agent": name, "action": f"{name} waits.", "time": 0} for name in ("Ida", "Ole")]
+
+    assert [turn.agent for turn in read(rows)] == ["Ida", "Ole"]
 
 
 def test_steps_that_only_tell_what_was_done_are_calls(read):
