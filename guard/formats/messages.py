@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from guard.formats.calls import Answer, Call
 from guard.formats.fields import read_turn
 from guard.formats.paired import PairedTurns
-from guard.formats.records import Answer, Call, Record, read_record
+from guard.formats.records import Record, read_record
 from guard.turn import Role, Turn
 
 Row = Mapping[str, Any]

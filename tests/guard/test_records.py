@@ -548,6 +548,18 @@ def test_a_step_with_a_tool_and_an_input_is_no_turn_files(read):
     assert (call.args, call.result) == ({"table": "orders"}, "id")
 
 
+def test_a_tools_name_may_be_words(read):
+    steps = [
+        {"tool": "Search the shelf", "tool_input": {"for": "rye"}, "result": "two"},
+        {"action": "Search the shelf", "action_input": {"for": "rye"}, "observation": "two"},
+    ]
+
+    assert [(turn.tool, turn.args) for turn in read(steps)] == [
+        ("Search the shelf", {"for": "rye"}),
+        ("act", {"input": "Search the shelf", "for": "rye"}),
+    ]
+
+
 def test_what_else_a_call_without_arguments_says_tells_it_from_the_next(read):
     rows = [
         {"agent_id": f"a{n % 2}", "step": n, "action": "browse", "content": f"press {n}"}
