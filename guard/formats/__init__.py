@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
@@ -25,6 +26,10 @@ BufferedFile = io.BufferedReader | io.BufferedRandom
 _EARLY = 250
 # A longer line is no turn of an agent, but a file of another sort.
 _LONGEST_LINE = 1 << 26
+# A document, and not the first line of several.
+_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,60}(?:\[|\{[ \t]{0,60}\r?\n)")
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_DECODER, _NEXT = json.JSONDecoder(), re.compile(r"[^\s,]")
 # Who exported the wrong lines sees it from a few of them.
 _NAMED = 10
 
@@ -82,17 +87,16 @@ def _read_rows(file: BufferedFile, unread: list[Unread]) -> Iterator[Row | None]
     The first few that are none are added to `unread`.
     """
     source: io.BufferedIOBase = file
+    head = file.peek(64)
     # Only what begins like a document is held whole: a log of gigabytes is read by the line.
-    if file.peek(64).lstrip().startswith((b"{\n", b"{\r\n", b"[")):
+    if _BEGINS.match(head) or head.startswith(_UTF_16):
         text = file.read()
-        whole = _read_json(text)
-        if isinstance(whole, list) and all(isinstance(item, dict) for item in whole):
+        if head.startswith(_UTF_16):  # as PowerShell writes what a command prints
+            text = text.decode("utf-16", "replace").encode("utf-8", "replace")
+        if (whole := _read_document(text)) is not None:
             yield from whole
             return
-        if isinstance(whole, dict):
-            yield whole
-            return
-        # Neither one object nor a list of them: a log whose first line happens to look so.
+        # Neither objects nor a list of them: a log whose first line happens to look so.
         source = io.BytesIO(text)
     for number, line in enumerate(iter(lambda: source.readline(_LONGEST_LINE), b""), 1):
         read: Row | Why
@@ -113,10 +117,23 @@ def _read_rows(file: BufferedFile, unread: list[Unread]) -> Iterator[Row | None]
         yield None if isinstance(read, str) else read
 
 
+def _read_document(text: bytes) -> list[Row] | None:
+    """Read a document, or several one after another: the items of a list, or the objects."""
+    decoded, values, at = text.decode("utf-8-sig", "replace"), list[Any](), 0
+    try:
+        while following := _NEXT.search(decoded, at):
+            value, at = _DECODER.raw_decode(decoded, following.start())
+            values.append(value)
+    except (ValueError, RecursionError):
+        return None
+    values = values[0] if len(values) == 1 and isinstance(values[0], list) else values
+    return values if all(isinstance(value, dict) for value in values) else None
+
+
 def _read_json(text: bytes) -> Any:
     # A broken byte costs a character, not the line; arrays in a thousand arrays cost the line.
     try:
-        return json.loads(text.decode("utf-8", "replace"))
+        return json.loads(text.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
         return None
 

@@ -226,6 +226,28 @@ def test_bytes_that_are_no_text_do_not_stop_it(file):
     assert read_recording(file).malformed == 1
 
 
+TURN = {"role": "user", "content": "hi"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(TURN) + "\n" + json.dumps(TURN) + "\n",
+        json.dumps([TURN, TURN], indent=2),
+        json.dumps(TURN, indent=2) + "\n" + json.dumps(TURN, indent=2),
+        json.dumps(TURN, indent=2).replace("{", "{  ", 1) + ",\r\n" + json.dumps(TURN),
+    ],
+)
+def test_a_file_is_read_however_its_editor_wrote_it(file, text, encoding):
+    file.write_bytes(text.encode(encoding))
+
+    recording = read_recording(file)
+
+    assert [turn and turn.content for turn in recording.turns] == ["hi", "hi"]
+    assert recording.malformed == 0
+
+
 @pytest.mark.parametrize("text", ["", "no json", '{"a": 1}\n', "[]"])
 def test_a_file_of_no_known_form_is_refused_with_a_sentence(file, text):
     file.write_text(text)
