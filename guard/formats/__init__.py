@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import codecs
+import csv
 import io
 import json
 import re
@@ -28,6 +30,11 @@ _EARLY = 250
 _LONGEST_LINE = 1 << 26
 # A document, and not the first line of several.
 _BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,60}(?:\[|\{[ \t]{0,60}\r?\n)")
+# The names of a table's columns, one of which says who speaks or acts.
+_COLUMNS = re.compile(
+    rb"(?i)(?:\xef\xbb\xbf)?(?=[^\n{}]{0,300}\b(?:role|actor|speaker|source|agent|tool(?:_name)?)\b)"
+    rb"[\"\w -]{1,40}([,;\t])[\"\w -]{1,40}(?:\1[\"\w -]{0,40}){0,40}\r?\n"
+)
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _DECODER, _NEXT = json.JSONDecoder(), re.compile(r"[^\s,]")
 # Who exported the wrong lines sees it from a few of them.
@@ -82,12 +89,15 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
 
 
 def _read_rows(file: BufferedFile, unread: list[Unread]) -> Iterator[Row | None]:
-    """Read JSON Lines; one JSON document is one row, a list its items. None: no object.
+    """Read JSON Lines or a table; a document is one row, a list its items. None: no object.
 
     The first few that are none are added to `unread`.
     """
     source: io.BufferedIOBase = file
     head = file.peek(64)
+    if table := _COLUMNS.match(head):
+        yield from _read_table(file, delimiter=table[1].decode())
+        return
     # Only what begins like a document is held whole: a log of gigabytes is read by the line.
     if _BEGINS.match(head) or head.startswith(_UTF_16):
         text = file.read()
@@ -98,6 +108,10 @@ def _read_rows(file: BufferedFile, unread: list[Unread]) -> Iterator[Row | None]
             return
         # Neither objects nor a list of them: a log whose first line happens to look so.
         source = io.BytesIO(text)
+    yield from _read_lines(source, unread)
+
+
+def _read_lines(source: io.BufferedIOBase, unread: list[Unread]) -> Iterator[Row | None]:
     for number, line in enumerate(iter(lambda: source.readline(_LONGEST_LINE), b""), 1):
         read: Row | Why
         if len(line) < _LONGEST_LINE or line.endswith(b"\n"):
@@ -115,6 +129,24 @@ def _read_rows(file: BufferedFile, unread: list[Unread]) -> Iterator[Row | None]
         if isinstance(read, str) and len(unread) < _NAMED:
             unread.append(Unread(entry=number, why=read))
         yield None if isinstance(read, str) else read
+
+
+def _read_table(file: BufferedFile, *, delimiter: str) -> Iterator[Row | None]:
+    """Read CSV: a row is an object without its empty fields."""
+    lines = codecs.getreader("utf-8-sig")(file, "replace")
+    rows = csv.DictReader(lines, delimiter=delimiter)
+    while True:
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error:  # a field of more than it takes
+            yield None
+            continue
+        fields = {name: value for name, value in row.items() if name and value}
+        # Objects in a field are read where a list of calls stands in it; words stay as they are.
+        calls = {name: _read_json(fields[name].encode()) for name in fields if "calls" in name}
+        yield {**fields, **calls}
 
 
 def _read_document(text: bytes) -> list[Row] | None:

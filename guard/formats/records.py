@@ -47,7 +47,9 @@ _SAID = (
 )
 # A person's words in the record of what was done about them.
 _ASKED = ("utterance", "userquery", "userinput", "usermessage", "userprompt", "question")
-_SPEAKERS = ("role", "from", "author", "speaker", "source", "sender", "agentname", "nodename")
+_SPEAKERS = (
+    *("role", "from", "author", "actor", "speaker", "source", "sender", "agentname", "nodename"),
+)
 _AGENTS = ("agent", "agentid")
 # What holds the rest of a record or a block, and is laid over it.
 _ENVELOPES = (

@@ -248,6 +248,41 @@ def test_a_file_is_read_however_its_editor_wrote_it(file, text, encoding):
     assert recording.malformed == 0
 
 
+def test_a_table_is_read_by_its_columns(file):
+    file.write_text(
+        "actor,message,tool_calls,timestamp\n"
+        'user,"Count the lamps,\nplease.",,2026-05-05T10:00:00\n'
+        'assistant,,"[{""name"": ""count"", ""args"": {""of"": ""lamps""}, ""id"": ""c1""}]",\n'
+        "tool,seven,,\n"
+    )
+
+    recording = read_recording(file)
+
+    assert [(turn.role, turn.content, turn.tool) for turn in recording.turns] == [
+        (Role.USER, "Count the lamps,\nplease.", None),
+        (Role.ASSISTANT, None, "count"),
+        (Role.TOOL, "seven", None),
+    ]
+    assert recording.turns[1].args == {"of": "lamps"}
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_the_columns_of_a_table_may_be_parted_otherwise(file, delimiter):
+    lines = [["tool", "input", "output"], ["count", '{"of":"lamps"}', "seven"]]
+    file.write_text("".join(delimiter.join(line) + "\r\n" for line in lines))
+
+    (turn,) = read_recording(file).turns
+
+    assert (turn.tool, turn.args, turn.result) == ("count", {"of": "lamps"}, "seven")
+
+
+def test_a_table_that_tells_of_no_agent_is_refused(file):
+    file.write_text("day,loaves\nmonday,12\n")
+
+    with pytest.raises(UnreadableRecording):
+        read_recording(file)
+
+
 @pytest.mark.parametrize("text", ["", "no json", '{"a": 1}\n', "[]"])
 def test_a_file_of_no_known_form_is_refused_with_a_sentence(file, text):
     file.write_text(text)
