@@ -276,12 +276,12 @@ def _typed(text: str) -> _Call | None:
 
 
 def _named(value: object, before: str, depth: int = 0) -> _Call | None:
-    """Find a name and its arguments in a value or in one of its parts."""
+    """Find a name, the one that hands on nothing, and its arguments in a value or in a part."""
     if isinstance(value, Mapping):
-        names = [value[key] for key in value if key in _KEYS["names"]]
+        names = [it for key, it in value.items() if key in _KEYS["names"] and isinstance(it, str)]
         given = [value[key] for key in value if key in _KEYS["arguments"]]
         given = [_object_at_end(one)[1] if isinstance(one, str) else one for one in given]
-        tool = next((one for one in names if isinstance(one, str)), None)
+        tool = min(names, key=lambda one: _CARRIES.search(one) is not None, default=None)
         args = next((one for one in given if isinstance(one, dict)), None)
         if tool is not None and args is not None:
             return before, tool, args

@@ -269,6 +269,14 @@ def test_a_call_that_a_gateway_hands_on_is_the_call_itself():
     assert (call.tool, call.args) == ("search", {"for": "mill"})
 
 
+def test_a_written_call_says_which_tool_is_used_by_its_name():
+    text = '{"action": "use_tool", "name": "count_lamps", "arguments": {"pier": 3}}'
+
+    call = as_call(Turn(role=Role.ASSISTANT, content=text))
+
+    assert (call.tool, call.args) == ("count_lamps", {"pier": 3})
+
+
 def test_a_tool_that_makes_functions_hands_none_on():
     made = Turn(
         role=Role.ASSISTANT, tool="create_function", args={"name": "add", "parameters": {"a": 1}}
