@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +48,7 @@ _SPANS = frozenset(
     )
 )
 # An answer is wrapped twice or thrice.
-_DEEPEST = 5
+_DEEPEST, _LONGEST_NAME = 5, 100
 _NAME = re.compile(r"[\w.:/-]{1,80}")
 
 
@@ -78,16 +79,23 @@ def plain(row: Row) -> dict[str, Any]:
 
 def word(value: object) -> str:
     """Give a word in lower case, without the signs between its parts; empty: it is none."""
-    if not isinstance(value, str):
-        return ""
+    return _word(value) if isinstance(value, str) and len(value) <= _LONGEST_NAME else ""
+
+
+# The same few names stand in every record.
+@functools.lru_cache(maxsize=1024)
+def _word(text: str) -> str:
     # Exporters of traces write "attributes.input.value".
-    plain = value.removeprefix("attributes.").lower()
+    plain = text.removeprefix("attributes.").lower()
     return plain.replace("_", "").replace("-", "").replace(".", "")
 
 
 def first(fields: Row, names: Sequence[str]) -> Any:
     """Give the first of these fields that says something."""
-    return next((fields[name] for name in names if fields.get(name) is not None), None)
+    for name in names:
+        if (value := fields.get(name)) is not None:
+            return value
+    return None
 
 
 def kinds_of(fields: Row) -> list[str]:
@@ -99,6 +107,8 @@ def read_piece(fields: dict[str, Any]) -> Call | Answer | None:
     """Read a call or an answer; a call may hold its own answer."""
     kinds = kinds_of(fields)
     for name in _WRAPS:
+        if not isinstance(fields.get(name), dict):
+            continue
         inner = plain(_only_one(fields.get(name)) if name == "action" else _held(fields, name))
         if inner:
             kinds.append(name)

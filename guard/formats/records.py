@@ -126,7 +126,9 @@ def _unwrap(row: Row) -> dict[str, Any]:
     """Lay a record's envelopes open: {"message": {"role": …}} is the message."""
     fields = plain(row)
     for name in _ENVELOPES:
-        inner = plain(read_mapping(fields.get(name)))
+        if not isinstance(fields.get(name), dict):
+            continue
+        inner = plain(fields[name])
         if (_INNER if name != "content" else {"role", "parts"}) & inner.keys():
             del fields[name]
             fields |= inner
