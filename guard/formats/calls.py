@@ -124,7 +124,9 @@ def read_piece(fields: dict[str, Any]) -> Call | Answer | None:
     # With a call's id and no arguments it is what came back from that call.
     has_run = came is not None or any(name in fields for name in _STEPS)
     calls = is_asked or (is_sure and has_run and key is None)
-    is_tool = not tells and _SPANS.isdisjoint(kinds) and "description" not in fields
+    is_schema = read_mapping(given).get("type") == "object"
+    is_defined = came is None and key is None and ("description" in fields or is_schema)
+    is_tool = not tells and _SPANS.isdisjoint(kinds) and not is_defined
     is_tool = is_tool and (is_sure or key is not None or bool(kinds) or not _holds_more(fields))
     if tool and calls and is_tool:
         args = read_args(given)

@@ -6,7 +6,7 @@ holds them wherever it has a list of them; of several such lists each is a sessi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from guard.formats.records import Record, read_record
 from guard.turn import Role, Turn
 
 Row = Mapping[str, Any]
+Tells = Callable[[Record | None], bool]
 
 _DEEPEST = 4
 # Records of another sort may stand before the first of these.
@@ -35,7 +36,7 @@ def _is_foreign(row: Row) -> bool:
         return False  # nothing but a turn file says it so
     record = read_record(row)
     if record is None:
-        return any(True for _ in _find_lists(row))
+        return bool(_find_lists(row))
     turn = read_turn(row)
     if turn is None or record.asked or record.answers:
         return True
@@ -47,21 +48,33 @@ def _is_foreign(row: Row) -> bool:
     return turn.tool is None and bool(is_unheard or "role" not in row)
 
 
-def _find_lists(value: object, depth: int = _DEEPEST) -> Iterator[list[Row]]:
-    """Find the lists of records in a document; what stands within a record is its own."""
+def _find_lists(document: Row) -> list[list[Row]]:
+    """Find the lists of records in a document; what stands within a record is its own.
+
+    Who is no more than named may be where a text is from: such lists count where there are
+    no others.
+    """
+    return list(_search(document, _DEEPEST, _tells)) or list(_search(document, _DEEPEST, bool))
+
+
+def _tells(record: Record | None) -> bool:
+    return record is not None and bool(record.calls or record.answers or record.agent is None)
+
+
+def _search(value: object, depth: int, tells: Tells) -> Iterator[list[Row]]:
     if depth == 0:
         return
     if isinstance(value, list):
         rows = [row for row in map(_as_row, value) if row is not None]
-        if any(read_record(row) for row in rows[:_EARLY]):
+        if any(tells(read_record(row)) for row in rows[:_EARLY]):
             yield rows
             return
         for row in rows:
-            yield from _find_lists(row, depth - 1)
+            yield from _search(row, depth - 1, tells)
     elif isinstance(value, dict):
         # A list that stands in the document itself, before what other objects in it hold.
         for inner in sorted(value.values(), key=lambda one: isinstance(one, dict)):
-            found = list(_find_lists(inner, depth - 1))
+            found = list(_search(inner, depth - 1, tells))
             if found:
                 yield from found
                 return

@@ -329,6 +329,19 @@ def test_the_members_of_a_group_are_told_apart(read):
     assert turns[0].role is Role.USER
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        [{"source": "bread.md", "content": "Rye needs a day."}],
+        [{"name": "look_up", "parameters": {"type": "object", "properties": {}}}],
+    ],
+)
+def test_what_stands_before_the_messages_of_a_document_is_passed_over(before, read):
+    turns = read({"known": before, "messages": langchain(CALLS)})
+
+    assert [turn.tool for turn in turns if turn.tool] == [tool for tool, *_ in CALLS]
+
+
 def test_calls_and_answers_side_by_side_belong_together_by_place(read):
     asked = [{"tool_key": tool, "params": args} for tool, args, *_ in CALLS]
     told = [{"ok": not failed, "error": came if failed else ""} for *_, came, failed in CALLS]
