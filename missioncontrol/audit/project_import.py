@@ -26,7 +26,7 @@ from missioncontrol.costs.spending import ORGANISATION
 from missioncontrol.detection.renamed import renewed, renewed_text
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.proof import canonical, is_signed
-from missioncontrol.runs.lifecycle import NEVER_HELD, ON_HOLD
+from missioncontrol.runs.lifecycle import NEVER_HELD, ON_HOLD, Source
 from missioncontrol.runs.models import RunMeters
 
 ROWS_AT_ONCE = 500
@@ -43,6 +43,8 @@ HOLD = {
     "gave_up_at": "gave_up_at",
     "hold_stands": "stands",
 }
+# Columns by the names they had.
+RENAMED = {"budget_told": "notified_budgets", "kin_forgotten": "lineage_forgotten"}
 HAVE_POLICIES = {"project", "run", "policy_version", "backtest"}
 METERS = {field.attname for field in RunMeters._meta.concrete_fields if not field.primary_key}
 # Rows cut out of their runs, before they follow them: neither all at once nor one by one.
@@ -215,6 +217,10 @@ def _as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
                 # The earliest exports do not say since when.
                 hold["since"] = hold["since"] or row["last_turn_at"] or row["started_at"]
                 holds.append(("hold", {**hold, "run_id": row["id"]}))
+        for was in RENAMED.keys() & row.keys():
+            row[RENAMED[was]] = row.pop(was)
+        if kind == "run" and "source" not in row:
+            row["source"] = _source(row)
         if kind == "run" and "last_seq" in row:
             own = {name: row.pop(name) for name in METERS & row.keys()}
             meters.append(("run_meters", {**own, "run_id": row["id"]}))
@@ -224,6 +230,12 @@ def _as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
             _renew_policies(row)
         yield kind, row
     yield from (*meters, *holds)
+
+
+def _source(row: dict[str, Any]) -> Source:
+    """Take the flags off that told who tells of a run; the earliest exports had none."""
+    observed, imported = row.pop("observed_only", False), row.pop("imported", False)
+    return Source.RECORDING if imported else Source.TELEMETRY if observed else Source.AGENT
 
 
 def _renew_policies(row: dict[str, Any]) -> None:

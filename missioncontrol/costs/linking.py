@@ -14,7 +14,7 @@ from missioncontrol.costs import counting
 from missioncontrol.costs.spending import Spending, Use
 from missioncontrol.errors import InvalidRequest, NotFound, existing
 from missioncontrol.runs import journal, lineage
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import RECORDED, Run
 from missioncontrol.wire.events import RunLinked
 
 logger = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ def link_run(
             one.
         InvalidRequest: it has another parent, or would be its own ancestor.
     """
-    found = Run.objects.filter(pk=run_id, project_id__in=projects, imported=False)
+    found = Run.objects.filter(~RECORDED, pk=run_id, project_id__in=projects)
     child = existing(found.first(), "The run")
     with journal.holding_project(child.project_id) as project:
         below = Run.objects.filter(root=run_id).values_list("id", flat=True)

@@ -149,14 +149,14 @@ def new_crossings(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
             # Of two that would be told in the same words, the first.
             fresh.setdefault(_state_key(_state_of(signal)), signal)
     # Read only where something is new: this is asked with every turn.
-    known = {_state_key(state) for state in run.meters.budget_told} if fresh else set()
+    known = {_state_key(state) for state in run.meters.notified_budgets} if fresh else set()
     return tuple(signal for state, signal in fresh.items() if state not in known)
 
 
 def announce(tx: RunTransaction, run: Run, signal: Signal) -> None:
     """Say of a ceiling that it nears its end, or that it is reached."""
     state = _state_of(signal)
-    run.meters.budget_told = [*run.meters.budget_told, state]
+    run.meters.notified_budgets = [*run.meters.notified_budgets, state]
     tx.record(run, BudgetCrossed, by="guard", **state)
     if not signal.trips:
         notices.near_end(run, state, at=tx.at)
@@ -233,11 +233,11 @@ def ceilings_moved(tx: RunTransaction, *, by: str, of: Run | None = None) -> Non
     # Read once for all of them: a project's change concerns every run that is open.
     spending, ancestors = Spending(runs, agents=_held_agents(runs), at=tx.at), Ancestors(runs)
     for run in runs:
-        states = run.meters.budget_told
+        states = run.meters.notified_budgets
         if of is None or run is of or any(one["whose"] == str(of.id) for one in states):
             tx.bump(run)
             # What was told of the old ones is past.
-            run.meters.budget_told = []
+            run.meters.notified_budgets = []
             tx.moved(run, by="policy", reason="budget changed", budget=ceilings_of(run))
         if run.open_decision is not None:
             _let_go(tx, run, spending, ancestors, by=by)

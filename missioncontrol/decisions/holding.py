@@ -63,7 +63,7 @@ def release(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
 
 def start_afresh(run: Run) -> None:
     """Forget every observation so far: the count begins again."""
-    run.meters.streak_obs, run.meters.kin_forgotten = run.meters.last_obs, lineage.observed(run)
+    run.meters.streak_obs, run.meters.lineage_forgotten = run.meters.last_obs, lineage.observed(run)
     run.meters.corrected = []
     counting.forgive_failures(run)
 

@@ -16,7 +16,8 @@ from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
 
 from missioncontrol.decisions import rows
 from missioncontrol.decisions.models import AllowlistEntry, Autofix, Decision, Intervention
-from missioncontrol.runs.models import Run, RunMeters
+from missioncontrol.runs.lifecycle import Source
+from missioncontrol.runs.models import RECORDED, Run, RunMeters
 from missioncontrol.runs.rows import run_row
 from missioncontrol.wire.decisions import DecisionRow, InterventionRow
 from missioncontrol.wire.frames import Snapshot
@@ -68,7 +69,7 @@ def board(project: UUID, *, at: datetime) -> Snapshot:
     """Return what a project's board shows: live runs, then those that ended in the last day."""
     fresh = Q(ended_at__isnull=True) | Q(ended_at__gte=at - RECENT)
     # A recording was over when it came: there is nothing to watch.
-    live = Run.objects.filter(project_id=project, imported=False)
+    live = Run.objects.filter(~RECORDED, project_id=project)
     found = live.select_related("project", "meters", "hold").filter(fresh)
     # First: what a row lacks that is read before its run is told by no event to come.
     runs = list(found.order_by(F("ended_at").desc(nulls_first=True), "-id")[:BOARD_RUNS])
@@ -115,9 +116,9 @@ class Totals:
 
 def count_everything() -> Totals:
     """Count, in four statements."""
-    live = Run.objects.filter(imported=False)
+    live = Run.objects.exclude(RECORDED)
     behind = Q(detected_obs__lt=F("last_obs"))
-    sums = RunMeters.objects.filter(run__imported=False).aggregate(
+    sums = RunMeters.objects.exclude(run__source=Source.RECORDING).aggregate(
         turns=Sum(F("last_seq") + 1, default=0),
         cost_usd=Sum("cost_usd", default=Decimal(0)),
         judge_cost_usd=Sum("judge_cost_usd", default=Decimal(0)),

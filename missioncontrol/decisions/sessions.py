@@ -19,7 +19,7 @@ from missioncontrol.decisions.directives import unsent_texts
 from missioncontrol.decisions.models import Message
 from missioncontrol.errors import NotFound
 from missioncontrol.runs import journal
-from missioncontrol.runs.lifecycle import ENDED, ON_HOLD, Move, Status
+from missioncontrol.runs.lifecycle import ENDED, ON_HOLD, Move, Source, Status
 from missioncontrol.runs.models import Hold, Run, RunMeters
 from missioncontrol.wire.events import MessageDelivered
 
@@ -101,8 +101,8 @@ def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) 
     """
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
-        known = dict(found) if run.observed_only else {**run.capabilities, **found}
-        run.observed_only = False
+        known = dict(found) if run.source == Source.TELEMETRY else {**run.capabilities, **found}
+        run.source = Source.AGENT
         if known != run.capabilities:
             run.capabilities = known
             # By hand: a run's description is not among the columns that its transaction writes.

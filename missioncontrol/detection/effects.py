@@ -26,7 +26,7 @@ from missioncontrol.detection.engine_cache import CachedEngine, Observation
 from missioncontrol.notify import services as notices
 from missioncontrol.runs import lineage
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move, Status
+from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move, Source, Status
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import capabilities_of, guard_turn
 from missioncontrol.wire.events import EscalationAsked
@@ -65,7 +65,7 @@ def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> Run
     elif run.status in ON_HOLD:
         is_held = card is not None and not cards.is_paused(run, card)
         control = Control.HELD if is_held else Control.PAUSED
-    elif run.observed_only and run.status in OVER:
+    elif run.source == Source.TELEMETRY and run.status in OVER:
         control = Control.ALREADY_ENDED
     asks = Card.NONE if run.open_decision is None else Card.ASKS
     if card is not None and not card.holds:
@@ -150,7 +150,7 @@ def _follow_up(
             cached.engine.reset()
             run.meters.corrected = []
             run.meters.streak_obs = cached.streak_obs = seen.obs
-            run.meters.kin_forgotten = lineage.observed(run)
+            run.meters.lineage_forgotten = lineage.observed(run)
 
 
 def _answer(

@@ -35,7 +35,7 @@ from missioncontrol.runs.cleaning import (
 )
 from missioncontrol.runs.ingest import number_recording
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import Status
+from missioncontrol.runs.lifecycle import Source, Status
 from missioncontrol.runs.models import TAPE_POINTS, Run, RunMeters, Turn
 from missioncontrol.runs.selectors import find_run
 from missioncontrol.runs.services import UNSPENT, masked_workspace
@@ -195,7 +195,7 @@ def _run_of(project: Project, recorded: Recorded, turns: Sequence[GuardTurn]) ->
         started_at=min(times),
         ended_at=max(times),
         status=Status.COMPLETED,
-        imported=True,
+        source=Source.RECORDING,
     )
     RunMeters(
         run=run,

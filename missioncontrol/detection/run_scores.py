@@ -9,7 +9,7 @@ from guard.policy import PRESETS
 from missioncontrol.accounts.models import Project
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.detection.policies import asks_from
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import RECORDED, Run
 from missioncontrol.wire.decisions import PERMISSION
 from missioncontrol.wire.policies import PolicyPreset, PolicyScores, RunOutcome, RunScore
 
@@ -37,7 +37,7 @@ STOPS = ("terminate", "inject", "restart")
 def scores_of(project: Project, *, days: int, at: datetime) -> PolicyScores:
     """Return the highest score of each run that began in the last days, newest first."""
     since = at - timedelta(days=days)
-    began = Run.objects.filter(project=project, started_at__gte=since, imported=False)
+    began = Run.objects.filter(~RECORDED, project=project, started_at__gte=since)
     runs = (
         began.order_by("-started_at", "id")
         .select_related("meters")

@@ -3,7 +3,7 @@
 It sees what was judged of all its runs, each turn at its place by its id (UUIDv7:
 order of arrival), and each child's start as its parent's handing over. As a run's
 own engine it is a cache of this process, rebuilt from the last turns before the
-watermarks; what a reset forgot stands in `Run.kin_forgotten`.
+watermarks; what a reset forgot stands in `Run.lineage_forgotten`.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ MEMBER_COLUMNS = (
     "status",
     "meters__detected_obs",
     "meters__streak_obs",
-    "meters__kin_forgotten",
+    "meters__lineage_forgotten",
 )
 
 

@@ -22,7 +22,7 @@ from missioncontrol.history.models import IndexedRun
 from missioncontrol.history.texts import Field, run_texts, turn_texts
 from missioncontrol.history.words import AGENT, TOOL, placed_words, tag
 from missioncontrol.runs.lifecycle import ENDED, Status
-from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.models import RECORDED, Run, Turn
 from missioncontrol.runs.rows import dollars, run_row
 from missioncontrol.wire.decisions import PERMISSION
 from missioncontrol.wire.history import HistoryRow, HistoryTotals, MatchRow, WhyRow
@@ -84,11 +84,11 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
         runs=Count("id"),
         turns=Sum(F("meters__last_seq") + 1, default=0),
         # What a recording cost was not spent here.
-        cost=Sum("meters__cost_usd", default=Decimal(0), filter=Q(imported=False)),
-        recordings=Count("id", filter=Q(imported=True)),
-        recorded_cost=Sum("meters__cost_usd", default=Decimal(0), filter=Q(imported=True)),
+        cost=Sum("meters__cost_usd", default=Decimal(0), filter=~RECORDED),
+        recordings=Count("id", filter=RECORDED),
+        recorded_cost=Sum("meters__cost_usd", default=Decimal(0), filter=RECORDED),
         judge=Sum("meters__judge_cost_usd", default=Decimal(0)),
-        unpriced_runs=Count("id", filter=Q(imported=False, meters__unpriced_calls__gt=0)),
+        unpriced_runs=Count("id", filter=~RECORDED & Q(meters__unpriced_calls__gt=0)),
     )
     ids = found.values("id")
     cards = Decision.objects.filter(run_id__in=ids).exclude(kind=PERMISSION)
@@ -167,7 +167,7 @@ def _has_any_fact(named: Sequence[str]) -> Q:
         "flagged": Exists(Decision.objects.filter(run=OuterRef("pk")).exclude(kind=PERMISSION)),
         "fixed": Exists(Autofix.objects.filter(run=OuterRef("pk"))),
         "unpriced": Q(meters__unpriced_calls__gt=0),
-        "imported": Q(imported=True),
+        "imported": RECORDED,
     }
     either = Q(pk__in=[])
     for name in named:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import RECORDED, Run
 from missioncontrol.wire.costs import UsualRow
 
 LOOKS_BACK = timedelta(days=30)
@@ -32,13 +32,13 @@ def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[Usual
     """
     rates: dict[tuple[UUID, str], list[Decimal]] = defaultdict(list)
     ended = Run.objects.filter(
+        ~RECORDED,  # nothing of them was spent here
         project_id__in=projects,
         ended_at__gte=at - LOOKS_BACK,
         meters__cost_usd__gt=0,
         meters__last_turn_at__isnull=False,
-        # A sub-agent's hour is part of its parent's; a recording's was not spent here.
+        # A sub-agent's hour is part of its parent's.
         parent__isnull=True,
-        imported=False,
     )
     rows: Any = ended.values_list(
         "project_id", "agent", "meters__cost_usd", "started_at", "meters__last_turn_at"

@@ -22,6 +22,16 @@ class Status(StrEnum):
     LOST = "lost"
 
 
+class Source(StrEnum):
+    """Who tells of a run."""
+
+    AGENT = "agent"
+    # Spans and logs alone: there is nothing to hold it by.
+    TELEMETRY = "telemetry"
+    # A file that a person imported: it was over when it came, and nobody is asked.
+    RECORDING = "recording"
+
+
 class Move(StrEnum):
     HOLD = "hold"
     WAIT = "wait"

@@ -17,7 +17,7 @@ from django.db.models import Q
 from missioncontrol.accounts.models import Project
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.lifecycle import ENDED
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import RECORDED, Run
 
 # `child`: the parent's agent started it. The others: a person went on from there.
 Relation = Literal["child", "resumed", "forked"]
@@ -35,7 +35,7 @@ def named_parent(project: Project, key: str | None) -> Run | None:
     if not key:
         return None
     # A recording is over, and starts nothing.
-    runs = Run.objects.filter(project=project, imported=False)
+    runs = Run.objects.filter(~RECORDED, project=project)
     # Its key first: a key may look like an id.
     found = runs.filter(key=key).first()
     if found is None:

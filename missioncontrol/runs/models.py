@@ -10,8 +10,10 @@ from django.db.models import Q
 from guard.wire import Mode
 from missioncontrol.accounts.models import Project
 from missioncontrol.ids import new_id
-from missioncontrol.runs.lifecycle import NEVER_HELD, Status
+from missioncontrol.runs.lifecycle import NEVER_HELD, Source, Status
 
+# Of runs: the recordings.
+RECORDED = Q(source=Source.RECORDING)
 # What the first row of a chain follows.
 GENESIS = "0" * 64
 # As many as a row of the board draws.
@@ -70,12 +72,7 @@ class Run(models.Model):
     parked = models.BooleanField(
         default=False, help_text="its process ended in a hold; it goes on when it is resumed"
     )
-    observed_only = models.BooleanField(
-        default=False, help_text="told by telemetry alone: there is nothing to hold it by"
-    )
-    imported = models.BooleanField(
-        default=False, help_text="a recording: it was over when it came, and nobody is asked"
-    )
+    source = models.CharField(max_length=9, default=Source.AGENT, help_text="who tells of it")
 
     class Meta:
         constraints = [
@@ -98,6 +95,11 @@ class Run(models.Model):
                 name="run_awaits_parent",
             ),
         ]
+
+    @property
+    def imported(self) -> bool:
+        """It is a recording."""
+        return self.source == Source.RECORDING
 
     @property
     def life(self) -> Status:
@@ -179,8 +181,9 @@ class RunMeters(models.Model):
         default=dict,
         help_text="agent -> [dollars, tokens, calls, turns, failures in a row, last observation]",
     )
-    budget_told = models.JSONField(
-        default=list, help_text="the wire.BudgetStates told since the ceilings last moved"
+    notified_budgets = models.JSONField(
+        default=list,
+        help_text="the wire.BudgetStates people heard of since the ceilings last moved",
     )
     final_ceilings = models.JSONField(
         null=True, help_text="once it ended: its policy's and project's ceilings at its end"
@@ -200,7 +203,7 @@ class RunMeters(models.Model):
         default=list,
         help_text="calls answered with a correction, each as the turns it repeats, itself last",
     )
-    kin_forgotten = models.JSONField(
+    lineage_forgotten = models.JSONField(
         default=dict, help_text="by run of its tree, the observations a reset here forgot"
     )
 

@@ -128,7 +128,7 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
         # One card on the run, and one for each permission that its agent asks for.
         open_decisions=int(run.open_decision is not None) + run.meters.open_permissions,
         budget=ceilings_of(run),
-        budget_state=BudgetState(**told[-1]) if (told := run.meters.budget_told) else None,
+        budget_state=BudgetState(**told[-1]) if (told := run.meters.notified_budgets) else None,
         unavailable=capabilities_of(run).unavailable(run.agent),
         relation=run.relation if run.parent_id else None,
         # A root names itself, so that one look finds a whole tree; outside it stands in none.

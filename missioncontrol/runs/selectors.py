@@ -14,7 +14,7 @@ from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.errors import NotFound, existing
 from missioncontrol.runs import rows
 from missioncontrol.runs.lifecycle import ENDED, Status
-from missioncontrol.runs.models import JournalRow, Run, TelemetryRecord, Turn
+from missioncontrol.runs.models import RECORDED, JournalRow, Run, TelemetryRecord, Turn
 from missioncontrol.wire.audit import AuditRow
 from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import RunRow, TreeRow
@@ -44,7 +44,7 @@ def check_reach(run_id: UUID, key: KeyHolder) -> Run:
     """
     found = Run.objects.filter(pk=run_id, project_id=key.project)
     # A recording is over: no agent reaches it.
-    live = found.filter(imported=False).select_related("meters")
+    live = found.exclude(RECORDED).select_related("meters")
     run = live.only("meters__last_seq", "opened_by", "agent").first()
     if run is None or not key.reaches(opened_by=run.opened_by, agent=run.agent):
         raise NotFound("The run")

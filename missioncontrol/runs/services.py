@@ -25,9 +25,9 @@ from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import journal, lineage, rows
 from missioncontrol.runs.cleaning import masked_json, masked_name, masked_text
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import ENDED, Move, Status
+from missioncontrol.runs.lifecycle import ENDED, Move, Source, Status
 from missioncontrol.runs.lineage import Relation
-from missioncontrol.runs.models import Hold, Run, RunMeters
+from missioncontrol.runs.models import RECORDED, Hold, Run, RunMeters
 from missioncontrol.wire.events import RunLinked, RunOpened
 
 # Names that the judge can look through; a repository may have hundreds of thousands.
@@ -83,13 +83,13 @@ def open_run(
     *,
     by: str,
     at: datetime,
-    observed_only: bool = False,
+    source: Source = Source.AGENT,
     opener: KeyHolder | None = None,
 ) -> tuple[Run, bool]:
     """Open a run, or return the one its key already names; True: it is new.
 
     Takes the project's row lock, so that one key never opens two runs.
-    `observed_only`: telemetry told of it, and nobody can be answered.
+    `source`: where telemetry told of it, nobody can be answered.
     `opener`: the agent key it is opened with.
 
     Raises:
@@ -115,7 +115,7 @@ def open_run(
         if known is not None:
             return known, False
         _check_room(project, opener)
-        run = _create(project, request, by=by, at=at, observed_only=observed_only, opener=opener)
+        run = _create(project, request, by=by, at=at, source=source, opener=opener)
         return run, True
 
 
@@ -236,7 +236,7 @@ def _create(
     *,
     by: str,
     at: datetime,
-    observed_only: bool,
+    source: Source,
     opener: KeyHolder | None,
 ) -> Run:
     run = Run(
@@ -254,7 +254,7 @@ def _create(
         controller=_run_of_project(project, request.controller),
         controller_url=request.controller if isinstance(request.controller, str) else "",
         started_at=at,
-        observed_only=observed_only,
+        source=source,
     )
     parent = _run_of_project(project, request.parent) or lineage.named_parent(
         project, request.parent_key
@@ -336,5 +336,5 @@ def _run_of_project(project: Project, run_id: UUID | str | None) -> Run | None:
     if not isinstance(run_id, UUID):  # none, or an address
         return None
     # A recording is over: it starts nothing and controls nobody.
-    found = Run.objects.filter(project=project, pk=run_id, imported=False)
+    found = Run.objects.filter(~RECORDED, project=project, pk=run_id)
     return existing(found.first(), f"The run {run_id}")

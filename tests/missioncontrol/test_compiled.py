@@ -63,7 +63,7 @@ def test_what_is_annotated_beside_a_joined_row_is_read_too(runs):
 
     found = query.rows([runs[0].id])[0]
 
-    assert (found.of, found.meters.kin_forgotten) == (runs[0].project.name, {})
+    assert (found.of, found.meters.lineage_forgotten) == (runs[0].project.name, {})
 
 
 def test_what_is_deferred_is_read_when_it_is_asked_for(runs):

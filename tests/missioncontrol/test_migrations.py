@@ -20,7 +20,9 @@ from guard.policy import (
     parse,
 )
 from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.audit.project_import import RENAMED
 from missioncontrol.decisions import sessions
+from missioncontrol.runs.lifecycle import Source
 from missioncontrol.runs.models import Hold, Run, RunMeters
 from tests.build import NOON, a_call, a_run, a_stuck_run, after, report
 
@@ -91,12 +93,38 @@ def test_what_a_run_counted_before_its_meters_were_a_row_is_kept(project, newest
 
     earlier = migrate(("runs", "0018_hold"))
     was = earlier.get_model("runs", "Run").objects.get(pk=run.pk)
-    columns = {name: getattr(was, name) for name in before[0] if name != "run_id"}
+    called = {now: then for then, now in RENAMED.items()}
+    columns = {name: getattr(was, called.get(name, name)) for name in before[0] if name != "run_id"}
     assert [{"run_id": run.pk, **columns}] == before
     migrate(*newest)
 
     assert list(RunMeters.objects.order_by("pk").values()) == before
     assert verify(projects=[project.id]).ok
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_who_told_of_a_run_before_one_column_said_so_is_kept(project, newest):
+    runs = {source: a_run(project) for source in Source}
+    for source, run in runs.items():
+        Run.objects.filter(pk=run.pk).update(source=source)
+
+    earlier = migrate(("runs", "0021_no_second_index")).get_model("runs", "Run").objects
+    flags = {
+        source: (was.observed_only, was.imported)
+        for source, run in runs.items()
+        for was in earlier.filter(pk=run.pk)
+    }
+    migrate(*newest)
+
+    assert flags == {
+        Source.AGENT: (False, False),
+        Source.TELEMETRY: (True, False),
+        Source.RECORDING: (False, True),
+    }
+    assert {one: Run.objects.get(pk=run.pk).source for one, run in runs.items()} == {
+        one: one for one in Source
+    }
 
 
 # The whole policy as 387d95d kept it, every rule and setting named.

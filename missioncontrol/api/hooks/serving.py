@@ -34,7 +34,7 @@ from missioncontrol.errors import InvalidRequest, NotFound, NotSignedIn, Project
 from missioncontrol.redaction import Redaction
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.cleaning import masked_text
-from missioncontrol.runs.lifecycle import Status
+from missioncontrol.runs.lifecycle import Source, Status
 from missioncontrol.runs.models import Run
 
 # How long a hook waits for detection before it lets the call run.
@@ -195,7 +195,7 @@ def _open_run(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
     # A later hook may know what the first did not: a task, a folder, how the session waits.
     capabilities, own = request.capabilities, key.redaction
     known = run.capabilities
-    learned = capabilities if run.observed_only else _newly_known(capabilities, known)
+    learned = capabilities if run.source == Source.TELEMETRY else _newly_known(capabilities, known)
     if learned:
         sessions.learn_capabilities(run.id, learned, at=now())
     if run.parked and not event.ends:

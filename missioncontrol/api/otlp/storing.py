@@ -33,6 +33,7 @@ from missioncontrol.redaction import Redaction
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.cleaning import masked_json, masked_name, masked_text, storable_moment
 from missioncontrol.runs.ingest import Arrival, clean
+from missioncontrol.runs.lifecycle import Source
 from missioncontrol.runs.models import Run, TelemetryRecord
 from missioncontrol.runs.models import Turn as TurnModel
 from missioncontrol.runs.statements import insert_rows
@@ -113,7 +114,7 @@ def visits(
             del unknown[record.key]
         new = [one for one in of_run if unknown.get(one.record.key) is one]
         # Hooks and SDK tell of the turns themselves, and tell more.
-        turns = _pair_turns(run, new, key.redaction) if run.observed_only else []
+        turns = _pair_turns(run, new, key.redaction) if run.source == Source.TELEMETRY else []
         records = [kept_record(run.id, one, at=at, own=key.redaction) for one in new]
         is_only_turns = turns and not any(one.facts.use or one.facts.ends for one in new)
         arrival = Arrival(
@@ -140,7 +141,7 @@ def settle(found: Iterable[Visit], *, at: datetime) -> None:
     for visit in found:
         # Only a run that nobody else reports: a hook knows better when its session ends.
         last = next((one.facts for one in visit.readings if one.facts.ends), None)
-        if last is not None and visit.run.observed_only:
+        if last is not None and visit.run.source == Source.TELEMETRY:
             sessions.end_session(visit.run.id, at=at, failed=last.failed)
     if records := [row for visit in found for row in visit.records]:
         with transaction.atomic():
@@ -160,7 +161,7 @@ def _refuse(batch: Batch, readings: Iterable[Reading], why: str) -> None:
 
 def _open_run(key: str, readings: list[Reading], *, opener: KeyHolder, at: datetime) -> Run:
     run = runs.join_run(opener.project, key, opener=opener, at=at)
-    if run is not None and (run.goal or not run.observed_only):
+    if run is not None and (run.goal or run.source != Source.TELEMETRY):
         return run  # most requests: nothing is said anew of a run that has its name
     first, own = readings[0], opener.redaction
     prompt = next((one.facts.prompt for one in readings if one.facts.prompt), "")
@@ -180,13 +181,13 @@ def _open_run(key: str, readings: list[Reading], *, opener: KeyHolder, at: datet
             ),
             by="agent",
             at=at,
-            observed_only=True,
+            source=Source.TELEMETRY,
             opener=opener,
         )
         if is_new:
             return run
     # Opened before its prompt was told, or by another request meanwhile.
-    if run.observed_only and prompt and not run.goal:
+    if run.source == Source.TELEMETRY and prompt and not run.goal:
         runs.describe_run(run.id, name=name, goal=prompt, own=own, at=at)
     return run
 

@@ -46,6 +46,7 @@ from missioncontrol.history import comparing, exporting, finding, saved_views, s
 from missioncontrol.history.language import Query, read_query
 from missioncontrol.history.summary import summarize
 from missioncontrol.runs import selectors
+from missioncontrol.runs.lifecycle import Source
 from missioncontrol.runs.lineage import Relation
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
@@ -222,7 +223,9 @@ def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[
     # Only now: its key reaches it, which opening has checked.
     auth.note_run(request, run.id)
     # Telemetry may have opened it before its agent did, or an agent says more the second time.
-    if run.observed_only or (asked.capabilities and not is_new and not caller.reports_only):
+    if run.source == Source.TELEMETRY or (
+        asked.capabilities and not is_new and not caller.reports_only
+    ):
         capabilities = REPORTS_ONLY.as_mapping() if caller.reports_only else asked.capabilities
         run = sessions.learn_capabilities(run.id, capabilities, at=at)
     return run_row(run, at=at), is_new

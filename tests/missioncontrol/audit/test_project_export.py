@@ -12,11 +12,12 @@ from missioncontrol.audit import heads, project_export, project_import, signing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.audit.erasing import erase_old_words
 from missioncontrol.audit.project_export import TABLES, export_lines
-from missioncontrol.audit.project_import import HOLD, Untrusted, import_project
+from missioncontrol.audit.project_import import HOLD, RENAMED, Untrusted, import_project
 from missioncontrol.costs.spending import ORGANISATION, spent_everywhere, utc_day
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.acts import Tap
 from missioncontrol.errors import InvalidRequest
+from missioncontrol.runs.lifecycle import Source
 from missioncontrol.runs.models import Run, TelemetryRecord, Turn
 from tests.build import NOON, a_call, a_person, a_project, a_run, a_stuck_run, after, put, report
 
@@ -143,6 +144,25 @@ def test_what_was_exported_before_meters_were_rows_comes_with_them(
 
     assert everything() == before
     assert verify(projects=[lived.id]).ok
+
+
+def test_what_was_exported_before_one_column_said_who_tells_of_a_run_comes_as_it_was(
+    lived, tmp_path, settings
+):
+    run = Run.objects.filter(project=lived).first()
+    Run.objects.filter(pk=run.pk).update(source=Source.TELEMETRY)
+    before, key = everything(), signing.public_key()
+    lines = [json.loads(line) for line in export_lines(lived.id, at=after(70))]
+    for line in lines:
+        if line["kind"] == "run":
+            line["row"]["observed_only"] = line["row"].pop("source") == Source.TELEMETRY
+            line["row"]["imported"] = False
+        if line["kind"] == "run_meters":
+            line["row"] |= {was: line["row"].pop(now) for was, now in RENAMED.items()}
+
+    bring(lines, lived, tmp_path, settings, key=key)
+
+    assert everything() == before
 
 
 def test_what_was_exported_before_holds_were_rows_comes_with_its_holds(project, tmp_path, settings):

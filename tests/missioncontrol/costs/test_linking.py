@@ -8,6 +8,7 @@ from django.db import connection
 from missioncontrol.costs import linking
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.ids import new_id
+from missioncontrol.runs.lifecycle import Source
 from missioncontrol.runs.lineage import LONGEST_LINEAGE
 from missioncontrol.runs.models import JournalRow, Run
 from missioncontrol.runs.rows import run_row
@@ -192,7 +193,7 @@ def test_the_deepest_run_still_counts_with_its_outermost_ancestors(project):
 @pytest.mark.parametrize("which", ["child", "parent"])
 def test_an_imported_run_is_linked_to_nothing(project, which):
     runs = {"child": a_run(project), "parent": a_run(project)}
-    Run.objects.filter(pk=runs[which].pk).update(imported=True)
+    Run.objects.filter(pk=runs[which].pk).update(source=Source.RECORDING)
 
     with pytest.raises(NotFound):
         link(runs["child"], runs["parent"])

@@ -5,6 +5,7 @@ import pytest
 from missioncontrol.decisions import sessions
 from missioncontrol.detection import pipeline
 from missioncontrol.notify.models import Notice
+from missioncontrol.runs.lifecycle import Source
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.services import OpenRun, open_run
 from tests.build import NOON, a_call, a_project, after, put
@@ -13,12 +14,12 @@ from tests.missioncontrol.notify.build import a_channel
 pytestmark = pytest.mark.django_db
 
 
-def a_whole_session(*turns, observed_only=True):
+def a_whole_session(*turns, source=Source.TELEMETRY):
     """Its turns, and its end, stored before detection looks."""
     request = OpenRun(name="night shift", key="svc:1", agent="svc", capabilities={"hold": False})
     project = a_project()
     a_channel(project)
-    run, _ = open_run(project, request, by="agent", at=NOON, observed_only=observed_only)
+    run, _ = open_run(project, request, by="agent", at=NOON, source=source)
     put(run, *turns)
     sessions.end_session(run.id, at=NOON)
     pipeline.detect([run.id], at=after(1))
@@ -47,7 +48,7 @@ def test_its_loop_is_raised_and_told_though_it_has_ended():
 
 
 def test_an_agent_that_is_in_hand_is_not_told_of_after_its_end():
-    run = a_whole_session(*looping(), observed_only=False)
+    run = a_whole_session(*looping(), source=Source.AGENT)
 
     assert raised(run) == []
     assert not Notice.objects.filter(run=run).exists()
