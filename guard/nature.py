@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 from guard.errors import PolicyInvalid
 
@@ -32,6 +32,16 @@ class Retry(StrEnum):
     """Asking again never helps, whatever the tool is called."""
 
 
+# In the words of JSON schema, as a policy's fields are told: its tables for tools set these too.
+_PATHS = {
+    "type": "array",
+    "items": {"type": "string", "maxLength": _LONGEST_PATH, "errorMessage": "a path"},
+    "maxItems": _MOST_PATHS,
+    "errorMessage": f"a list of texts, at most {_MOST_PATHS} of {_LONGEST_PATH} characters",
+}
+_RETRY = {"type": "string", "enum": [*Retry], "errorMessage": f"one of {', '.join(Retry)}"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolNature:
     """How a tool wants its repeats read; what it leaves out, the engine judges.
@@ -44,9 +54,9 @@ class ToolNature:
         retry: What asking again means.
     """
 
-    loop_key: tuple[str, ...] | None = None
-    progress_key: tuple[str, ...] = ()
-    retry: Retry | None = None
+    loop_key: Annotated[tuple[str, ...] | None, _PATHS] = None
+    progress_key: Annotated[tuple[str, ...], _PATHS] = ()
+    retry: Annotated[Retry | None, _RETRY] = None
 
     def __post_init__(self) -> None:
         for name in ("loop_key", "progress_key"):
@@ -54,8 +64,7 @@ class ToolNature:
             # (`_paths`).
             paths = getattr(self, name) or ()
             if len(paths) > _MOST_PATHS or any(len(path) > _LONGEST_PATH for path in paths):
-                expected = f"at most {_MOST_PATHS} paths of {_LONGEST_PATH} characters"
-                raise PolicyInvalid(name, expected, paths)
+                raise PolicyInvalid(name, str(_PATHS["errorMessage"]), paths)
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> ToolNature:

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 from guard.contrib import check_order
 from guard.detectors.base import Detector, View, signal_of
 from guard.policy import Policy
-from guard.policy.fields import SHARE, Section, read_table, within
+from guard.policy.fields import SHARE, Section, within
 from guard.reading.step import Step
 from guard.signals import Kind, Severity, Signal
 
@@ -48,7 +48,7 @@ class Broker(Detector):
     reads_verbatim: ClassVar[bool] = True
 
     def __init__(self, policy: Policy) -> None:
-        self._rule = read_table(policy.contrib.get("broker") or {}, Rule())
+        self._rule = Rule.read(policy.contrib.get("broker", {}))
 
     def examine(self, view: View) -> Signal | None:
         """Count the similar turns at the end of what was said."""

@@ -155,8 +155,7 @@ def load_likeness(name: str) -> Likeness:
     if name == HASHING:
         return _hashed
     if name != WORDLLAMA and not name.startswith(MODEL2VEC):
-        known = ", ".join(EMBEDDINGS["examples"])
-        raise EmbeddingMissing(f"there is no embedding {name!r}; known: {known}")
+        raise EmbeddingMissing(f"there is no embedding {name!r}; known: {EMBEDDINGS}")
     if missing := _missing(name):
         raise EmbeddingMissing(missing)
     if name == WORDLLAMA:

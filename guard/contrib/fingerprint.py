@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from guard.contrib import check_order
 from guard.detectors.base import SAME, Detector, View, signal_of
 from guard.policy import Policy
-from guard.policy.fields import Section, read_table, within
+from guard.policy.fields import Section, within
 from guard.quoting import named
 from guard.reading.step import Step
 from guard.reading.volatile import mask_failure, mask_volatile
@@ -67,7 +67,7 @@ class Fingerprint(Detector):
     reads_verbatim: ClassVar[bool] = True
 
     def __init__(self, policy: Policy) -> None:
-        self._rule = read_table(policy.contrib.get("fingerprint") or {}, Rule())
+        self._rule = Rule.read(policy.contrib.get("fingerprint", {}))
 
     def examine(self, view: View) -> Signal | None:
         """Look at each ring the newest action belongs to."""

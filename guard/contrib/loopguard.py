@@ -16,7 +16,7 @@ from zlib import crc32
 from guard.contrib.embedding import Vector, cosine
 from guard.detectors.base import Detector, View, signal_of
 from guard.policy import Policy
-from guard.policy.fields import SHARE, Section, read_table, within
+from guard.policy.fields import SHARE, Section, within
 from guard.reading.step import Step
 from guard.signals import Kind, Signal
 
@@ -58,7 +58,7 @@ class LoopGuard(Detector):
     reads_verbatim: ClassVar[bool] = True
 
     def __init__(self, policy: Policy) -> None:
-        self._rule = read_table(policy.contrib.get("loopguard") or {}, Rule())
+        self._rule = Rule.read(policy.contrib.get("loopguard", {}))
 
     def examine(self, view: View) -> Signal | None:
         """Ask the three rules in turn, the surest first."""

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 from guard.budget import Budget, Spent, amount_text
 from guard.detectors.base import Detector, View, signal_of
 from guard.policy import Policy
-from guard.policy.fields import SHARE, Section, read_table, within
+from guard.policy.fields import SHARE, Section, within
 from guard.reading.normalize import call_text
 from guard.reading.step import Step
 from guard.signals import Evidence, Kind, Severity, Signal
@@ -56,7 +56,7 @@ class Ralph(Detector):
     reads_verbatim: ClassVar[bool] = True
 
     def __init__(self, policy: Policy) -> None:
-        self._rule = read_table(policy.contrib.get("ralph") or {}, Rule())
+        self._rule = Rule.read(policy.contrib.get("ralph", {}))
         self._limits = policy.budget
         try:
             from rapidfuzz import fuzz

@@ -1,10 +1,9 @@
 """What counts as a loop, and what is done about one: how strict, for all runs or for some.
 
-A setting is an annotated field: its range and its meaning make the reader, the errors, the
-JSON schema and the tables of `docs/detectors.md`. A table under `task_type`,
-`tool` or `agent` sets fields for those alone. Where several speak, the narrowest wins:
-agent > tool > task type > the policy itself, and within one of them a full name wins
-over a pattern ("mcp__*").
+A setting is an annotated field: its range and its meaning make the JSON schema, the errors
+and the tables of `docs/detectors.md`. Tables under `task_type`, `tool` or `agent` set fields
+for those alone. Where several speak, the narrowest wins: agent > tool > task type > the policy
+itself, and within one of them a full name wins over a pattern ("mcp__*").
 """
 
 from __future__ import annotations
@@ -15,44 +14,33 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
-from importlib import import_module
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from guard.budget import Budget
 from guard.errors import PolicyInvalid
 from guard.nature import ToolNature
-from guard.policy.fields import (
-    SHARE,
-    TABLE,
-    Problems,
-    Section,
-    fields_of,
-    one_of,
-    read_table,
-    schema_of,
-    within,
-)
+from guard.policy.fields import SHARE, Section, a, check, one_of, over, schema_of, table_of, within
 from guard.signals import Severity, Signal
 
 # The registry's names, spelled here because the rules import this package.
 DEFAULT_DETECTORS = ("budget", "repeat", "errors", "stagnation", "talk", "stall")
 CONTRIB = ("broker", "fingerprint", "ralph", "loopguard")
 DETECTOR_NAMES = (*DEFAULT_DETECTORS, *CONTRIB)
-SCOPES = ("task_type", "tool", "agent")
 FITTED_AT = 0.8  # the stuck score at which people are asked where its weights were fitted
-EVERY = "every"
 NUDGE_AT = 0.6  # the second of three repeats
-EMBEDDINGS = {
-    "pattern": r"^(?:hashing|wordllama|model2vec:\s*\S.*)$",
-    "examples": ["hashing", "wordllama", "model2vec:PATH"],
-}
+EMBEDDINGS = "hashing, wordllama, model2vec:PATH"
 BASES = ("extends", "preset")  # either names what a policy is read over; the first one wins
+SCOPES = ("task_type", "tool", "agent")
 
-Tables = Mapping[str, dict[str, Any]]
-Scope = Annotated[Tables, {"maxProperties": 200}]  # each new tool is held against all names
+_BOOL = a("boolean", "true or false")
+_NAMES = a("array", f"names out of {', '.join(DETECTOR_NAMES)}", items=one_of(DETECTOR_NAMES))
+_EMBEDDING = r"^(hashing|wordllama|model2vec:\s*\S.*)$"
+_TEXT = a("string", f"a text such as {EMBEDDINGS}", pattern=_EMBEDDING)
+_SEVERITY = one_of([name.lower() for name in Severity.__members__])
+Tables = Mapping[str, dict[str, Any]]  # by name, each with the fields that it sets
 Reached = Annotated[int | None, within(2, 1000)]
-SEVERITIES = one_of(name.lower() for name in Severity.__members__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,16 +82,16 @@ class Talk(Section):
 
     messages: Annotated[int, within(2, 50), "messages of one agent that say nothing new"] = 4
     rounds: Annotated[int, within(2, 10), "rounds of several agents that add nothing"] = 3
-    fresh: Annotated[float, within(0, 50), "new terms a message that still are nothing"] = 2.5
+    fresh: Annotated[float, within(0.0, 50.0), "new terms a message that still are nothing"] = 2.5
     new_terms: Annotated[float, SHARE, "share of new terms among all that still is nothing"] = 0.35
-    embedding: Annotated[str, EMBEDDINGS, "what tells messages alike"] = "hashing"
+    embedding: Annotated[str, _TEXT, "what tells messages alike"] = "hashing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRule(Section):
     """When a judge is asked though no rule tripped, and what its answer does."""
 
-    suspicions: Annotated[bool, "whether a model is asked at all"] = True
+    suspicions: Annotated[bool, _BOOL, "whether a model is asked at all"] = True
     every: Annotated[int, within(1, 1000), "at most one such question in so many turns"] = 10
     confidence: Annotated[float, SHARE, "how sure it must be of a loop to open a card"] = 0.8
     drought: Annotated[int, within(4, 40), "attempts in vain before it is asked"] = 8
@@ -118,16 +106,14 @@ class EscalationRule(Section):
 
     nudge: Annotated[str | None, one_of(("observe", "tell")), "what is done below the trip"] = None
     nudge_at: Annotated[float | None, SHARE, "from which share of the way to the trip"] = None
-    trip: Annotated[str | None, SEVERITIES, "the severity of a trip"] = None
+    trip: Annotated[str | None, _SEVERITY, "the severity of a trip"] = None
     escalate_at: Annotated[Reached, "from so many repeats another strategy is asked for"] = None
     ask_at: Annotated[Reached, "from so many a person"] = None
     stop_at: Annotated[Reached, "from so many the run ends"] = None
 
     def severity_of(self, signal: Signal) -> Severity:
-        """Give a signal's severity: by its count where one is reached, else by the trip.
-
-        A rule below its own limit never escalates: patience comes first.
-        """
+        """Give a signal's severity: by its count where one is reached, else by the trip."""
+        # A rule below its own limit never escalates: patience comes first.
         if signal.score < 1.0:
             if signal.score < (self.nudge_at or NUDGE_AT):
                 return signal.severity
@@ -138,13 +124,24 @@ class EscalationRule(Section):
         return next(reached, Severity[self.trip.upper()] if self.trip else signal.severity)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy(Section):
-    """Which rules look, how strict they are, and what a run may use."""
+# Tables whose reader knows what no schema tells: amounts as text, limits out of order.
+_read_by = partial(a, "object", "a table of fields")
+read_budget = partial(Budget.from_mapping, path="")
+_LADDER = table_of(dict.fromkeys(("every", *DETECTOR_NAMES), schema_of(EscalationRule)))
+_CONTRIB = table_of({name: _read_by(format=f"guard.contrib.{name}:Rule.read") for name in CONTRIB})
 
-    detectors: Annotated[
-        tuple[str, ...], {"items": one_of(DETECTOR_NAMES)}, "the rules that look"
-    ] = DEFAULT_DETECTORS
+
+def tables_of(*shapes: type) -> dict[str, Any]:
+    """Give tables that set these fields for a name; each new tool is held against all names."""
+    own = {name: one for shape in shapes for name, one in schema_of(shape)["properties"].items()}
+    return a("object", "at most 200 tables", maxProperties=200, additionalProperties=table_of(own))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallPolicy(Section):
+    """What the rules read of one call: a tool or an agent may set it."""
+
+    detectors: Annotated[tuple[str, ...], _NAMES, "the rules that look"] = DEFAULT_DETECTORS
     sensitivity: Annotated[
         float, within(0.5, 0.99), "the stuck score from which people are asked: less asks earlier"
     ] = FITTED_AT
@@ -152,31 +149,26 @@ class Policy(Section):
     errors: Errors = field(default_factory=Errors)
     stagnation: Stagnation = field(default_factory=Stagnation)
     talk: Talk = field(default_factory=Talk)
-    judged: Annotated[bool, "whether a judge hears a loop first"] = True
-    judge: JudgeRule = field(default_factory=JudgeRule)
-    budget: Budget | None = None
-    ladder: Annotated[
-        Mapping[str, EscalationRule], {"propertyNames": one_of((EVERY, *DETECTOR_NAMES))}
-    ] = field(default_factory=dict)
-    contrib: Annotated[Tables, {"propertyNames": one_of(CONTRIB)}] = field(default_factory=dict)
-    task_type: Scope = field(default_factory=dict)
-    tool: Scope = field(default_factory=dict)
-    agent: Scope = field(default_factory=dict)
+    ladder: Annotated[Tables, _LADDER] = field(default_factory=dict)
+    contrib: Annotated[Tables, _CONTRIB] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        Section.__post_init__(self)
-        problems = Problems()
-        for name, table in self.contrib.items():
-            with problems.under(f"contrib.{name}"):
-                read_table(table, import_module(f"guard.contrib.{name}").Rule())
-        for scope, names in _MAY_SET.items():
-            for name, table in getattr(self, scope).items():
-                with problems.under(f"{scope}.{name}"):
-                    read_table(table, DEFAULT_POLICY, names)
-        for name, table in self.tool.items():
-            with problems.under(f"tool.{name}"):
-                read_table(table, ToolNature(), table)
-        problems.complain()
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPolicy(CallPolicy):
+    """What holds of a whole run: a task type may set it."""
+
+    judged: Annotated[bool, _BOOL, "whether a judge hears a loop first"] = True
+    judge: JudgeRule = field(default_factory=JudgeRule)
+    budget: Annotated[Budget | None, _read_by(format="guard.policy:read_budget")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy(RunPolicy):
+    """Which rules look, how strict they are, and what a run may use."""
+
+    task_type: Annotated[Tables, tables_of(RunPolicy)] = field(default_factory=dict)
+    tool: Annotated[Tables, tables_of(CallPolicy, ToolNature)] = field(default_factory=dict)
+    agent: Annotated[Tables, tables_of(CallPolicy)] = field(default_factory=dict)
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> Policy:
@@ -185,15 +177,8 @@ class Policy(Section):
         Raises:
             PolicyInvalid: names every wrong field, with what was expected.
         """
-        if not isinstance(mapping, Mapping):
-            raise PolicyInvalid("policy", TABLE, mapping)
-        policy, problems = DEFAULT_POLICY, Problems()
-        for name in filter(mapping.get, reversed(BASES)):
-            with problems.under(name):
-                policy = find_preset(mapping[name])
-        with problems.under(""):
-            policy = read_table(mapping, policy, (*BASES, *fields_of(cls)))
-        problems.complain()
+        check(SCHEMA, mapping, "policy")
+        policy: Policy = over(_NAMED[base_name(mapping) or "default"], mapping)
         tables = [table for scope in SCOPES for table in getattr(policy, scope).values()]
         looking = {*policy.detectors}.union(*(table.get("detectors") or () for table in tables))
         used = {name: policy.contrib[name] for name in policy.contrib if name in looking}
@@ -213,70 +198,47 @@ class Policy(Section):
         return self._over(task_type=task_type)
 
     def for_step(self, *, tool: str | None, agent: str | None) -> Policy:
-        """Give the policy of one step: its tool's tables, then its agent's.
-
-        The same object where no table speaks of them.
-        """
+        """Give the policy of one step; the same object where no table speaks of it."""
         return self._over(task_type=None, tool=tool, agent=agent)
 
     def nature_of(self, tool: str | None) -> ToolNature | None:
         """Give what this policy says of a tool's repeats; None: nothing."""
         found = ToolNature()
         for table in matching(self.tool, tool):
-            found = read_table(table, ToolNature(), table).over(found)
+            found = ToolNature.from_mapping(table).over(found)
         return None if found == ToolNature() else found
 
     def escalation_of(self, detector: str) -> EscalationRule:
         """Give how a rule escalates: its own table over that of `every`."""
-        every, own = self.ladder.get(EVERY, EscalationRule()), self.ladder.get(detector)
-        return read_table(asdict(own), every) if own else every
+        return EscalationRule.read(
+            over(self.ladder.get("every", {}), self.ladder.get(detector, {}))
+        )
 
     def _over(self, **names: str | None) -> Policy:
         tables = [one for scope in names for one in matching(getattr(self, scope), names[scope])]
-        read: dict[str, Any] = {scope: {} for scope in names}
-        policy = replace(self, **read) if tables else self
+        unscoped: dict[str, Any] = {scope: {} for scope in names}
+        policy = replace(self, **unscoped) if tables else self
         for table in tables:
             with suppress(PolicyInvalid):  # each is right by itself; two that clash stop no run
-                policy = read_table(table, policy, table)
+                policy = over(policy, table)
         return policy
 
 
-# What a table may set: of a run all, of one call what the rules read, and the nature of its tool.
-_OF_A_RUN = [name for name in fields_of(Policy) if name not in SCOPES]
-_OF_A_CALL = [name for name in _OF_A_RUN if name not in {"judged", "judge", "budget"}]
-_MAY_SET = {
-    "task_type": _OF_A_RUN,
-    "tool": [*_OF_A_CALL, *fields_of(ToolNature)],
-    "agent": _OF_A_CALL,
-}
 DEFAULT_POLICY = Policy()
 # The sections of thresholds.
-RULES = tuple(name for name in _OF_A_RUN if isinstance(getattr(DEFAULT_POLICY, name), Section))
+RULES = tuple(name for name, one in asdict(DEFAULT_POLICY).items() if one and isinstance(one, dict))
 _TABLES = tomllib.loads(Path(__file__).with_name("presets.toml").read_text("utf-8"))
-PRESETS = {name: Policy.from_mapping(table) for name, table in _TABLES.items()}
-
-
-def find_preset(name: object) -> Policy:
-    """Give a policy by its name, or by the one it had before; PolicyInvalid: there is none."""
-    known = PRESETS | {"conservative": PRESETS["quiet"], "strict": PRESETS["watchful"]}
-    if not isinstance(name, str) or name not in known:
-        raise PolicyInvalid("", f"one of {', '.join(PRESETS)}", name)
-    return known[name]
-
-
-def schema() -> dict[str, Any]:
-    """Give the JSON schema of a policy."""
-    found = schema_of(Policy)
-    found["properties"] |= {name: {"type": "string"} for name in BASES}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+PRESETS: dict[str, Policy] = {name: over(DEFAULT_POLICY, table) for name, table in _TABLES.items()}
+_NAMED = PRESETS | {"conservative": PRESETS["quiet"], "strict": PRESETS["watchful"]}
+# The names of before are read, and not told.
+_BASE = one_of(_NAMED) | {"errorMessage": one_of(PRESETS)["errorMessage"]}
+# The JSON schema of a policy.
+SCHEMA = table_of(dict.fromkeys(BASES, _BASE) | schema_of(Policy)["properties"])
+SCHEMA |= {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Parse the text of a policy, JSON where it begins with a brace, else TOML.
-
-    Raises:
-        PolicyInvalid: it is neither; says at which line.
-    """
+    """Parse JSON, which begins with a brace, or TOML; PolicyInvalid: where it is neither."""
     try:
         parsed = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -13,7 +13,7 @@ from guard.adapters.capabilities import Capabilities
 from guard.budget import UNITS
 from guard.errors import PolicyInvalid
 from guard.nature import ToolNature
-from guard.policy import base_name, find_preset, matching
+from guard.policy import Policy, base_name, matching
 from guard.turn import Phase, Role, Usage
 from guard.turn import Turn as GuardTurn
 from guard.wire import Mode
@@ -82,7 +82,7 @@ def shared_ceilings(run: Run) -> dict[str, Any]:
 def _preset_ceilings(name: str | None) -> Mapping[str, Any]:
     """Return the ceilings that a policy of this name brings."""
     try:
-        budget = find_preset(name).budget if name else None
+        budget = Policy.from_mapping({"extends": name}).budget
     except PolicyInvalid:  # an older release kept it, and it names what is gone
         return {}
     ceilings = {unit: getattr(budget, unit, None) for unit in UNITS}

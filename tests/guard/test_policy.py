@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
+from jsonschema_rs import validator_for
 from pydantic import TypeAdapter, ValidationError
 
 from guard.deciding import AllowPattern, is_allowed
@@ -12,14 +14,17 @@ from guard.errors import PolicyInvalid
 from guard.policy import (
     DEFAULT_POLICY,
     RULES,
+    SCHEMA,
     Errors,
     Policy,
     Repeat,
     Talk,
-    schema,
 )
-from guard.policy.fields import SHARE, expected, fields_of, holds, within
+from guard.policy.fields import SHARE, problems, within
 from guard.signals import Evidence, Kind, Signal
+
+ROOT = Path(__file__).resolve().parents[2]
+PRESET_TABLES = tomllib.loads((ROOT / "guard" / "policy" / "presets.toml").read_text("utf-8"))
 
 
 def a_signal(kind: Kind = Kind.EXACT_REPEAT, score: float = 1.0, calls: tuple[str, ...] = ("a",)):
@@ -94,10 +99,10 @@ def test_bounds_hold_in_code_too(section, field):
 
 
 def test_both_ends_of_a_range_belong_to_it_and_nothing_is_no_share():
-    count, share = {"type": "integer", **within(2, 50)}, {"type": "number", **SHARE}
+    count = within(2, 50)
 
-    assert [holds(count, value) for value in (1, 2, 50, 51)] == [False, True, True, False]
-    assert [holds(share, value) for value in (0, 0.001, 1)] == [False, True, True]
+    assert [one for one in (1, 2, 50, 51) if problems(count, one)] == [1, 51]
+    assert [one for one in (0, 0.001, 1) if problems(SHARE, one)] == [0]
 
 
 def test_yes_is_no_whole_number():
@@ -147,28 +152,79 @@ def test_the_words_of_before_there_were_five_rules_are_refused_with_todays():
 
 
 def test_the_schema_tells_each_field_with_its_range():
-    described = schema()
-
-    assert described["properties"]["repeat"]["properties"]["calls"] == {
+    assert SCHEMA["properties"]["repeat"]["properties"]["calls"] == {
         "type": "integer",
         "minimum": 2,
         "maximum": 50,
+        "errorMessage": "a whole number from 2 to 50",
         "default": 3,
         "description": "the same call with the same outcome, so often",
     }
-    assert described["properties"]["talk"]["properties"]["new_terms"]["exclusiveMinimum"] == 0
-    assert set(described["properties"]) == {*DEFAULT_POLICY.as_mapping(), "extends", "preset"}
+    assert SCHEMA["properties"]["talk"]["properties"]["new_terms"]["exclusiveMinimum"] == 0
+    assert set(SCHEMA["properties"]) == {*DEFAULT_POLICY.as_mapping(), "extends", "preset"}
+
+
+def test_the_schema_tells_what_a_table_may_set():
+    own = {
+        scope: SCHEMA["properties"][scope]["additionalProperties"]["properties"].keys()
+        for scope in ("task_type", "tool", "agent")
+    }
+
+    assert own["task_type"] - own["agent"] == {"judged", "judge", "budget"}
+    assert own["tool"] - own["agent"] == {"loop_key", "progress_key", "retry"}
+    assert own["agent"] < own["task_type"]
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        {"repeat": {"calls": 1}},
+        {"talk": {"embedding": "my hashing"}},
+        {"ladder": {"psychic": {}}},
+        {"tool": {"Bash": {"retry": "often"}}},
+        {"tool": {"Bash": {"loop_key": ["x"] * 21}}},
+        {"agent": {"reviewer": {"budget": {"usd": 1}}}},
+        {"extends": "lax"},
+    ],
+)
+def test_an_editor_that_reads_the_schema_refuses_what_we_refuse(mapping):
+    with pytest.raises(PolicyInvalid):
+        Policy.from_mapping(mapping)
+
+    assert not validator_for(json.loads(json.dumps(SCHEMA))).is_valid(mapping)
+
+
+@pytest.mark.parametrize("table", PRESET_TABLES.values(), ids=PRESET_TABLES)
+def test_nothing_is_wrong_with_a_preset(table):
+    assert problems(SCHEMA, table) == []
+    assert validator_for(json.loads(json.dumps(SCHEMA))).is_valid(table)
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"tool": {"Bash": {"retry": "often"}}}, "tool.Bash.retry"),
+        ({"agent": {"reviewer": {"judged": True}}}, "agent.reviewer.judged"),
+        ({"contrib": {"broker": {"warn": 5, "terminate": 4}}}, "contrib.broker.terminate"),
+        ({"ladder": {"every": {"trip": "explode"}}}, "ladder.every.trip"),
+    ],
+)
+def test_a_policy_made_in_code_is_held_against_the_schema_too(fields, wrong):
+    with pytest.raises(PolicyInvalid) as caught:
+        Policy(**fields)
+
+    assert [problem.field for problem in caught.value.problems] == [wrong]
 
 
 @pytest.mark.parametrize("section", RULES)
 def test_the_page_has_a_row_for_each_field(section):
-    page = (Path(__file__).resolve().parents[2] / "docs" / "detectors.md").read_text()
+    page = (ROOT / "docs" / "detectors.md").read_text()
 
-    for name, (_, described) in fields_of(type(getattr(DEFAULT_POLICY, section))).items():
+    for name, described in SCHEMA["properties"][section]["properties"].items():
         default = (
             str(described["default"]).lower()
             if described["type"] == "boolean"
             else described["default"]
         )
-        means = described["description"]
-        assert f"| `{section}.{name}` | {default} | {expected(described)} | {means} |" in page
+        expected, means = described["errorMessage"], described["description"]
+        assert f"| `{section}.{name}` | {default} | {expected} | {means} |" in page

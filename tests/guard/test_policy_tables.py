@@ -51,6 +51,28 @@ def test_a_tool_that_is_no_table_is_told_by_its_name():
     assert complaints({"tool": {"Bash": 3}}) == {"tool.Bash": "a table of fields"}
 
 
+def test_a_tool_that_is_no_table_hides_nothing_of_another():
+    assert set(complaints({"tool": {"Bash": 3, "Read": {"retry": "x"}}})) == {
+        "tool.Bash",
+        "tool.Read.retry",
+    }
+
+
+def test_what_is_null_in_a_table_is_not_said():
+    broker = {"detectors": ["broker"], "contrib": {"broker": {"warn": None}}}
+    policy = Policy.from_mapping(
+        {
+            "extends": "watchful",
+            "ladder": {"every": {"nudge": None}},
+            "contrib": {"broker": {"warn": 2}},
+            "tool": {"Read": broker},
+        }
+    )
+
+    assert policy.escalation_of("repeat").nudge == "tell"
+    assert policy.for_step(tool="Read", agent=None).contrib == {"broker": {"warn": 2}}
+
+
 def reads(count, agent="coder", tool="Read"):
     return [a_call(tool, "the same old text", agent=agent, path="a.py") for _ in range(count)]
 
@@ -139,10 +161,10 @@ def test_an_unknown_name_is_told_the_known_ones():
     }
 
 
-@pytest.mark.parametrize("value", [3, "command", [1], {"a": 1}])
+@pytest.mark.parametrize("value", [3, "command", [1], {"a": 1}, ["x"] * 21, ["x" * 101]])
 def test_a_loop_key_is_a_list_of_texts(value):
     assert complaints({"tool": {"Bash": {"loop_key": value}}}) == {
-        "tool.Bash.loop_key": "a list of texts"
+        "tool.Bash.loop_key": "a list of texts, at most 20 of 100 characters"
     }
 
 
