@@ -21,7 +21,7 @@ from typing import Annotated, Any
 from guard.budget import Budget
 from guard.errors import PolicyInvalid
 from guard.nature import ToolNature
-from guard.policy.fields import SHARE, Section, a, check, one_of, over, schema_of, table_of, within
+from guard.policy.fields import SHARE, Section, check, kind, one_of, over, record, schema_of, within
 from guard.signals import Severity, Signal
 
 # The registry's names, spelled here because the rules import this package.
@@ -34,10 +34,10 @@ EMBEDDINGS = "hashing, wordllama, model2vec:PATH"
 BASES = ("extends", "preset")  # either names what a policy is read over; the first one wins
 SCOPES = ("task_type", "tool", "agent")
 
-_BOOL = a("boolean", "true or false")
-_NAMES = a("array", f"names out of {', '.join(DETECTOR_NAMES)}", items=one_of(DETECTOR_NAMES))
+_BOOL = kind("boolean", "true or false")
+_NAMES = kind("array", f"names out of {', '.join(DETECTOR_NAMES)}", items=one_of(DETECTOR_NAMES))
 _EMBEDDING = r"^(hashing|wordllama|model2vec:\s*\S.*)$"
-_TEXT = a("string", f"a text such as {EMBEDDINGS}", pattern=_EMBEDDING)
+_TEXT = kind("string", f"a text such as {EMBEDDINGS}", pattern=_EMBEDDING)
 _SEVERITY = one_of([name.lower() for name in Severity.__members__])
 Tables = Mapping[str, dict[str, Any]]  # by name, each with the fields that it sets
 Reached = Annotated[int | None, within(2, 1000)]
@@ -125,16 +125,17 @@ class EscalationRule(Section):
 
 
 # Tables whose reader knows what no schema tells: amounts as text, limits out of order.
-_read_by = partial(a, "object", "a table of fields")
+_read_by = partial(kind, "object", "a table of fields")
 read_budget = partial(Budget.from_mapping, path="")
-_LADDER = table_of(dict.fromkeys(("every", *DETECTOR_NAMES), schema_of(EscalationRule)))
-_CONTRIB = table_of({name: _read_by(format=f"guard.contrib.{name}:Rule.read") for name in CONTRIB})
+_LADDER = record(dict.fromkeys(("every", *DETECTOR_NAMES), schema_of(EscalationRule)))
+_CONTRIB = record({name: _read_by(reader=f"guard.contrib.{name}:Rule.read") for name in CONTRIB})
 
 
 def tables_of(*shapes: type) -> dict[str, Any]:
     """Give tables that set these fields for a name; each new tool is held against all names."""
     own = {name: one for shape in shapes for name, one in schema_of(shape)["properties"].items()}
-    return a("object", "at most 200 tables", maxProperties=200, additionalProperties=table_of(own))
+    words = {"maxProperties": 200, "additionalProperties": record(own)}
+    return kind("object", "at most 200 tables", **words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +160,7 @@ class RunPolicy(CallPolicy):
 
     judged: Annotated[bool, _BOOL, "whether a judge hears a loop first"] = True
     judge: JudgeRule = field(default_factory=JudgeRule)
-    budget: Annotated[Budget | None, _read_by(format="guard.policy:read_budget")] = None
+    budget: Annotated[Budget | None, _read_by(reader="guard.policy:read_budget")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,9 +211,8 @@ class Policy(RunPolicy):
 
     def escalation_of(self, detector: str) -> EscalationRule:
         """Give how a rule escalates: its own table over that of `every`."""
-        return EscalationRule.read(
-            over(self.ladder.get("every", {}), self.ladder.get(detector, {}))
-        )
+        every, own = self.ladder.get("every", {}), self.ladder.get(detector, {})
+        return EscalationRule.read(over(every, own))
 
     def _over(self, **names: str | None) -> Policy:
         tables = [one for scope in names for one in matching(getattr(self, scope), names[scope])]
@@ -233,7 +233,7 @@ _NAMED = PRESETS | {"conservative": PRESETS["quiet"], "strict": PRESETS["watchfu
 # The names of before are read, and not told.
 _BASE = one_of(_NAMED) | {"errorMessage": one_of(PRESETS)["errorMessage"]}
 # The JSON schema of a policy.
-SCHEMA = table_of(dict.fromkeys(BASES, _BASE) | schema_of(Policy)["properties"])
+SCHEMA = record(dict.fromkeys(BASES, _BASE) | schema_of(Policy)["properties"])
 SCHEMA |= {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 

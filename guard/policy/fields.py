@@ -42,28 +42,28 @@ _CHECKS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def a(kind: str, expected: str, **words: Any) -> Schema:
+def kind(name: str, expected: str, **words: Any) -> Schema:
     """Give the schema of a type; `errorMessage`, which editors show too, is what was expected."""
-    return {"type": kind, **words, "errorMessage": expected}
+    return {"type": name, **words, "errorMessage": expected}
 
 
 def within(low: float, high: float) -> Schema:
     """Give the range of a number, both ends included; a whole number where they are."""
-    kind, words = ("integer", "a whole") if isinstance(low, int) else ("number", "a")
-    return a(kind, f"{words} number from {low:g} to {high:g}", minimum=low, maximum=high)
+    name, words = ("integer", "a whole") if isinstance(low, int) else ("number", "a")
+    return kind(name, f"{words} number from {low:g} to {high:g}", minimum=low, maximum=high)
 
 
 def one_of(words: Collection[str]) -> Schema:
     """Give the texts that may stand there."""
-    return a("string", f"one of {', '.join(words)}", enum=[*words])
+    return kind("string", f"one of {', '.join(words)}", enum=[*words])
 
 
-def table_of(fields: Schema) -> Schema:
+def record(fields: Schema) -> Schema:
     """Give a table in which these fields may stand, and no others."""
-    return a("object", "a table of fields", properties=fields, additionalProperties=False)
+    return kind("object", "a table of fields", properties=fields, additionalProperties=False)
 
 
-SHARE = a("number", "a number above 0, at most 1", exclusiveMinimum=0, maximum=1)
+SHARE = kind("number", "a number above 0, at most 1", exclusiveMinimum=0, maximum=1)
 
 
 def _schema_of(shape: Any) -> Schema:
@@ -74,7 +74,7 @@ def _schema_of(shape: Any) -> Schema:
         found[one.name] = schema | dict(zip(("description",), meaning, strict=False))
         if one.default is not None and one.default is not MISSING:
             found[one.name]["default"] = one.default
-    return table_of(found)
+    return record(found)
 
 
 # Gives the JSON schema of a dataclass. Annotated: mypy takes a dataclass for no key of a cache.
@@ -87,9 +87,9 @@ def problems(schema: Schema, value: Any) -> list[PolicyInvalid]:
         if word in _CHECKS and not _CHECKS[word](value, schema[word]):
             return [PolicyInvalid("", schema["errorMessage"], value)]
     found: list[PolicyInvalid] = []
-    if "format" in schema:  # its reader knows what no schema tells
+    if "reader" in schema:  # its reader knows what no schema tells
         try:
-            resolve_name(schema["format"])(value)
+            resolve_name(schema["reader"])(value)
         except PolicyInvalid as error:
             found += error.problems
     elif schema["type"] == "object":
@@ -130,8 +130,8 @@ class Section:
 
 def over(base: Any, said: Any, schema: Schema | None = None) -> Any:
     """Lay what is said, and was checked, over what stands there; what is null is not said."""
-    if schema and "format" in schema:
-        return resolve_name(schema["format"])(said)
+    if schema and "reader" in schema:
+        return resolve_name(schema["reader"])(said)
     if not isinstance(said, Mapping):
         return tuple(said) if isinstance(said, list) else said
     if isinstance(base, Section):
