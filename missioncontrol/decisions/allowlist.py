@@ -22,8 +22,7 @@ from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import Run
-from missioncontrol.wire.allowlist import AllowlistSuggestion
-from missioncontrol.wire.decisions import AllowlistOffer
+from missioncontrol.wire.decisions import AllowlistOffer, AllowlistSuggestion
 from missioncontrol.wire.events import AllowlistChanged
 
 # How often people must have let a call go on before it is offered.

@@ -18,7 +18,7 @@ from guard.deciding import AllowPattern
 from guard.reading.normalize import meant_args, write_call
 from missioncontrol.decisions.models import NOT_LOOPS, Decision
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.wire.allowlist import AllowlistPreview, SparedCard, TimesCalled
+from missioncontrol.wire.decisions import AllowlistPreview, SparedCard, TimesCalled
 
 LOOKED_BACK = timedelta(days=30)
 # Bounds of what is asked while somebody types; `is_whole` says where one was reached.

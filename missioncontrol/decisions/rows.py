@@ -11,9 +11,9 @@ from missioncontrol.decisions.models import AllowlistEntry, Autofix, Decision, I
 from missioncontrol.runs.lifecycle import Status
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import capabilities_of
-from missioncontrol.wire.allowlist import AllowlistRow
 from missioncontrol.wire.decisions import (
     PERMISSION,
+    AllowlistRow,
     AutofixRow,
     CardEvidence,
     DecisionRow,

@@ -15,7 +15,7 @@ from missioncontrol.decisions import allowlist
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.errors import existing
 from missioncontrol.runs.models import Run
-from missioncontrol.wire.allowlist import AllowedCall
+from missioncontrol.wire.decisions import AllowedCall
 from missioncontrol.wire.policies import RunRules
 from missioncontrol.wire.rows import row_of
 

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection.models import Backtest, BacktestRun
-from missioncontrol.wire.recordings import BacktestFlag, BacktestRow, BacktestRunRow, BacktestSide
+from missioncontrol.wire.policies import BacktestFlag, BacktestRow, BacktestRunRow, BacktestSide
 from missioncontrol.wire.rows import row_of
 
 Label = Literal["loop", "healthy"]

@@ -29,7 +29,7 @@ from missioncontrol.errors import InvalidRequest, NotFound, existing
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import unfold
-from missioncontrol.wire.recordings import BacktestFlag
+from missioncontrol.wire.policies import BacktestFlag
 
 MOST_RUNS = 500
 # Of one run; of a longer one its first.

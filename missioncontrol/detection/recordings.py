@@ -41,7 +41,7 @@ from missioncontrol.runs.selectors import find_run
 from missioncontrol.runs.services import UNSPENT, masked_workspace
 from missioncontrol.runs.statements import insert_rows
 from missioncontrol.wire.events import DetectionRaised, RunImported, RunOpened
-from missioncontrol.wire.recordings import RecordedAlarm, RecordingRow
+from missioncontrol.wire.policies import RecordedAlarm, RecordingRow
 from missioncontrol.wire.rows import row_of
 
 MOST_TURNS = 20_000

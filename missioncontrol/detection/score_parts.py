@@ -14,7 +14,7 @@ from missioncontrol.detection.policies import asks_from
 from missioncontrol.errors import NotFound
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.wire.turns import PartKind, ScoreMove, ScorePart
+from missioncontrol.wire.runs import PartKind, ScoreMove, ScorePart
 
 # Of the earlier turns that a part names, the newest.
 SHOWN_TURNS = 3

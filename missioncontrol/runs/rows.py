@@ -21,8 +21,7 @@ from missioncontrol.runs.brief import brief_args, brief_text, is_long
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import JournalRow, Run, Turn
 from missioncontrol.wire.rows import row_of
-from missioncontrol.wire.runs import BudgetState, Meters, RunRow, TapePoint
-from missioncontrol.wire.turns import TurnRow
+from missioncontrol.wire.runs import BudgetState, Meters, RunRow, TapePoint, TurnRow
 
 BURN_MINUTES = 5
 # Of a dollar, as the columns have them: what is added can be taken back exactly.

@@ -15,10 +15,9 @@ from missioncontrol.errors import NotFound, existing
 from missioncontrol.runs import rows
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import JournalRow, Run, TelemetryRecord, Turn
-from missioncontrol.wire.audit import AuditRow
+from missioncontrol.wire.instance import AuditRow
 from missioncontrol.wire.rows import row_of
-from missioncontrol.wire.runs import RunRow, TreeRow
-from missioncontrol.wire.turns import TelemetryRow
+from missioncontrol.wire.runs import RunRow, TelemetryRow, TreeRow
 
 TREE_SHOWN = 200
 SUMMED = ("cost_usd", "judge_cost_usd", "unpriced_calls", "done_turns", "tool_calls")

@@ -40,7 +40,7 @@ from missioncontrol.errors import existing
 from missioncontrol.runs import rows
 from missioncontrol.runs.brief import LONGEST_TEXT
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.wire.turns import (
+from missioncontrol.wire.runs import (
     FoundTurns,
     HandOffRow,
     HandOffs,

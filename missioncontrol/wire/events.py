@@ -22,8 +22,7 @@ from missioncontrol.wire.decisions import (
     Resolution,
     VerdictRow,
 )
-from missioncontrol.wire.runs import BudgetScope, KinRelation, RunRow, RunStatus
-from missioncontrol.wire.turns import TurnRow
+from missioncontrol.wire.runs import BudgetScope, KinRelation, RunRow, RunStatus, TurnRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,9 +26,8 @@ from missioncontrol.decisions.allowlist import NewAllowlistEntry
 from missioncontrol.decisions.allowlist_preview import Scope, preview
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.selectors import audit_row, list_journal
-from missioncontrol.wire.allowlist import AllowlistPreview, AllowlistRow
-from missioncontrol.wire.audit import AuditRow, Verification
-from missioncontrol.wire.decisions import AutofixRow, DecisionRow
+from missioncontrol.wire.decisions import AllowlistPreview, AllowlistRow, AutofixRow, DecisionRow
+from missioncontrol.wire.instance import AuditRow, Verification
 
 api = Router()
 LONGEST_NAME = 150

@@ -22,7 +22,7 @@ from missioncontrol.clock import now
 from missioncontrol.decisions.selectors import count_everything
 from missioncontrol.notify.selectors import health
 from missioncontrol.runs.lifecycle import Status
-from missioncontrol.wire.notices import DeliveryStatus
+from missioncontrol.wire.projects import DeliveryStatus
 
 WORKER_ANSWERS_WITHIN_S = 1.0
 

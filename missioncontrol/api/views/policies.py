@@ -17,9 +17,8 @@ from missioncontrol.clock import now
 from missioncontrol.decisions import allowlist
 from missioncontrol.detection import backtest_rows, backtests, policies, run_scores, tasks
 from missioncontrol.detection.backtests import NewBacktest
-from missioncontrol.wire.allowlist import AllowlistSuggestion
-from missioncontrol.wire.policies import PolicyCheck, PolicyScores, PolicyVersionRow
-from missioncontrol.wire.recordings import BacktestRow
+from missioncontrol.wire.decisions import AllowlistSuggestion
+from missioncontrol.wire.policies import BacktestRow, PolicyCheck, PolicyScores, PolicyVersionRow
 
 api = Router()
 

@@ -35,12 +35,12 @@ from missioncontrol.notify import webhook
 from missioncontrol.projects import demo, members, rules
 from missioncontrol.redaction import read_rules
 from missioncontrol.runs.redaction_preview import preview
-from missioncontrol.wire.notices import Secret
 from missioncontrol.wire.projects import (
     Me,
     ProjectRow,
     RedactionPreview,
     RedactRules,
+    Secret,
     User,
 )
 from missioncontrol.wire.rows import row_of

@@ -25,7 +25,7 @@ from missioncontrol.clock import now
 from missioncontrol.costs.ledger import Call
 from missioncontrol.detection import recordings
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.wire.recordings import RecordingRow, UnreadEntry
+from missioncontrol.wire.policies import RecordingRow, UnreadEntry
 
 api = Router()
 

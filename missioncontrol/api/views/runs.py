@@ -60,8 +60,7 @@ from missioncontrol.wire.history import (
     SavedViewRow,
 )
 from missioncontrol.wire.policies import RunRules
-from missioncontrol.wire.runs import RunRow, TreeRow
-from missioncontrol.wire.turns import TelemetryRow
+from missioncontrol.wire.runs import RunRow, TelemetryRow, TreeRow
 from missioncontrol.zones import read_zone
 
 api = Router()

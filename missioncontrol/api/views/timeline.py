@@ -15,7 +15,7 @@ from missioncontrol.detection.policies import asks_from
 from missioncontrol.detection.score_parts import explain_move
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs import timeline
-from missioncontrol.wire.turns import (
+from missioncontrol.wire.runs import (
     FoundTurns,
     HandOffs,
     MomentRow,
