@@ -28,9 +28,9 @@ from missioncontrol.compiled import CompiledQuery, Lists, read_together
 from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical, payload_digest, row_hash
 from missioncontrol.runs import lifecycle, rows
-from missioncontrol.runs.frames import Live, News, adapter_of
 from missioncontrol.runs.lifecycle import ENDED, NEVER_HELD, Move
 from missioncontrol.runs.models import Hold, JournalRow, Run, RunMeters
+from missioncontrol.runs.rows import Live, News, adapter_of
 from missioncontrol.runs.statements import insert_rows, update_changed, update_columns
 from missioncontrol.sqlite.write_lock import going_ahead
 from missioncontrol.wire.events import (

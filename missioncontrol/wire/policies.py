@@ -1,4 +1,4 @@
-"""Policies, and what would have been asked about recorded runs: imported ones, and of a proposed policy."""
+"""Policies, and what would have been asked about recorded runs: imported ones, or by a draft."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from missioncontrol.api.rest import Page, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.decisions import allowlist
-from missioncontrol.detection import backtest_rows, backtests, policies, run_scores, tasks
+from missioncontrol.detection import backtests, policies, scores, tasks
 from missioncontrol.detection.backtests import NewBacktest
 from missioncontrol.wire.decisions import AllowlistSuggestion
 from missioncontrol.wire.policies import BacktestRow, PolicyCheck, PolicyScores, PolicyVersionRow
@@ -57,7 +57,7 @@ def policies_scores(project: FoundProject, days: int | None) -> PolicyScores:
     """Show the highest stuck score of each run of the last days, and what people did."""
     # Brought within, not refused: of a span that is too long the newest part is shown.
     asked = DAYS if days is None else min(max(days, 1), MOST_DAYS)
-    return run_scores.scores_of(project, days=asked, at=now())
+    return scores.scores_of(project, days=asked, at=now())
 
 
 @api.get("backtest/")
@@ -65,7 +65,7 @@ def backtests_list(request: Request, projects: Projects) -> Page[BacktestRow]:
     """List backtests, newest first, without their runs."""
     found = backtests.listed(projects=projects)
     # Each may have replayed hundreds of runs, which a list has no room for.
-    return page_of(request, found, backtest_rows.summary)
+    return page_of(request, found, backtests.summary)
 
 
 @api.post("backtest/", status=202)
@@ -75,13 +75,13 @@ def backtests_ask(request: Request, asked: NewBacktest, by: By) -> BacktestRow:
     backtest = backtests.ask(project, asked, by=by, at=now())
     # In a worker: recorded turns are judged twice, under both policies.
     tasks.ask_backtest(backtest.id)
-    return backtest_rows.row(backtest)
+    return backtests.row(backtest)
 
 
 @api.get("backtest/<uuid:backtest_id>/")
 def backtests_read(backtest_id: UUID, projects: Readable) -> BacktestRow:
     """Show a backtest as far as it has come."""
-    return backtest_rows.row(backtests.find(backtest_id, projects=projects))
+    return backtests.row(backtests.find(backtest_id, projects=projects))
 
 
 @api.get("allowlist/suggestions/")

@@ -39,7 +39,7 @@ from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.choices import LateChoice
 from missioncontrol.decisions.selectors import board
 from missioncontrol.decisions.selectors import page as run_page
-from missioncontrol.detection import agent_rules
+from missioncontrol.detection import policies
 from missioncontrol.detection.renamed import renewed
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.history import comparing, exporting, finding, saved_views, sorting
@@ -329,7 +329,7 @@ def runs_snapshot(run: FoundRun) -> Snapshot:
 @api.get("runs/<uuid:run_id>/rules/", caller=auth.IsAgent, checks=(auth.check_reach,))
 def runs_rules(run_id: UUID, caller: Agent) -> RunRules:
     """Tell an agent the rules of its run, for when it cannot ask."""
-    return agent_rules.rules_for(run_id, project=caller.project, at=now())
+    return policies.rules_for(run_id, project=caller.project, at=now())
 
 
 OBEYS = (auth.check_obeys, auth.check_reach)

@@ -6,7 +6,7 @@ import pytest
 
 from guard.detectors.score import GAINS, KEEPS
 from guard.turn import Role, Turn
-from missioncontrol.detection.score_parts import explain_move
+from missioncontrol.detection.scores import explain_move
 from missioncontrol.errors import NotFound
 from missioncontrol.wire.runs import PartKind
 from tests.build import a_call, a_run, a_stuck_run, report
