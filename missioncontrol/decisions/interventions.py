@@ -11,11 +11,11 @@ from missioncontrol.costs.spending import ORGANISATION, TREE
 from missioncontrol.decisions import (
     budgets,
     cards,
-    endings,
     organisation,
     permissions,
     receipts,
     rows,
+    sessions,
 )
 from missioncontrol.decisions.acts import ACTS, Tap, scope_of, taps
 from missioncontrol.decisions.models import Decision, Intervention
@@ -268,7 +268,7 @@ def report_end(
     move = Move.COMPLETE if status == "completed" else Move.FAIL
     with journal.writing([run_id], at=at) as tx:
         run = _own(tx, run_id, projects)
-        endings.end(tx, run, move, by=by, reason=f"the agent reported {status}")
+        sessions.end(tx, run, move, by=by, reason=f"the agent reported {status}")
     return run
 
 

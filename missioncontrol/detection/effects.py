@@ -18,7 +18,7 @@ from guard.judge.nudge import first_error, nudge_text
 from guard.quoting import quoted
 from guard.signals import Severity, Signal
 from guard.wire import Escalation, Mode
-from missioncontrol.decisions import budgets, cards, endings, messages
+from missioncontrol.decisions import budgets, cards, messages, sessions
 from missioncontrol.decisions.models import Autofix
 from missioncontrol.decisions.rows import signals
 from missioncontrol.detection import judging
@@ -132,15 +132,15 @@ def _follow_up(
         case FollowUp.SETTLE_CORRECTION:
             cards.judge_autofix(tx, run)
         case FollowUp.STOP_FINISHED:
-            endings.stop_finished(tx, run)
+            sessions.stop_finished(tx, run)
         case FollowUp.STOP_WITH_PARENT:
             # Before the run is stopped, which leaves its card as it stands.
             cards.close_card(tx, run, resolution="ended", by="guard")
             parent = run.parent.name if run.parent else ""
             reason = f'The run that started it, "{parent}", was stopped.'
-            endings.stop(tx, run, by="guard", reason=reason)
+            sessions.stop(tx, run, by="guard", reason=reason)
         case FollowUp.COMPLETE:
-            endings.end(tx, run, Move.COMPLETE, by="agent", reason="it ticked TASK_COMPLETE")
+            sessions.end(tx, run, Move.COMPLETE, by="agent", reason="it ticked TASK_COMPLETE")
         case FollowUp.FOLLOW_POLICY:
             run.policy_version = version = run.project.policy_version
             reason = f"policy version {version}"
@@ -231,5 +231,5 @@ def _end_by_policy(tx: RunTransaction, run: Run, signal: Signal) -> None:
     if run.open_decision is None:
         cards.open_card(tx, run, signal, holds=False, judged=False)
     cards.close_card(tx, run, resolution="terminate", by="guard")
-    endings.stop_by_policy(tx, run, reason=signal.evidence.summary)
+    sessions.stop_by_policy(tx, run, reason=signal.evidence.summary)
     notices.ended(run, summary=signal.evidence.summary, at=tx.at)

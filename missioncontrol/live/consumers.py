@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -221,3 +222,22 @@ def opener_of(scope: dict[str, Any]) -> Opener | None:
     name = origin.cookie_name(settings.SESSION_COOKIE_NAME, scheme)
     user = sessions.person_of(headers.get("cookie", ""), name)
     return Opener(user=user) if user else None
+
+
+ADDRESSES = (
+    # With and without hyphens, as a UUID may be written.
+    (re.compile(r"^/ws/projects/(?P<id>[0-9a-f-]{32,36})/$"), BoardConsumer.as_asgi()),
+    (re.compile(r"^/ws/runs/(?P<id>[0-9a-f-]{32,36})/$"), RunConsumer.as_asgi()),
+)
+
+
+async def sockets(scope: Any, receive: Any, send: Any) -> None:
+    """Serve a socket; an unknown address is accepted and closed with 4403."""
+    for address, consumer in ADDRESSES:
+        found = address.match(scope["path"])
+        if found:
+            await consumer({**scope, "path_params": found.groupdict()}, receive, send)
+            return
+    # Refused in the handshake, a browser could not read why.
+    await send({"type": "websocket.accept"})
+    await send({"type": "websocket.close", "code": NOT_YOURS})

@@ -25,7 +25,7 @@ from missioncontrol.decisions import deadlines, interventions, permissions, sess
 from missioncontrol.decisions.acts import Amount, Tap
 from missioncontrol.detection import judging
 from missioncontrol.live import consumers
-from missioncontrol.live.routing import sockets
+from missioncontrol.live.consumers import sockets
 from missioncontrol.projects.rules import NewPolicy, change_project
 from tests.build import NOON, a_call, a_proposal, a_run, after, report
 

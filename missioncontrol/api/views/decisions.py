@@ -22,8 +22,7 @@ from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.audit import anchors
 from missioncontrol.clock import now
 from missioncontrol.decisions import allowlist, rows, selectors
-from missioncontrol.decisions.allowlist import NewAllowlistEntry
-from missioncontrol.decisions.allowlist_preview import Scope, preview
+from missioncontrol.decisions.allowlist import NewAllowlistEntry, Scope, preview
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.selectors import audit_row, list_journal
 from missioncontrol.wire.decisions import AllowlistPreview, AllowlistRow, AutofixRow, DecisionRow
