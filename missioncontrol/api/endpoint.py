@@ -23,9 +23,8 @@ from missioncontrol.accounts.models import AgentKey
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.tokens import AGENT_PREFIX, digest
 from missioncontrol.accounts.uses import note
-from missioncontrol.api import keys, limits, rpc_status, uses
-from missioncontrol.api.disk import disk
-from missioncontrol.api.web_process import dispatcher
+from missioncontrol.api import keys, limits, rpc_status
+from missioncontrol.api.web_process import disk, dispatcher
 from missioncontrol.clock import now
 from missioncontrol.errors import (
     InvalidRequest,
@@ -86,7 +85,7 @@ class Request:
 
     async def note_use(self, run: UUID | None = None) -> None:
         """Note from where its key is used, once a minute; `run`: one that it reaches."""
-        use = uses.due(
+        use = keys.due(
             AgentKey,
             self.key.key,
             address=address_of(self.scope),

@@ -16,9 +16,8 @@ from rest_framework.request import Request
 from guard.deciding import AllowPattern
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Projects, Readable
-from missioncontrol.api.rest import Depends, Page, one_of, page_of
+from missioncontrol.api.rest import Depends, Page, one_of, page_of, pages_of, stream
 from missioncontrol.api.routing import Router
-from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.audit import anchors
 from missioncontrol.clock import now
 from missioncontrol.decisions import allowlist, rows, selectors

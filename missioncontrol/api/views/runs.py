@@ -29,9 +29,10 @@ from missioncontrol.api.rest import (
     page_of,
     page_shown_together,
     page_size,
+    pages_of,
+    stream,
 )
 from missioncontrol.api.routing import Router
-from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.clock import now
 from missioncontrol.costs import linking
 from missioncontrol.decisions import choices, conversation, interventions, sessions
