@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import parse_qs
 from uuid import UUID
 
-from django.db import InternalError, OperationalError
 from pydantic_core import to_json
 
 from guard.depth import shallow
@@ -23,14 +22,14 @@ from missioncontrol.accounts.models import AgentKey
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.tokens import AGENT_PREFIX, digest
 from missioncontrol.accounts.uses import note
-from missioncontrol.api import keys, limits, rpc_status
-from missioncontrol.api.web_process import disk, dispatcher
+from missioncontrol.api import keys, limits
+from missioncontrol.api.problems import DATABASE_AWAY, database_away, document, rpc_status
+from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
 from missioncontrol.errors import (
     InvalidRequest,
     MissionControlError,
     NotSignedIn,
-    Unavailable,
     WrongMethod,
 )
 from missioncontrol.runs.cleaning import storable
@@ -45,8 +44,6 @@ LONGEST_WAIT_S = 60.0
 # With what a handler is cancelled whose caller went away; a server that ends says nothing.
 HUNG_UP = "the caller hung up"
 PROTOBUF = "application/x-protobuf"
-# SQLite's word and PostgreSQL's number for it.
-NO_ROOM = ("SQLITE_FULL", "53100")
 _AGENT = f"bearer {AGENT_PREFIX}"
 
 
@@ -127,8 +124,7 @@ async def serve(
         response = await _until_hang_up(handler(request), receive)
     except MissionControlError as error:
         response = refusal(scope, error)
-    # The latter from PostgreSQL where this process was frozen within a transaction.
-    except (OperationalError, InternalError) as fault:
+    except DATABASE_AWAY as fault:
         logger.warning("%s %s: %s", scope["method"], scope["path"], fault)
         response = refusal(scope, database_away(fault))
     # The outermost place: without an answer the agent would wait for its time-out.
@@ -137,16 +133,6 @@ async def serve(
         response = refusal(scope, MissionControlError("The server failed; the log says how."))
     if response is not None:
         await _send(send, response)
-
-
-def database_away(fault: Exception) -> Unavailable:
-    """Say what the database fails at: nothing was stored, and the same may be sent again."""
-    cause = fault.__cause__
-    code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
-    if code in NO_ROOM:
-        disk.note_full()
-        return Unavailable("The disk of the database is full.")
-    return Unavailable("The database does not answer.")  # locked for long, or being restarted
 
 
 Leave = Callable[[], None]
@@ -242,24 +228,12 @@ def refusal(scope: Scope, error: MissionControlError) -> Response:
     # OTLP: an answer has the encoding of its request, a refusal too.
     if header(scope, b"content-type") != PROTOBUF:
         return problem(error)
-    body = rpc_status.status(error.status, str(error))
+    body = rpc_status(error.status, str(error))
     return Response(error.status, body, _lines(error), content_type=PROTOBUF.encode())
 
 
 def _lines(error: MissionControlError) -> tuple[tuple[bytes, bytes], ...]:
     return tuple((name.encode(), value.encode()) for name, value in error.headers().items())
-
-
-def document(error: MissionControlError) -> dict[str, Any]:
-    """Return the members of an error's problem document."""
-    return {
-        "type": "about:blank",
-        "title": error.title,
-        "status": error.status,
-        "code": error.code,
-        "detail": str(error),
-        **error.extra(),
-    }
 
 
 def read_json_object(body: bytes) -> dict[str, Any]:

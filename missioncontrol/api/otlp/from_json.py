@@ -16,12 +16,12 @@ from missioncontrol.api.otlp.batch import (
     Batch,
     Unreadable,
     began,
+    check_json,
     event_name,
     hex_id,
     moment,
     named,
 )
-from missioncontrol.api.otlp.counting import check_json
 from missioncontrol.api.otlp.record import Event, Record, Signal, whole
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.cleaning import storable_text

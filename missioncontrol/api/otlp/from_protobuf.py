@@ -17,8 +17,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from missioncontrol.api.otlp.batch import Batch
-from missioncontrol.api.otlp.counting import NO_PROTOBUF, check_protobuf
+from missioncontrol.api.otlp.batch import NO_PROTOBUF, Batch, check_protobuf
 from missioncontrol.api.otlp.from_json import read_attributes, read_records
 from missioncontrol.api.otlp.record import Signal
 from missioncontrol.errors import InvalidRequest

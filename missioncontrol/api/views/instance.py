@@ -38,7 +38,7 @@ from missioncontrol.celery import app
 from missioncontrol.clock import now
 from missioncontrol.decisions import organisation
 from missioncontrol.decisions.selectors import count_everything
-from missioncontrol.history.catching_up import lag
+from missioncontrol.history.tasks import lag
 from missioncontrol.notify import vapid
 from missioncontrol.notify.selectors import health
 from missioncontrol.runs.lifecycle import ENDED, Status

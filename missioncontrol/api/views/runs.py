@@ -43,7 +43,7 @@ from missioncontrol.decisions.selectors import page as run_page
 from missioncontrol.detection import policies
 from missioncontrol.detection.renamed import renewed
 from missioncontrol.errors import InvalidRequest, NotFound
-from missioncontrol.history import comparing, exporting, finding, saved_views, sorting
+from missioncontrol.history import comparing, exporting, finding, saved_views
 from missioncontrol.history.language import Query, read_query
 from missioncontrol.history.summary import summarize
 from missioncontrol.runs import selectors
@@ -140,8 +140,8 @@ def runs_list(request: Request, found: FoundRuns, sort: str | None) -> Page[Hist
         return page_shown_together(request, runs, lambda page: finding.show(page, query, at=at))
     limit, cursor = page_size(request), request.query_params.get("cursor")
     # One more than is shown tells whether there is another page.
-    page = list(sorting.sort_runs(runs, sort, cursor=cursor)[: limit + 1])
-    end = sorting.cursor_of(page[limit - 1]) if len(page) > limit else None
+    page = list(finding.sort_runs(runs, sort, cursor=cursor)[: limit + 1])
+    end = finding.cursor_of(page[limit - 1]) if len(page) > limit else None
     return Page(finding.show(page[:limit], query, at=at), following(request, end))
 
 

@@ -24,8 +24,7 @@ from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, TooManyRequests
 from missioncontrol.history import pictures, sharing
 from missioncontrol.history.models import Share
-from missioncontrol.history.shared_texts import SHARED_TEXTS
-from missioncontrol.history.sharing import NewShare
+from missioncontrol.history.sharing import SHARED_TEXTS, NewShare
 from missioncontrol.wire.history import MadeShare, ShareRow
 from missioncontrol.wire.rows import row_of
 

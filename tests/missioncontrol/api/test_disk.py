@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from missioncontrol.api import endpoint, web_process
+from missioncontrol.api import problems, web_process
 from missioncontrol.api.views import instance
 from missioncontrol.api.web_process import REMEMBERED_S, Disk
 
@@ -18,7 +18,7 @@ def clock():
 @pytest.fixture
 def own_disk(clock, monkeypatch):
     own = Disk(lambda: clock[0])
-    monkeypatch.setattr(endpoint, "disk", own)
+    monkeypatch.setattr(problems, "disk", own)
     monkeypatch.setattr(instance, "disk", own)
     return own
 
@@ -30,7 +30,7 @@ class Full(Exception):
 def refused_for_want_of_room():
     fault = RuntimeError()
     fault.__cause__ = Full()
-    return endpoint.database_away(fault)
+    return problems.database_away(fault)
 
 
 def test_a_database_with_room_is_ready(db, own_disk):
