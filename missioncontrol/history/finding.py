@@ -1,17 +1,20 @@
-"""Find runs by a line of search, show why each stands where it stands, a page at a time.
+"""Find runs by a line of search, show why each stands where it stands, page by page or as a file.
 
 In the order of a column, a page goes on after the last row of the one before by that row's
 value and id, as they were shown: a run that moves meanwhile is neither skipped for it nor
-shifts the others.
+shifts the others. Files are JSON Lines as the API shows them, CSV for a spreadsheet.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
+from operator import attrgetter
 from typing import Any, cast
 from uuid import UUID
 
@@ -29,6 +32,7 @@ from django.db.models import (
 )
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, Lower, NullIf
+from pydantic_core import to_json
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.decisions.models import NOT_LOOPS, SPOKE, Autofix, Decision, Intervention
@@ -40,6 +44,7 @@ from missioncontrol.history.language import Bounds, Query, Words
 from missioncontrol.history.models import IndexedRun
 from missioncontrol.history.texts import Field, run_texts, turn_texts
 from missioncontrol.history.words import AGENT, TOOL, placed_words, tag
+from missioncontrol.reports.cost_csv import cell
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import dollars, run_row
@@ -333,3 +338,58 @@ def cursor_of(run: Run) -> str:
     place = run.place  # type: ignore[attr-defined]  # annotated by `sort_runs`
     text = place.isoformat() if isinstance(place, datetime) else str(place)
     return json.dumps([text, str(run.id)])
+
+
+COLUMNS = (
+    "id",
+    "project",
+    "name",
+    "agent",
+    "status",
+    "mode",
+    "model",
+    "goal",
+    "started_at",
+    "ended_at",
+    "turns",
+    "calls",
+    "cost_usd",
+    "judge_cost_usd",
+    "unpriced_calls",
+    "loop_cost_usd",
+    "why_kind",
+    "why",
+    "resolution",
+    "by",
+    "recovered",
+)
+# Flat names for a sheet; where they stand in a row is for JSON to show.
+OF_WHY = {
+    "why_kind": "why.kind",
+    "why": "why.summary",
+    "resolution": "why.resolution",
+    "by": "why.by",
+    "recovered": "why.recovered",
+}
+# Made once: an export reads them of every run there is.
+_read_columns = attrgetter(*(OF_WHY.get(column, column) for column in COLUMNS))
+
+
+def jsonl(rows: Iterable[HistoryRow]) -> Iterator[bytes]:
+    """Yield one JSON object a line."""
+    for row in rows:
+        yield to_json(row) + b"\n"
+
+
+def csv_lines(rows: Iterable[HistoryRow]) -> Iterator[bytes]:
+    """Yield a header and one line a run (RFC 4180); no cell is a formula."""
+    yield _line(COLUMNS)
+    for row in rows:
+        yield _line(map(cell, _read_columns(row)))
+
+
+def _line(cells: Iterable[str]) -> bytes:
+    # A writer a line: the download streams, and nothing holds the whole file.
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerow(cells)
+    return text.getvalue().encode()

@@ -26,10 +26,9 @@ from guard.wire import CallAction, Directive
 from guard.wire import Message as WireMessage
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.reach import KeyHolder
-from missioncontrol.api.agents import check_key_again, corrected_seq, once_sent
+from missioncontrol.api.agents import check_key_again, corrected_seq, fault_of, once_sent
 from missioncontrol.api.endpoint import Request, Response, read_json_object
 from missioncontrol.api.hooks import waiting
-from missioncontrol.api.reading import fault_of
 from missioncontrol.api.web_process import beside, dispatcher
 from missioncontrol.api.web_process import store as put
 from missioncontrol.clock import now

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from guard.formats.recording import Recording
 from guard.turn import Turn
-from missioncontrol.api.otlp import from_json, storing
+from missioncontrol.api.otlp import decoding, storing
 from missioncontrol.api.otlp.batch import MOST_RECORDS
 from missioncontrol.api.otlp.reading import Reading, Sessions, understood
 from missioncontrol.api.otlp.record import Signal
@@ -35,7 +35,7 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
     """
     sessions, readings, refused = Sessions(), list[Reading](), 0
     for body, signal in _requests(text):
-        batch = from_json.read(body, signal)
+        batch = decoding.read_json(body, signal)
         readings += understood(batch, project=project, sessions=sessions)
         refused += len(batch.refused)
         if len(readings) > MOST_RECORDS:

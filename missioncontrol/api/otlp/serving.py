@@ -18,7 +18,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from missioncontrol.api.endpoint import PROTOBUF, Request, Response
-from missioncontrol.api.otlp import from_json, from_protobuf, storing
+from missioncontrol.api.otlp import decoding, storing
 from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.reading import Sessions, understood
 from missioncontrol.api.otlp.record import Signal
@@ -72,7 +72,7 @@ async def metrics(request: Request) -> Response:
 async def _take(request: Request, signal: Signal) -> Response:
     kind = media_type(_last(request, b"content-type"))
     encoding = _last(request, b"content-encoding")
-    read = from_protobuf.read if kind == PROTOBUF else from_json.read
+    read = decoding.read_protobuf if kind == PROTOBUF else decoding.read_json
     batch = await beside(
         lambda: read(unpacked(request.body, encoding), signal),
         size=len(request.body) if not encoding else LARGE,  # what it unpacks to nobody knows yet

@@ -37,7 +37,7 @@ from missioncontrol.api.web_process import disk
 from missioncontrol.celery import app
 from missioncontrol.clock import now
 from missioncontrol.decisions import organisation
-from missioncontrol.decisions.selectors import count_everything
+from missioncontrol.decisions.rows import count_everything
 from missioncontrol.history.tasks import lag
 from missioncontrol.notify import vapid
 from missioncontrol.notify.selectors import health

@@ -20,9 +20,9 @@ from guard.formats.recording import Recording as Recorded
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
+from missioncontrol.api.agents import fault_of
 from missioncontrol.api.auth import By, FoundProject, Projects, Readable
 from missioncontrol.api.otlp import recorded as otlp
-from missioncontrol.api.reading import fault_of
 from missioncontrol.api.rest import Page, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now

@@ -38,12 +38,12 @@ from missioncontrol.costs import linking
 from missioncontrol.decisions import choices, conversation, interventions, sessions
 from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.choices import LateChoice
-from missioncontrol.decisions.selectors import board
-from missioncontrol.decisions.selectors import page as run_page
+from missioncontrol.decisions.rows import board
+from missioncontrol.decisions.rows import page as run_page
 from missioncontrol.detection import policies
 from missioncontrol.detection.renamed import renewed
 from missioncontrol.errors import InvalidRequest, NotFound
-from missioncontrol.history import comparing, exporting, finding, saved_views
+from missioncontrol.history import comparing, finding, saved_views
 from missioncontrol.history.language import Query, read_query
 from missioncontrol.history.summary import summarize
 from missioncontrol.runs import selectors
@@ -65,7 +65,7 @@ from missioncontrol.wire.runs import RunRow, TelemetryRow, TreeRow
 from missioncontrol.zones import read_zone
 
 api = Router()
-FORMATS = {"csv": exporting.csv_lines, "jsonl": exporting.jsonl}
+FORMATS = {"csv": finding.csv_lines, "jsonl": finding.jsonl}
 # Of more projects the sockets bring theirs: each board may hold a thousand runs.
 MOST_BOARDS = 8
 
