@@ -30,7 +30,7 @@ from missioncontrol.wire.decisions import (
     InterventionRow,
     VerdictRow,
 )
-from missioncontrol.wire.frames import Snapshot
+from missioncontrol.wire.events import Snapshot
 from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import RunRow
 

@@ -181,12 +181,6 @@ def lose_process(run_id: UUID, *, witness: str, at: datetime) -> None:
             lose(tx, run, reason="its process ended without a word")
 
 
-def stop_finished(tx: RunTransaction, run: Run) -> None:
-    """Stop an agent that was asked to finish and has had its last turns."""
-    if run.status not in ENDED | FORBIDDEN:
-        stop(tx, run, by="policy", reason=f"It had {holding.LAST_TURNS} turns to finish.")
-
-
 def expire(tx: RunTransaction, run: Run) -> None:
     """Do what the project says of a hold that nobody answered."""
     unanswered = run.project.unanswered

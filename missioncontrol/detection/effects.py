@@ -18,7 +18,7 @@ from guard.judge.nudge import first_error, nudge_text
 from guard.quoting import quoted
 from guard.signals import Severity, Signal
 from guard.wire import Escalation, Mode
-from missioncontrol.decisions import budgets, cards, messages, sessions
+from missioncontrol.decisions import budgets, cards, holding, messages, sessions
 from missioncontrol.decisions.models import Autofix
 from missioncontrol.decisions.rows import signals
 from missioncontrol.detection import judging
@@ -132,7 +132,9 @@ def _follow_up(
         case FollowUp.SETTLE_CORRECTION:
             cards.judge_autofix(tx, run)
         case FollowUp.STOP_FINISHED:
-            sessions.stop_finished(tx, run)
+            if run.status not in ENDED | FORBIDDEN:
+                reason = f"It had {holding.LAST_TURNS} turns to finish."
+                sessions.stop(tx, run, by="policy", reason=reason)
         case FollowUp.STOP_WITH_PARENT:
             # Before the run is stopped, which leaves its card as it stands.
             cards.close_card(tx, run, resolution="ended", by="guard")

@@ -39,10 +39,9 @@ from missioncontrol.decisions.models import NOT_LOOPS, SPOKE, Autofix, Decision,
 from missioncontrol.decisions.rows import OPEN
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.history import index
-from missioncontrol.history.index import ABOUT_THE_RUN
+from missioncontrol.history.index import ABOUT_THE_RUN, Field, run_texts, turn_texts
 from missioncontrol.history.language import Bounds, Query, Words
 from missioncontrol.history.models import IndexedRun
-from missioncontrol.history.texts import Field, run_texts, turn_texts
 from missioncontrol.history.words import AGENT, TOOL, placed_words, tag
 from missioncontrol.reports.cost_csv import cell
 from missioncontrol.runs.lifecycle import ENDED, Status

@@ -19,9 +19,15 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from missioncontrol.clock import now
-from missioncontrol.history.index import ABOUT_THE_RUN, Document, write
+from missioncontrol.history.index import (
+    ABOUT_THE_RUN,
+    Document,
+    run_words,
+    texts_beside,
+    turn_words,
+    write,
+)
 from missioncontrol.history.models import IndexedRun
-from missioncontrol.history.texts import run_words, texts_beside, turn_words
 from missioncontrol.ids import earlier
 from missioncontrol.runs.models import JournalRow, Run, Turn
 from missioncontrol.runs.selectors import unjudged_runs

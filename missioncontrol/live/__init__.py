@@ -2,6 +2,4 @@
 
 Owns nothing: reads snapshots (`decisions.rows`) and passes on what `runs.journal`
 published after its commits. Those who look at one place are an audience, and are told once.
-
-Begin with `consumers`, then `audiences`.
 """

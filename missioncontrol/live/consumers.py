@@ -35,7 +35,7 @@ from missioncontrol.decisions import rows
 from missioncontrol.errors import NotFound
 from missioncontrol.runs.selectors import find_run
 from missioncontrol.subscriptions import subscriber, wait_for_event
-from missioncontrol.wire.frames import Snapshot
+from missioncontrol.wire.events import Snapshot
 
 logger = logging.getLogger(__name__)
 

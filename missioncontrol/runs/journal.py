@@ -357,14 +357,11 @@ def _projects_of(runs: Iterable[Run]) -> dict[UUID, Project]:
             found[run.project_id] = known
     for project in _PROJECTS.rows(unknown):
         found[project.id] = _known_projects[project.id] = project
-    return {project_id: _own(project) for project_id, project in found.items()}
-
-
-def _own(project: Project) -> Project:
-    """Copy a kept project for a transaction, which may change it, faster than `copy` does."""
-    own = Project.__new__(Project)
-    own.__dict__.update(project.__dict__)
-    return own
+    for project_id, project in found.items():
+        # A copy, faster than `copy` makes it: the transaction may change it.
+        found[project_id] = own = Project.__new__(Project)
+        own.__dict__.update(project.__dict__)
+    return found
 
 
 def should_yield() -> bool:

@@ -22,7 +22,7 @@ from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
 from missioncontrol.api.agents import fault_of
 from missioncontrol.api.auth import By, FoundProject, Projects, Readable
-from missioncontrol.api.otlp import recorded as otlp
+from missioncontrol.api.otlp import serving as otlp
 from missioncontrol.api.rest import Page, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now

@@ -52,7 +52,7 @@ from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import REPORTS_ONLY, OpenRun, open_run
 from missioncontrol.wire.decisions import Conversation, InterventionRow
-from missioncontrol.wire.frames import Board, Snapshot
+from missioncontrol.wire.events import Board, Snapshot
 from missioncontrol.wire.history import (
     HistoryRow,
     HistoryTotals,
@@ -229,9 +229,9 @@ def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[
 
 
 @api.get("runs/<uuid:run_id>/", caller=auth.IsCaller, checks=(auth.check_reach,))
-def runs_read(run_id: UUID, projects: Readable) -> RunRow:
+def runs_read(run: FoundRun) -> RunRow:
     """Show a run."""
-    return selectors.show_run(run_id, projects=projects, at=now())
+    return run_row(run, at=now())
 
 
 @api.patch("runs/<uuid:run_id>/", caller=auth.IsCaller)
@@ -292,13 +292,13 @@ def runs_telemetry(
 
 @api.post("runs/<uuid:run_id>/interventions/")
 def interventions_make(
-    request: Request, run_id: UUID, tap: Tap, projects: Readable, by: By
+    request: Request, run: FoundRun, tap: Tap, by: By
 ) -> tuple[InterventionRow, bool]:
     """Do what a person tapped; the same key and body again answers 200."""
     # Asked again under the run's lock, by `acting_in`: a role may go while this waits.
-    auth.check_may_act(request, selectors.project_of(run_id, projects=projects))
+    auth.check_may_act(request, run.project_id)
     return interventions.intervene(
-        run_id,
+        run.id,
         tap,
         projects=auth.acting_in(request),
         by=by,

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.decisions import rows
-from missioncontrol.wire.frames import Snapshot
+from missioncontrol.wire.events import Snapshot
 from tests.build import NOON, a_call, a_run, put
 
 pytestmark = pytest.mark.django_db
