@@ -25,7 +25,7 @@ from missioncontrol.api.django_app import DjangoApplication  # noqa: E402
 from missioncontrol.api.hooks import serving  # noqa: E402
 from missioncontrol.api.otlp import serving as otlp  # noqa: E402
 from missioncontrol.errors import BodyTooLarge, TooManyRequests, Unavailable  # noqa: E402
-from missioncontrol.live.consumers import sockets  # noqa: E402
+from missioncontrol.live import sockets  # noqa: E402
 
 django_application = DjangoApplication()
 

@@ -22,10 +22,10 @@ from missioncontrol.decisions import (
     allowlist,
     budgets,
     cards,
+    directives,
     holding,
     messages,
     organisation,
-    receipts,
     rows,
     sessions,
 )
@@ -241,7 +241,7 @@ def undo(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> budgets.
     LetGo.objects.filter(decision=undone.decision_id, by=undone.by).delete()
     _hold_again(tx, run, undone, by=made.by)
     if undone.status == "asked":  # it never reached the agent, and will not
-        receipts.miss(tx, run, undone)
+        directives.miss(tx, run, undone)
     return moved
 
 

@@ -19,7 +19,7 @@ from pydantic import Field, TypeAdapter
 
 from guard.reading.normalize import write_call
 from guard.signals import Kind
-from missioncontrol.decisions import allowlist, cards, holding, receipts, rows, sessions
+from missioncontrol.decisions import allowlist, cards, directives, holding, rows, sessions
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
 from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical
@@ -70,7 +70,7 @@ def take_choice(
         if run.project_id != project:
             raise NotFound("The run")
         body = canonical(_choices.dump_python(choice, mode="json"))
-        if known := receipts.find_repeated(run, choice.key, body=body):
+        if known := directives.find_repeated(run, choice.key, body=body):
             return rows.intervention_row(known, run), False
         return _take(tx, run, choice, body=body), True
 

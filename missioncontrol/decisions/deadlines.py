@@ -8,7 +8,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import F, Q
 
-from missioncontrol.decisions import holding, receipts, sessions
+from missioncontrol.decisions import directives, holding, sessions
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.decisions.sessions import PROMISE_S
 from missioncontrol.runs import journal
@@ -71,10 +71,10 @@ def miss_unheard(*, at: datetime) -> None:
             made.refresh_from_db()  # it may have been delivered while we waited for the lock
             has_spoken = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
             awaited = (
-                run.meters.unconfirmed == made.id or made.action in receipts.ON_THEIR_OWN_REQUEST
+                run.meters.unconfirmed == made.id or made.action in directives.ON_THEIR_OWN_REQUEST
             )
             if made.status == "asked" and awaited and not has_spoken:
-                receipts.miss(tx, run, made)
+                directives.miss(tx, run, made)
 
 
 def lose_silent(*, at: datetime, listening_since: datetime) -> None:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from missioncontrol.decisions import cards, holding, messages, permissions, receipts, rows
+from missioncontrol.decisions import cards, directives, holding, messages, permissions, rows
 from missioncontrol.decisions.directives import unsent_texts
 from missioncontrol.decisions.models import Message
 from missioncontrol.errors import NotFound
@@ -43,13 +43,13 @@ def note_still_waiting(run_ids: Collection[UUID], *, at: datetime) -> None:
 def note_answered(run_id: UUID, *, at: datetime) -> None:
     """Note that the newest directive left on a request that was open."""
     with journal.writing([run_id], at=at) as tx:
-        receipts.deliver(tx, tx.run(run_id))
+        directives.deliver(tx, tx.run(run_id))
 
 
 def note_unheard(run_id: UUID, *, at: datetime) -> None:
     """Note that the newest answer is not for who waited for it: its key was revoked meanwhile."""
     with journal.writing([run_id], at=at) as tx:
-        receipts.miss_followed(tx, tx.run(run_id))
+        directives.miss_followed(tx, tx.run(run_id))
 
 
 def deliver_message(run_id: UUID, message_id: UUID, *, project: UUID, at: datetime) -> None:
@@ -92,7 +92,7 @@ def _deliver(tx: journal.RunTransaction, run: Run, message_ids: Collection[UUID]
         run.meters.unconfirmed
         and Message.objects.filter(pk__in=message_ids, intervention=run.meters.unconfirmed).exists()
     ):
-        receipts.deliver(tx, run)
+        directives.deliver(tx, run)
 
 
 def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) -> Run:
@@ -232,7 +232,7 @@ def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> No
     cards.close_card(tx, run, resolution="ended", by=by)
     permissions.close_all(tx, run, resolution="ended", by=by)
     # Who was told to stop and falls silent has stopped; any other silence confirms nothing.
-    receipts.confirm(tx, run, reached=move is not Move.FALL_SILENT or was_stopping)
+    directives.confirm(tx, run, reached=move is not Move.FALL_SILENT or was_stopping)
     cards.judge_autofix(tx, run)
     # A policy's end says so at once: it is not said twice.
     known = run.journal.filter(type="session.terminated")

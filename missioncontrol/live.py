@@ -1,9 +1,10 @@
-"""One-way sockets: a snapshot, then what their audience is told.
+"""Sockets for screens, one way: a snapshot, then what their audience is told.
 
-Opened by a browser by its session and our own Origin, by a script by token. What those hear who
-look at the same place is encoded once. Commits come together: at once what a person may have to
-answer, turns and meters at most four times a second, and less often where so many listen that
-telling them would keep agents waiting.
+Owns nothing: reads snapshots (`decisions.rows`) and passes on what `runs.journal` published
+after its commits. Opened by a browser by its session and our own Origin, by a script by token.
+What those hear who look at the same place is encoded once. Commits come together: at once what
+a person may have to answer, turns and meters at most four times a second, and less often where
+so many listen that telling them would keep agents waiting.
 """
 
 from __future__ import annotations
