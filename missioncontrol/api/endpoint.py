@@ -30,7 +30,6 @@ from missioncontrol.errors import (
     InvalidRequest,
     MissionControlError,
     NotSignedIn,
-    WrongMethod,
 )
 from missioncontrol.runs.cleaning import storable
 
@@ -201,11 +200,6 @@ async def refuse(error: MissionControlError, scope: Scope, send: Send) -> None:
     await _send(send, refusal(scope, error))
 
 
-async def refuse_method(scope: Scope, send: Send) -> None:
-    """Answer 405 for an address that has another method."""
-    await _send(send, problem(WrongMethod(f"{scope['method']} is not offered here.")))
-
-
 def check_host(scope: Scope) -> None:
     """Refuse a Host header that is not ours, as Django does.
 
@@ -216,24 +210,14 @@ def check_host(scope: Scope) -> None:
         raise InvalidRequest("This server does not answer to that Host; see --public-url.")
 
 
-def problem(error: MissionControlError) -> Response:
-    """Return an error as application/problem+json (RFC 9457)."""
-    body = to_json(document(error))
-    # The status stands in the body too: what is logged of a body alone still says it (RFC 9457).
-    return Response(error.status, body, _lines(error), content_type=b"application/problem+json")
-
-
 def refusal(scope: Scope, error: MissionControlError) -> Response:
-    """Answer in the caller's words: who sends protobuf reads a google.rpc.Status."""
-    # OTLP: an answer has the encoding of its request, a refusal too.
-    if header(scope, b"content-type") != PROTOBUF:
-        return problem(error)
-    body = rpc_status(error.status, str(error))
-    return Response(error.status, body, _lines(error), content_type=PROTOBUF.encode())
-
-
-def _lines(error: MissionControlError) -> tuple[tuple[bytes, bytes], ...]:
-    return tuple((name.encode(), value.encode()) for name, value in error.headers().items())
+    """Answer in the caller's words: who sends protobuf reads a google.rpc.Status (OTLP)."""
+    lines = tuple((name.encode(), value.encode()) for name, value in error.headers().items())
+    if header(scope, b"content-type") == PROTOBUF:
+        body = rpc_status(error.status, str(error))
+        return Response(error.status, body, lines, content_type=PROTOBUF.encode())
+    body = to_json(document(error))
+    return Response(error.status, body, lines, content_type=b"application/problem+json")
 
 
 def read_json_object(body: bytes) -> dict[str, Any]:

@@ -76,6 +76,7 @@ def document(error: MissionControlError) -> dict[str, Any]:
     return {
         "type": "about:blank",
         "title": error.title,
+        # In the body too: what is logged of a body alone still says it (RFC 9457).
         "status": error.status,
         "code": error.code,
         "detail": str(error),
