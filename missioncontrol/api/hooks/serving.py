@@ -5,10 +5,10 @@ An outcome without an id finds the call it belongs to.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 from uuid import UUID
 
@@ -118,15 +118,15 @@ async def _ruling(request: Request, event: HookEvent, run: Run, obs: int) -> Con
     judged = await dispatcher.judged(run_id, obs=obs, timeout_s=JUDGED_WITHIN_S, root=run.root)
     # Not judged in time: the call runs, and what is found later holds the next one.
     control = judged or await _control_state(run_id)
-    until = _now() + (event.parks_after_s or LONGEST_HOLD_S)
+    until = monotonic() + (event.parks_after_s or LONGEST_HOLD_S)
     while control.on_hold:
         # Without anybody at its terminal the client is put off and ends; resumed, it asks again.
-        if event.parks_after_s is not None and _now() >= until:
+        if event.parks_after_s is not None and monotonic() >= until:
             await dispatcher.run(lambda: sessions.park(run_id, at=now()))
             return await _control_state(run_id)
         # A second at least: a wait of none would ask the database over and over.
         moved = await dispatcher.moved(
-            run_id, after=control.version, timeout_s=max(until - _now(), 1.0)
+            run_id, after=control.version, timeout_s=max(until - monotonic(), 1.0)
         )
         control = existing(moved, "The run")
     try:
@@ -136,10 +136,6 @@ async def _ruling(request: Request, event: HookEvent, run: Run, obs: int) -> Con
         # fails open.
         return replace(control, status=Status.TERMINATED, reason=str(error), unconfirmed=None)
     return control
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 async def _control_state(run_id: UUID) -> ControlState:

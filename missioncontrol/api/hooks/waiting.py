@@ -18,6 +18,7 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
+from time import monotonic
 from typing import Any, cast
 from uuid import UUID
 
@@ -96,15 +97,15 @@ async def follow(event: HookEvent, stored: Stored) -> None:
 
 async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
     """Wait until the question is settled, or time is up; look whenever the run moves."""
-    last_seen, until, version = _now(), _now() + for_s, -1
+    last_seen, until, version = monotonic(), monotonic() + for_s, -1
     try:
-        while (left_s := until - _now()) > 0:
+        while (left_s := until - monotonic()) > 0:
             settled = dispatcher.read(lambda: permissions.outcome_of(card), outlasts=True)
             if outcome := await settled:
                 return outcome
             # One that nobody heard of for long counts as closed: its server went away under it.
-            if _now() - last_seen >= permissions.HEARD_EVERY_S:
-                last_seen = _now()
+            if monotonic() - last_seen >= permissions.HEARD_EVERY_S:
+                last_seen = monotonic()
                 await dispatcher.run(lambda: permissions.hear(card, at=now()))
             control = await dispatcher.rested(run_id, after=version, timeout_s=left_s)
             if control is None:
@@ -124,10 +125,6 @@ def _respond(
     return Response(200, json.dumps(body).encode(), sent=sent)
 
 
-def _now() -> float:
-    return asyncio.get_running_loop().time()
-
-
 WITNESS_CHARS = 32
 # A hook that held a call has the first word; what it left is carried after this.
 HOOKS_FIRST_S = 1.0
@@ -138,7 +135,7 @@ async def wait_for_message(run: Run, request: Request) -> Response:
     asked = read_json_object(request.body)
     # From where the first of its questions stood: what came between two of them counts.
     since = asked["since"] if isinstance(asked.get("since"), int) else run.meters.last_obs
-    until = _now() + wait_seconds(str(asked.get("wait", 0)))
+    until = monotonic() + wait_seconds(str(asked.get("wait", 0)))
 
     def look(control: ControlState) -> dict[str, Any]:
         # A session that spoke to itself still rests; one that
@@ -153,7 +150,7 @@ async def wait_for_message(run: Run, request: Request) -> Response:
     control = await dispatcher.control_state(run.id)
     while control is not None:
         news = await dispatcher.run(partial(look, control))
-        left_s = until - _now()
+        left_s = until - monotonic()
         if news or left_s <= 0:
             body = json.dumps({"wake": None, "over": False, "since": since} | news).encode()
             return Response(
@@ -180,10 +177,10 @@ async def stand_by(run: Run, request: Request) -> Response:
     )
     if not is_live or asked.get("carries") is not True or request.key.reports_only:
         return _tell(over=not is_live)
-    until = _now() + wait_seconds(str(asked.get("wait", 0)))
+    until = monotonic() + wait_seconds(str(asked.get("wait", 0)))
     while True:
         control = existing(await dispatcher.control_state(run.id), "The run")
-        left_s = until - _now()
+        left_s = until - monotonic()
         # A stop before texts: whoever is to end is told nothing more.
         if control.status == Status.STOPPING:
             return _tell(stop=control.reason)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 from uuid import UUID
 
@@ -61,6 +62,7 @@ from missioncontrol.wire.history import (
     SavedViewRow,
 )
 from missioncontrol.wire.policies import RunRules
+from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import RunRow, TelemetryRow, TreeRow
 from missioncontrol.zones import read_zone
 
@@ -187,7 +189,7 @@ def runs_export(
 def views_list(request: Request, person: Person, projects: Projects) -> Page[SavedViewRow]:
     """List your own views."""
     mine = saved_views.views_of(person, projects=projects)
-    return page_of(request, mine, saved_views.view_row)
+    return page_of(request, mine, partial(row_of, SavedViewRow))
 
 
 @api.post("views/", status=201)
@@ -197,7 +199,7 @@ def views_save(request: Request, asked: NewView, person: Person, by: By) -> Save
     kept = saved_views.save_view(
         user=person, project=project, name=asked.name, q=asked.q, by=by, at=now()
     )
-    return saved_views.view_row(kept)
+    return row_of(SavedViewRow, kept)
 
 
 @api.delete("views/<uuid:view_id>/")
