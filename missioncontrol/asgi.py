@@ -24,8 +24,8 @@ from missioncontrol.api import agents, endpoint  # noqa: E402
 from missioncontrol.api.django_app import DjangoApplication  # noqa: E402
 from missioncontrol.api.hooks import serving  # noqa: E402
 from missioncontrol.api.otlp import serving as otlp  # noqa: E402
-from missioncontrol.errors import BodyTooLarge, TooManyRequests, Unavailable  # noqa: E402
-from missioncontrol.live.routing import sockets  # noqa: E402
+from missioncontrol.errors import BodyTooLarge, TooManyRequests, Unavailable, WrongMethod  # noqa: E402
+from missioncontrol.live import sockets  # noqa: E402
 
 django_application = DjangoApplication()
 
@@ -82,7 +82,8 @@ async def _serve(scope: Any, receive: Any, send: Any) -> None:
             return
     # Else Django would draw a screen there.
     if any(path.match(scope["path"]) for path in AGENTS_ONLY):
-        await endpoint.refuse_method(scope, send)
+        error = WrongMethod(f"{scope['method']} is not offered here.")
+        await endpoint.refuse(error, scope, send)
         return
     await django_application(scope, receive, send)
 

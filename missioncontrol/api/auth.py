@@ -20,7 +20,7 @@ from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.selectors import find_personal_token
 from missioncontrol.accounts.services import note_use
 from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest
-from missioncontrol.api import uses
+from missioncontrol.api import keys
 from missioncontrol.api.keys import find_holder
 from missioncontrol.api.rest import Depends
 from missioncontrol.clock import now
@@ -54,7 +54,7 @@ class AgentKeyAuthentication(BaseAuthentication):
         key = find_holder(digest(token))
         if key is None:
             raise NotSignedIn("This agent key is unknown, revoked or expired.")
-        uses.note_request(request, AgentKey, key.key)
+        keys.note_request(request, AgentKey, key.key)
         return key, token
 
     # Without it DRF answers 403 where 401 is meant: an SDK would take its key for a right one.
@@ -76,7 +76,7 @@ class PersonalTokenAuthentication(BaseAuthentication):
         if known.scope == Scope.READ and request.method not in SAFE_METHODS:
             raise Forbidden("This token only reads; make one that may act.")
         note_use(known, at=now())
-        uses.note_request(request, PersonalToken, known.pk)
+        keys.note_request(request, PersonalToken, known.pk)
         return known.user, known
 
 
@@ -170,7 +170,7 @@ def check_reach(request: Request, run_id: UUID) -> None:
 def note_run(request: Request, run_id: UUID) -> None:
     """Note that an agent's key was used on a run that it reaches."""
     if isinstance(request.user, KeyHolder):
-        uses.note_request(request, AgentKey, request.user.key, run=run_id)
+        keys.note_request(request, AgentKey, request.user.key, run=run_id)
 
 
 def check_obeys(request: Request) -> None:

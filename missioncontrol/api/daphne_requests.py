@@ -24,7 +24,7 @@ from missioncontrol import origin
 from missioncontrol.accounts import sessions
 from missioncontrol.accounts.selectors import find_personal_token
 from missioncontrol.api import endpoint, keys, limits, web_process
-from missioncontrol.api.daphne_queue import QueuedChannel
+from missioncontrol.api.agent_requests import QueuedChannel
 from missioncontrol.clock import now
 from missioncontrol.errors import (
     BodyTooLarge,

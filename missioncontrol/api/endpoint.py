@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import parse_qs
 from uuid import UUID
 
-from django.db import InternalError, OperationalError
 from pydantic_core import to_json
 
 from guard.depth import shallow
@@ -23,16 +22,14 @@ from missioncontrol.accounts.models import AgentKey
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.tokens import AGENT_PREFIX, digest
 from missioncontrol.accounts.uses import note
-from missioncontrol.api import keys, limits, rpc_status, uses
-from missioncontrol.api.disk import disk
+from missioncontrol.api import keys, limits
+from missioncontrol.api.problems import DATABASE_AWAY, database_away, document, rpc_status
 from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
 from missioncontrol.errors import (
     InvalidRequest,
     MissionControlError,
     NotSignedIn,
-    Unavailable,
-    WrongMethod,
 )
 from missioncontrol.runs.cleaning import storable
 
@@ -46,8 +43,6 @@ LONGEST_WAIT_S = 60.0
 # With what a handler is cancelled whose caller went away; a server that ends says nothing.
 HUNG_UP = "the caller hung up"
 PROTOBUF = "application/x-protobuf"
-# SQLite's word and PostgreSQL's number for it.
-NO_ROOM = ("SQLITE_FULL", "53100")
 _AGENT = f"bearer {AGENT_PREFIX}"
 
 
@@ -86,7 +81,7 @@ class Request:
 
     async def note_use(self, run: UUID | None = None) -> None:
         """Note from where its key is used, once a minute; `run`: one that it reaches."""
-        use = uses.due(
+        use = keys.due(
             AgentKey,
             self.key.key,
             address=address_of(self.scope),
@@ -128,8 +123,7 @@ async def serve(
         response = await _until_hang_up(handler(request), receive)
     except MissionControlError as error:
         response = refusal(scope, error)
-    # The latter from PostgreSQL where this process was frozen within a transaction.
-    except (OperationalError, InternalError) as fault:
+    except DATABASE_AWAY as fault:
         logger.warning("%s %s: %s", scope["method"], scope["path"], fault)
         response = refusal(scope, database_away(fault))
     # The outermost place: without an answer the agent would wait for its time-out.
@@ -138,16 +132,6 @@ async def serve(
         response = refusal(scope, MissionControlError("The server failed; the log says how."))
     if response is not None:
         await _send(send, response)
-
-
-def database_away(fault: Exception) -> Unavailable:
-    """Say what the database fails at: nothing was stored, and the same may be sent again."""
-    cause = fault.__cause__
-    code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
-    if code in NO_ROOM:
-        disk.note_full()
-        return Unavailable("The disk of the database is full.")
-    return Unavailable("The database does not answer.")  # locked for long, or being restarted
 
 
 Leave = Callable[[], None]
@@ -216,11 +200,6 @@ async def refuse(error: MissionControlError, scope: Scope, send: Send) -> None:
     await _send(send, refusal(scope, error))
 
 
-async def refuse_method(scope: Scope, send: Send) -> None:
-    """Answer 405 for an address that has another method."""
-    await _send(send, problem(WrongMethod(f"{scope['method']} is not offered here.")))
-
-
 def check_host(scope: Scope) -> None:
     """Refuse a Host header that is not ours, as Django does.
 
@@ -231,36 +210,14 @@ def check_host(scope: Scope) -> None:
         raise InvalidRequest("This server does not answer to that Host; see --public-url.")
 
 
-def problem(error: MissionControlError) -> Response:
-    """Return an error as application/problem+json (RFC 9457)."""
-    body = to_json(document(error))
-    # The status stands in the body too: what is logged of a body alone still says it (RFC 9457).
-    return Response(error.status, body, _lines(error), content_type=b"application/problem+json")
-
-
 def refusal(scope: Scope, error: MissionControlError) -> Response:
-    """Answer in the caller's words: who sends protobuf reads a google.rpc.Status."""
-    # OTLP: an answer has the encoding of its request, a refusal too.
-    if header(scope, b"content-type") != PROTOBUF:
-        return problem(error)
-    body = rpc_status.status(error.status, str(error))
-    return Response(error.status, body, _lines(error), content_type=PROTOBUF.encode())
-
-
-def _lines(error: MissionControlError) -> tuple[tuple[bytes, bytes], ...]:
-    return tuple((name.encode(), value.encode()) for name, value in error.headers().items())
-
-
-def document(error: MissionControlError) -> dict[str, Any]:
-    """Return the members of an error's problem document."""
-    return {
-        "type": "about:blank",
-        "title": error.title,
-        "status": error.status,
-        "code": error.code,
-        "detail": str(error),
-        **error.extra(),
-    }
+    """Answer in the caller's words: who sends protobuf reads a google.rpc.Status (OTLP)."""
+    lines = tuple((name.encode(), value.encode()) for name, value in error.headers().items())
+    if header(scope, b"content-type") == PROTOBUF:
+        body = rpc_status(error.status, str(error))
+        return Response(error.status, body, lines, content_type=PROTOBUF.encode())
+    body = to_json(document(error))
+    return Response(error.status, body, lines, content_type=b"application/problem+json")
 
 
 def read_json_object(body: bytes) -> dict[str, Any]:

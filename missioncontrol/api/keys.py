@@ -1,15 +1,26 @@
-"""Who an agent key belongs to, remembered for a few seconds in memory."""
+"""Who an agent key belongs to, and from where keys and tokens are used.
+
+Both remembered in this process: the first for a few seconds, the second so that each place and
+run is noted once a minute.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from uuid import UUID
 
-from missioncontrol.accounts import reach
+from django.http import HttpRequest
+from rest_framework.request import Request
+
+from missioncontrol import origin
+from missioncontrol.accounts import reach, uses
+from missioncontrol.accounts.models import AgentKey, PersonalToken
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.selectors import line_of, live_keys
-from missioncontrol.accounts.services import note_use
+from missioncontrol.accounts.services import NOTED_EVERY, note_use
 from missioncontrol.accounts.tokens import digest
+from missioncontrol.accounts.uses import Use
 from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
 from missioncontrol.errors import NotSignedIn, ProjectArchived
@@ -90,3 +101,46 @@ def forget(hashed: str) -> None:
     """Drop a key that was revoked or rotated here; other processes know it for `KEPT_S` at most."""
     _known.pop(hashed, None)
     _looking.pop(hashed, None)
+
+
+KEPT_USES = 20_000
+LONGEST_PROGRAM = 100
+
+_noted: dict[Use, float] = {}
+
+
+def due(
+    secret: type[AgentKey | PersonalToken],
+    pk: UUID,
+    *,
+    address: str,
+    user_agent: str,
+    run: UUID | None = None,
+) -> Use | None:
+    """Return a use that is to be noted now, if it is; of several at once, one is told so."""
+    # It is shown to people: no line breaks, and nothing that turns a text around.
+    program = "".join(sign for sign in user_agent if sign.isprintable())[:LONGEST_PROGRAM]
+    use = Use(secret=secret, id=pk, address=address, program=program, run=run)
+    moment = time.monotonic()
+    # A monotonic clock may begin near 0: what was never noted was long ago.
+    if _noted.get(use, -1e9) > moment - NOTED_EVERY.total_seconds():
+        return None
+    # Forgetting costs one note more for each; a flood of addresses must not fill the memory.
+    if len(_noted) >= KEPT_USES:
+        _noted.clear()
+    _noted[use] = moment
+    return use
+
+
+def note_request(
+    request: Request | HttpRequest,
+    secret: type[AgentKey | PersonalToken],
+    pk: UUID,
+    *,
+    run: UUID | None = None,
+) -> None:
+    """Note a use that Django answers, if it is due. Blocks on the database."""
+    user_agent = str(request.META.get("HTTP_USER_AGENT", ""))
+    address = origin.asked_from(request)
+    if use := due(secret, pk, address=address, user_agent=user_agent, run=run):
+        uses.note(use, at=now())

@@ -13,7 +13,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any
+from typing import Any, NoReturn
 
 from django.conf import settings
 
@@ -98,8 +98,8 @@ class RateLimiter:
             TooManyRequests: it is one too many, and says how long to wait.
         """
         # The address first: who tries keys is stopped by it, without a bucket for each key tried.
-        wait_s = self._by_address[kind].take(address) or self._by_key[kind].take(key)
-        self._refuse_if(wait_s, kind, key)
+        if wait_s := self._by_address[kind].take(address) or self._by_key[kind].take(key):
+            self._refuse(wait_s, kind, key)
 
     def count_taken(self, kind: str | None, size: int, *, key: str, project: str) -> None:
         """Count a request with its body, whose key is one of a project's.
@@ -112,12 +112,10 @@ class RateLimiter:
             (self._by_project, project, "bytes", size),
             (self._by_project, project, kind, 1),
         ):
-            if what in buckets and tokens:
-                self._refuse_if(buckets[what].take(name, tokens), what, name)
+            if what in buckets and tokens and (wait_s := buckets[what].take(name, tokens)):
+                self._refuse(wait_s, what, name)
 
-    def _refuse_if(self, wait_s: float, kind: str, name: str) -> None:
-        if not wait_s:
-            return
+    def _refuse(self, wait_s: float, kind: str, name: str) -> NoReturn:
         # Bounded: anybody can send a key that is none.
         if len(self.refused) < KEPT_NAMES:
             self.refused[kind, name] += 1

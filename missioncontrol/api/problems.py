@@ -1,4 +1,4 @@
-"""Errors of REST views as application/problem+json (RFC 9457)."""
+"""Errors as application/problem+json (RFC 9457); to who sends protobuf, as a google.rpc.Status."""
 
 from __future__ import annotations
 
@@ -13,16 +13,26 @@ from pydantic_core import to_json
 from rest_framework import exceptions
 
 from guard.errors import PolicyInvalid
-from missioncontrol.api.endpoint import database_away, document
+from missioncontrol.api.web_process import disk
 from missioncontrol.errors import (
     Forbidden,
     InvalidRequest,
     MissionControlError,
     NotFound,
     NotSignedIn,
+    Unavailable,
 )
 
 logger = logging.getLogger(__name__)
+
+# The latter from PostgreSQL where this process was frozen within a transaction.
+DATABASE_AWAY = (OperationalError, InternalError)
+# SQLite's word and PostgreSQL's number for it.
+NO_ROOM = ("SQLITE_FULL", "53100")
+# HTTP status -> google.rpc.Code.
+CODES = {400: 3, 401: 16, 403: 7, 404: 5, 405: 12, 413: 8, 415: 3, 503: 14}
+UNKNOWN = 2
+SEVEN_BITS = 0x7F
 
 
 def handle_error(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
@@ -30,6 +40,8 @@ def handle_error(error: Exception, context: dict[str, Any]) -> HttpResponse | No
     # In order: a subclass stands before what it is one of.
     for kind, mended in MENDED:
         if isinstance(error, kind):
+            if kind is DATABASE_AWAY:
+                logger.warning("the database does not answer: %s", error)
             return problem_response(mended(error))
     return None
 
@@ -59,6 +71,48 @@ def problem_response(error: MissionControlError) -> HttpResponse:
     )
 
 
+def document(error: MissionControlError) -> dict[str, Any]:
+    """Return the members of an error's problem document."""
+    return {
+        "type": "about:blank",
+        "title": error.title,
+        # In the body too: what is logged of a body alone still says it (RFC 9457).
+        "status": error.status,
+        "code": error.code,
+        "detail": str(error),
+        **error.extra(),
+    }
+
+
+def rpc_status(http_status: int, message: str) -> bytes:
+    r"""Encode a google.rpc.Status: field 1 the code, field 2 the sentence.
+
+    >>> rpc_status(400, "no")
+    b'\x08\x03\x12\x02no'
+    """
+    # Half of a character, as JSON may hold one, has no UTF-8.
+    text = message.encode("utf-8", "replace")
+    # Protobuf's base 128: the low seven bits first, and a high bit where more follow.
+    length, left = bytearray(), len(text)
+    while left > SEVEN_BITS:
+        length.append(left & SEVEN_BITS | 0x80)
+        left >>= 7
+    length.append(left)
+    code = CODES.get(http_status, UNKNOWN)
+    # Tags of fields 1 (a number) and 2 (a text of a length).
+    return b"\x08" + bytes([code]) + b"\x12" + bytes(length) + text
+
+
+def database_away(fault: Exception) -> Unavailable:
+    """Say what the database fails at: nothing was stored, and the same may be sent again."""
+    cause = fault.__cause__
+    code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
+    if code in NO_ROOM:
+        disk.note_full()
+        return Unavailable("The disk of the database is full.")
+    return Unavailable("The database does not answer.")  # locked for long, or being restarted
+
+
 def _of_framework(error: exceptions.APIException) -> MissionControlError:
     """A 405, 406 or 415 keeps its status; a parse error is a bad request."""
     known = InvalidRequest(str(error.detail))
@@ -70,15 +124,10 @@ def _of_framework(error: exceptions.APIException) -> MissionControlError:
     return known
 
 
-def _database_away(fault: Exception) -> MissionControlError:
-    logger.warning("the database does not answer: %s", fault)
-    return database_away(fault)
-
-
 # What a view may raise -> what the caller reads; the first match counts.
 MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
     (MissionControlError, lambda error: error),
-    ((OperationalError, InternalError), _database_away),
+    (DATABASE_AWAY, database_away),
     # PostgreSQL alone counts characters; of a number SQLite's driver raises Python's own error.
     (
         (DataError, OverflowError),

@@ -37,7 +37,7 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
 from missioncontrol.api.rest import QUERY, Page, json_response, read_body, read_choice
-from missioncontrol.wire.problems import Problem
+from missioncontrol.wire.decisions import Problem
 
 F = TypeVar("F", bound=Callable[..., Any])
 Reader = Callable[[Request, Mapping[str, Any]], Any]

@@ -21,8 +21,8 @@ from guard.turn import Turn
 from guard.wire import Directive, TurnsReply
 from missioncontrol import wire
 from missioncontrol.api.routing import INPUTS, PROBLEM, REF, reference
+from missioncontrol.wire.decisions import Problem
 from missioncontrol.wire.events import Event
-from missioncontrol.wire.problems import Problem
 
 Mode = Literal["validation", "serialization"]
 

@@ -23,8 +23,8 @@ from missioncontrol.proof import ANCHORED, Fault, anchor_statement
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, RunMeters
 from missioncontrol.runs.statements import update_columns
-from missioncontrol.wire.audit import AuditFault, Verification
 from missioncontrol.wire.events import ChainAnchored
+from missioncontrol.wire.instance import AuditFault, Verification
 from missioncontrol.wire.rows import row_of
 
 logger = logging.getLogger(__name__)

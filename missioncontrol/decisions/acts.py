@@ -1,15 +1,17 @@
 """What a person's tap says, and what each does to a run, under the locks of `interventions`.
 
 The card is closed and the version moved before the act, and the receipt is followed after it.
+To take an answer back takes back what it gave: the entry or the raise goes, the agent waits again.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import Field, TypeAdapter
@@ -20,22 +22,27 @@ from missioncontrol.decisions import (
     allowlist,
     budgets,
     cards,
-    endings,
+    directives,
     holding,
     messages,
     organisation,
     rows,
-    undoing,
+    sessions,
 )
-from missioncontrol.decisions.models import Decision, Intervention
+from missioncontrol.decisions.models import Decision, Intervention, LetGo
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
+from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import Hold, Run
+from missioncontrol.runs.rows import ceilings_of
 from missioncontrol.runs.services import open_successor
 from missioncontrol.wire.decisions import PERMISSION, InterventionAction
 
-# What an agent is told that is asked to finish, unless the person writes it.
+TEXTS = frozenset({"inject", "finish"})
+UNDOABLE = frozenset({"continue", "allowlist", "allow_budget"}) | TEXTS
+SHARED = ("budgets", "day_extra")
+
 SUM_UP = (
     "Your budget is used up. Start nothing new: say in one last message what is done, what is "
     "left and where you stopped, then end."
@@ -109,7 +116,7 @@ def terminate(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> Non
     """End the run, and with it whom it started."""
     _check_available(run, "terminate")
     reason = tap.message or f"Terminated by {made.by}."
-    endings.stop(tx, run, by=made.by, reason=reason)
+    sessions.stop(tx, run, by=made.by, reason=reason)
     # Whoever it started ends with it, however far below.
     below = f'Ended with "{run.name}", which started it: {reason}'
     # They are locked with it: `interventions` chose them by `lineage.started_by`.
@@ -117,7 +124,7 @@ def terminate(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> Non
         if other.status in ENDED | FORBIDDEN or "terminate" in rows.unavailable(other):
             continue
         cards.close_card(tx, other, resolution="terminate", by=made.by)
-        endings.stop(tx, other, by=made.by, reason=below)
+        sessions.stop(tx, other, by=made.by, reason=below)
 
 
 def allow_calls(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
@@ -176,7 +183,7 @@ def allow_budget(
     whose = made.decision.evidence.get("whose") if made.decision else None
     owner = tx.run(UUID(whose)) if scope == TREE else run
     # Kept with the tap, before and after: undoing refuses what somebody else moved since.
-    before = undoing.ceilings_at(owner, scope)
+    before = _ceilings_at(owner, scope)
     if scope in {"run", TREE}:
         # A card on one agent's ceiling in the run names that agent; a tree's names the run.
         named = whose if scope == "run" else None
@@ -189,21 +196,120 @@ def allow_budget(
         raised = None  # the project's own row says it
         budgets.raise_shared(run.project, scope, whose or "", more, by=made.by, at=tx.at)
         budgets.ceilings_moved(tx, by=made.by)
-    made.ceilings = {"before": before, "after": undoing.ceilings_at(owner, scope)}
+    made.ceilings = {"before": before, "after": _ceilings_at(owner, scope)}
     made.save(update_fields=["ceilings"])
     holding.release(tx, run, by=made.by, reason="allow_budget")
     return raised
 
 
+def _ceilings_at(owner: Run, scope: str) -> dict[str, Any]:
+    """Return what an answer to a budget's card may move: a run's, a project's or all projects'."""
+    if scope in {"run", TREE}:
+        return {"run": str(owner.id), "budget": owner.budget}
+    if scope == ORGANISATION:
+        return {ORGANISATION: organisation.extra()}
+    return {name: getattr(owner.project, name) for name in SHARED}
+
+
 def undo(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> budgets.Raised | None:
-    """Take back what an earlier tap gave."""
+    """Take back what an earlier tap gave; return the run's ceilings that it moved.
+
+    Raises:
+        ActionUnavailable: it is of a kind that cannot be undone, it was taken back already, the
+            ceiling moved since, or the text is on its way.
+    """
     undone = run.interventions.select_related("decision").filter(key=tap.undoes or "").first()
     if undone is None:
         raise InvalidRequest("undo names no tap on this run.", field="undoes")
     # Two people at once, or a second click under a key of its own; under the run's lock.
-    if undoing.is_undone(run, undone, beside=made):
+    others = run.interventions.filter(action="undo").exclude(pk=made.pk)
+    # What a tap takes back stands in its body alone; a run has few of them. It is not read as
+    # a tap: of one whose words were erased, an empty body is left.
+    bodies = others.values_list("body", flat=True)
+    if any(json.loads(body).get("undoes") == undone.key for body in bodies):
         raise ActionUnavailable("It was taken back already.")
-    return undoing.take_back(tx, run, undone, by=made.by)
+    if undone.action not in UNDOABLE:
+        raise ActionUnavailable(f"{undone.action} cannot be taken back.")
+    if undone.action in TEXTS:
+        messages.withdraw(tx, run, undone)
+    if undone.action == "allowlist":
+        allowlist.withdraw(tx, run, made_by=undone.by, made_at=undone.at, by=made.by)
+    moved = None
+    if undone.ceilings:
+        moved = _lower(tx, run, undone.ceilings["before"], undone.ceilings["after"], by=made.by)
+    # Suggestions count what people let go, and this was taken back.
+    LetGo.objects.filter(decision=undone.decision_id, by=undone.by).delete()
+    _hold_again(tx, run, undone, by=made.by)
+    if undone.status == "asked":  # it never reached the agent, and will not
+        directives.miss(tx, run, undone)
+    return moved
+
+
+def _lower(
+    tx: RunTransaction, run: Run, before: dict[str, Any], after: dict[str, Any], *, by: str
+) -> budgets.Raised | None:
+    """Put ceilings back where they were, unless somebody has moved them since."""
+    owner = tx.run(UUID(before["run"])) if "run" in before else run
+    scope = next((one for one in ("run", ORGANISATION) if one in before), "project")
+    # What somebody set since must not be lost to an older tap's undoing.
+    if _ceilings_at(owner, scope) != after:
+        raise ActionUnavailable("The budget was changed since; set it in Settings.")
+    if scope == "run":
+        stood = ceilings_of(owner)
+        owner.budget = before["budget"]
+        budgets.ceilings_moved(tx, by=by, of=owner)
+        now = ceilings_of(owner)
+        units = [unit for unit in stood if unit != "agents"]
+        return {
+            unit: (str(stood[unit]), str(now[unit]))
+            for unit in units
+            if now.get(unit) not in (None, stood[unit])
+        }
+    if scope == ORGANISATION:
+        if before != after:
+            organisation.set_extra(tx, before[ORGANISATION], by=by)
+        return None  # the projects' own rows say it
+    project = run.project
+    for name in [name for name in SHARED if before[name] != after[name]]:
+        setattr(project, name, before[name])
+        project.save(update_fields=[name])
+        journal.record_change(project.id, name, after[name], before[name], by=by, at=tx.at)
+    budgets.ceilings_moved(tx, by=by)
+    return None  # the project's own row says it
+
+
+def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) -> None:
+    """Open the card again that the answer closed; one that held holds."""
+    if run.status in FORBIDDEN or run.open_decision is not None:
+        return
+    if run.status in ENDED:
+        # A hold that was lifted after its session's end stands again until that comes back.
+        lifted = undone.action == "continue" and undone.held_from is not None
+        if lifted and undone.at >= (run.ended_at or tx.at):
+            run.hold = Hold(run=run, since=tx.at, from_seq=run.meters.last_seq + 1, stands=True)
+            run.reason = f"Paused by {by}."
+            tx.moved(run, by=by, reason="undo")
+        return
+    # If the answer has not left, the calls it let go still wait: the hold begins at them again.
+    is_undelivered = undone.status in {"asked", "unreachable"}
+    held_from = undone.held_from
+    first = held_from if held_from is not None and is_undelivered else run.meters.last_seq + 1
+    if undone.action in TEXTS and held_from is not None:
+        holding.take_held_calls_back(run, from_seq=held_from)
+    if undone.action in TEXTS:
+        run.meters.corrected, run.meters.finish_seq = [], None
+    card = undone.decision
+    if card is not None:
+        # It was judged before: it keeps its verdict.
+        signal = rows.signals.validate_python(card.signal)
+        cards.open_card(
+            tx, run, signal, holds=card.holds, from_seq=first, judged=False, verdict=card.verdict
+        )
+    elif held_from is not None and "pause" not in rows.unavailable(run):
+        holding.hold(tx, run, by=by, reason=f"Paused by {by}.", from_seq=first)
+
+
+# What an agent is told that is asked to finish, unless the person writes it.
 
 
 def answer_question(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
@@ -222,7 +328,7 @@ def restart(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     _check_available(run, "terminate")
     # One that is stopping is not stopped twice: its reason stays the first.
     if run.status not in FORBIDDEN:
-        endings.stop(tx, run, by=made.by, reason=f"Restarted by {made.by}.")
+        sessions.stop(tx, run, by=made.by, reason=f"Restarted by {made.by}.")
     fresh = open_successor(tx, run, key=f"restart:{made.id}", by=made.by)
     messages.say(tx, fresh, tap.message or "", by=made.by, made=made)
     made.new_run = fresh

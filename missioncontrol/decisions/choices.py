@@ -19,7 +19,7 @@ from pydantic import Field, TypeAdapter
 
 from guard.reading.normalize import write_call
 from guard.signals import Kind
-from missioncontrol.decisions import allowlist, cards, endings, holding, receipts, rows
+from missioncontrol.decisions import allowlist, cards, directives, holding, rows, sessions
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
 from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical
@@ -70,7 +70,7 @@ def take_choice(
         if run.project_id != project:
             raise NotFound("The run")
         body = canonical(_choices.dump_python(choice, mode="json"))
-        if known := receipts.find_repeated(run, choice.key, body=body):
+        if known := directives.find_repeated(run, choice.key, body=body):
             return rows.intervention_row(known, run), False
         return _take(tx, run, choice, body=body), True
 
@@ -81,7 +81,7 @@ def _take(tx: RunTransaction, run: Run, choice: LateChoice, *, body: str) -> Int
     card = _card_of(run, choice)
     if choice.action == "terminate":
         cards.close_card(tx, run, resolution=choice.action, by=by)
-        endings.stop(tx, run, by=by, reason=choice.reason or f"Terminated by {by}.")
+        sessions.stop(tx, run, by=by, reason=choice.reason or f"Terminated by {by}.")
     elif card is not None:
         _let_go(tx, run, card, choice, by=by)
     # It was done where it was chosen: nothing is left to be delivered.

@@ -18,9 +18,9 @@ from django.db.models.functions import Cast, Coalesce, Concat, Left
 
 from guard.turn import Role
 from missioncontrol.costs.ledger import JUDGE
+from missioncontrol.decisions.acts import TEXTS
 from missioncontrol.decisions.models import Message
 from missioncontrol.decisions.rows import evidences
-from missioncontrol.decisions.undoing import TEXTS
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
 from missioncontrol.wire.decisions import (
     PERMISSION,

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import F, Q
 
-from missioncontrol.decisions import endings, holding, receipts
+from missioncontrol.decisions import directives, holding, sessions
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.decisions.sessions import PROMISE_S
 from missioncontrol.runs import journal
@@ -51,7 +51,7 @@ def expire_unanswered(*, at: datetime) -> None:
         with journal.writing([run_id], at=at) as tx:
             hold = tx.run(run_id).hold
             if hold and hold.expires_at and hold.expires_at <= at:
-                endings.expire(tx, tx.run(run_id))
+                sessions.expire(tx, tx.run(run_id))
 
 
 def miss_unheard(*, at: datetime) -> None:
@@ -71,10 +71,10 @@ def miss_unheard(*, at: datetime) -> None:
             made.refresh_from_db()  # it may have been delivered while we waited for the lock
             has_spoken = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
             awaited = (
-                run.meters.unconfirmed == made.id or made.action in receipts.ON_THEIR_OWN_REQUEST
+                run.meters.unconfirmed == made.id or made.action in directives.ON_THEIR_OWN_REQUEST
             )
             if made.status == "asked" and awaited and not has_spoken:
-                receipts.miss(tx, run, made)
+                directives.miss(tx, run, made)
 
 
 def lose_silent(*, at: datetime, listening_since: datetime) -> None:
@@ -98,7 +98,7 @@ def lose_silent(*, at: datetime, listening_since: datetime) -> None:
             has_spoken = run.meters.expected_by is not None or spoke_at >= at - SILENCE
             if run.status not in EXPECTED or has_spoken:
                 continue  # it spoke, or ended, while we waited for its lock
-            endings.end(
+            sessions.end(
                 tx, run, Move.FALL_SILENT, by="policy", reason="nothing heard for 30 minutes"
             )
 
@@ -113,7 +113,7 @@ def lose_unheard(*, at: datetime, listening_since: datetime) -> None:
             run = tx.run(run_id)
             # Looked at again: it may have been heard of while we waited for its lock.
             if run.meters.expected_by is not None and run.meters.expected_by < at:
-                endings.lose(tx, run, reason="no sign of life of its process")
+                sessions.lose(tx, run, reason="no sign of life of its process")
 
 
 def end_stopped(*, at: datetime) -> None:
@@ -127,7 +127,7 @@ def end_stopped(*, at: datetime) -> None:
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
             if run.status == Status.STOPPING and run.meters.presence == "idle":
-                endings.end(tx, run, Move.END, by="agent", reason="its turn has ended")
+                sessions.end(tx, run, Move.END, by="agent", reason="its turn has ended")
 
 
 def end_finished(*, at: datetime) -> None:
@@ -149,7 +149,7 @@ def end_finished(*, at: datetime) -> None:
             if not is_at_work and Run.objects.filter(which, pk=run_id).exists():
                 # What it says after this is beyond its last turn, and is answered with a stop.
                 run.meters.finish_seq = run.meters.last_seq
-                endings.end(tx, run, Move.COMPLETE, by="policy", reason="it was asked to finish")
+                sessions.end(tx, run, Move.COMPLETE, by="policy", reason="it was asked to finish")
 
 
 def unruled_decisions(*, at: datetime) -> list[UUID]:

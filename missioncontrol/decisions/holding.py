@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from missioncontrol.costs import counting
-from missioncontrol.decisions import receipts
+from missioncontrol.decisions import directives
 from missioncontrol.runs import lineage
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import FORBIDDEN, ON_HOLD, Move, Status
@@ -85,7 +85,7 @@ def wait(tx: RunTransaction, run: Run) -> None:
         # A request is open again: it neither gave up nor is parked any more.
         hold.waiting_since, hold.gave_up_at, run.parked = tx.at, None, False
         tx.move(run, Move.WAIT, by="agent", reason="the agent waits")
-        receipts.confirm(tx, run)  # a person's pause has been obeyed
+        directives.confirm(tx, run)  # a person's pause has been obeyed
 
 
 def give_up(tx: RunTransaction, run: Run) -> None:

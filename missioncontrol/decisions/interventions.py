@@ -11,11 +11,11 @@ from missioncontrol.costs.spending import ORGANISATION, TREE
 from missioncontrol.decisions import (
     budgets,
     cards,
-    endings,
+    directives,
     organisation,
     permissions,
-    receipts,
     rows,
+    sessions,
 )
 from missioncontrol.decisions.acts import ACTS, Tap, scope_of, taps
 from missioncontrol.decisions.models import Decision, Intervention
@@ -74,7 +74,7 @@ def intervene(
     with _locked(run_id, tap, projects=projects, at=at) as (tx, scope):
         run = _own(tx, run_id, projects)
         _check_is_live(run)
-        if known := receipts.find_repeated(run, tap.key, body=_body(tap)):
+        if known := directives.find_repeated(run, tap.key, body=_body(tap)):
             return rows.intervention_row(known, run), False
         decision = _current_decision(run, tap, at=at)
         if tap.action == "allow_budget" and scope_of(decision) != scope:
@@ -239,7 +239,7 @@ def _follow(run: Run, made: Intervention, *, is_reachable: bool, lifts: bool) ->
         made.acknowledged_at = made.at if made.new_run_id else None
         made.save(update_fields=["status", "acknowledged_at"])
     elif made.action in {"terminate", "restart"} or run.status not in FORBIDDEN:
-        if made.action not in receipts.ON_THEIR_OWN_REQUEST or run.meters.unconfirmed is None:
+        if made.action not in directives.ON_THEIR_OWN_REQUEST or run.meters.unconfirmed is None:
             # One is followed at a time: an answer to a permission has a request of its own.
             run.meters.unconfirmed = made.id
         # A pause is for the next turn: nobody need be there to take it now.
@@ -268,7 +268,7 @@ def report_end(
     move = Move.COMPLETE if status == "completed" else Move.FAIL
     with journal.writing([run_id], at=at) as tx:
         run = _own(tx, run_id, projects)
-        endings.end(tx, run, move, by=by, reason=f"the agent reported {status}")
+        sessions.end(tx, run, move, by=by, reason=f"the agent reported {status}")
     return run
 
 

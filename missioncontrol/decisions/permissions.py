@@ -21,7 +21,7 @@ from guard.quoting import named
 from guard.reading.normalize import call_text, command_in
 from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
-from missioncontrol.decisions import receipts, rows
+from missioncontrol.decisions import directives, rows
 from missioncontrol.decisions.cards import publish, resolve
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
 from missioncontrol.redaction import NOTHING, Redaction
@@ -163,7 +163,7 @@ def note_delivered(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
     with journal.writing([run_id], at=at) as tx:
         made = Intervention.objects.filter(decision=card_id, action__in=ANSWERS).first()
         if made is not None:
-            receipts.deliver_one(tx, tx.run(run_id), made)
+            directives.deliver_one(tx, tx.run(run_id), made)
 
 
 def time_out_unheard(*, at: datetime) -> None:

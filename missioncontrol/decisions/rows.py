@@ -1,19 +1,28 @@
-"""Cards, interventions, autofixes and allowlist entries as wire rows. Pure: no query, no clock."""
+"""What we think and did as wire rows, and as people read it. `projects` is what the reader may see.
+
+The totals alone are of the whole instance, for whoever runs it: no project is told apart.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
 
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
 from pydantic import TypeAdapter
 
 from guard.signals import Kind, Signal
 from missioncontrol.decisions.models import AllowlistEntry, Autofix, Decision, Intervention
-from missioncontrol.runs.lifecycle import Status
-from missioncontrol.runs.models import Run
-from missioncontrol.runs.rows import capabilities_of
-from missioncontrol.wire.allowlist import AllowlistRow
+from missioncontrol.runs.lifecycle import Source, Status
+from missioncontrol.runs.models import RECORDED, Run, RunMeters
+from missioncontrol.runs.rows import capabilities_of, run_row
 from missioncontrol.wire.decisions import (
     PERMISSION,
+    AllowlistRow,
     AutofixRow,
     CardEvidence,
     DecisionRow,
@@ -21,7 +30,9 @@ from missioncontrol.wire.decisions import (
     InterventionRow,
     VerdictRow,
 )
+from missioncontrol.wire.events import Snapshot
 from missioncontrol.wire.rows import row_of
+from missioncontrol.wire.runs import RunRow
 
 # One that is being judged can be tapped as well: a person need not wait for the judge.
 OPEN = ("judging", "open")
@@ -99,3 +110,114 @@ def autofix_row(fix: Autofix, run: Run, *, delivered_at: datetime | None) -> Aut
 def allowlist_row(entry: AllowlistEntry) -> AllowlistRow:
     """Show an allowlist entry."""
     return row_of(AllowlistRow, entry)
+
+
+RECENT = timedelta(days=1)
+# How long a board tells of an answer: a screen follows it until the agent acted on it.
+JUST_MADE = timedelta(hours=1)
+BOARD_RUNS = 1000
+
+
+def decisions(*, projects: Collection[UUID], status: str = "") -> QuerySet[Decision]:
+    """Find cards, oldest first; `open` lists those that can be tapped."""
+    answered = Intervention.objects.filter(decision=OuterRef("pk")).order_by("-id")
+    found = (
+        Decision.objects.filter(run__project_id__in=projects)
+        .select_related("run__project", "run__meters", "run__hold")
+        .annotate(answer=Subquery(answered.values("status")[:1]))
+        .order_by("id")
+    )
+    if status == "open":
+        return found.filter(status__in=OPEN)
+    return found.filter(status=status) if status else found
+
+
+def show_decision(decision: Any) -> DecisionRow:
+    """Show a card found by `decisions`."""
+    return decision_row(decision, decision.run, answer=decision.answer)
+
+
+def interventions(run: Run) -> list[InterventionRow]:
+    """Return what people did to a run, oldest first."""
+    made = Intervention.objects.filter(run=run).order_by("id")
+    return [intervention_row(one, run) for one in made]
+
+
+def autofixes(*, projects: Collection[UUID]) -> QuerySet[Autofix]:
+    """Find autofixes, newest first."""
+    found = Autofix.objects.filter(run__project_id__in=projects)
+    return found.select_related("run", "message", "decision").order_by("-id")
+
+
+def allowlist(*, projects: Collection[UUID]) -> QuerySet[AllowlistEntry]:
+    """Find allowlist entries, newest first."""
+    return AllowlistEntry.objects.filter(project_id__in=projects).order_by("-id")
+
+
+def board(project: UUID, *, at: datetime) -> Snapshot:
+    """Return what a project's board shows: live runs, then those that ended in the last day."""
+    fresh = Q(ended_at__isnull=True) | Q(ended_at__gte=at - RECENT)
+    # A recording was over when it came: there is nothing to watch.
+    live = Run.objects.filter(~RECORDED, project_id=project)
+    found = live.select_related("project", "meters", "hold").filter(fresh)
+    # First: what a row lacks that is read before its run is told by no event to come.
+    runs = list(found.order_by(F("ended_at").desc(nulls_first=True), "-id")[:BOARD_RUNS])
+    recent = Q(status__in=OPEN) | Q(resolved_at__gte=at - RECENT)
+    shown = [show_decision(card) for card in decisions(projects=[project]).filter(recent)]
+    # Who just answered sees where the answer is, though the socket had to read anew meanwhile.
+    made = Intervention.objects.filter(run__in=runs, at__gte=at - JUST_MADE)
+    answers = tuple(intervention_row(one, one.run) for one in made.select_related("run"))
+    return _snapshot([run_row(run, at=at) for run in runs], shown, answers, at=at)
+
+
+def page(run: Run, *, at: datetime) -> Snapshot:
+    """Return what a run's page shows beside its timeline."""
+    cards = decisions(projects=[run.project_id]).filter(run=run)
+    shown = [show_decision(card) for card in cards]
+    return _snapshot([run_row(run, at=at)], shown, tuple(interventions(run)), at=at)
+
+
+def _snapshot(
+    runs: list[RunRow], cards: list[DecisionRow], made: tuple[InterventionRow, ...], *, at: datetime
+) -> Snapshot:
+    return Snapshot(
+        at=at,
+        runs=tuple(runs),
+        decisions=tuple(cards),
+        interventions=made,
+        seq={str(row.id): row.seq for row in runs},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """Sums over every run but imported ones; `waiting`: observations stored and not yet judged."""
+
+    runs: dict[str, int]
+    open_decisions: int
+    waiting: int
+    turns: int
+    interventions: int
+    cost_usd: Decimal
+    judge_cost_usd: Decimal
+    unpriced_calls: int
+
+
+def count_everything() -> Totals:
+    """Count, in four statements."""
+    live = Run.objects.exclude(RECORDED)
+    behind = Q(detected_obs__lt=F("last_obs"))
+    sums = RunMeters.objects.exclude(run__source=Source.RECORDING).aggregate(
+        turns=Sum(F("last_seq") + 1, default=0),
+        cost_usd=Sum("cost_usd", default=Decimal(0)),
+        judge_cost_usd=Sum("judge_cost_usd", default=Decimal(0)),
+        unpriced_calls=Sum("unpriced_calls", default=0),
+        waiting=Sum(F("last_obs") - F("detected_obs"), default=0, filter=behind),
+    )
+    by_status = live.order_by().values_list("status").annotate(Count("id"))
+    return Totals(
+        runs=dict(by_status),
+        open_decisions=Decision.objects.filter(status__in=OPEN).count(),
+        interventions=Intervention.objects.count(),
+        **sums,
+    )

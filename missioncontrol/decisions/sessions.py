@@ -1,8 +1,8 @@
-"""What an agent's side tells of its session. Each takes the run's row lock.
+"""What an agent's side tells of its session, and how a session ends. All under the run's row lock.
 
 A process that stands by its session (`guard.hooks.watcher`), an SDK session or `guard run`
 says again and again by when it will next be heard of (`vouch`). Of other clients nothing is
-known but their turns.
+known but their turns. An end, whoever brings it, settles what was open about the run.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from uuid import UUID
 
 from django.db import transaction
 
-from missioncontrol.decisions import cards, endings, holding, receipts, rows
+from missioncontrol.decisions import cards, directives, holding, messages, permissions, rows
 from missioncontrol.decisions.directives import unsent_texts
 from missioncontrol.decisions.models import Message
 from missioncontrol.errors import NotFound
 from missioncontrol.runs import journal
-from missioncontrol.runs.lifecycle import ENDED, ON_HOLD, Move, Source, Status
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move, Source, Status
 from missioncontrol.runs.models import Hold, Run, RunMeters
-from missioncontrol.wire.events import MessageDelivered
+from missioncontrol.wire.events import MessageDelivered, SessionTerminated
 
 # Until a client must be heard of again: it speaks every twenty seconds, and may miss once.
 PROMISE_S = 45.0
@@ -42,13 +43,13 @@ def note_still_waiting(run_ids: Collection[UUID], *, at: datetime) -> None:
 def note_answered(run_id: UUID, *, at: datetime) -> None:
     """Note that the newest directive left on a request that was open."""
     with journal.writing([run_id], at=at) as tx:
-        receipts.deliver(tx, tx.run(run_id))
+        directives.deliver(tx, tx.run(run_id))
 
 
 def note_unheard(run_id: UUID, *, at: datetime) -> None:
     """Note that the newest answer is not for who waited for it: its key was revoked meanwhile."""
     with journal.writing([run_id], at=at) as tx:
-        receipts.miss_followed(tx, tx.run(run_id))
+        directives.miss_followed(tx, tx.run(run_id))
 
 
 def deliver_message(run_id: UUID, message_id: UUID, *, project: UUID, at: datetime) -> None:
@@ -91,7 +92,7 @@ def _deliver(tx: journal.RunTransaction, run: Run, message_ids: Collection[UUID]
         run.meters.unconfirmed
         and Message.objects.filter(pk__in=message_ids, intervention=run.meters.unconfirmed).exists()
     ):
-        receipts.deliver(tx, run)
+        directives.deliver(tx, run)
 
 
 def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) -> Run:
@@ -125,7 +126,7 @@ def end_session(run_id: UUID, *, at: datetime, failed: bool = False) -> None:
     with journal.writing([run_id], at=at) as tx:
         move, run = Move.FAIL if failed else Move.END, tx.run(run_id)
         if not run.parked:  # a parked session's process ends, the session does not
-            endings.end(tx, run, move, by="agent", reason="the session ended")
+            end(tx, run, move, by="agent", reason="the session ended")
 
 
 def park(run_id: UUID, *, at: datetime) -> None:
@@ -177,4 +178,77 @@ def lose_process(run_id: UUID, *, witness: str, at: datetime) -> None:
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
         if run.meters.witness == witness:
-            endings.lose(tx, run, reason="its process ended without a word")
+            lose(tx, run, reason="its process ended without a word")
+
+
+def expire(tx: RunTransaction, run: Run) -> None:
+    """Do what the project says of a hold that nobody answered."""
+    unanswered = run.project.unanswered
+    cards.close_card(tx, run, resolution=unanswered, by="policy")
+    if unanswered == "proceed":
+        tx.bump(run)
+        holding.release(tx, run, by="policy", reason="nobody answered")
+    else:
+        stop(tx, run, by="policy", reason="Nobody answered in time.")
+
+
+def stop(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
+    """Ask the agent to end; a run that had ended is never let on."""
+    tx.bump(run)
+    run.reason = reason
+    # A run that stops is permitted nothing more.
+    permissions.close_all(tx, run, resolution="terminate", by=by)
+    # Asked before the move: a stop that is repeated is told to the controller once.
+    before = run.status
+    moved = tx.move(run, Move.STOP, by=by, reason=reason)
+    if before not in FORBIDDEN:
+        messages.tell_controller(tx, run, "session.terminated", reason)
+    # A run that had ended is terminated by the tap; any other once its agent has stopped.
+    if moved and run.status == Status.TERMINATED:
+        tx.record(run, SessionTerminated, by=by, reason=reason)
+    elif run.parked:  # no process is left that could hear of it
+        end(tx, run, Move.END, by=by, reason=reason)
+
+
+def stop_by_policy(tx: RunTransaction, run: Run, *, reason: str) -> None:
+    """End a run by its policy: that is final, whether or not the agent says goodbye."""
+    stop(tx, run, by="guard", reason=reason)
+    holding.start_afresh(run)
+    if run.status != Status.TERMINATED:
+        tx.record(run, SessionTerminated, by="guard", reason=reason)
+
+
+def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> None:
+    """Take a run to its end and settle what was open about it."""
+    # Read before the move, after which the run is no longer stopping.
+    was_stopping, why = run.status == Status.STOPPING, run.reason
+    # A second goodbye settles nothing again.
+    if not tx.move(run, move, by=by, reason=reason):
+        return
+    # An ended session has no process that could miss its word.
+    run.meters.expected_by = None
+    if move is Move.FALL_SILENT:
+        run.meters.presence = "gone"
+    cards.close_card(tx, run, resolution="ended", by=by)
+    permissions.close_all(tx, run, resolution="ended", by=by)
+    # Who was told to stop and falls silent has stopped; any other silence confirms nothing.
+    directives.confirm(tx, run, reached=move is not Move.FALL_SILENT or was_stopping)
+    cards.judge_autofix(tx, run)
+    # A policy's end says so at once: it is not said twice.
+    known = run.journal.filter(type="session.terminated")
+    if run.status == Status.TERMINATED and not known.exists():
+        tx.record(run, SessionTerminated, by=by, reason=why or reason)
+
+
+def lose(tx: RunTransaction, run: Run, *, reason: str) -> None:
+    """Lose contact with a run's client.
+
+    A hold stands, with its card: the person's answer waits for the session's return.
+    """
+    run.meters.expected_by = None
+    if run.status in ENDED:
+        return
+    run.meters.presence = "gone"
+    # A parked session has no process until it is resumed.
+    if run.status in {Status.RUNNING, Status.STOPPING} and not run.parked:
+        end(tx, run, Move.FALL_SILENT, by="policy", reason=reason)

@@ -14,14 +14,14 @@ from django.conf import settings
 from django.db.models import F
 
 from guard.deciding import Action, Card, Control, Effect, FollowUp, JudgedTurn, RunState
-from guard.judge.nudge import first_error
+from guard.judge.nudge import first_error, nudge_text
 from guard.quoting import quoted
 from guard.signals import Severity, Signal
 from guard.wire import Escalation, Mode
-from missioncontrol.decisions import budgets, cards, endings, messages
+from missioncontrol.decisions import budgets, cards, holding, messages, sessions
 from missioncontrol.decisions.models import Autofix
 from missioncontrol.decisions.rows import signals
-from missioncontrol.detection import judging, nudges
+from missioncontrol.detection import judging
 from missioncontrol.detection.engine_cache import CachedEngine, Observation
 from missioncontrol.notify import services as notices
 from missioncontrol.runs import lineage
@@ -110,7 +110,7 @@ def apply(
         if action is Action.TELL:
             budgets.announce(tx, run, signal)
         elif action.is_quiet:
-            nudges.note(tx, run, signal, row=seen.row)
+            _note(tx, run, signal, row=seen.row)
         elif action is Action.QUESTION:
             question = judging.put_question(tx, run, signal, row=seen.row, rule=cached.policy.judge)
             questions += [question.id] if question else []
@@ -132,15 +132,17 @@ def _follow_up(
         case FollowUp.SETTLE_CORRECTION:
             cards.judge_autofix(tx, run)
         case FollowUp.STOP_FINISHED:
-            endings.stop_finished(tx, run)
+            if run.status not in ENDED | FORBIDDEN:
+                reason = f"It had {holding.LAST_TURNS} turns to finish."
+                sessions.stop(tx, run, by="policy", reason=reason)
         case FollowUp.STOP_WITH_PARENT:
             # Before the run is stopped, which leaves its card as it stands.
             cards.close_card(tx, run, resolution="ended", by="guard")
             parent = run.parent.name if run.parent else ""
             reason = f'The run that started it, "{parent}", was stopped.'
-            endings.stop(tx, run, by="guard", reason=reason)
+            sessions.stop(tx, run, by="guard", reason=reason)
         case FollowUp.COMPLETE:
-            endings.end(tx, run, Move.COMPLETE, by="agent", reason="it ticked TASK_COMPLETE")
+            sessions.end(tx, run, Move.COMPLETE, by="agent", reason="it ticked TASK_COMPLETE")
         case FollowUp.FOLLOW_POLICY:
             run.policy_version = version = run.project.policy_version
             reason = f"policy version {version}"
@@ -151,6 +153,17 @@ def _follow_up(
             run.meters.corrected = []
             run.meters.streak_obs = cached.streak_obs = seen.obs
             run.meters.lineage_forgotten = lineage.observed(run)
+
+
+def _note(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn) -> None:
+    """Write down what a detector in `observe` would have done; tell the agent a nudge."""
+    nudges = signal.severity is Severity.NUDGE
+    judging.write_down(tx, run, signal, seq=row.seq, outcome="nudged" if nudges else "observed")
+    # An agent that takes no text is not told; the journal still says what was raised.
+    if nudges and capabilities_of(run).takes_text:
+        turns = Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq")
+        text = nudge_text(signal, [guard_turn(turn) for turn in turns])
+        messages.say(tx, run, text, by="guard", agent=row.agent or None)
 
 
 def _answer(
@@ -165,7 +178,7 @@ def _answer(
     """Write down a signal that is answered, and answer it: warn, stop, escalate or ask people."""
     seen.row.detector = signal.detector  # written with the turn's score, once for the batch
     outcome = OUTCOMES.get(action, "card")
-    nudges.write_down(tx, run, signal, seq=seen.row.seq, outcome=outcome)
+    judging.write_down(tx, run, signal, seq=seen.row.seq, outcome=outcome)
     # Written down all the same: the journal then tells why no card opened.
     if action is Action.ALLOW:
         return
@@ -220,5 +233,5 @@ def _end_by_policy(tx: RunTransaction, run: Run, signal: Signal) -> None:
     if run.open_decision is None:
         cards.open_card(tx, run, signal, holds=False, judged=False)
     cards.close_card(tx, run, resolution="terminate", by="guard")
-    endings.stop_by_policy(tx, run, reason=signal.evidence.summary)
+    sessions.stop_by_policy(tx, run, reason=signal.evidence.summary)
     notices.ended(run, summary=signal.evidence.summary, at=tx.at)

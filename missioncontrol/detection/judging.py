@@ -25,7 +25,6 @@ from guard.wire import Mode
 from missioncontrol.costs import counting
 from missioncontrol.decisions import cards, deadlines, holding, messages, rows
 from missioncontrol.decisions.models import Autofix, Decision
-from missioncontrol.detection import nudges
 from missioncontrol.detection.models import Question
 from missioncontrol.ids import new_id
 from missioncontrol.notify import services as notices
@@ -35,7 +34,7 @@ from missioncontrol.runs.lifecycle import Status
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import capabilities_of, guard_turn
 from missioncontrol.wire.decisions import VerdictRow
-from missioncontrol.wire.events import AutofixApplied, JudgeAsked, JudgeRuled
+from missioncontrol.wire.events import AutofixApplied, DetectionRaised, JudgeAsked, JudgeRuled
 from missioncontrol.wire.rows import row_of
 
 HISTORY_TURNS = 24
@@ -245,7 +244,7 @@ def _card_on(
     sure = Assessment(seq=max(signal.turns), score=0.0, changed=False, signals=(signal,))
     ((action, _),) = decide(state, sure)
     outcome = "warned" if action is Action.WARN else "card"
-    nudges.write_down(tx, run, signal, seq=question.turn_seq, outcome=outcome, by="judge")
+    write_down(tx, run, signal, seq=question.turn_seq, outcome=outcome, by="judge")
     if action is Action.WARN:
         notices.warn(run, kind=signal.kind, summary=signal.evidence.summary, at=tx.at)
         _tell(tx, run, verdict)
@@ -293,4 +292,21 @@ def put_question(
         confidence=rule.confidence,
         signal=rows.signals.dump_python(suspicion, mode="json"),
         opened_at=tx.at,
+    )
+
+
+def write_down(
+    tx: RunTransaction, run: Run, signal: Signal, *, seq: int, outcome: str, by: str = "guard"
+) -> None:
+    """Record what a detector or the judge raised at a turn, and what follows of it."""
+    tx.record(
+        run,
+        DetectionRaised,
+        by=by,
+        detector=signal.detector,
+        kind=signal.kind,
+        turn_seq=seq,
+        turns=signal.turns,
+        summary=signal.evidence.summary,
+        outcome=outcome,
     )

@@ -22,7 +22,7 @@ from guard.signals import Assessment
 from missioncontrol.costs import counting
 from missioncontrol.costs.counting import CostTotals
 from missioncontrol.costs.tree_budgets import Ancestors, spent_by_tree
-from missioncontrol.decisions import allowlist, budgets, cards, receipts
+from missioncontrol.decisions import allowlist, budgets, cards, directives
 from missioncontrol.decisions.directives import ControlState, control_state_of
 from missioncontrol.detection import effects, engine_cache, tree_engines
 from missioncontrol.detection.engine_cache import CachedEngine, Observation, policy_of
@@ -145,7 +145,7 @@ def _judge(
     meters, row = run.meters, seen.row
     is_past = seen.obs <= meters.streak_obs
     if meters.unconfirmed is not None and not is_past and run.status == "running":
-        receipts.confirm(tx, run)  # what is new since the answer shows that the agent acted on it
+        directives.confirm(tx, run)  # what is new since the answer shows that the agent acted on it
     # Money first: the ceilings that the engine weighs count this turn too.
     counting.count(tx, run, row, seen.turn, batch.cost_totals)
     assessment = _observe(run, cached, seen, batch, at=tx.at)

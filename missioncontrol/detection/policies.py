@@ -5,20 +5,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.db.models import QuerySet
 
+from guard.budget import Budget
 from guard.contrib.embedding import check_installed
 from guard.detectors.score import evidence_limit, stuck_score
 from guard.errors import PolicyInvalid
 from guard.policy import DEFAULT_POLICY, DETECTOR_NAMES, RULES, Policy, base_name, parse
+from guard.wire import Mode
 from missioncontrol.accounts.models import Project
+from missioncontrol.decisions import allowlist
+from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.models import PolicyVersion
 from missioncontrol.errors import InvalidRequest, StalePolicy, existing
 from missioncontrol.ids import new_id
+from missioncontrol.runs.models import Run
+from missioncontrol.wire.decisions import AllowedCall
 from missioncontrol.wire.policies import (
     PolicyChange,
     PolicyCheck,
@@ -26,6 +33,7 @@ from missioncontrol.wire.policies import (
     PolicyProblem,
     PolicyRule,
     PolicyVersionRow,
+    RunRules,
 )
 from missioncontrol.wire.rows import row_of
 
@@ -264,3 +272,31 @@ def _leaves(mapping: Mapping[str, Any], path: str = "") -> dict[str, Any]:
         else:
             found[f"{path}{name}"] = value
     return found
+
+
+def rules_for(run_id: UUID, *, project: UUID, at: datetime) -> RunRules:
+    """Return what a run follows now, and what another run of its project would.
+
+    Raises:
+        NotFound: no such run in the agent's project.
+    """
+    found = Run.objects.select_related("project").filter(pk=run_id, project_id=project)
+    run = existing(found.first(), "The run")
+    try:
+        # The project's too: they hold for the next run, which may be opened while we are away.
+        of_project = Policy.from_mapping(run.project.policy)
+        if run.project.budget:
+            of_project = replace(of_project, budget=Budget.from_mapping(run.project.budget))
+    except PolicyInvalid:  # an older release kept it, and it names what is gone
+        of_project = DEFAULT_POLICY
+    return RunRules(
+        run=run.id,
+        policy_version=run.policy_version,
+        policy=policy_of(run).as_mapping(),
+        mode=Mode(run.mode),
+        project_policy=of_project.as_mapping(),
+        project_mode=Mode(run.project.mode),
+        unanswered=cast(Any, run.project.unanswered),
+        hold_limit=run.project.hold_limit,
+        allowlist=tuple(row_of(AllowedCall, one) for one in allowlist.in_force(run, at=at)),
+    )

@@ -22,6 +22,7 @@ from guard.turn import Turn as GuardTurn
 from missioncontrol.accounts.models import Project
 from missioncontrol.costs import ledger, telemetry
 from missioncontrol.costs.ledger import Call
+from missioncontrol.detection import judging
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.models import Recording
 from missioncontrol.errors import InvalidRequest, NotFound, existing
@@ -40,8 +41,8 @@ from missioncontrol.runs.models import TAPE_POINTS, Run, RunMeters, Turn
 from missioncontrol.runs.selectors import find_run
 from missioncontrol.runs.services import UNSPENT, masked_workspace
 from missioncontrol.runs.statements import insert_rows
-from missioncontrol.wire.events import DetectionRaised, RunImported, RunOpened
-from missioncontrol.wire.recordings import RecordedAlarm, RecordingRow
+from missioncontrol.wire.events import RunImported, RunOpened
+from missioncontrol.wire.policies import RecordedAlarm, RecordingRow
 from missioncontrol.wire.rows import row_of
 
 MOST_TURNS = 20_000
@@ -285,17 +286,7 @@ def _judge(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> tuple[
     for alarm in replayed.alarms:
         row, signal = numbered[alarm.index][1], alarm.signal
         row.detector = signal.detector
-        tx.record(
-            run,
-            DetectionRaised,
-            by="guard",
-            detector=signal.detector,
-            kind=signal.kind.value,
-            turn_seq=row.seq,
-            turns=signal.turns,
-            summary=signal.evidence.summary,
-            outcome="observed",
-        )
+        judging.write_down(tx, run, signal, seq=row.seq, outcome="observed")
         until = None if alarm.until is None else numbered[alarm.until][1].seq
         alarms.append(
             RecordedAlarm(

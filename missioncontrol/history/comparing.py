@@ -19,8 +19,8 @@ from guard.describe import headline
 from guard.reading.normalize import call_text, lasting_args, meant_args, write_call
 from guard.reading.volatile import mask_scratch
 from missioncontrol.runs import rows
-from missioncontrol.runs.brief import LONGEST_TEXT
 from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.rows import LONGEST_TEXT
 from missioncontrol.wire.history import ComparedStep, RunComparison, Stretch
 
 # Squared it is the size of the table that is aligned: a million bits.

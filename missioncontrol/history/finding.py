@@ -1,26 +1,49 @@
-"""Find runs by a line of search, and show why each stands where it stands."""
+"""Find runs by a line of search, show why each stands where it stands, page by page or as a file.
+
+In the order of a column, a page goes on after the last row of the one before by that row's
+value and id, as they were shown: a run that moves meanwhile is neither skipped for it nor
+shifts the others. Files are JSON Lines as the API shows them, CSV for a spreadsheet.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
+from operator import attrgetter
 from typing import Any, cast
 from uuid import UUID
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models import (
+    Count,
+    Exists,
+    F,
+    FloatField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+)
 from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Coalesce, Lower, NullIf
+from pydantic_core import to_json
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.decisions.models import NOT_LOOPS, SPOKE, Autofix, Decision, Intervention
 from missioncontrol.decisions.rows import OPEN
+from missioncontrol.errors import InvalidRequest
 from missioncontrol.history import index
-from missioncontrol.history.index import ABOUT_THE_RUN
+from missioncontrol.history.index import ABOUT_THE_RUN, Field, run_texts, turn_texts
 from missioncontrol.history.language import Bounds, Query, Words
 from missioncontrol.history.models import IndexedRun
-from missioncontrol.history.texts import Field, run_texts, turn_texts
 from missioncontrol.history.words import AGENT, TOOL, placed_words, tag
+from missioncontrol.reports.cost_csv import cell
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import RECORDED, Run, Turn
 from missioncontrol.runs.rows import dollars, run_row
@@ -251,3 +274,121 @@ CONDITIONS: dict[str, Any] = {
     "since": lambda moment: Q(started_at__gte=moment),
     "until": lambda moment: Q(started_at__lt=moment),
 }
+
+
+# What the loops of a run cost, by its cards.
+_LOOP_CARDS = (
+    Decision.objects.filter(run=OuterRef("pk"))
+    .exclude(kind__in=NOT_LOOPS)
+    .order_by()
+    # A JSON null as text: SQLite gives the word.
+    .annotate(
+        cost=Cast(NullIf(KeyTextTransform("cost_usd", "evidence"), Value("null")), FloatField())
+    )
+)
+# As floats: for an order that is enough, and SQLite sums nothing else.
+_LOOP_COSTS = Subquery(
+    _LOOP_CARDS.values("run").annotate(sum=Sum("cost")).values("sum"), output_field=FloatField()
+)
+
+# Column -> what it sorts by, and how a cursor's text is read back.
+SORTS: dict[str, tuple[Any, Any]] = {
+    "status": (F("status"), str),
+    # In small letters: SQLite, and PostgreSQL in some locales, puts all capitals first.
+    "name": (Lower("name"), str),
+    "agent": (Lower("agent"), str),
+    # A run without a score comes after all others: the databases put NULL at different ends.
+    "score": (Coalesce(F("meters__highest_score"), Value(-1.0)), float),
+    "turns": (F("meters__last_seq"), int),
+    "cost": (F("meters__cost_usd"), Decimal),
+    "loops": (Coalesce(_LOOP_COSTS, Value(0.0)), float),
+    "started": (F("started_at"), datetime.fromisoformat),
+}
+
+
+def sort_runs(found: QuerySet[Run], sort: str, *, cursor: str | None = None) -> QuerySet[Run]:
+    """Put runs in the order of a column, `-` before it for the highest first.
+
+    Raises:
+        InvalidRequest: there is no such column, or the cursor is not of this order.
+    """
+    descends, name = sort.startswith("-"), sort.removeprefix("-")
+    if name not in SORTS:
+        raise InvalidRequest(f"sort: expected one of {', '.join(SORTS)}.", field="sort")
+    expression, read = SORTS[name]
+    found = found.annotate(place=expression)
+    if cursor:
+        try:
+            text, last_id = json.loads(cursor)
+            value, run_id = read(text), UUID(last_id)
+        # A cursor comes back from a client: it may be of another column, or no JSON at all.
+        except (ValueError, TypeError, AttributeError, InvalidOperation):
+            refused = "cursor: expected one that `next` gave."
+            raise InvalidRequest(refused, field="cursor") from None
+        # The id breaks ties: of runs with one value none is skipped or shown twice.
+        side = "lt" if descends else "gt"
+        beyond = Q(**{f"place__{side}": value}) | Q(**{"place": value, f"id__{side}": run_id})
+        found = found.filter(beyond)
+    return found.order_by(*(["-place", "-id"] if descends else ["place", "id"]))
+
+
+def cursor_of(run: Run) -> str:
+    """Say where a page ended: the last run's value and id."""
+    place = run.place  # type: ignore[attr-defined]  # annotated by `sort_runs`
+    text = place.isoformat() if isinstance(place, datetime) else str(place)
+    return json.dumps([text, str(run.id)])
+
+
+COLUMNS = (
+    "id",
+    "project",
+    "name",
+    "agent",
+    "status",
+    "mode",
+    "model",
+    "goal",
+    "started_at",
+    "ended_at",
+    "turns",
+    "calls",
+    "cost_usd",
+    "judge_cost_usd",
+    "unpriced_calls",
+    "loop_cost_usd",
+    "why_kind",
+    "why",
+    "resolution",
+    "by",
+    "recovered",
+)
+# Flat names for a sheet; where they stand in a row is for JSON to show.
+OF_WHY = {
+    "why_kind": "why.kind",
+    "why": "why.summary",
+    "resolution": "why.resolution",
+    "by": "why.by",
+    "recovered": "why.recovered",
+}
+# Made once: an export reads them of every run there is.
+_read_columns = attrgetter(*(OF_WHY.get(column, column) for column in COLUMNS))
+
+
+def jsonl(rows: Iterable[HistoryRow]) -> Iterator[bytes]:
+    """Yield one JSON object a line."""
+    for row in rows:
+        yield to_json(row) + b"\n"
+
+
+def csv_lines(rows: Iterable[HistoryRow]) -> Iterator[bytes]:
+    """Yield a header and one line a run (RFC 4180); no cell is a formula."""
+    yield _line(COLUMNS)
+    for row in rows:
+        yield _line(map(cell, _read_columns(row)))
+
+
+def _line(cells: Iterable[str]) -> bytes:
+    # A writer a line: the download streams, and nothing holds the whole file.
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerow(cells)
+    return text.getvalue().encode()

@@ -14,8 +14,6 @@ from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.history.language import read_query
 from missioncontrol.history.models import SavedView
 from missioncontrol.runs import journal
-from missioncontrol.wire.history import SavedViewRow
-from missioncontrol.wire.rows import row_of
 
 MOST_VIEWS = 50
 LONGEST_NAME = 60
@@ -52,8 +50,9 @@ def save_view(*, user: User, project: UUID, name: str, q: str, by: str, at: date
                 defaults={"q": q},
                 create_defaults={"q": q, "created_at": at},
             )
-            before = None if old is None else {"q": old}
-            _record(view, before=before, after={"q": view.q}, by=by, at=at)
+            if old != q:
+                before = None if old is None else {"q": old}
+                journal.record_change(project, _named(view), before, {"q": q}, by=by, at=at)
             return view
     except IntegrityError:  # the same name from two windows at once
         return mine.get(name=name)
@@ -70,22 +69,8 @@ def remove_view(view_id: UUID, *, user: User, by: str, at: datetime) -> None:
     # The count says whether this call or another tab's removed it: one record of it, not two.
     if view is None or not SavedView.objects.filter(pk=view.pk).delete()[0]:
         raise NotFound("The view")
-    _record(view, before={"q": view.q}, after=None, by=by, at=at)
+    journal.record_change(view.project_id, _named(view), {"q": view.q}, None, by=by, at=at)
 
 
-def _record(
-    view: SavedView,
-    *,
-    before: dict[str, str] | None,
-    after: dict[str, str] | None,
-    by: str,
-    at: datetime,
-) -> None:
-    if before != after:
-        what = f"the saved view “{view.name}”"
-        journal.record_change(view.project_id, what, before, after, by=by, at=at)
-
-
-def view_row(view: SavedView) -> SavedViewRow:
-    """Show a view."""
-    return row_of(SavedViewRow, view)
+def _named(view: SavedView) -> str:
+    return f"the saved view “{view.name}”"

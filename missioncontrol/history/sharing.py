@@ -25,13 +25,13 @@ from missioncontrol.decisions.rows import OPEN
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.history.finding import whys_of
 from missioncontrol.history.models import Share
-from missioncontrol.history.shared_texts import SHARED_TEXTS, SharedTexts
 from missioncontrol.notify.texts import language_of, texts_in
 from missioncontrol.reports.account_parts import Asked
 from missioncontrol.reports.accounting import account
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import tape_of
+from missioncontrol.translated import both
 from missioncontrol.wire.costs import CostAccount
 from missioncontrol.wire.events import AccessChanged
 from missioncontrol.wire.history import ShareRow
@@ -307,3 +307,41 @@ def _cost(run: Run, t: SharedTexts) -> str:
     spent = run.meters.cost_usd + run.meters.judge_cost_usd
     # $0.00 would claim that it cost nothing.
     return t.unpriced if not spent and run.meters.unpriced_calls else f"${spent:,.2f}"
+
+
+class SharedTexts:
+    status = {
+        "running": "running",
+        "holding": "pausing",
+        "held": "paused",
+        "stopping": "stopping",
+        "completed": "completed",
+        "failed": "failed",
+        "terminated": "terminated",
+        "lost": "lost contact",
+    }
+    waits = "waiting for an answer"
+    answered = "answered"
+    turns = "turns"
+    calls = "calls"
+    cost = "cost"
+    runs = "runs"
+    loops = "loops"
+    in_loops = "spent in loops"
+    before = "the week before"
+    tape = "Stuck score, last turns"
+    days = "By day"
+    weekdays = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+    picture = "As a picture"
+    week = "Week of {day}"
+    imported = "imported recording"
+    unpriced = "unpriced"
+    until = "Shared by {by}. The link expires on {day}."
+    until_nameless = "The link expires on {day}."
+    over = "This link has expired"
+    over_why = "It was revoked, or its time is over. Ask whoever sent it for another."
+    page = "Shared"
+    day = "%-d %B %Y"
+
+
+SHARED_TEXTS = both(SharedTexts(), "shared")

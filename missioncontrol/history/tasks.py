@@ -1,14 +1,176 @@
-"""Celery tasks: keep the words of runs findable."""
+"""Celery task: keep the words of runs findable, by a watermark a run, behind the ingest's back.
+
+Storing turns knows nothing of it. Words are cut outside of any transaction; the
+watermark moves in the one that writes them, and only from where it was read, so
+that of two who index the same run one is void.
+"""
 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 from celery import shared_task
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
 
 from missioncontrol.clock import now
-from missioncontrol.history.catching_up import News, index_slice
+from missioncontrol.history.index import (
+    ABOUT_THE_RUN,
+    Document,
+    run_words,
+    texts_beside,
+    turn_words,
+    write,
+)
+from missioncontrol.history.models import IndexedRun
+from missioncontrol.ids import earlier
+from missioncontrol.runs.models import JournalRow, Run, Turn
 from missioncontrol.runs.selectors import unjudged_runs
+from missioncontrol.runs.statements import update_columns
+
+RUNS_AT_ONCE = 32
+# In one transaction: nobody waits long for SQLite's lock.
+OBSERVATIONS_AT_ONCE = 100
+# Nothing else of a run holds words: its tape, its policy and the rest stay unread.
+RUN_COLUMNS = ("name", "goal", "agent", "reason", "meters__last_obs", "meters__event_seq")
+TURN_COLUMNS = ("run", "seq", "tool", "agent", "args", "content", "error", "result", "files")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """What is to be written of one run: its documents, and where the mark goes."""
+
+    mark: IndexedRun
+    documents: Sequence[Document]
+    obs: int
+    event_seq: int
+
+
+class News:
+    """Where a process that indexes every second looks: at runs with new rows in the journal.
+
+    Comparing every run's mark would cost more each day. It is done at first and once a
+    minute, for whatever was committed behind the last look.
+    """
+
+    LOOKED_THROUGH_EVERY = timedelta(minutes=1)
+    OVERLAP = timedelta(seconds=10)
+    """A row may be committed after one that was made later."""
+
+    def __init__(self) -> None:
+        self._after = UUID(int=0)
+        # Long ago: a process looks through everything once as it begins.
+        self._looked_through_at = datetime.min.replace(tzinfo=UTC)
+
+    def among(self, runs: QuerySet[Run], *, at: datetime) -> QuerySet[Run]:
+        """Return those of the runs that have news."""
+        # Noted before the runs are read: what comes in between is looked at twice, never missed.
+        rows = JournalRow.objects.order_by("-id").values_list("id", flat=True)
+        self._newest = rows.first() or UUID(int=0)
+        self._is_whole = at - self._looked_through_at >= self.LOOKED_THROUGH_EVERY
+        if self._is_whole:
+            return runs
+        news = JournalRow.objects.filter(id__gt=self._after, run__isnull=False)
+        return runs.filter(pk__in=news.values("run_id"))
+
+    def caught_up(self, *, at: datetime) -> None:
+        """Note that nothing is left of what was among the runs."""
+        self._after = earlier(self._newest, by=self.OVERLAP)
+        if self._is_whole:
+            self._looked_through_at = at
+
+
+def index_slice(*, at: datetime, news: News | None = None) -> bool:
+    """Index some of what is behind, the longest waiting first; tell whether more is."""
+    found = _behind() if news is None else news.among(_behind(), at=at)
+    # One more than is taken tells whether there are more.
+    behind = list(found.select_related("meters").only(*RUN_COLUMNS)[: RUNS_AT_ONCE + 1])
+    slices = _cut(behind[:RUNS_AT_ONCE])
+    _write(slices, at=at)
+    is_cut = any(
+        one.event_seq != run.meters.event_seq for one, run in zip(slices, behind, strict=False)
+    )
+    is_more = is_cut or len(behind) > len(slices)
+    if news is not None and not is_more:
+        news.caught_up(at=at)
+    return is_more
+
+
+def lag() -> int:
+    """Count the runs with something that is not indexed yet."""
+    return _behind().count()
+
+
+def _behind() -> QuerySet[Run]:
+    never = Q(indexed__isnull=True)
+    found = Run.objects.filter(never | Q(indexed__event_seq__lt=F("meters__event_seq")))
+    # By when each was last visited: one that never stops cannot keep the others waiting.
+    return found.order_by(F("indexed__at").asc(nulls_first=True), "-id")
+
+
+def _cut(runs: Sequence[Run]) -> list[Slice]:
+    """Cut the words of what is new of the first runs; `runs` were read before it."""
+    wanted = IndexedRun.objects.filter(run__in=runs)
+    marks = {mark.run_id: mark for mark in wanted}
+    new = [IndexedRun(run=run) for run in runs if run.id not in marks]
+    if new:  # somebody else may make the same ones
+        IndexedRun.objects.bulk_create(new, ignore_conflicts=True)
+        marks = {mark.run_id: mark for mark in wanted.all()}
+    ends, left = {}, OBSERVATIONS_AT_ONCE
+    for run in runs:
+        if left <= 0:
+            break
+        ends[run.id] = min(run.meters.last_obs, marks[run.id].obs + left)
+        left -= ends[run.id] - marks[run.id].obs
+    taken = [run for run in runs if run.id in ends]
+    # Nearly every run is read to its end: these take one query together, a cut one its own.
+    whole = [run for run in taken if ends[run.id] == run.meters.last_obs]
+    found = [Turn.objects.filter(run__in=whole, obs__gt=F("run__indexed__obs"))]
+    found += [
+        Turn.objects.filter(run=run, obs__gt=marks[run.id].obs, obs__lte=ends[run.id])
+        for run in taken
+        if ends[run.id] < run.meters.last_obs
+    ]
+    turns: dict[UUID, list[Turn]] = defaultdict(list)
+    for turn in (turn for some in found for turn in some.only(*TURN_COLUMNS)):
+        turns[turn.run_id].append(turn)
+    beside = texts_beside(taken)
+    slices = []
+    for run in taken:
+        mark, obs = marks[run.id], ends[run.id]
+        words = run_words(run, beside[run.id])
+        # Written anew each time: a card or a message may have come without a turn.
+        documents = [Document(run=mark.id, part=ABOUT_THE_RUN, words=words)]
+        documents += [
+            Document(run=mark.id, part=turn.seq + 1, words=turn_words(turn))
+            for turn in turns[run.id]
+        ]
+        # A run that is cut stays behind by its event too, so that the next look finds it.
+        event_seq = run.meters.event_seq if obs == run.meters.last_obs else mark.event_seq
+        slices.append(Slice(mark=mark, documents=documents, obs=obs, event_seq=event_seq))
+    return slices
+
+
+def _write(slices: Sequence[Slice], *, at: datetime) -> None:
+    read = {one.mark.id: one for one in slices}
+    # With nothing to write no transaction begins: on SQLite each takes the writers' lock.
+    if not read:
+        return
+    with transaction.atomic():
+        marks = IndexedRun.objects.select_for_update().filter(pk__in=read).order_by("pk")
+        known = {run_id: (one.mark.obs, one.mark.event_seq) for run_id, one in read.items()}
+        # What was cut behind a mark that moved meanwhile is void: somebody else's stands there.
+        unmoved = [mark for mark in marks if (mark.obs, mark.event_seq) == known[mark.id]]
+        for mark in unmoved:
+            mark.obs, mark.event_seq, mark.at = read[mark.id].obs, read[mark.id].event_seq, at
+        update_columns(IndexedRun, ("obs", "event_seq", "at"), unmoved)
+        write(document for mark in unmoved for document in read[mark.id].documents)
+
 
 # Of every second, at most; the worker is there to detect.
 BUSY_S = 0.25

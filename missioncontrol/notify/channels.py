@@ -15,7 +15,7 @@ from missioncontrol.notify import addresses, outbox, quiet, selectors
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.runs import journal
 from missioncontrol.sealing import seal
-from missioncontrol.wire.notices import ChannelHears, ChannelKind, Language
+from missioncontrol.wire.projects import ChannelHears, ChannelKind, Language
 
 # Each card makes a delivery for every one of them.
 MOST_CHANNELS = 50

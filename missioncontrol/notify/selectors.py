@@ -17,7 +17,7 @@ from missioncontrol.notify.texts import texts_in
 from missioncontrol.notify.tries import MOST_TRIES
 from missioncontrol.notify.wording import words_of
 from missioncontrol.sealing import Unreadable, unseal
-from missioncontrol.wire.notices import ChannelHears, ChannelRow, DeliveryRow
+from missioncontrol.wire.projects import ChannelHears, ChannelRow, DeliveryRow
 from missioncontrol.wire.rows import row_of
 
 # In the order in which the page offers them.

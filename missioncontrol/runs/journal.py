@@ -28,9 +28,9 @@ from missioncontrol.compiled import CompiledQuery, Lists, read_together
 from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical, payload_digest, row_hash
 from missioncontrol.runs import lifecycle, rows
-from missioncontrol.runs.frames import Live, News, adapter_of
 from missioncontrol.runs.lifecycle import ENDED, NEVER_HELD, Move
 from missioncontrol.runs.models import Hold, JournalRow, Run, RunMeters
+from missioncontrol.runs.rows import Live, News, adapter_of
 from missioncontrol.runs.statements import insert_rows, update_changed, update_columns
 from missioncontrol.sqlite.write_lock import going_ahead
 from missioncontrol.wire.events import (
@@ -357,14 +357,11 @@ def _projects_of(runs: Iterable[Run]) -> dict[UUID, Project]:
             found[run.project_id] = known
     for project in _PROJECTS.rows(unknown):
         found[project.id] = _known_projects[project.id] = project
-    return {project_id: _own(project) for project_id, project in found.items()}
-
-
-def _own(project: Project) -> Project:
-    """Copy a kept project for a transaction, which may change it, faster than `copy` does."""
-    own = Project.__new__(Project)
-    own.__dict__.update(project.__dict__)
-    return own
+    for project_id, project in found.items():
+        # A copy, faster than `copy` makes it: the transaction may change it.
+        found[project_id] = own = Project.__new__(Project)
+        own.__dict__.update(project.__dict__)
+    return found
 
 
 def should_yield() -> bool:

@@ -1,13 +1,22 @@
-"""Model rows as wire rows. Pure: no query, no clock."""
+"""Runs and turns as wire rows, and what screens hear of a transaction once it is committed.
+
+Pure: no query, no clock. A list of turns stays small whatever they hold: long texts are cut. The
+publisher makes the frames, one for a board or a run's page, for those alone that somebody hears.
+"""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from functools import cache
+from typing import Any, cast
+from uuid import UUID
+
+from pydantic import TypeAdapter
 
 from guard.adapters.capabilities import Capabilities
 from guard.budget import UNITS
@@ -17,12 +26,12 @@ from guard.policy import Policy, base_name, matching
 from guard.turn import Phase, Role, Usage
 from guard.turn import Turn as GuardTurn
 from guard.wire import Mode
-from missioncontrol.runs.brief import brief_args, brief_text, is_long
+from missioncontrol import broadcast
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import JournalRow, Run, Turn
+from missioncontrol.wire.events import EventHead, TurnCompleted, TurnRecorded
 from missioncontrol.wire.rows import row_of
-from missioncontrol.wire.runs import BudgetState, Meters, RunRow, TapePoint
-from missioncontrol.wire.turns import TurnRow
+from missioncontrol.wire.runs import BudgetState, Meters, RunRow, TapePoint, TurnRow
 
 BURN_MINUTES = 5
 # Of a dollar, as the columns have them: what is added can be taken back exactly.
@@ -78,7 +87,7 @@ def shared_ceilings(run: Run) -> dict[str, Any]:
     return {**ceilings, **run.project.budget}
 
 
-@functools.cache
+@cache
 def _preset_ceilings(name: str | None) -> Mapping[str, Any]:
     """Return the ceilings that a policy of this name brings."""
     try:
@@ -241,3 +250,113 @@ def header(row: JournalRow) -> dict[str, Any]:
         "version": row.version,
         "status": row.status,
     }
+
+
+# Characters of a content, result or error that a list or a live event carries.
+LONGEST_TEXT = 4096
+
+_LONGEST_ARG = 1024
+_MOST_MEMBERS = 32
+_DEEPEST = 5
+
+
+def is_long(text: str | None) -> bool:
+    """Say whether a text is shown cut."""
+    return text is not None and len(text) > LONGEST_TEXT
+
+
+def brief_text(text: str | None) -> str | None:
+    """Return the beginning of a text.
+
+    >>> brief_text("short")
+    'short'
+    """
+    return text[:LONGEST_TEXT] if text is not None and is_long(text) else text
+
+
+def brief_args(args: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return arguments with their long texts, long lists and depths cut.
+
+    >>> brief_args({"command": "ls", "n": 1})
+    {'command': 'ls', 'n': 1}
+    """
+    if args is None:
+        return None
+    cut: dict[str, Any] = _brief(args, 0)
+    return cut
+
+
+def _brief(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return value[:_LONGEST_ARG]
+    if not isinstance(value, dict | list):
+        return value
+    if depth >= _DEEPEST:
+        return "…"
+    if isinstance(value, list):
+        return [_brief(part, depth + 1) for part in value[:_MOST_MEMBERS]]
+    kept = list(value.items())[:_MOST_MEMBERS]
+    # Names are cut too: they are an agent's text as much as the values.
+    return {name[:_LONGEST_ARG]: _brief(part, depth + 1) for name, part in kept}
+
+
+# Events that nobody has to answer: screens hear them a few times a second.
+OF_TURNS = (TurnRecorded, TurnCompleted)
+
+# Makes the fields that only a run's page hears.
+Live = Callable[[], dict[str, Any]]
+_meters: TypeAdapter[Meters] = TypeAdapter(Meters)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """What one transaction tells: events by project and by run, and meters that moved.
+
+    An event of a run may come with what its page hears besides; a metered run comes with its
+    meters' columns as they were before.
+    """
+
+    at: datetime
+    of_projects: Mapping[UUID, Sequence[EventHead]]
+    of_runs: Mapping[UUID, Sequence[tuple[EventHead, Live | None]]] = field(default_factory=dict)
+    metered: Sequence[tuple[Run, Mapping[str, Any]]] = ()
+
+    def frames(self, listened: Collection[str]) -> dict[str, broadcast.Frame]:
+        """Return group -> frame, for groups that somebody listens to."""
+        events_of: dict[str, Sequence[EventHead]] = {
+            group: events
+            for project, events in self.of_projects.items()
+            if (group := broadcast.board_group(project)) in listened
+        }
+        events_of |= {
+            group: [replace(event, **live()) if live else event for event, live in events]
+            for run_id, events in self.of_runs.items()
+            if (group := broadcast.run_group(run_id)) in listened
+        }
+        frames: dict[str, broadcast.Frame] = defaultdict(broadcast.new_frame)
+        for group, events in events_of.items():
+            frames[group]["events"] = [
+                adapter_of(cast(Any, type(event))).dump_json(event).decode() for event in events
+            ]
+            frames[group]["at_once"] = not all(isinstance(one, OF_TURNS) for one in events)
+        for run, before in self.metered:
+            groups = {broadcast.board_group(run.project_id), broadcast.run_group(run.id)}
+            if groups := groups.intersection(listened):
+                # Of the tape, the points from the first that is new or redrawn to the last.
+                tape = run.meters.tape
+                # The tape moves on by a point a turn, and the oldest points fall off its other end.
+                kept = len(tape) - (run.meters.judged_turns - before["judged_turns"])
+                known = before["tape"][-kept:] if kept > 0 else []
+                pairs = zip(known, tape, strict=False)
+                same = itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)
+                fresh = len(tape) - len(list(same))
+                shown = meters(run, new_points=fresh, at=self.at)
+                for group in groups:
+                    frames[group]["meters"][str(run.id)] = _meters.dump_python(shown, mode="json")
+        return dict(frames)
+
+
+@cache
+def adapter_of(kind: Any) -> TypeAdapter[Any]:
+    """Return what writes a dataclass of the wire, made once: making it takes milliseconds."""
+    return TypeAdapter(kind)

@@ -15,10 +15,9 @@ from missioncontrol.errors import NotFound, existing
 from missioncontrol.runs import rows
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import RECORDED, JournalRow, Run, TelemetryRecord, Turn
-from missioncontrol.wire.audit import AuditRow
+from missioncontrol.wire.instance import AuditRow
 from missioncontrol.wire.rows import row_of
-from missioncontrol.wire.runs import RunRow, TreeRow
-from missioncontrol.wire.turns import TelemetryRow
+from missioncontrol.wire.runs import TelemetryRow, TreeRow
 
 TREE_SHOWN = 200
 SUMMED = ("cost_usd", "judge_cost_usd", "unpriced_calls", "done_turns", "tool_calls")
@@ -51,27 +50,12 @@ def check_reach(run_id: UUID, key: KeyHolder) -> Run:
     return run
 
 
-def project_of(run_id: UUID, *, projects: Collection[UUID]) -> UUID:
-    """Return the project of a run.
-
-    Raises:
-        NotFound: no such run in these projects.
-    """
-    found = Run.objects.filter(pk=run_id, project_id__in=projects)
-    return existing(found.values_list("project_id", flat=True).first(), "The run")
-
-
 def ids_of(which: Q) -> list[UUID]:
     """Find runs by their state, in the order of locks.
 
     Nothing is locked: who locks them one by one then looks again, and holds never many.
     """
     return list(Run.objects.filter(which).order_by("id").values_list("id", flat=True))
-
-
-def show_run(run_id: UUID, *, projects: Collection[UUID], at: datetime) -> RunRow:
-    """Show one run."""
-    return rows.run_row(find_run(run_id, projects=projects), at=at)
 
 
 def open_call(run_id: UUID, alike: str) -> str | None:

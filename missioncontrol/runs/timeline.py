@@ -38,9 +38,9 @@ from django.db.models.functions import Cast, Lag, Left
 
 from missioncontrol.errors import existing
 from missioncontrol.runs import rows
-from missioncontrol.runs.brief import LONGEST_TEXT
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.wire.turns import (
+from missioncontrol.runs.rows import LONGEST_TEXT
+from missioncontrol.wire.runs import (
     FoundTurns,
     HandOffRow,
     HandOffs,

@@ -1,10 +1,10 @@
-"""Who reaches a project: agent keys, personal tokens, members and invitations."""
+"""How people, agents and devices get in: keys and members, ways to sign in, browsers and phones."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from missioncontrol.wire.projects import RoleWord
@@ -182,3 +182,151 @@ class MadeInvitation(InvitationRow):
     browser sends: no server and no proxy writes it down."""
     is_local: bool
     """Only who is at this machine reaches that address."""
+
+
+WayWord = Literal["password", "passkey", "code", "oidc"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PasskeyRow:
+    """A passkey; what it is worth knowing without it."""
+
+    id: int
+    name: str
+    created_at: datetime
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountRow:
+    """Your ways in, and which may be set up here."""
+
+    offered: tuple[Literal["password", "passkey", "oidc"], ...]
+    """Ways that are on in this installation; none: links and codes alone."""
+    ways: tuple[WayWord, ...]
+    """Those of yours that can prove it is you."""
+    has_password: bool
+    has_app: bool
+    passkeys: tuple[PasskeyRow, ...]
+    recovery_codes: int
+    """How many are left."""
+    provider: str
+    """What the identity provider is called; empty: there is none."""
+    identity: str | None
+    """Your account there, as you know it."""
+    closed: tuple[str, ...]
+    """Projects of yours that ask for a second factor, which you do not have, by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BegunApp:
+    """What an authenticator app needs, readable in this answer and never again."""
+
+    secret: str
+    url: str
+    """`otpauth://…`, which a telephone's camera hands to the app."""
+    qr: str
+    """The same as a picture, a data: URL of SVG."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PasskeyOptions:
+    """What the browser's `navigator.credentials` is called with, in its JSON form."""
+
+    options: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryCodes:
+    """Each stands in for a second factor once; readable in this answer and never again."""
+
+    codes: tuple[str, ...]
+    """Empty: those made before still hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoiningRuleRow:
+    """Who signs in at the identity provider and fulfils it joins its project."""
+
+    id: UUID
+    project: UUID
+    by: Literal["domain", "group"]
+    """Of a verified e-mail address, or as the provider names it."""
+    value: str
+    role: Literal["operator", "viewer"]
+    created_at: datetime
+    created_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushRow:
+    """How a browser takes pushes. Times of day are in its time zone, `22:00`."""
+
+    enabled: bool
+    show_details: bool
+    """Off: a push carries its title only."""
+    quiet_from: str | None
+    quiet_to: str | None
+    time_zone: str
+    language: str
+    hears_reports: bool
+    """Told of each day's cost too."""
+    last_sent_at: datetime | None
+    last_failed_at: datetime | None
+    """When the push was made that has not arrived, if none has since."""
+    last_error: str | None
+    is_current: bool
+    """It subscribed with this installation's present key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceRow:
+    """A browser in which you are signed in."""
+
+    id: UUID
+    name: str
+    """`a browser`, in English, where it told nothing of itself."""
+    kind: Literal["phone", "desktop"]
+    program: str
+    """System and browser; empty where it told neither."""
+    created_at: datetime
+    seen_at: datetime
+    is_this: bool
+    """The one that asks."""
+    push: PushRow | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairingRow:
+    """A way in for a phone. Its link and code are readable here and never again."""
+
+    id: UUID
+    status: Literal["waiting", "paired", "expired"]
+    expires_at: datetime
+    url: str | None = None
+    code: str | None = None
+    code_url: str | None = None
+    """Where the code is typed."""
+    qr: str | None = None
+    """The link as a picture, a data address."""
+    device: DeviceRow | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What a phone can do at the address it would be given."""
+
+    url: str
+    """Empty: only who is at this machine reaches it."""
+    is_secure: bool
+    """HTTPS: it can be installed, take pushes and start offline."""
+    certificate: str | None
+    """The SHA-256 of the certificate this machine made, where it made one."""
+    push_key: str | None
+    """What a browser subscribes with; null: this installation has no VAPID key."""
+    door: Literal["closed", "opening", "open", "failed"] | None = None
+    """HTTPS that an owner opens to the local network while it runs; null: not from here."""
+    door_port: int = 0
+    """Where it opens; 0: a free port."""
+    door_problem: str = ""
+    """Why it did not open."""

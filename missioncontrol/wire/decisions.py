@@ -1,4 +1,4 @@
-"""Cards, what is said on them, and what came of it."""
+"""Cards, what is tapped on them, the allowlist, and how a tap that came too late is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final, Literal
 from uuid import UUID
 
-from missioncontrol.wire.runs import BudgetScope
+from missioncontrol.wire.runs import BudgetScope, RunRow
 
 DecisionStatus = Literal["judging", "open", "resolved", "expired"]
 Resolution = Literal[
@@ -256,3 +256,104 @@ class Conversation:
     permissions: tuple[PermissionRow, ...]
     earlier: int
     """Messages before these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowlistRow:
+    id: UUID
+    project: UUID
+    scope: Literal["run", "agent", "project"]
+    run: UUID | None
+    agent: str | None
+    pattern: str
+    match: Literal["exact", "glob"]
+    hits: int
+    last_hit_at: datetime | None
+    expires_at: datetime | None
+    created_by: str
+    created_at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowedCall:
+    """An allowlist entry as an agent follows it."""
+
+    scope: str
+    agent: str | None
+    pattern: str
+    match: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowlistSuggestion:
+    """A call that people let go on three times or more, and that no entry covers."""
+
+    project: UUID
+    pattern: str
+    times: int
+    first_at: datetime
+    last_at: datetime
+    by: tuple[str, ...]
+    """Who let it go on."""
+    agents: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimesCalled:
+    """A recorded call, and how often it was made."""
+
+    call: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparedCard:
+    """A card that an entry would have spared, and what was answered then."""
+
+    run: UUID
+    name: str
+    call: str
+    at: datetime
+    resolution: str | None
+    resolved_by: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowlistPreview:
+    """What a pattern would have matched among the `looked_at` newest calls since then."""
+
+    since: datetime
+    looked_at: int
+    is_whole: bool
+    """Every call since then was looked at."""
+    calls: int
+    runs: int
+    examples: tuple[TimesCalled, ...]
+    """The most frequent calls that match; where none does, those that hold what was typed."""
+    cards: int
+    """Cards that it would have spared; those of budgets and permissions are never spared."""
+    stopped: int
+    """So many of them were answered by ending the run."""
+    spared: tuple[SparedCard, ...]
+    """The newest of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """RFC 9457, with a stable `code`."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaleProblem(Problem):
+    """409 `stale_run`: what the run and the card are now."""
+
+    # In the refusal itself: the screen shows what is true now without asking again.
+    run: RunRow
+    decision: DecisionRow | None

@@ -1,4 +1,7 @@
-"""What the journal keeps and the sockets tell. A new event goes into `Event` too."""
+"""What the journal keeps and the sockets tell: events, and the snapshots before them.
+
+A new event goes into `Event` too.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,7 @@ from missioncontrol.wire.decisions import (
     Resolution,
     VerdictRow,
 )
-from missioncontrol.wire.runs import BudgetScope, KinRelation, RunRow, RunStatus
-from missioncontrol.wire.turns import TurnRow
+from missioncontrol.wire.runs import BudgetScope, KinRelation, Meters, RunRow, RunStatus, TurnRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -403,3 +405,36 @@ Event = Annotated[
     # The screens' reducer chooses by it as well.
     Field(discriminator="type"),
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    type: Literal["snapshot"] = "snapshot"
+    at: datetime
+    runs: tuple[RunRow, ...]
+    decisions: tuple[DecisionRow, ...]
+    """Open ones, and those answered within the last day."""
+    interventions: tuple[InterventionRow, ...]
+    """A run socket's: the run's; a board's: those of the last hour."""
+    # By run: an event up to here is in the snapshot already.
+    seq: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board:
+    project: UUID
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetersFrame:
+    type: Literal["meters"] = "meters"
+    # Without a `seq`: derived, so that the newest simply replaces what is shown.
+    runs: dict[str, Meters]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchFrame:
+    type: Literal["batch"] = "batch"
+    # In one frame, so that a screen draws once what several commits brought.
+    events: tuple[Event, ...]

@@ -1,4 +1,4 @@
-"""Runs: one row each, and what moves in it with every turn."""
+"""Runs and their turns."""
 
 from __future__ import annotations
 
@@ -140,3 +140,210 @@ class TreeRow:
     cost_usd: Decimal
     judge_cost_usd: Decimal
     unpriced_calls: int
+
+
+PartKind = Literal[
+    "same",
+    "again",
+    "near",
+    "still_failing",
+    "reworded",
+    "other_question",
+    "news",
+    "some_news",
+    "new_failure",
+    "better",
+    "rule",
+    "reset",
+    "other",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRow:
+    id: UUID
+    project: UUID
+    run: UUID
+    seq: int
+    key: str | None
+    agent: str
+    role: str
+    phase: Literal["proposed", "done"]
+    skipped: bool
+    """A person or an autofix answered instead: the call did not run."""
+    tool: str | None
+    args: dict[str, Any] | None
+    content: str | None
+    result: str | None
+    error: str | None
+    files: tuple[str, ...]
+    action_class: str
+    model: str | None
+    usage: Usage | None
+    cost_usd: Decimal | None
+    score: float | None
+    """How near a card it is, in [0, 1]; 1 opens one."""
+    changed: bool | None
+    detector: str | None
+    """Set when this turn tripped."""
+    ts: datetime
+    done_at: datetime | None
+    cut: tuple[str, ...] = ()
+    """Fields of which only the beginning stands here, as in lists and live events;
+    `runs/{id}/turns/{seq}/` has them in full."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTurns:
+    """Which turns of a run match a filter, by their `seq`."""
+
+    run: UUID
+    count: int
+    ranges: tuple[tuple[int, int], ...]
+    """First and last `seq` of each stretch without a gap, in order."""
+    searched_from: int
+    """The first turn looked at; above 0: a search ran out of its time, go on with
+    `before_seq` set to it."""
+    searched_to: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacets:
+    """How many turns of a run there are of each kind, most first."""
+
+    run: UUID
+    turns: int
+    agents: tuple[tuple[str, int], ...]
+    tools: tuple[tuple[str, int], ...]
+    """`text` stands for turns that call no tool."""
+    roles: tuple[tuple[str, int], ...]
+    signals: tuple[tuple[str, int], ...]
+    """By the detector that tripped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesPoint:
+    """One turn, or several together: then the highest of each value, so that spikes stay."""
+
+    from_seq: int
+    to_seq: int
+    at: datetime
+    """Of its first turn."""
+    score: float | None
+    """The highest, in [0, 1]; None: none was judged."""
+    score_least: float | None
+    changed: bool
+    """Something really changed in at least one of them."""
+    signals: int
+    failures: int
+    cost_usd: Decimal
+    """Of all its turns together."""
+    fresh: int
+    """Input tokens that came from no cache: the most of one turn."""
+    cached: int
+    """Input tokens read from a cache: the most of one turn."""
+    output: int
+    """Output tokens: the most of one turn."""
+    tokens: int
+    """Of all its turns together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSeries:
+    """How a stretch of a run went."""
+
+    run: UUID
+    from_seq: int
+    to_seq: int
+    turns: int
+    turns_a_point: int
+    cost_before_usd: Decimal
+    """Of the turns before this stretch."""
+    points: tuple[SeriesPoint, ...]
+    asks_from: float | None = None
+    """From which stuck score the run's policy asks: where a point's score is 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MomentRow:
+    """Where a moment stands among a run's turns."""
+
+    at: datetime
+    seq: int
+    """Of the first turn that was not before it; the next one's, where none was yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandOffRow:
+    """Another agent took over."""
+
+    seq: int
+    """The taker's first turn."""
+    giver: str
+    taker: str
+    asked: TurnRow
+    """The giver's last turn before it."""
+    new_facts: int
+    """Turns since the hand-off before in which something really changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandOffs:
+    """Where one agent of a run hands on to another, oldest first."""
+
+    run: UUID
+    results: tuple[HandOffRow, ...]
+    more: bool
+    """Older ones are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetryRow:
+    """A span or log record as the agent sent it, masked and bounded."""
+
+    id: int
+    run: UUID
+    project: UUID
+    name: str
+    agent: str
+    attributes: dict[str, Any]
+    turn_key: str | None
+    """The turn it tells of."""
+    began_at: datetime | None
+    """By the agent's clock."""
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorePart:
+    """One reason for a move of the score."""
+
+    kind: PartKind
+    """What the turn repeats or brings; `rule`: a rule counts it; `reset`: a person stepped
+    in; `other`: old turns are no longer looked at."""
+    amount: float
+    """What it adds to the score; below 0: takes from it."""
+    turns: tuple[int, ...]
+    """The earlier turns it rests on."""
+    rule: str | None
+    repeats: int | None
+    limit: int | None
+    """Of a rule: its kind, and how many repeats it counted of those at which it asks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreMove:
+    """How the stuck score moved at a turn, in parts that add up."""
+
+    run: UUID
+    seq: int
+    score: float
+    """The stuck score after the turn, in [0, 1]."""
+    before: float
+    asks_from: float | None
+    """From which score the run's policy asks; None: it does not ask by the score."""
+    parts: tuple[ScorePart, ...]
+    changed_seq: int | None
+    """The last turn before it in which something really changed."""
+    is_as_recorded: bool
+    """The engine says what it said at the time; False: the policy, or what it had seen, differs."""

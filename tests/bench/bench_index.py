@@ -36,7 +36,7 @@ def measure() -> dict[str, Any]:
 
     from missioncontrol.clock import now
     from missioncontrol.detection import pipeline
-    from missioncontrol.history.catching_up import index_slice
+    from missioncontrol.history.tasks import index_slice
     from tests.build import a_project, a_run, put
 
     call_command("migrate", verbosity=0)

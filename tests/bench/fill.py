@@ -17,7 +17,7 @@ def fill(runs: int, turns: int, run: UUID | None) -> None:
     from missioncontrol.accounts.models import Project
     from missioncontrol.clock import now
     from missioncontrol.detection import pipeline
-    from missioncontrol.history.catching_up import index_slice
+    from missioncontrol.history.tasks import index_slice
     from missioncontrol.runs.ingest import Arrival, store
     from missioncontrol.runs.services import OpenRun, open_run
     from tests.build import a_call

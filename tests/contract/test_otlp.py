@@ -119,13 +119,13 @@ def test_bad_records_in_protobuf_are_answered_in_protobuf(installation, agent):
     assert "trace_id" in partial.error_message
 
 
-def raw(installation, path, body, kind, **headers):
+def raw(installation, path, body, kind, *, method="POST", **headers):
     """Send bytes and see bytes."""
     import urllib.error
     import urllib.request
 
     named = {"Content-Type": kind, "Authorization": f"Bearer {installation.agent_key}", **headers}
-    request = urllib.request.Request(f"{installation.url}{path}", body, named, method="POST")
+    request = urllib.request.Request(f"{installation.url}{path}", body, named, method=method)
     try:
         with urllib.request.urlopen(request, timeout=60) as response:
             return response.status, response.headers["Content-Type"], response.read()
@@ -168,6 +168,12 @@ def test_what_cannot_be_taken_is_refused_with_its_reason(agent, body, headers, s
 
 def test_only_posting_is_offered(agent):
     assert agent.ask("GET", "/v1/traces").status == 405
+
+
+def test_another_method_is_refused_in_the_encoding_of_its_body(installation):
+    status, kind, _ = raw(installation, "/v1/traces", b"", PROTOBUF, method="PUT")
+
+    assert (status, kind) == (405, PROTOBUF)
 
 
 def test_gzip_of_json_logs_is_read(installation, person):

@@ -18,14 +18,13 @@ from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
 
 from guard.turn import Role, Turn, Usage
-from missioncontrol import broadcast
+from missioncontrol import broadcast, live
 from missioncontrol.accounts import services as accounts
 from missioncontrol.costs import linking
 from missioncontrol.decisions import deadlines, interventions, permissions, sessions
 from missioncontrol.decisions.acts import Amount, Tap
 from missioncontrol.detection import judging
-from missioncontrol.live import consumers
-from missioncontrol.live.routing import sockets
+from missioncontrol.live import sockets
 from missioncontrol.projects.rules import NewPolicy, change_project
 from tests.build import NOON, a_call, a_proposal, a_run, after, report
 
@@ -290,7 +289,7 @@ STORIES = {
 @pytest.fixture(autouse=True)
 def on_the_day_of_the_stories(monkeypatch):
     """A board shows what ended within a day, whenever this is run."""
-    monkeypatch.setattr(consumers, "now", lambda: after(3 * 3600))
+    monkeypatch.setattr(live, "now", lambda: after(3 * 3600))
 
 
 @pytest.mark.parametrize("name", STORIES)

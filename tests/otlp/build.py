@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 from missioncontrol.accounts.models import Reach
 from missioncontrol.accounts.reach import KeyHolder
-from missioncontrol.api.otlp import from_json, storing
+from missioncontrol.api.otlp import decoding, storing
 from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.reading import Reading, Sessions, understood
 from missioncontrol.api.otlp.record import Signal
@@ -115,7 +115,7 @@ def signal_of(body: Mapping[str, Any]) -> Signal:
 
 
 def read(body: Mapping[str, Any]) -> Batch:
-    return from_json.read(json.dumps(body).encode(), signal_of(body))
+    return decoding.read_json(json.dumps(body).encode(), signal_of(body))
 
 
 def readings(*bodies: Mapping[str, Any], project: UUID | None = None) -> list[Reading]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from missioncontrol.api.otlp import from_json, from_protobuf
+from missioncontrol.api.otlp import decoding
 from missioncontrol.api.otlp.serving import MOST_MEMBERS, UNPACKED_LIMIT, unpacked
 from missioncontrol.errors import BodyTooLarge, InvalidRequest, MissionControlError
 from tests.build import NOON, a_project
@@ -78,9 +78,9 @@ def sized(inner: bytes, *, field: int) -> bytes:
 @ROUGH
 @given(body=st.binary(max_size=400), signal=st.sampled_from(["traces", "logs", "metrics"]))
 def test_any_bytes_are_read_or_refused(body, signal):
-    for reader in (from_json, from_protobuf):
+    for decode in (decoding.read_json, decoding.read_protobuf):
         with contextlib.suppress(MissionControlError):
-            reader.read(body, signal)
+            decode(body, signal)
 
 
 @ROUGH
@@ -97,8 +97,8 @@ def test_any_json_is_read_or_refused(body, inside):
     record = a_span("any", {"gen_ai.operation.name": "chat"}) | {"attributes": inside}
 
     with contextlib.suppress(MissionControlError):
-        from_json.read(json.dumps(body).encode(), "traces")
-    from_json.read(json.dumps(spans(record)).encode(), "traces")
+        decoding.read_json(json.dumps(body).encode(), "traces")
+    decoding.read_json(json.dumps(spans(record)).encode(), "traces")
 
 
 @ROUGH
@@ -141,7 +141,7 @@ def test_a_long_name_of_a_scope_is_not_copied_for_each_record():
     body = message.SerializeToString()
 
     tracemalloc.start()
-    batch = from_protobuf.read(body, "traces")
+    batch = decoding.read_protobuf(body, "traces")
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
@@ -180,12 +180,12 @@ EMPTY_IN_PROTOBUF = {
 @pytest.mark.parametrize("body", EMPTY_IN_PROTOBUF.values(), ids=EMPTY_IN_PROTOBUF)
 def test_millions_of_empty_messages_are_refused_before_they_are_built(body):
     with pytest.raises((BodyTooLarge, InvalidRequest)):
-        from_protobuf.read(body, "traces")
+        decoding.read_protobuf(body, "traces")
 
 
 def test_millions_of_empty_objects_are_refused_before_they_are_built():
     with pytest.raises(BodyTooLarge):
-        from_json.read(b'{"resourceSpans":[' + b"{}," * 5_000_000 + b"{}]}", "traces")
+        decoding.read_json(b'{"resourceSpans":[' + b"{}," * 5_000_000 + b"{}]}", "traces")
 
 
 def test_a_large_request_of_real_spans_is_taken_whole():
@@ -197,7 +197,7 @@ def test_a_large_request_of_real_spans_is_taken_whole():
         for name in range(20):
             span.attributes.add(key=f"gen_ai.{name}").value.string_value = "x" * 120
 
-    batch = from_protobuf.read(message.SerializeToString(), "traces")
+    batch = decoding.read_protobuf(message.SerializeToString(), "traces")
 
     assert (len(batch.records), batch.refused) == (5_000, {})
 
@@ -230,7 +230,7 @@ def test_a_duration_beyond_reason_in_protobuf_is_none():
     record = group.scope_logs.add().log_records.add(time_unix_nano=BEGAN_NS)
     record.attributes.add(key="duration_ms").value.double_value = 1e308
 
-    (read_back,) = from_protobuf.read(message.SerializeToString(), "logs").records
+    (read_back,) = decoding.read_protobuf(message.SerializeToString(), "logs").records
 
     assert (read_back.began_at, read_back.ended_at) == (NOON, NOON)
 
@@ -267,7 +267,7 @@ def test_protobuf_tells_what_json_tells():
         "status": {"code": "STATUS_CODE_ERROR"},
     }
 
-    (from_bytes,) = from_protobuf.read(message.SerializeToString(), "traces").records
+    (from_bytes,) = decoding.read_protobuf(message.SerializeToString(), "traces").records
 
     assert read(spans(written)).records == [from_bytes]
 

@@ -1,11 +1,14 @@
-"""Agents' own hooks: their body in, their answer out, held while held."""
+"""Agents' own hooks: their body in, stored as turns and calls; their answer out, held while held.
+
+An outcome without an id finds the call it belongs to.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 from uuid import UUID
 
@@ -18,24 +21,30 @@ from guard.adapters.hook_wiring import HEADER, HookWiring
 from guard.errors import UnreadableHook
 from guard.reading.normalize import call_text
 from guard.sdk.lineage import parent_of
+from guard.turn import Turn
 from guard.wire import CallAction, Directive
 from guard.wire import Message as WireMessage
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.reach import KeyHolder
-from missioncontrol.api.agents import check_key_again, corrected_seq, once_sent
+from missioncontrol.api.agents import check_key_again, corrected_seq, fault_of, once_sent
 from missioncontrol.api.endpoint import Request, Response, read_json_object
-from missioncontrol.api.hooks import asking, standing_by
-from missioncontrol.api.hooks.storing import store
+from missioncontrol.api.hooks import waiting
 from missioncontrol.api.web_process import beside, dispatcher
+from missioncontrol.api.web_process import store as put
 from missioncontrol.clock import now
+from missioncontrol.costs import telemetry
+from missioncontrol.costs.ledger import Call
 from missioncontrol.decisions import allowlist, directives, sessions
 from missioncontrol.decisions.directives import ControlState
 from missioncontrol.errors import InvalidRequest, NotFound, NotSignedIn, ProjectArchived, existing
 from missioncontrol.redaction import Redaction
+from missioncontrol.runs import selectors
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.cleaning import masked_text
+from missioncontrol.runs.ingest import Arrival, Stored
 from missioncontrol.runs.lifecycle import Source, Status
 from missioncontrol.runs.models import Run
+from missioncontrol.wire.runs import Presence
 
 # How long a hook waits for detection before it lets the call run.
 JUDGED_WITHIN_S = 25.0
@@ -59,12 +68,12 @@ async def hook(request: Request) -> Response:
     await request.note_use(run.id)
     # Before anything is stored: a witness tells of no turn.
     if event.stands_by:
-        return await standing_by.stand_by(run, request)
+        return await waiting.stand_by(run, request)
     own = request.key.redaction
     stored = await store(event, run, size=size, own=own)
-    await asking.follow(event, stored)
+    await waiting.follow(event, stored)
     if event.idles:
-        return await standing_by.wait_for_message(run, request)
+        return await waiting.wait_for_message(run, request)
     if event.ends:
         await dispatcher.run(lambda: sessions.end_session(run.id, at=now()))
         return Response(200, b"{}")
@@ -72,7 +81,7 @@ async def hook(request: Request) -> Response:
     if event.asks is not None:
         event = await dispatcher.run(lambda: _with_grant(event, run, own))
         if event.grant is None and (for_s := adapter.asks_for_s(event)):
-            asked = await asking.ask(adapter, event, run.id, for_s=for_s, own=own)
+            asked = await waiting.ask(adapter, event, run.id, for_s=for_s, own=own)
             await check_key_again(request, run.id)
             return asked
     # A key that only reports is answered as if nothing had been found.
@@ -109,15 +118,15 @@ async def _ruling(request: Request, event: HookEvent, run: Run, obs: int) -> Con
     judged = await dispatcher.judged(run_id, obs=obs, timeout_s=JUDGED_WITHIN_S, root=run.root)
     # Not judged in time: the call runs, and what is found later holds the next one.
     control = judged or await _control_state(run_id)
-    until = _now() + (event.parks_after_s or LONGEST_HOLD_S)
+    until = monotonic() + (event.parks_after_s or LONGEST_HOLD_S)
     while control.on_hold:
         # Without anybody at its terminal the client is put off and ends; resumed, it asks again.
-        if event.parks_after_s is not None and _now() >= until:
+        if event.parks_after_s is not None and monotonic() >= until:
             await dispatcher.run(lambda: sessions.park(run_id, at=now()))
             return await _control_state(run_id)
         # A second at least: a wait of none would ask the database over and over.
         moved = await dispatcher.moved(
-            run_id, after=control.version, timeout_s=max(until - _now(), 1.0)
+            run_id, after=control.version, timeout_s=max(until - monotonic(), 1.0)
         )
         control = existing(moved, "The run")
     try:
@@ -127,10 +136,6 @@ async def _ruling(request: Request, event: HookEvent, run: Run, obs: int) -> Con
         # fails open.
         return replace(control, status=Status.TERMINATED, reason=str(error), unconfirmed=None)
     return control
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 async def _control_state(run_id: UUID) -> ControlState:
@@ -221,3 +226,72 @@ def _newly_known(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str
     if isinstance(moments, list) and not set(more) <= set(moments):
         news["inject"] = [*moments, *(one for one in more if one not in moments)]
     return news
+
+
+FORKED = "forked"
+# Equal calls at once whose outcomes may race for their proposals.
+MOST_ALIKE = 16
+
+
+async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> Stored:
+    """Store an event's turns; one that cannot be stored is left out. `size`: its body's.
+
+    What was used is counted first, so that a budget sees it with the turn. `own`: what the
+    project masks besides secrets.
+    """
+    if event.calls:
+        await dispatcher.run(lambda: _count_new_calls(event, run))
+    turns = tuple(turn for turn in event.turns if fault_of(turn) is None)
+    if not event.outcome_of or not turns:
+        return await _put(run, turns, size=size, own=own, presence=event.presence)
+    # Outcomes of equal calls that ran at once may find the same proposal: who comes late sees
+    # that it was completed, and looks again. Without one, the outcome is a turn by itself.
+    for _ in range(MOST_ALIKE):
+        key = await dispatcher.run(lambda: selectors.open_call(run.id, event.outcome_of))
+        outcome = replace(turns[0], key=key or turns[0].key)
+        stored = await _put(run, (outcome,), size=size, own=own)
+        if stored.accepted or key is None:
+            break
+    return stored
+
+
+def _count_new_calls(event: HookEvent, run: Run) -> None:
+    """Count what was not counted yet: each hook tells the last calls again."""
+    known = telemetry.counted(run.id, [call.call_id for call in event.calls])
+    new = [
+        Call(
+            call_id=used.call_id,
+            source=used.source,
+            agent=used.agent or event.subagent or event.client,
+            model=used.model,
+            provider=used.provider,
+            usage=used.usage,
+            made_at=used.made_at,
+            turn_key=used.turn_key,
+        )
+        for used in event.calls
+        if used.call_id not in known
+    ]
+    # What another session paid is left out: a fork's transcript begins with a copy.
+    copied = {call.call_id for call in new if call.made_at and call.made_at < run.started_at}
+    if copied and run.relation != FORKED:
+        copied = telemetry.counted_elsewhere(run, copied)
+    new = [call for call in new if call.call_id not in copied]
+    if new:
+        telemetry.count_calls({run.id: new}, at=now())
+        # At once: the turn that this hook tells of may be what the call led to.
+        telemetry.place_calls([run.id], at=now())
+
+
+async def _put(
+    run: Run,
+    turns: tuple[Turn, ...],
+    *,
+    size: int,
+    own: Redaction,
+    presence: Presence | None = None,
+) -> Stored:
+    arrival = Arrival(
+        run=run.id, project=run.project_id, turns=turns, presence=presence, redaction=own
+    )
+    return await put(arrival, size=size)

@@ -12,11 +12,10 @@ from types import ModuleType
 from uuid import UUID
 
 from guard.turn import Role, Turn
+from missioncontrol.api.agents import fault_of
 from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.dialects import claude_code, codex, gemini, genai, openinference
-from missioncontrol.api.otlp.facts import CLIENTS, RecordFacts
-from missioncontrol.api.otlp.record import Record
-from missioncontrol.api.reading import fault_of
+from missioncontrol.api.otlp.record import CLIENTS, Record, RecordFacts
 from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs.cleaning import masked_text
 

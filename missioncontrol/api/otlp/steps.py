@@ -1,21 +1,197 @@
-"""A model call or a tool call, whatever dialect told of it, as turns."""
+"""A model call or a tool call, whatever dialect told of it, as turns.
+
+Conversations are read as instrumentations write them down: parts, blocks, numbered attributes.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from guard.formats.fields import read_answer
+from guard.formats.fields import read_answer, read_args
 from guard.turn import Phase, Role, Turn, Usage
-from missioncontrol.api.otlp.facts import ChatMessage, ModelUse, RecordFacts, ToolAnswer
-from missioncontrol.api.otlp.messages import arguments, with_own_ids
-from missioncontrol.api.otlp.record import Record
+from missioncontrol.api.otlp.record import (
+    ChatMessage,
+    ModelUse,
+    Record,
+    RecordFacts,
+    ToolAnswer,
+    ToolRequest,
+)
 from missioncontrol.wire.rows import row_of
+
+MOST_MESSAGES = 2000
+_NUMBERED = re.compile(r"(\d{1,4})\.(.+)")
+MOST_OPEN = 64
+Conversation = tuple[tuple[ChatMessage, ...], tuple[ChatMessage, ...]]
+
+
+def read_messages(value: Any) -> tuple[ChatMessage, ...]:
+    """Read messages from a list, or from the JSON text of one; else none."""
+    if isinstance(value, str):
+        value = parsed(value)
+    # One message alone, or all of them under a name.
+    if isinstance(value, dict):
+        value = value.get("messages", [value])
+    if not isinstance(value, list):
+        return ()
+    return tuple(read_message(one) for one in value[:MOST_MESSAGES] if isinstance(one, dict))
+
+
+def numbered(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
+    """Gather `prefix.0.role`, `prefix.0.content` … into one table a number."""
+    found: dict[int, dict[str, Any]] = {}
+    for name, value in attributes.items():
+        if name.startswith(prefix) and (match := _NUMBERED.fullmatch(name[len(prefix) :])):
+            found.setdefault(int(match[1]), {})[match[2]] = value
+    return [found[number] for number in sorted(found)]
+
+
+def parsed(text: Any) -> Any:
+    """Read JSON; None where it is none."""
+    try:
+        return json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def arguments(value: Any) -> dict[str, object]:
+    """Give a call's arguments; what is no object is kept as one."""
+    args = read_args(value)
+    if args is not None:
+        return dict(args)
+    return {} if value in (None, "", "null") else {"input": value}
+
+
+def read_message(given: dict[str, Any]) -> ChatMessage:
+    """Read a message with `parts` (GenAI conventions), or `content` as vendors have it."""
+    role = str(given.get("role") or "assistant").lower()
+    blocks = given.get("parts", given.get("content"))
+    # A text is one block, so that both are read in one way below.
+    blocks = [{"type": "text", "content": blocks}] if isinstance(blocks, str) else blocks
+    known = [block for block in _listed(blocks) if isinstance(block, dict)]
+    answers = []
+    for block in known:
+        if block.get("type") not in {"tool_call_response", "tool_result", "function_call_output"}:
+            continue
+        # GenAI conventions say `id`, Anthropic `tool_use_id`, OpenAI's responses `call_id`.
+        call_id = block.get("id") or block.get("tool_use_id") or block.get("call_id")
+        answer = next(
+            (block[n] for n in ("response", "result", "content", "output") if n in block), ""
+        )
+        parts = [part for part in _listed(answer) if isinstance(part, dict)]
+        answers.append(ToolAnswer(id=_id(call_id), text=_texts(parts) or read_answer(answer) or ""))
+    # OpenAI's chats have no block for an answer: the whole message is one.
+    if role == "tool" and not answers:
+        answers.append(ToolAnswer(id=_id(given.get("tool_call_id")), text=_texts(known)))
+    return ChatMessage(
+        role=role,
+        text="" if role == "tool" else _texts(known),
+        calls=(*_calls(known), *_calls(given.get("tool_calls"))),
+        answers=tuple(answers),
+    )
+
+
+def _texts(blocks: Iterable[dict[str, Any]]) -> str:
+    texts = (
+        block.get("content", block.get("text"))
+        for block in blocks
+        if block.get("type", "text") in {"text", "output_text", "input_text"}
+    )
+    return "\n".join(text for text in texts if isinstance(text, str) and text)
+
+
+def _calls(blocks: Any) -> Iterator[ToolRequest]:
+    for block in _listed(blocks):
+        if not isinstance(block, dict):
+            continue
+        if block.get("type") not in {"tool_call", "tool_use", "function", "function_call"}:
+            continue
+        # OpenAI's chats keep name and arguments under `function`; others beside the `type`.
+        function = block.get("function")
+        inner = function if isinstance(function, dict) else block
+        given = inner.get("arguments", inner.get("input", inner.get("args")))
+        yield tool_request(block.get("id") or block.get("call_id"), inner.get("name"), given)
+
+
+def tool_request(call_id: Any, name: Any, given: Any) -> ToolRequest:
+    """Put a proposed call together."""
+    return ToolRequest(
+        id=_id(call_id),
+        name=name if isinstance(name, str) else "",
+        args=arguments(given),
+    )
+
+
+def _id(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def with_own_ids(given: Sequence[ChatMessage], output: Sequence[ChatMessage]) -> Conversation:
+    """Give each call of a conversation an id of its own, and each answer its call's."""
+    naming = _Naming()
+    return tuple(map(naming.read, given)), tuple(map(naming.read, output))
+
+
+class _Naming:
+    """Ids of calls that tell them apart, where a model or its instrumentation gave none.
+
+    Gemini's calls carry no id: OpenTelemetry's instrumentation writes `name_0` for each, others
+    `call_0` or nothing. Which call an answer belongs to then follows from their order.
+
+    Source: opentelemetry-instrumentation-google-genai, `message.py`.
+    """
+
+    def __init__(self) -> None:
+        self._seen: Counter[str] = Counter()
+        self._open: list[tuple[str, ToolRequest]] = []
+
+    def read(self, message: ChatMessage) -> ChatMessage:
+        """Read the next message."""
+        if not message.calls and not message.answers:
+            return message
+        answers = []
+        for answer in message.answers:
+            places = [at for at, (known_id, _) in enumerate(self._open) if known_id == answer.id]
+            if not places and answer.id not in self._seen:
+                # The number in `name_0` is the part's place in its message, so it may differ
+                # between call and answer: the oldest open call of that name is meant.
+                names = {answer.id, answer.id.rpartition("_")[0]}
+                places = [
+                    at
+                    for at, (_, call) in enumerate(self._open)
+                    if not answer.id or call.name in names
+                ]
+            own_id = self._open.pop(places[0])[1].id if places else answer.id
+            answers.append(replace(answer, id=own_id))
+        calls = []
+        for call in message.calls:
+            own = call
+            if call.name:
+                # Parentheses: one without an id is not counted with one whose id is its tool's.
+                known = call.id or f"{call.name}()"
+                self._seen[known] += 1
+                if not call.id or self._seen[known] > 1:
+                    given = json.dumps(call.args, sort_keys=True, default=str)
+                    digest = hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()[:12]
+                    count = self._seen[known]
+                    own = replace(call, id=f"{(call.id or call.name)[:100]}#{count}-{digest}")
+                # Bounded: not every call is answered.
+                self._open = [*self._open[1 - MOST_OPEN :], (call.id, own)]
+            calls.append(own)
+        return replace(message, calls=tuple(calls), answers=tuple(answers))
+
 
 NAME_LENGTH, TOOL_LENGTH = 100, 200
 

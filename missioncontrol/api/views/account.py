@@ -21,7 +21,7 @@ from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, NotFound
 from missioncontrol.projects import signing_in
-from missioncontrol.wire.account import (
+from missioncontrol.wire.access import (
     AccountRow,
     BegunApp,
     PasskeyOptions,

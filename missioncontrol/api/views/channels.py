@@ -18,7 +18,7 @@ from missioncontrol.clock import now
 from missioncontrol.notify import channels, selectors, services
 from missioncontrol.notify.channels import NewChannel
 from missioncontrol.notify.models import Channel, Delivery
-from missioncontrol.wire.notices import (
+from missioncontrol.wire.projects import (
     ChannelHears,
     ChannelRow,
     DeliveryRow,

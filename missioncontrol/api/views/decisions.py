@@ -16,19 +16,16 @@ from rest_framework.request import Request
 from guard.deciding import AllowPattern
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Projects, Readable
-from missioncontrol.api.rest import Depends, Page, one_of, page_of
+from missioncontrol.api.rest import Depends, Page, one_of, page_of, pages_of, stream
 from missioncontrol.api.routing import Router
-from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.audit import anchors
 from missioncontrol.clock import now
-from missioncontrol.decisions import allowlist, rows, selectors
-from missioncontrol.decisions.allowlist import NewAllowlistEntry
-from missioncontrol.decisions.allowlist_preview import Scope, preview
+from missioncontrol.decisions import allowlist, rows
+from missioncontrol.decisions.allowlist import NewAllowlistEntry, Scope, preview
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.selectors import audit_row, list_journal
-from missioncontrol.wire.allowlist import AllowlistPreview, AllowlistRow
-from missioncontrol.wire.audit import AuditRow, Verification
-from missioncontrol.wire.decisions import AutofixRow, DecisionRow
+from missioncontrol.wire.decisions import AllowlistPreview, AllowlistRow, AutofixRow, DecisionRow
+from missioncontrol.wire.instance import AuditRow, Verification
 
 api = Router()
 LONGEST_NAME = 150
@@ -39,14 +36,14 @@ def decisions_list(request: Request, status: str) -> Page[DecisionRow]:
     """List cards, oldest first; `?status=open` is the inbox, which archived projects leave."""
     # Nobody can answer there, so it would wait in the inbox for ever.
     mine = auth.projects_of(request, even_archived=status != "open")
-    found = selectors.decisions(projects=mine, status=status)
-    return page_of(request, found, selectors.show_decision)
+    found = rows.decisions(projects=mine, status=status)
+    return page_of(request, found, rows.show_decision)
 
 
 @api.get("autofixes/")
 def autofixes_list(request: Request, projects: Projects) -> Page[AutofixRow]:
     """List what was injected without a tap, newest first."""
-    found = selectors.autofixes(projects=projects)
+    found = rows.autofixes(projects=projects)
     return page_of(
         request,
         found,
@@ -57,7 +54,7 @@ def autofixes_list(request: Request, projects: Projects) -> Page[AutofixRow]:
 @api.get("allowlist/")
 def allowlist_list(request: Request, projects: Projects) -> Page[AllowlistRow]:
     """List what is never flagged, newest first."""
-    found = selectors.allowlist(projects=projects)
+    found = rows.allowlist(projects=projects)
     return page_of(request, found, rows.allowlist_row)
 
 
@@ -81,7 +78,7 @@ def allowlist_preview(request: Request, asked: NewAllowlistEntry) -> AllowlistPr
 @api.delete("allowlist/<uuid:entry_id>/")
 def allowlist_remove(request: Request, entry_id: UUID, projects: Readable, by: By) -> None:
     """Remove an entry."""
-    entry = one_of(selectors.allowlist(projects=projects), entry_id, "The allowlist entry")
+    entry = one_of(rows.allowlist(projects=projects), entry_id, "The allowlist entry")
     auth.check_may_act(request, entry.project_id)
     allowlist.remove_entry(entry, by=by, at=now())
 

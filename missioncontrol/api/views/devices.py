@@ -27,7 +27,7 @@ from missioncontrol.notify.devices import NewPush, Tried
 from missioncontrol.notify.models import Device
 from missioncontrol.notify.quiet import write_clock
 from missioncontrol.projects import access
-from missioncontrol.wire.devices import DeviceRow, PairingRow, PushRow, Reach
+from missioncontrol.wire.access import DeviceRow, PairingRow, PushRow, Reach
 from missioncontrol.wire.rows import row_of
 
 api = Router()

@@ -25,8 +25,7 @@ from missioncontrol.clock import now
 from missioncontrol.errors import NotFound
 from missioncontrol.history import sharing
 from missioncontrol.projects import members, signing_in
-from missioncontrol.wire.access import InvitationRow, MadeInvitation, MemberRow
-from missioncontrol.wire.account import JoiningRuleRow
+from missioncontrol.wire.access import InvitationRow, JoiningRuleRow, MadeInvitation, MemberRow
 from missioncontrol.wire.projects import RoleWord
 from missioncontrol.wire.rows import row_of
 

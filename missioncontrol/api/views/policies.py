@@ -1,25 +1,45 @@
-"""A project's policy: its versions, checking a new one, and what it would have done."""
+"""A project's policy: its versions, checking a new one, what it would have done; recordings, which
+come in as a file and are looked at like live runs.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import io
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from rest_framework.request import Request
 
+from guard.errors import UnreadableRecording
+from guard.formats import read_stream
+from guard.formats.recording import Recording as Recorded
 from missioncontrol.accounts.models import Project
+from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
+from missioncontrol.api.agents import fault_of
 from missioncontrol.api.auth import By, FoundProject, Projects, Readable
+from missioncontrol.api.otlp import serving as otlp
 from missioncontrol.api.rest import Page, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
+from missioncontrol.costs.ledger import Call
 from missioncontrol.decisions import allowlist
-from missioncontrol.detection import backtest_rows, backtests, policies, run_scores, tasks
+from missioncontrol.detection import backtests, policies, recordings, scores, tasks
 from missioncontrol.detection.backtests import NewBacktest
-from missioncontrol.wire.allowlist import AllowlistSuggestion
-from missioncontrol.wire.policies import PolicyCheck, PolicyScores, PolicyVersionRow
-from missioncontrol.wire.recordings import BacktestRow
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.wire.decisions import AllowlistSuggestion
+from missioncontrol.wire.policies import (
+    BacktestRow,
+    PolicyCheck,
+    PolicyScores,
+    PolicyVersionRow,
+    RecordingRow,
+    UnreadEntry,
+)
 
 api = Router()
 
@@ -58,7 +78,7 @@ def policies_scores(project: FoundProject, days: int | None) -> PolicyScores:
     """Show the highest stuck score of each run of the last days, and what people did."""
     # Brought within, not refused: of a span that is too long the newest part is shown.
     asked = DAYS if days is None else min(max(days, 1), MOST_DAYS)
-    return run_scores.scores_of(project, days=asked, at=now())
+    return scores.scores_of(project, days=asked, at=now())
 
 
 @api.get("backtest/")
@@ -66,7 +86,7 @@ def backtests_list(request: Request, projects: Projects) -> Page[BacktestRow]:
     """List backtests, newest first, without their runs."""
     found = backtests.listed(projects=projects)
     # Each may have replayed hundreds of runs, which a list has no room for.
-    return page_of(request, found, backtest_rows.summary)
+    return page_of(request, found, backtests.summary)
 
 
 @api.post("backtest/", status=202)
@@ -76,16 +96,95 @@ def backtests_ask(request: Request, asked: NewBacktest, by: By) -> BacktestRow:
     backtest = backtests.ask(project, asked, by=by, at=now())
     # In a worker: recorded turns are judged twice, under both policies.
     tasks.ask_backtest(backtest.id)
-    return backtest_rows.row(backtest)
+    return backtests.row(backtest)
 
 
 @api.get("backtest/<uuid:backtest_id>/")
 def backtests_read(backtest_id: UUID, projects: Readable) -> BacktestRow:
     """Show a backtest as far as it has come."""
-    return backtest_rows.row(backtests.find(backtest_id, projects=projects))
+    return backtests.row(backtests.find(backtest_id, projects=projects))
 
 
 @api.get("allowlist/suggestions/")
 def allowlist_suggestions(projects: Projects) -> list[AllowlistSuggestion]:
     """List calls that people let go on three times or more; none is allowed by itself."""
     return allowlist.suggestions(projects=projects, at=now())
+
+
+PIECE = 1 << 16
+EXPECTED = (
+    "expected a transcript of Claude Code, Codex or Gemini, a turn file, chat messages,"
+    " or OTLP JSON"
+)
+# Each is read and judged at once.
+IMPORTS = Pace("recordings imported", most=20, in_all=60)
+
+
+@api.post("recordings/", takes_file=True)
+def recordings_import(
+    request: Request, project: UUID | None, name: str | None, by: By
+) -> tuple[RecordingRow, bool]:
+    """Import a recorded run from the file in the body, called `name`; the same file again
+    answers 200 with the run it is.
+    """
+    project_id = auth.writable_project(request, project)
+    IMPORTS.check(str(request.user.pk), at=now())
+    # The file's name alone: a browser may send the folders it lay in.
+    name = Path(name or "recording").name
+    hashed = hashlib.sha256()
+    with tempfile.TemporaryFile() as file:
+        # In pieces, and unparsed: a transcript may be larger than memory should hold.
+        while piece := request._request.read(PIECE):  # noqa: SLF001
+            hashed.update(piece)
+            file.write(piece)
+        file.seek(0)
+        sha256 = hashed.hexdigest()
+        # Before it is read: the same file again costs no more than its hash.
+        if (known := recordings.known(project_id, sha256)) is not None:
+            return recordings.recording_row(known), False
+        recorded, calls = _read(file, name, project_id)
+    recording, is_new = recordings.import_recording(
+        Project.objects.get(pk=project_id),
+        recorded,
+        calls,
+        projects=auth.acting_in(request),
+        file=name,
+        sha256=sha256,
+        by=by,
+        at=now(),
+    )
+    unread = tuple(UnreadEntry(entry=one.entry, why=one.why) for one in recorded.unread)
+    row = replace(recordings.recording_row(recording, is_new=is_new), unread=unread)
+    return row, is_new
+
+
+@api.get("runs/<uuid:run_id>/recording/")
+def recordings_read(run_id: UUID, projects: Readable) -> RecordingRow:
+    """Show what an imported run was read from, and where a card would have opened."""
+    return recordings.show_recording(run_id, projects=projects)
+
+
+def _read(file: io.BufferedRandom, name: str, project: UUID) -> tuple[Recorded, list[Call]]:
+    """Read a file of any known form; its model calls, where they are told apart from turns.
+
+    Raises:
+        InvalidRequest: it holds none, and says what was expected.
+    """
+    if otlp.is_otlp(file.peek(PIECE)):
+        return otlp.read_recording(file.read(), name=Path(name).stem, project=project)
+    try:
+        recorded = read_stream(file, Path(name))
+    except UnreadableRecording:
+        # Back to the first line that holds anything: whoever sent it sees what it begins with.
+        file.seek(0)
+        lines = enumerate(iter(lambda: file.readline(PIECE), b""), 1)
+        got = "an empty file"
+        for number, line in lines:
+            if words := line.decode("utf-8", "replace").strip():
+                got = f"{words[:40]!r} in line {number}"
+                break
+        raise InvalidRequest(f"{name}: {EXPECTED}, got {got}.", field="file") from None
+    # What an agent could not post is not stored from a file either.
+    faulty = {place for place, turn in enumerate(recorded.turns) if turn and fault_of(turn)}
+    turns = tuple(None if n in faulty else turn for n, turn in enumerate(recorded.turns))
+    return replace(recorded, turns=turns, malformed=recorded.malformed + len(faulty)), []

@@ -22,9 +22,8 @@ from missioncontrol.accounts.naming import checked_name
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys
 from missioncontrol.api.auth import By, Person
-from missioncontrol.api.rest import changes_in
+from missioncontrol.api.rest import changes_in, stream
 from missioncontrol.api.routing import Router
-from missioncontrol.api.streaming import stream
 from missioncontrol.audit.project_export import export_lines
 from missioncontrol.clock import now
 from missioncontrol.decisions.budgets import extra_today, read_budgets
@@ -35,12 +34,12 @@ from missioncontrol.notify import webhook
 from missioncontrol.projects import demo, members, rules
 from missioncontrol.redaction import read_rules
 from missioncontrol.runs.redaction_preview import preview
-from missioncontrol.wire.notices import Secret
 from missioncontrol.wire.projects import (
     Me,
     ProjectRow,
     RedactionPreview,
     RedactRules,
+    Secret,
     User,
 )
 from missioncontrol.wire.rows import row_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 from uuid import UUID
 
@@ -29,20 +30,21 @@ from missioncontrol.api.rest import (
     page_of,
     page_shown_together,
     page_size,
+    pages_of,
+    stream,
 )
 from missioncontrol.api.routing import Router
-from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.clock import now
 from missioncontrol.costs import linking
 from missioncontrol.decisions import choices, conversation, interventions, sessions
 from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.choices import LateChoice
-from missioncontrol.decisions.selectors import board
-from missioncontrol.decisions.selectors import page as run_page
-from missioncontrol.detection import agent_rules
+from missioncontrol.decisions.rows import board
+from missioncontrol.decisions.rows import page as run_page
+from missioncontrol.detection import policies
 from missioncontrol.detection.renamed import renewed
 from missioncontrol.errors import InvalidRequest, NotFound
-from missioncontrol.history import comparing, exporting, finding, saved_views, sorting
+from missioncontrol.history import comparing, finding, saved_views
 from missioncontrol.history.language import Query, read_query
 from missioncontrol.history.summary import summarize
 from missioncontrol.runs import selectors
@@ -52,7 +54,7 @@ from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import REPORTS_ONLY, OpenRun, open_run
 from missioncontrol.wire.decisions import Conversation, InterventionRow
-from missioncontrol.wire.frames import Board, Snapshot
+from missioncontrol.wire.events import Board, Snapshot
 from missioncontrol.wire.history import (
     HistoryRow,
     HistoryTotals,
@@ -61,12 +63,12 @@ from missioncontrol.wire.history import (
     SavedViewRow,
 )
 from missioncontrol.wire.policies import RunRules
-from missioncontrol.wire.runs import RunRow, TreeRow
-from missioncontrol.wire.turns import TelemetryRow
+from missioncontrol.wire.rows import row_of
+from missioncontrol.wire.runs import RunRow, TelemetryRow, TreeRow
 from missioncontrol.zones import read_zone
 
 api = Router()
-FORMATS = {"csv": exporting.csv_lines, "jsonl": exporting.jsonl}
+FORMATS = {"csv": finding.csv_lines, "jsonl": finding.jsonl}
 # Of more projects the sockets bring theirs: each board may hold a thousand runs.
 MOST_BOARDS = 8
 
@@ -141,8 +143,8 @@ def runs_list(request: Request, found: FoundRuns, sort: str | None) -> Page[Hist
         return page_shown_together(request, runs, lambda page: finding.show(page, query, at=at))
     limit, cursor = page_size(request), request.query_params.get("cursor")
     # One more than is shown tells whether there is another page.
-    page = list(sorting.sort_runs(runs, sort, cursor=cursor)[: limit + 1])
-    end = sorting.cursor_of(page[limit - 1]) if len(page) > limit else None
+    page = list(finding.sort_runs(runs, sort, cursor=cursor)[: limit + 1])
+    end = finding.cursor_of(page[limit - 1]) if len(page) > limit else None
     return Page(finding.show(page[:limit], query, at=at), following(request, end))
 
 
@@ -188,7 +190,7 @@ def runs_export(
 def views_list(request: Request, person: Person, projects: Projects) -> Page[SavedViewRow]:
     """List your own views."""
     mine = saved_views.views_of(person, projects=projects)
-    return page_of(request, mine, saved_views.view_row)
+    return page_of(request, mine, partial(row_of, SavedViewRow))
 
 
 @api.post("views/", status=201)
@@ -198,7 +200,7 @@ def views_save(request: Request, asked: NewView, person: Person, by: By) -> Save
     kept = saved_views.save_view(
         user=person, project=project, name=asked.name, q=asked.q, by=by, at=now()
     )
-    return saved_views.view_row(kept)
+    return row_of(SavedViewRow, kept)
 
 
 @api.delete("views/<uuid:view_id>/")
@@ -232,9 +234,9 @@ def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[
 
 
 @api.get("runs/<uuid:run_id>/", caller=auth.IsCaller, checks=(auth.check_reach,))
-def runs_read(run_id: UUID, projects: Readable) -> RunRow:
+def runs_read(run: FoundRun) -> RunRow:
     """Show a run."""
-    return selectors.show_run(run_id, projects=projects, at=now())
+    return run_row(run, at=now())
 
 
 @api.patch("runs/<uuid:run_id>/", caller=auth.IsCaller)
@@ -295,13 +297,13 @@ def runs_telemetry(
 
 @api.post("runs/<uuid:run_id>/interventions/")
 def interventions_make(
-    request: Request, run_id: UUID, tap: Tap, projects: Readable, by: By
+    request: Request, run: FoundRun, tap: Tap, by: By
 ) -> tuple[InterventionRow, bool]:
     """Do what a person tapped; the same key and body again answers 200."""
     # Asked again under the run's lock, by `acting_in`: a role may go while this waits.
-    auth.check_may_act(request, selectors.project_of(run_id, projects=projects))
+    auth.check_may_act(request, run.project_id)
     return interventions.intervene(
-        run_id,
+        run.id,
         tap,
         projects=auth.acting_in(request),
         by=by,
@@ -333,7 +335,7 @@ def runs_snapshot(run: FoundRun) -> Snapshot:
 @api.get("runs/<uuid:run_id>/rules/", caller=auth.IsAgent, checks=(auth.check_reach,))
 def runs_rules(run_id: UUID, caller: Agent) -> RunRules:
     """Tell an agent the rules of its run, for when it cannot ask."""
-    return agent_rules.rules_for(run_id, project=caller.project, at=now())
+    return policies.rules_for(run_id, project=caller.project, at=now())
 
 
 OBEYS = (auth.check_obeys, auth.check_reach)

@@ -1,4 +1,9 @@
-"""Sign in by a one-time link or a code, sign out; the other ways are in `ways_in`."""
+"""Sign in by a link or a code, sign out, follow an invitation; the other ways are in `ways_in`.
+
+An invitation's page says who invites to what, and has one button. The link's secret stands behind
+its `#`. The page takes it from there into a form's body and out of the address, so that no log,
+referrer or history keeps it.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +25,22 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
-from missioncontrol import clock, origin
-from missioncontrol.accounts import browsers, pairing, ways
-from missioncontrol.accounts.models import Browser, LoginLink
+from missioncontrol import origin
+from missioncontrol.accounts import browsers, invitations, pairing, people, ways
+from missioncontrol.accounts.models import Browser, Invitation, LoginLink, Membership
 from missioncontrol.accounts.pace import Pace
-from missioncontrol.accounts.page_texts import LINK_TEXTS, LinkTexts
-from missioncontrol.accounts.services import find_login_link, note_browser, redeem_login_link
+from missioncontrol.accounts.page_texts import JOINING_TEXTS, LINK_TEXTS, JoiningTexts, LinkTexts
+from missioncontrol.accounts.services import (
+    LOCAL_OWNER,
+    find_login_link,
+    note_browser,
+    redeem_login_link,
+)
 from missioncontrol.api import auth
-from missioncontrol.errors import TooManyRequests
+from missioncontrol.clock import now
+from missioncontrol.errors import Forbidden, InvalidRequest, TooManyRequests
 from missioncontrol.notify.texts import language_of
-from missioncontrol.projects import access
+from missioncontrol.projects import access, members
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 HOME = "/"
@@ -68,14 +79,14 @@ def leave_no_trace(view: View) -> View:
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
     """Show one button; its POST (or a trusted GET) uses the link up."""
-    offered = find_login_link(secret=secret, at=clock.now())
+    offered = find_login_link(secret=secret, at=now())
     # Messengers and mail scanners fetch a link to preview it: a GET that uses one up must come
     # from this machine, by a link that was made for it.
     is_trusted = request.method == "GET" and is_from_this_machine(request)
     if request.method == "POST" or (is_trusted and offered is not None and offered.on_get):
         # Asks for no second factor: who prints a link can read the database, and who offers one to
         # a phone is signed in.
-        link = redeem_login_link(secret=secret, at=clock.now())
+        link = redeem_login_link(secret=secret, at=now())
         return _enter(request, link) if link else _refuse(request)
     if offered is None:
         return _refuse(request)
@@ -99,11 +110,11 @@ def pair(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _link_page(request, "accounts/pair.html", PAIR)
     try:
-        CODES.check(origin.asked_from(request), at=clock.now())
+        CODES.check(origin.asked_from(request), at=now())
     except TooManyRequests as error:
         context = {**PAIR, "problem": _link_texts(request).too_many}
         return _link_page(request, "accounts/pair.html", context, wait=error)
-    link = pairing.redeem_code(code=request.POST.get("code", ""), at=clock.now())
+    link = pairing.redeem_code(code=request.POST.get("code", ""), at=now())
     if link:
         return _enter(request, link)
     context = {**PAIR, "problem": _link_texts(request).unknown}
@@ -116,7 +127,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     """End this session; its browser is forgotten, and no push reaches it."""
     here = request.session.get(browsers.IN_SESSION)
     if here and (browser := Browser.objects.select_related("user").filter(pk=here).first()):
-        access.sign_out(browser, by=auth.name_of(request), at=clock.now(), is_here=True)
+        access.sign_out(browser, by=auth.name_of(request), at=now(), is_here=True)
     # After it is on record: then nobody is signed in who could be named.
     logout(request)
     return HttpResponseRedirect("/login/")
@@ -145,7 +156,7 @@ def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
     """Sign in; a phone that could take pushes is shown where they are allowed."""
     browser = begin_session(request, link.user)
     note_browser(link, browser)
-    access.record_entry(browser, is_paired=link.code_digest is not None, at=clock.now())
+    access.record_entry(browser, is_paired=link.code_digest is not None, at=now())
     # Browsers allow notifications on what is secure alone.
     is_secure = request.is_secure() or settings.PUBLIC_URL.startswith("https://")
     takes_none = browser.kind == "phone" and not hasattr(browser, "device")
@@ -166,12 +177,12 @@ def begin_session(request: HttpRequest, user: User) -> Browser:
     kept = request.get_signed_cookie(browsers.COOKIE, default=None, max_age=browsers.COOKIE_AGE)
     before = request.session.get(browsers.IN_SESSION) or (str(kept) if kept else None)
     login(request, user, backend=BACKEND)
-    ways.note_proof(request.session, at=clock.now())
+    ways.note_proof(request.session, at=now())
     # Another person at the same machine: pushes of the one before must not reach them.
     browsers.left(before, to=user)
     browsers.take_up(request.session, before, user=user)
     agent = request.headers.get("User-Agent", "")
-    return browsers.present(request.session, user=user, agent=agent, at=clock.now())
+    return browsers.present(request.session, user=user, agent=agent, at=now())
 
 
 def keep_browser(response: HttpResponse, browser: Browser) -> None:
@@ -262,3 +273,98 @@ def bundled_font(name: str) -> str:
     """Return the address of a font the front end was built with; empty if it is not built."""
     files = (settings.FRONTEND_DIST / "assets").glob(f"{name}-latin-wght-normal-*.woff2")
     return next((f"/assets/{file.name}" for file in files), "")
+
+
+# Nobody guesses 256 bits: this holds back who keeps the server busy, not who mistypes.
+TRIES = Pace("invitations tried", most=30, in_all=600)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest) -> HttpResponse:
+    """Ask for a link, show what it offers, and let its bearer in."""
+    if request.method != "POST":
+        return _page(request)
+    try:
+        TRIES.check(origin.asked_from(request), at=now())
+    except TooManyRequests as error:
+        context = {"problem": _texts(request).too_many}
+        return _page(request, context, wait=error)
+    # The whole link may be pasted: the secret stands behind its `#`.
+    secret = request.POST.get("invitation", "").strip().rpartition("#")[2]
+    offered = invitations.find(secret, at=now())
+    if offered is None:
+        return _turn_away(request)
+    mine = Membership.objects.filter(project=offered.project_id, user=request.user.pk)
+    # Before the link is used up: it is still good for whom it was meant for.
+    if request.user.is_authenticated and mine.exists():
+        return _turn_away(request, is_member=True)
+    if "accept" in request.POST:
+        return _let_in(request, offered, secret)
+    return _offer(request, offered, secret)
+
+
+def _let_in(request: HttpRequest, offered: Invitation, secret: str) -> HttpResponse:
+    user: Any = request.user if request.user.is_authenticated else None
+    name = request.POST.get("name", "")
+    try:
+        joined = members.join(secret, user=user, name=name, at=now())
+    except InvalidRequest:
+        return _offer(request, offered, secret, problem=_texts(request).name_refused, name=name)
+    except Forbidden:
+        return _turn_away(request)
+    response = HttpResponseRedirect(HOME)
+    # Who was signed in stays who they are, in the session they have.
+    if joined.is_new:
+        keep_browser(response, begin_session(request, joined.user))
+    return response
+
+
+def _offer(
+    request: HttpRequest, offered: Invitation, secret: str, *, problem: str = "", name: str = ""
+) -> HttpResponse:
+    t, user = _texts(request), request.user
+    # Whoever invited may be gone: the invitation outlives them.
+    by = people.name_of(offered.invited_by) if offered.invited_by else ""
+    by = "" if by == LOCAL_OWNER else by  # who never said what they are called
+    says = t.invites if by else t.invites_nameless
+    return _page(
+        request,
+        {
+            "offered": offered,
+            "secret": secret,
+            "problem": problem,
+            "name": name,
+            "invites": says.format(by=by, project=offered.project.name),
+            "role": t.roles[offered.role],
+            "may": t.may[offered.role],
+            "until": t.until.format(day=f"{offered.expires_at:%Y-%m-%d %H:%M}"),
+            "you_are": t.you_are.format(name=people.name_of(user)) if user.is_authenticated else "",
+        },
+        status=HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK,
+    )
+
+
+def _turn_away(request: HttpRequest, *, is_member: bool = False) -> HttpResponse:
+    t = _texts(request)
+    over = {"title": t.over_title, "text": t.over}
+    already = {"title": t.already_title, "text": t.already}
+    context = {"refused": already if is_member else over}
+    return _page(request, context, status=HTTPStatus.CONFLICT if is_member else HTTPStatus.GONE)
+
+
+def _page(
+    request: HttpRequest,
+    context: dict[str, Any] | None = None,
+    *,
+    status: HTTPStatus = HTTPStatus.OK,
+    wait: TooManyRequests | None = None,
+) -> HttpResponse:
+    language = preferred_language(request)
+    shared = {"t": JOINING_TEXTS[language], "language": language, **PAIR}
+    whole = shared | (context or {})
+    return page(request, "accounts/join.html", whole, status=status, wait=wait)
+
+
+def _texts(request: HttpRequest) -> JoiningTexts:
+    return JOINING_TEXTS[preferred_language(request)]

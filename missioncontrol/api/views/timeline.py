@@ -12,10 +12,10 @@ from missioncontrol.api.rest import Limit, Page, address_of, read_moment
 from missioncontrol.api.routing import Router
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.policies import asks_from
-from missioncontrol.detection.score_parts import explain_move
+from missioncontrol.detection.scores import explain_move
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs import timeline
-from missioncontrol.wire.turns import (
+from missioncontrol.wire.runs import (
     FoundTurns,
     HandOffs,
     MomentRow,

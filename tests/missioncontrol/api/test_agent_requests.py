@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pytest
 from twisted.internet.testing import StringTransport
 
-from missioncontrol.api.agent_requests import MOST_BYTES, read_head
-from missioncontrol.api.daphne_queue import QueuedChannel
+from missioncontrol.api.agent_requests import MOST_BYTES, QueuedChannel, read_head
 
 RUN = "01994f9e-7d5c-7b1c-a3f4-2f1d0c9b8a76"
 LINES = (

@@ -8,15 +8,15 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import MemoryReactor, StringTransport
 from twisted.web.http import Request
 
-from missioncontrol.api import daphne_queue
-from missioncontrol.api.daphne_queue import PROGRESS_BYTES, AgentsQueue, QueuedChannel
+from missioncontrol.api import agent_requests
+from missioncontrol.api.agent_requests import PROGRESS_BYTES, AgentsQueue, QueuedChannel
 
 
 @pytest.fixture
 def queue(monkeypatch):
     """A queue that reads one request a turn."""
-    monkeypatch.setattr(daphne_queue, "TURN_S", 0.0)
-    monkeypatch.setattr(daphne_queue, "queue", AgentsQueue())
+    monkeypatch.setattr(agent_requests, "TURN_S", 0.0)
+    monkeypatch.setattr(agent_requests, "queue", AgentsQueue())
 
 
 class Received(list[str]):

@@ -3,7 +3,7 @@
 import pytest
 from django.db import OperationalError, connection
 
-from missioncontrol.api.endpoint import database_away
+from missioncontrol.api.problems import database_away
 
 FULL_DISK = {
     "sqlite": "CREATE TABLE large AS SELECT zeroblob(10000000)",

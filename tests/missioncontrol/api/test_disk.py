@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from missioncontrol.api import disk, endpoint
-from missioncontrol.api.disk import REMEMBERED_S, Disk
-from missioncontrol.api.views import operator
+from missioncontrol.api import problems, web_process
+from missioncontrol.api.views import instance
+from missioncontrol.api.web_process import REMEMBERED_S, Disk
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def clock():
 @pytest.fixture
 def own_disk(clock, monkeypatch):
     own = Disk(lambda: clock[0])
-    monkeypatch.setattr(endpoint, "disk", own)
-    monkeypatch.setattr(operator, "disk", own)
+    monkeypatch.setattr(problems, "disk", own)
+    monkeypatch.setattr(instance, "disk", own)
     return own
 
 
@@ -30,17 +30,17 @@ class Full(Exception):
 def refused_for_want_of_room():
     fault = RuntimeError()
     fault.__cause__ = Full()
-    return endpoint.database_away(fault)
+    return problems.database_away(fault)
 
 
 def test_a_database_with_room_is_ready(db, own_disk):
-    assert operator.database()
+    assert instance.database()
 
 
 def test_a_database_whose_write_found_no_room_is_not_ready(db, own_disk):
     refused_for_want_of_room()
 
-    assert not operator.database()
+    assert not instance.database()
 
 
 def test_a_refused_write_is_forgotten_once_none_followed(db, own_disk, clock):
@@ -48,16 +48,16 @@ def test_a_refused_write_is_forgotten_once_none_followed(db, own_disk, clock):
 
     clock[0] += REMEMBERED_S
 
-    assert operator.database()
+    assert instance.database()
 
 
 def test_a_database_on_a_disk_that_is_nearly_full_is_not_ready(db, own_disk, monkeypatch):
-    monkeypatch.setattr(disk, "LEAST_FREE_BYTES", sys.maxsize)
+    monkeypatch.setattr(web_process, "LEAST_FREE_BYTES", sys.maxsize)
 
-    assert not operator.database()
+    assert not instance.database()
 
 
 def test_a_database_beside_which_nothing_was_kept_yet_is_ready(db, own_disk, settings, tmp_path):
     settings.DATA_DIR = tmp_path / "not made"
 
-    assert operator.database()
+    assert instance.database()

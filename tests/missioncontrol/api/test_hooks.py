@@ -7,7 +7,7 @@ from asgiref.sync import async_to_sync
 
 from guard.adapters.hook import HookEvent, ModelCall
 from guard.turn import Usage
-from missioncontrol.api.hooks import serving, storing
+from missioncontrol.api.hooks import serving
 from missioncontrol.errors import NotFound
 from missioncontrol.ids import new_id
 from missioncontrol.runs import models
@@ -38,9 +38,9 @@ def counted(run):
 def test_what_a_forks_transcript_copies_was_paid_by_the_session_it_left():
     project = a_project()
     first, fork = a_run(project), a_run(project)
-    storing._count_new_calls(a_hook(a_model_call("msg_1", -60)), first)
+    serving._count_new_calls(a_hook(a_model_call("msg_1", -60)), first)
 
-    storing._count_new_calls(a_hook(a_model_call("msg_1", -60), a_model_call("msg_2", 5)), fork)
+    serving._count_new_calls(a_hook(a_model_call("msg_1", -60), a_model_call("msg_2", 5)), fork)
 
     assert (counted(first), counted(fork)) == ({"msg_1"}, {"msg_2"})
 
@@ -50,6 +50,6 @@ def test_a_known_fork_pays_for_nothing_that_was_before_it():
     fork = a_run()
     fork.relation = "forked"
 
-    storing._count_new_calls(a_hook(a_model_call("msg_1", -60), a_model_call("msg_2", 5)), fork)
+    serving._count_new_calls(a_hook(a_model_call("msg_1", -60), a_model_call("msg_2", 5)), fork)
 
     assert counted(fork) == {"msg_2"}

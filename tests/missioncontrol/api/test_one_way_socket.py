@@ -4,7 +4,7 @@ import pytest
 from daphne.ws_protocol import WebSocketFactory
 from twisted.internet.testing import StringTransport
 
-from missioncontrol.api.daphne_queue import QueuedChannel
+from missioncontrol.api.agent_requests import QueuedChannel
 from missioncontrol.api.daphne_requests import MOST_UNSENT, OneWaySocket
 
 MESSAGE = "x" * 1024

@@ -1,6 +1,6 @@
 """A probe asks the worker; many probes ask it once."""
 
-from missioncontrol.api.views.operator import Readiness
+from missioncontrol.api.views.instance import Readiness
 
 
 def test_probes_that_come_together_look_once():

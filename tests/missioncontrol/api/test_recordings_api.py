@@ -15,7 +15,7 @@ from missioncontrol.audit.erasing import erase_run
 from missioncontrol.clock import now
 from missioncontrol.costs.models import Spend
 from missioncontrol.decisions.models import Decision
-from missioncontrol.decisions.selectors import board, count_everything
+from missioncontrol.decisions.rows import board, count_everything
 from missioncontrol.detection import recordings
 from missioncontrol.detection.models import Recording
 from missioncontrol.notify.models import Delivery, Notice

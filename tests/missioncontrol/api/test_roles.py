@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from missioncontrol import asgi
+from missioncontrol import asgi, live
 from missioncontrol.accounts.models import Project
 from missioncontrol.api.views import ways_in
-from missioncontrol.live import routing
 from missioncontrol.urls import urlpatterns
 from tests.build import NOON
 from tests.missioncontrol.api.test_every_address import (
@@ -227,7 +226,7 @@ SOCKETS = {"projects": "project", "runs": "run"}
 
 def test_every_route_and_socket_is_in_a_table():
     classified = [write for table in TABLES for write in table]
-    sockets = {address.pattern.split("/")[2] for address, _ in routing.ADDRESSES}
+    sockets = {address.pattern.split("/")[2] for address, _ in live.ADDRESSES}
     read = [path for table in READ_TABLES for path in table]
 
     assert sorted(classified) == sorted(WRITES)

@@ -9,7 +9,7 @@ from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts import uses as noted
 from missioncontrol.accounts.models import AgentKey, PersonalToken, SecretUse
 from missioncontrol.accounts.uses import Use
-from missioncontrol.api import uses
+from missioncontrol.api import keys
 from missioncontrol.clock import now
 from missioncontrol.projects import access
 from tests.build import NOON, a_person, a_project
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def nothing_noted():
     """Another test's key may have been used a moment ago."""
-    uses._noted.clear()
+    keys._noted.clear()
 
 
 def sending(secret, program="guard/1.0", address="198.51.100.7"):

@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 
 from guard.turn import Role, Turn, Usage
-from missioncontrol.runs.brief import LONGEST_TEXT
 from missioncontrol.runs.models import Turn as Row
+from missioncontrol.runs.rows import LONGEST_TEXT
 from tests.build import a_call, a_proposal, a_run, after, put
 from tests.long_run import NEEDLE, fill
 

@@ -3,14 +3,14 @@
 from celery import Celery
 from django.conf import settings
 
-from missioncontrol.api.views import operator
+from missioncontrol.api.views import instance
 from tests.workers import a_worker
 
 
 def test_a_worker_of_another_installation_is_not_ours(monkeypatch):
-    monkeypatch.setattr(operator, "WORKER_ANSWERS_WITHIN_S", 1)
+    monkeypatch.setattr(instance, "WORKER_ANSWERS_WITHIN_S", 1)
     elsewhere = Celery("elsewhere", broker=settings.CELERY_BROKER_URL, set_as_current=False)
 
     with a_worker(elsewhere):
         assert elsewhere.control.ping(timeout=60, limit=1)
-        assert operator.worker() is False
+        assert instance.worker() is False

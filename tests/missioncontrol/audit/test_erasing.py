@@ -12,7 +12,7 @@ from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.models import AllowlistEntry, LetGo, Message
 from missioncontrol.detection.models import Backtest, BacktestRun
 from missioncontrol.errors import InvalidRequest, NoSuchMove
-from missioncontrol.history.catching_up import index_slice
+from missioncontrol.history.tasks import index_slice
 from missioncontrol.proof import head_statement
 from missioncontrol.runs.models import JournalRow, Run, RunMeters, Turn
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, after, put

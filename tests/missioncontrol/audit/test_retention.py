@@ -5,7 +5,7 @@ import pytest
 from missioncontrol.audit import erasing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.decisions import interventions
-from missioncontrol.history.catching_up import index_slice
+from missioncontrol.history.tasks import index_slice
 from missioncontrol.runs.models import JournalRow, TelemetryRecord, Turn
 from tests.build import NOON, a_call, a_project, a_run, after, put, report
 

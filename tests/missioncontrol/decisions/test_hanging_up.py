@@ -11,7 +11,7 @@ from django.db import connections
 from guard.adapters import adapter_of
 from guard.adapters.hook import HookEvent
 from missioncontrol.api.endpoint import HUNG_UP
-from missioncontrol.api.hooks import asking
+from missioncontrol.api.hooks import waiting
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection.dispatcher import Dispatcher
 from missioncontrol.redaction import NOTHING
@@ -65,7 +65,7 @@ async def test_who_hangs_up_as_the_card_opens_leaves_it():
     run = await sync_to_async(a_run)(agent="claude-code")
     event = HookEvent(client="claude-code", name="Ask", session="s", asks=a_proposal("rm -r build"))
     asked = asyncio.create_task(
-        asking.ask(adapter_of("claude-code"), event, run.id, for_s=3600, own=NOTHING)
+        waiting.ask(adapter_of("claude-code"), event, run.id, for_s=3600, own=NOTHING)
     )
     for _ in range(3):
         await asyncio.sleep(0)

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from missioncontrol.costs import counting
-from missioncontrol.decisions import allowlist, deadlines, endings, holding, interventions, sessions
+from missioncontrol.decisions import allowlist, deadlines, holding, interventions, sessions
 from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.allowlist import NewAllowlistEntry
 from missioncontrol.decisions.models import Decision, Intervention
@@ -86,7 +86,7 @@ def test_a_persons_answer_forgives_each_agents_failures_and_nothing_else():
 def test_the_journal_says_why_a_run_was_ended_whatever_it_says_at_its_end(project):
     run = a_run(project)
     with writing([run.id], at=NOON) as tx:
-        endings.stop(tx, tx.run(run.id), by="ana", reason="It loops.")
+        sessions.stop(tx, tx.run(run.id), by="ana", reason="It loops.")
     interventions.report_end(run.id, "completed", projects=[project.id], by="agent", at=after(5))
 
     row = JournalRow.objects.get(run=run, type="session.terminated")

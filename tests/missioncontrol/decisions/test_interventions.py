@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
-from missioncontrol.decisions import deadlines, interventions, rows, selectors, sessions
+from missioncontrol.decisions import deadlines, interventions, rows, sessions
 from missioncontrol.decisions.acts import Amount, Tap, taps
 from missioncontrol.decisions.models import AllowlistEntry, Decision, Intervention
 from missioncontrol.errors import (
@@ -410,7 +410,7 @@ def test_a_board_that_is_read_anew_tells_where_an_answer_of_just_now_is():
     made, _ = tap(run, "continue")
     report(run, a_call("cat app/token.py"))
 
-    (shown,) = selectors.board(run.project_id, at=NOON).interventions
+    (shown,) = rows.board(run.project_id, at=NOON).interventions
 
     assert (shown.id, shown.key, shown.status) == (made.id, made.key, "acknowledged")
 
@@ -419,8 +419,8 @@ def test_a_board_keeps_no_answers_of_long_ago_and_none_of_other_projects():
     run, elsewhere = a_stuck_run(), a_stuck_run()
     tap(run, "continue")
 
-    later = NOON + selectors.JUST_MADE + timedelta(seconds=1)
+    later = NOON + rows.JUST_MADE + timedelta(seconds=1)
 
-    assert selectors.board(run.project_id, at=later).interventions == ()
+    assert rows.board(run.project_id, at=later).interventions == ()
     assert elsewhere.project_id != run.project_id
-    assert selectors.board(elsewhere.project_id, at=NOON).interventions == ()
+    assert rows.board(elsewhere.project_id, at=NOON).interventions == ()

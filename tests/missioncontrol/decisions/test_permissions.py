@@ -7,15 +7,7 @@ import pytest
 from django.db import IntegrityError
 
 from guard.turn import Role, Turn
-from missioncontrol.decisions import (
-    cards,
-    deadlines,
-    interventions,
-    permissions,
-    rows,
-    selectors,
-    sessions,
-)
+from missioncontrol.decisions import cards, deadlines, interventions, permissions, rows, sessions
 from missioncontrol.decisions.acts import Amount, Tap
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.detection import judging
@@ -450,6 +442,6 @@ def test_a_hold_that_outlives_a_session_is_not_hidden_by_a_question():
 def test_the_board_shows_it():
     run, card = asking()
 
-    shown = selectors.board(run.project_id, at=NOON)
+    shown = rows.board(run.project_id, at=NOON)
 
     assert [row.id for row in shown.decisions] == [card.id]

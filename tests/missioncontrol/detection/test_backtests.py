@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from missioncontrol.detection import backtest_rows, backtests, tasks
+from missioncontrol.detection import backtests, tasks
 from missioncontrol.detection.models import Backtest, BacktestRun
 from missioncontrol.runs.models import Run
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, report
@@ -27,7 +27,7 @@ def result(backtest):
     while backtests.work(backtest.id, at=NOON):
         pass
     backtest.refresh_from_db()
-    return backtest_rows.row(backtest)
+    return backtests.row(backtest)
 
 
 def test_todays_side_flags_the_turn_that_was_really_held(project):
@@ -188,7 +188,7 @@ def test_a_failure_is_told_on_its_page(project):
     tasks.backtest_now(backtest.id)
 
     backtest.refresh_from_db()
-    row = backtest_rows.row(backtest)
+    row = backtests.row(backtest)
     assert row.status == "failed"
     assert "no such field" in row.error
 

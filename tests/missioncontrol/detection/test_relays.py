@@ -3,7 +3,7 @@
 from guard.engine import Engine
 from guard.policy import DEFAULT_POLICY
 from guard.turn import Phase
-from missioncontrol.detection.relays import find_relay
+from missioncontrol.detection.tree_engines import find_relay
 from tests.guard.build import a_call, a_message
 
 FAILURE = "ModuleNotFoundError: No module named 'app.tokens'"

@@ -8,7 +8,7 @@ from missioncontrol.decisions import interventions, permissions
 from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection import policies
-from missioncontrol.detection.run_scores import scores_of
+from missioncontrol.detection.scores import scores_of
 from missioncontrol.runs.models import Run, RunMeters
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, a_stuck_run, report
 

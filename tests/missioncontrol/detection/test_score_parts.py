@@ -6,9 +6,9 @@ import pytest
 
 from guard.detectors.score import GAINS, KEEPS
 from guard.turn import Role, Turn
-from missioncontrol.detection.score_parts import explain_move
+from missioncontrol.detection.scores import explain_move
 from missioncontrol.errors import NotFound
-from missioncontrol.wire.turns import PartKind
+from missioncontrol.wire.runs import PartKind
 from tests.build import a_call, a_run, a_stuck_run, report
 from tests.missioncontrol.taps import tap
 

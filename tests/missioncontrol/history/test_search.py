@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from guard.turn import Role, Turn
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.acts import Tap
-from missioncontrol.history import catching_up
+from missioncontrol.history import tasks
 from missioncontrol.history.finding import spans_in
 from missioncontrol.history.language import Words
 from missioncontrol.history.models import IndexedRun
@@ -44,7 +44,7 @@ def names(ask):
 
 
 def index_all():
-    while catching_up.index_slice(at=NOON):
+    while tasks.index_slice(at=NOON):
         pass
 
 
@@ -238,42 +238,42 @@ def test_what_is_indexed_is_not_indexed_again(project):
     put(run, a_message("once"))
     index_all()
 
-    assert catching_up.lag() == 0
+    assert tasks.lag() == 0
     put(run, a_message("twice"))
-    assert catching_up.lag() == 1
+    assert tasks.lag() == 1
 
 
 def test_of_two_who_index_one_run_the_later_is_void(project, names):
     run = a_run(project, name="raced")
     put(run, a_proposal("make", key="k"))
     run.refresh_from_db()
-    slow = catching_up._cut([run])
+    slow = tasks._cut([run])
     put(run, a_call("make", key="k", result="finished"))
     index_all()
 
-    catching_up._write(slow, at=NOON)
+    tasks._write(slow, at=NOON)
 
     assert names("finished") == {"raced"}
 
 
 def test_a_long_run_is_indexed_in_slices_and_no_turn_is_left_out(project, names):
     run = a_run(project, name="long")
-    put(run, *[a_message(f"word{n}") for n in range(catching_up.OBSERVATIONS_AT_ONCE * 2 + 5)])
+    put(run, *[a_message(f"word{n}") for n in range(tasks.OBSERVATIONS_AT_ONCE * 2 + 5)])
 
     index_all()
 
-    for n in (0, catching_up.OBSERVATIONS_AT_ONCE, catching_up.OBSERVATIONS_AT_ONCE * 2 + 4):
+    for n in (0, tasks.OBSERVATIONS_AT_ONCE, tasks.OBSERVATIONS_AT_ONCE * 2 + 4):
         assert names(f'"word{n}"') == {"long"}
 
 
 def test_a_busy_run_does_not_keep_another_from_being_indexed(project):
     busy = a_run(project, name="busy")
-    put(busy, *[a_message(f"word{n}") for n in range(catching_up.OBSERVATIONS_AT_ONCE * 3)])
+    put(busy, *[a_message(f"word{n}") for n in range(tasks.OBSERVATIONS_AT_ONCE * 3)])
     quiet = a_run(project, name="quiet")
     put(quiet, a_message("hush"))
 
-    catching_up.index_slice(at=NOON)
-    catching_up.index_slice(at=NOON + timedelta(seconds=1))
+    tasks.index_slice(at=NOON)
+    tasks.index_slice(at=NOON + timedelta(seconds=1))
 
     assert IndexedRun.objects.get(run=quiet).obs == 1
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from missioncontrol.broadcast import new_frame
-from missioncontrol.live.audiences import Audience
+from missioncontrol.live import Audience
 
 
 class Clockwork:

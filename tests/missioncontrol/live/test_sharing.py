@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from missioncontrol.live.audiences import SharedReading
+from missioncontrol.live import SharedReading
 
 
 class Reading:

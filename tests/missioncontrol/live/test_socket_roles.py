@@ -8,15 +8,15 @@ import pytest
 from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
 
+from missioncontrol import live
 from missioncontrol.accounts import services as accounts
-from missioncontrol.live import routing
 from tests.build import NOON, a_run
 from tests.missioncontrol.api.test_roles import SOCKETS
 
 
 async def first_of(place, path, headers):
     pairs = [(b"host", b"testserver"), *headers]
-    socket = WebsocketCommunicator(routing.sockets, path, headers=pairs)
+    socket = WebsocketCommunicator(live.sockets, path, headers=pairs)
     await socket.connect(timeout=60)
     message = await socket.receive_output(timeout=60)
     await socket.disconnect(timeout=60)

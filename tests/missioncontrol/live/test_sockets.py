@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from missioncontrol import broadcast
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import PersonalToken, Role
-from missioncontrol.live.routing import sockets
+from missioncontrol.live import sockets
 from missioncontrol.projects import access, members
 from tests.build import NOON, a_call, a_person, a_run, put, report
 from tests.missioncontrol.test_subscriptions import cut

@@ -11,10 +11,8 @@ from dataclasses import replace
 from decimal import Decimal
 
 from guard.turn import Role, Turn, Usage
-from missioncontrol.api.otlp.facts import ModelUse, RecordFacts, dollars
-from missioncontrol.api.otlp.messages import parsed
-from missioncontrol.api.otlp.record import Record
-from missioncontrol.api.otlp.steps import prompt_facts, tool_turn
+from missioncontrol.api.otlp.record import ModelUse, Record, RecordFacts, dollars
+from missioncontrol.api.otlp.steps import parsed, prompt_facts, tool_turn
 
 CLIENT = "claude-code"
 EVENTS = "claude_code."

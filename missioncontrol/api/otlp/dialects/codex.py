@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from guard.formats.codex import output_of
-from missioncontrol.api.otlp.facts import ModelUse, RecordFacts, client_of, inclusive
-from missioncontrol.api.otlp.messages import parsed
-from missioncontrol.api.otlp.record import Record
-from missioncontrol.api.otlp.steps import prompt_facts, tool_turn
+from missioncontrol.api.otlp.record import ModelUse, Record, RecordFacts, client_of, inclusive
+from missioncontrol.api.otlp.steps import parsed, prompt_facts, tool_turn
 
 CLIENT = "codex"
 EVENTS = "codex."

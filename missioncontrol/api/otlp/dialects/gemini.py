@@ -11,10 +11,8 @@ from dataclasses import replace
 
 from guard.turn import Usage
 from missioncontrol.api.otlp.dialects import genai
-from missioncontrol.api.otlp.facts import ModelUse, RecordFacts, client_of
-from missioncontrol.api.otlp.messages import parsed
-from missioncontrol.api.otlp.record import Record
-from missioncontrol.api.otlp.steps import prompt_facts, tool_turn
+from missioncontrol.api.otlp.record import ModelUse, Record, RecordFacts, client_of
+from missioncontrol.api.otlp.steps import parsed, prompt_facts, tool_turn
 
 CLIENT = "gemini"
 EVENTS = "gemini_cli."

@@ -8,17 +8,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from missioncontrol.api.otlp.facts import ChatMessage, RecordFacts, client_of, dollars, inclusive
-from missioncontrol.api.otlp.messages import (
+from missioncontrol.api.otlp.record import (
+    ChatMessage,
+    Record,
+    RecordFacts,
+    client_of,
+    dollars,
+    fitted,
+    inclusive,
+)
+from missioncontrol.api.otlp.steps import (
+    ModelStep,
     arguments,
+    model_facts,
     numbered,
     parsed,
     read_message,
     read_messages,
     tool_request,
+    tool_turn,
 )
-from missioncontrol.api.otlp.record import Record, fitted
-from missioncontrol.api.otlp.steps import ModelStep, model_facts, tool_turn
 
 MODEL_CALLS = frozenset(
     {"chat", "generate_content", "text_completion", "completion", "embeddings", "llm_call"}

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from missioncontrol.api.otlp.facts import (
+from missioncontrol.api.otlp.record import (
     ChatMessage,
+    Record,
     RecordFacts,
     ToolAnswer,
     client_of,
     dollars,
+    fitted,
     inclusive,
 )
-from missioncontrol.api.otlp.messages import numbered, parsed, tool_request
-from missioncontrol.api.otlp.record import Record, fitted
-from missioncontrol.api.otlp.steps import ModelStep, model_facts, tool_turn
+from missioncontrol.api.otlp.steps import (
+    ModelStep,
+    model_facts,
+    numbered,
+    parsed,
+    tool_request,
+    tool_turn,
+)
 
 KIND = "openinference.span.kind"
 CACHE = "llm.token_count.prompt_details."

@@ -1,7 +1,0 @@
-"""Sockets for screens: a snapshot, then what happens.
-
-Owns nothing: reads snapshots (`decisions.selectors`) and passes on what `runs.journal`
-published after its commits. Those who look at one place are an audience, and are told once.
-
-Begin with `consumers`, then `audiences`.
-"""
