@@ -24,7 +24,7 @@ from django.db.models import QuerySet
 
 from missioncontrol import sealing
 from missioncontrol.accounts import people
-from missioncontrol.accounts.naming import checked_name
+from missioncontrol.accounts.people import checked_name
 from missioncontrol.errors import InvalidRequest
 
 

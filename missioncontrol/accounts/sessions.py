@@ -1,20 +1,126 @@
-"""Tell whose session it is, sign a person out everywhere else, or give sessions other keys."""
+"""Sessions in the database, under a hash of their key: who reads it signs in as nobody.
+
+Here they are kept, given other keys, and ended everywhere else.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
+from django.contrib.sessions.backends import db
 from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import parse_cookie
 from django.utils.crypto import constant_time_compare
 
 from missioncontrol.accounts.browsers import IN_SESSION
 from missioncontrol.accounts.models import Browser, PrivilegeChange
-from missioncontrol.accounts.session_store import SessionStore, hashed
+from missioncontrol.accounts.tokens import digest
+from missioncontrol.clock import now
+
+# Characters that Django's table keeps of a key: 160 bits of its SHA-256.
+COLUMN = 40
+
+# In each session: when its key was made.
+KEYED = "keyed_at"
+GRACE = timedelta(minutes=1)
+# What ends within it is a former key: more than its minute, as clocks of requests differ.
+SOON = 2 * GRACE
+# A session that was made before keys had a time.
+BEFORE = datetime(1970, 1, 1, tzinfo=UTC).isoformat()
+# Django's name for the end of a session that has one of its own.
+ENDS = "_session_expiry"
+
+
+def hashed(key: str) -> str:
+    """Return the primary key of the session with this key."""
+    return digest(key)[:COLUMN]
+
+
+class SessionStore(db.SessionStore):
+    """Django's own store; only the browser's cookie holds the key."""
+
+    def exists(self, session_key: str) -> bool:
+        return super().exists(hashed(session_key))
+
+    def delete(self, session_key: str | None = None) -> None:
+        key = session_key or self.session_key
+        if key:
+            super().delete(hashed(key))
+
+    def is_outdated(self) -> bool:
+        """Tell whether what its person may do has changed since this key was made."""
+        user, keyed_at = self.get(SESSION_KEY), self.get(KEYED, BEFORE)
+        return (
+            user is not None
+            and ENDS not in self
+            and PrivilegeChange.objects.filter(user=user, at__gt=keyed_at).exists()
+        )
+
+    def rekey(self, *, at: datetime) -> None:
+        """Go on under another key; the former one works for a minute more.
+
+        Else what the browser sent meanwhile would find it signed out. Of requests at once, one
+        takes the new key.
+        """
+        kept, until = dict(self.items()), at + GRACE
+        late = self.encode({**kept, ENDS: until.isoformat()})  # saved again, it ends
+        former = self.model.objects.filter(pk=hashed(self.session_key or ""))
+        with transaction.atomic():
+            # The condition decides: of requests at once one finds the former key's full life.
+            if former.filter(expire_date__gt=at + SOON).update(
+                session_data=late, expire_date=until
+            ):
+                self._session_cache = kept
+                self.create()
+
+    def save(self, must_create: bool = False) -> None:
+        """Leave a former key its minute: a request that began before would give it a month."""
+        if must_create:
+            kept = self._get_session(no_load=True)  # type: ignore[attr-defined]  # not in the stubs
+            kept[KEYED] = now().isoformat()
+            super().save(must_create)
+            return
+        with transaction.atomic():  # and hold the row: meanwhile it may become a former one
+            mine = self.model.objects.select_for_update().filter(pk=hashed(self.session_key or ""))
+            row = mine.first()
+            if row is None or ENDS in self or row.expire_date > now() + SOON:
+                super().save()
+
+    def cycle_key(self) -> None:
+        """Go on under another key, for as long as any: also who comes with a former one."""
+        self.pop(ENDS, None)
+        super().cycle_key()
+
+    def create_model_instance(self, data: dict[str, Any]) -> Any:
+        row = super().create_model_instance(data)
+        row.session_key = hashed(row.session_key)
+        return row
+
+    def _get_session_from_db(self) -> Any:
+        live = self.model.objects.filter(expire_date__gt=now())
+        row = live.filter(session_key=hashed(self.session_key or "")).first()
+        if row is None:
+            self._session_key = None  # whoever made that key up does not choose ours
+        return row
+
+    async def aexists(self, session_key: str) -> bool:
+        return await sync_to_async(self.exists)(session_key)
+
+    async def adelete(self, session_key: str | None = None) -> None:
+        await sync_to_async(self.delete)(session_key)
+
+    async def acreate_model_instance(self, data: dict[str, Any]) -> Any:
+        return await sync_to_async(self.create_model_instance)(data)
+
+    async def _aget_session_from_db(self) -> Any:
+        return await sync_to_async(self._get_session_from_db)()
 
 
 def person_of(cookie: str, name: str) -> User | None:

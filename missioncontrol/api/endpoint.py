@@ -20,7 +20,7 @@ from pydantic_core import to_json
 from guard.depth import shallow
 from missioncontrol import origin
 from missioncontrol.accounts.models import AgentKey
-from missioncontrol.accounts.reach import KeyHolder
+from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.accounts.tokens import AGENT_PREFIX, digest
 from missioncontrol.accounts.uses import note
 from missioncontrol.api import keys, limits, rpc_status, uses

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 
-from missioncontrol.accounts import reach
-from missioncontrol.accounts.reach import KeyHolder
-from missioncontrol.accounts.selectors import line_of, live_keys
+from missioncontrol.accounts import selectors
+from missioncontrol.accounts.selectors import KeyHolder, line_of, live_keys
 from missioncontrol.accounts.services import note_use
 from missioncontrol.accounts.tokens import digest
 from missioncontrol.api.web_process import dispatcher
@@ -76,7 +75,7 @@ def find_holder(hashed: str) -> KeyHolder | None:
     if key.project.archived_at is not None:
         raise ProjectArchived
     note_use(key, at=at)
-    return reach.holder_of(key, line=line_of(key))
+    return selectors.holder_of(key, line=line_of(key))
 
 
 def forget_all() -> None:

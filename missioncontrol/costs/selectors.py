@@ -13,11 +13,11 @@ from django.db.models.functions import TruncDate
 
 from guard.turn import Usage
 from missioncontrol.accounts.models import Project
+from missioncontrol.clock import zone_of
 from missioncontrol.costs.ledger import JUDGE
 from missioncontrol.runs.models import ModelCall, Run
 from missioncontrol.runs.rows import USAGE_COLUMNS, dollars
 from missioncontrol.wire.costs import CostRow
-from missioncontrol.zones import zone_of
 
 JUDGES = Q(source=JUDGE)
 # Of any grouping of model calls; the judge's apart: they would read as the agents' own.

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from missioncontrol.accounts.naming import checked_name
+from missioncontrol.accounts.people import checked_name
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.notify import addresses, outbox, quiet, selectors
 from missioncontrol.notify.models import Channel, Delivery

@@ -26,7 +26,7 @@ from missioncontrol.accounts.models import (
     Reach,
     Scope,
 )
-from missioncontrol.accounts.naming import checked_name
+from missioncontrol.accounts.people import checked_name
 from missioncontrol.accounts.selectors import live_keys
 from missioncontrol.accounts.services import Minted
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived, existing

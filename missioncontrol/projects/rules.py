@@ -13,7 +13,7 @@ from django.db import transaction
 from guard.wire import Mode
 from missioncontrol.accounts import people, services
 from missioncontrol.accounts.models import Membership, Project, Role
-from missioncontrol.accounts.naming import checked_name
+from missioncontrol.accounts.people import checked_name
 from missioncontrol.decisions import budgets
 from missioncontrol.detection import policies
 from missioncontrol.errors import AgentsWaiting, InvalidRequest

@@ -19,6 +19,7 @@ from django.db.models import Count, Max, Q, Sum
 from django.db.models.functions import TruncDate
 
 from missioncontrol.accounts.models import Project
+from missioncontrol.clock import zone_of
 from missioncontrol.notify import services as notices
 from missioncontrol.reports import accounting
 from missioncontrol.reports.account_parts import Asked, Group
@@ -28,7 +29,6 @@ from missioncontrol.reports.rows import accounts, groups, report_of, subject_of
 from missioncontrol.reports.texts import announcement_of
 from missioncontrol.runs.models import ModelCall
 from missioncontrol.runs.rows import USAGE_COLUMNS
-from missioncontrol.zones import zone_of
 
 logger = logging.getLogger(__name__)
 

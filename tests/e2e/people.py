@@ -18,7 +18,7 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.auth.models import User
 from missioncontrol.accounts.models import Membership
 from missioncontrol.accounts.services import create_project
-from missioncontrol.accounts.session_store import SessionStore
+from missioncontrol.accounts.sessions import SessionStore
 from missioncontrol.clock import now
 from missioncontrol.demo.month import record_month
 name = sys.argv[1]

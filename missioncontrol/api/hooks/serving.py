@@ -21,7 +21,7 @@ from guard.sdk.lineage import parent_of
 from guard.wire import CallAction, Directive
 from guard.wire import Message as WireMessage
 from missioncontrol.accounts.models import Project
-from missioncontrol.accounts.reach import KeyHolder
+from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.api.agents import check_key_again, corrected_seq, once_sent
 from missioncontrol.api.endpoint import Request, Response, read_json_object
 from missioncontrol.api.hooks import asking, standing_by

@@ -14,7 +14,7 @@ from django.contrib.auth import update_session_auth_hash
 from rest_framework.request import Request
 
 from missioncontrol import origin
-from missioncontrol.accounts import factors, lockout, ways
+from missioncontrol.accounts import factors, pace, ways
 from missioncontrol.api import auth
 from missioncontrol.api.auth import Person
 from missioncontrol.api.routing import Router
@@ -202,7 +202,7 @@ def account_again(request: Request, user: Person, proof: Proof) -> None:
     # Counted apart from what somebody types as a name at the door: no name holds a NUL.
     account, here = f"\0proof {user.pk}", origin.asked_from(request)
     # Counted before it is looked at, so that tries at once are all counted.
-    lockout.begin(account, here, at=now())
+    pace.count_sign_in(account, here, at=now())
     if proof.credential is not None:
         is_proved = factors.check_passkey(proof.credential, user=user) is not None
     elif proof.code is not None:
@@ -213,7 +213,7 @@ def account_again(request: Request, user: Person, proof: Proof) -> None:
     if not is_proved:
         # The same words for each way: which of them was wrong is nobody's to learn.
         raise Forbidden("That does not show that it is you.")
-    lockout.succeeded(account, here)
+    pace.forget_sign_ins(account, here)
     request.session.cycle_key()
     ways.note_proof(request.session, at=now())
 

@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from missioncontrol import extras
-from missioncontrol.accounts import browsers, certificates, pairing, ways
+from missioncontrol.accounts import browsers, pairing, ways
 from missioncontrol.accounts.models import Browser
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
@@ -114,7 +114,7 @@ def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) ->
 @api.get("devices/certificate/", files=("application/x-x509-ca-cert",))
 def devices_certificate() -> HttpResponse:
     """Fetch the certificate a phone may be told to trust: the one this machine made."""
-    found = existing(certificates.authority(settings.DATA_DIR), "A certificate of this machine")
+    found = existing(extras.authority(settings.DATA_DIR), "A certificate of this machine")
     response = HttpResponse(found, content_type="application/x-x509-ca-cert")
     response["Content-Disposition"] = 'attachment; filename="mission-control.crt"'
     return response
@@ -254,7 +254,7 @@ def _reach(request: Request) -> Reach:
     return Reach(
         url=url,
         is_secure=is_secure,
-        certificate=certificates.fingerprint(settings.DATA_DIR) if is_own else None,
+        certificate=extras.fingerprint(settings.DATA_DIR) if is_own else None,
         push_key=_push_key(),
         door=door,
         door_port=settings.HTTPS_PORT,

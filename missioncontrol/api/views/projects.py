@@ -18,15 +18,15 @@ from guard.budget import Budget
 from guard.wire import Mode
 from missioncontrol import extras
 from missioncontrol.accounts import factors, ways
-from missioncontrol.accounts.naming import checked_name
 from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.people import checked_name
 from missioncontrol.api import auth, keys
 from missioncontrol.api.auth import By, Person
 from missioncontrol.api.rest import changes_in
 from missioncontrol.api.routing import Router
 from missioncontrol.api.streaming import stream
 from missioncontrol.audit.project_export import export_lines
-from missioncontrol.clock import now
+from missioncontrol.clock import now, read_zone
 from missioncontrol.decisions.budgets import extra_today, read_budgets
 from missioncontrol.detection.policies import read_policy
 from missioncontrol.env import LONGEST_DAYS
@@ -44,7 +44,6 @@ from missioncontrol.wire.projects import (
     User,
 )
 from missioncontrol.wire.rows import row_of
-from missioncontrol.zones import read_zone
 
 api = Router()
 

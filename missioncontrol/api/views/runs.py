@@ -16,7 +16,7 @@ from guard.contrib.embedding import check_installed
 from guard.policy import Policy
 from guard.wire import Mode
 from missioncontrol.accounts.models import Project
-from missioncontrol.accounts.reach import KeyHolder
+from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.api import auth
 from missioncontrol.api.auth import Agent, By, FoundRun, Person, Projects, Readable
 from missioncontrol.api.rest import (
@@ -32,7 +32,7 @@ from missioncontrol.api.rest import (
 )
 from missioncontrol.api.routing import Router
 from missioncontrol.api.streaming import pages_of, stream
-from missioncontrol.clock import now
+from missioncontrol.clock import now, read_zone
 from missioncontrol.costs import linking
 from missioncontrol.decisions import choices, conversation, interventions, sessions
 from missioncontrol.decisions.acts import Tap
@@ -62,7 +62,6 @@ from missioncontrol.wire.history import (
 from missioncontrol.wire.policies import RunRules
 from missioncontrol.wire.runs import RunRow, TreeRow
 from missioncontrol.wire.turns import TelemetryRow
-from missioncontrol.zones import read_zone
 
 api = Router()
 FORMATS = {"csv": exporting.csv_lines, "jsonl": exporting.jsonl}

@@ -21,9 +21,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from missioncontrol import clock, origin
-from missioncontrol.accounts import factors, lockout, oidc, people, ways
-from missioncontrol.accounts.lockout import FREE
-from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts import factors, oidc, pace, people, ways
+from missioncontrol.accounts.pace import FREE_SIGN_INS, Pace
 from missioncontrol.accounts.page_texts import SIGN_IN_TEXTS, SignInTexts
 from missioncontrol.api.endpoint import read_json_object
 from missioncontrol.api.views import signing_in
@@ -96,7 +95,7 @@ def by_password(request: HttpRequest) -> HttpResponse:
         _note_failure(request, user, tries)
         return _page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
     # A first factor that is right clears its own count; the second has another.
-    lockout.succeeded(name, origin.asked_from(request))
+    pace.forget_sign_ins(name, origin.asked_from(request))
     return _go_on(request, user, "a password")
 
 
@@ -120,7 +119,7 @@ def by_second_factor(request: HttpRequest) -> HttpResponse:
     if kind is None:
         _note_failure(request, user, tries)
         return _second_page(request, user, _texts(request).wrong_code)
-    lockout.succeeded(account, origin.asked_from(request))
+    pace.forget_sign_ins(account, origin.asked_from(request))
     code = "a code" if kind == factors.Kind.APP else "a recovery code"
     return _enter(request, user, f"{way} and {code}")
 
@@ -279,12 +278,12 @@ def _count(request: HttpRequest, account: str) -> int:
     """
     here, at = origin.asked_from(request), clock.now()
     TRIES.check(here, at=at)
-    return lockout.begin(account, here, at=at)
+    return pace.count_sign_in(account, here, at=at)
 
 
 def _note_failure(request: HttpRequest, user: User, tries: int) -> None:
     """Put it on record once somebody has to wait; a typing error is nobody's business."""
-    if tries >= FREE and NOTED.may(str(user.pk), at=clock.now()):
+    if tries >= FREE_SIGN_INS and NOTED.may(str(user.pk), at=clock.now()):
         what = f"somebody at {origin.asked_from(request)} failed to sign in {tries} times in a row"
         access.record_of_person(user, what, at=clock.now(), by="guard")
 

@@ -7,8 +7,8 @@ from django.test import Client
 
 from missioncontrol.accounts import factors
 from missioncontrol.accounts import services as accounts
-from missioncontrol.accounts.lockout import FREE
 from missioncontrol.accounts.models import Membership
+from missioncontrol.accounts.pace import FREE_SIGN_INS
 from missioncontrol.clock import now
 from missioncontrol.projects import members
 from missioncontrol.runs.models import JournalRow
@@ -274,7 +274,7 @@ def test_what_is_wrong_proves_nothing(proof, ana, owner):
 
 
 def test_a_proof_cannot_be_guessed_without_end(ana):
-    for _ in range(FREE):
+    for _ in range(FREE_SIGN_INS):
         send(ana, "POST", "account/again/", {"password": "wrong"})
 
     assert send(ana, "POST", "account/again/", {"password": "wrong"}).status_code == 429

@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.browsers import describe
 from missioncontrol.accounts.models import Browser, LoginLink
-from missioncontrol.accounts.session_store import hashed
+from missioncontrol.accounts.sessions import hashed
 from missioncontrol.clock import now
 from missioncontrol.notify import content, services, vapid
 from missioncontrol.notify.models import Delivery, Device

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from missioncontrol.accounts.naming import chosen_projects
+from missioncontrol.accounts.people import chosen_projects
 from missioncontrol.audit import anchors, erasing, heads, signing
 from missioncontrol.clock import now
 from missioncontrol.errors import MissionControlError

@@ -8,14 +8,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from missioncontrol.accounts.naming import chosen_projects
-from missioncontrol.clock import now
+from missioncontrol.accounts.people import chosen_projects
+from missioncontrol.clock import now, zone_of
 from missioncontrol.notify.texts import CATALOGUES, texts_in
 from missioncontrol.reports import daily, rows
 from missioncontrol.reports.models import CostReport
 from missioncontrol.reports.periods import today
 from missioncontrol.reports.texts import csv_of, text_of
-from missioncontrol.zones import zone_of
 
 
 class Command(BaseCommand):

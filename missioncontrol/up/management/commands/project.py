@@ -11,7 +11,7 @@ from django.db.models import Count
 from guard.wire import Mode
 from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Project
-from missioncontrol.accounts.naming import checked_name, chosen_project
+from missioncontrol.accounts.people import checked_name, chosen_project
 from missioncontrol.clock import now
 from missioncontrol.errors import MissionControlError
 from missioncontrol.projects import rules
