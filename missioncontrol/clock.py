@@ -9,13 +9,12 @@ from zoneinfo import ZoneInfo
 
 from missioncontrol.errors import InvalidRequest
 
+logger = logging.getLogger(__name__)
+
 
 def now() -> datetime:
     """Return this instant in UTC."""
     return datetime.now(UTC)  # noqa: TID251 - this is the edge
-
-
-logger = logging.getLogger(__name__)
 
 
 @cache

@@ -17,6 +17,7 @@ from typing import Any
 from guard.sdk.keys import write_private
 
 FOLDER = "extras"
+AUTHORITY = "https/ca.crt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +88,6 @@ def _write(data: Path, name: str, content: dict[str, Any] | None) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # For its owner alone: it holds agent keys.
     write_private(file, json.dumps(content).encode())
-
-
-AUTHORITY = "https/ca.crt"
 
 
 def authority(data: Path) -> bytes | None:

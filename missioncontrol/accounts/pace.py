@@ -17,6 +17,12 @@ from missioncontrol.sealing import fingerprint
 WINDOW = timedelta(minutes=1)
 # How far ahead a time may lie: a window by whoever counted, whose clock may be ahead of ours.
 FURTHEST = 2 * WINDOW
+# Tries without a wait: people mistype.
+FREE_SIGN_INS = 5
+FIRST_WAIT_S = 2.0
+LONGEST_WAIT_S = 15 * 60.0
+# A guesser who rests as long has five tries an hour, one more than at the longest wait.
+KEPT = timedelta(hours=1)
 
 
 class Pace:
@@ -72,14 +78,6 @@ def _refuse_beyond(most: int, row: PacedTries, at: datetime) -> None:
     wait = _even_at(row, at) - at - (WINDOW - WINDOW / most)
     if wait > timedelta():
         raise TooManyRequests(wait_s=math.ceil(wait.total_seconds()))
-
-
-# Tries without a wait: people mistype.
-FREE_SIGN_INS = 5
-FIRST_WAIT_S = 2.0
-LONGEST_WAIT_S = 15 * 60.0
-# A guesser who rests as long has five tries an hour, one more than at the longest wait.
-KEPT = timedelta(hours=1)
 
 
 def count_sign_in(account: str, address: str, *, at: datetime) -> int:

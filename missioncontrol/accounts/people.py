@@ -25,6 +25,10 @@ _JOINING = re.compile(
     rf"(?<=[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]){JOINER}(?=[\u2190-\u2bff\U0001f000-\U0001faff])"
 )
 
+LONGEST_NAME = 60
+# Who else acts in the audit log.
+NOT_PEOPLE = frozenset({"agent", "auto", "guard", "judge", "policy", "project", "terminal"})
+
 
 def checked_name(name: str, *, longest: int = 100, field: str = "name") -> str:
     """Return a name as it is kept.
@@ -71,11 +75,6 @@ def chosen_project(wanted: str) -> Project:
         ids = ", ".join(str(one.id) for one in (first, *others))
         raise CommandError(f"Several projects are called {wanted!r}: give the id of one: {ids}.")
     return first
-
-
-LONGEST_NAME = 60
-# Who else acts in the audit log.
-NOT_PEOPLE = frozenset({"agent", "auto", "guard", "judge", "policy", "project", "terminal"})
 
 
 def name_of(user: User) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 # Prefixes let scanners of repositories, and our own masking, know a secret that has leaked.
 AGENT_PREFIX = "mc_"
 PERSON_PREFIX = "mcu_"
+_LINK = re.compile(r"(/(?:login|shared)/)[\w-]{8,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +37,6 @@ def kept(text: str) -> Token:
     """Describe an existing secret, such as the one in DIR/agent.key."""
     # Enough to tell a person's own keys apart; the rest cannot be guessed from it.
     return Token(text=text, digest=digest(text), prefix=text[:8])
-
-
-_LINK = re.compile(r"(/(?:login|shared)/)[\w-]{8,}")
 
 
 class HideLoginLinks(logging.Filter):

@@ -14,8 +14,8 @@ from missioncontrol.notify import addresses, content
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.notify.quiet import write_clock
 from missioncontrol.notify.texts import texts_in
-from missioncontrol.notify.tries import MOST_TRIES
 from missioncontrol.notify.wording import words_of
+from missioncontrol.outbound import MOST_TRIES
 from missioncontrol.sealing import Unreadable, unseal
 from missioncontrol.wire.notices import ChannelHears, ChannelRow, DeliveryRow
 from missioncontrol.wire.rows import row_of

@@ -5,7 +5,7 @@ import pytest
 from guard import Session, Stopped
 from guard.errors import ModelFailed, ToolFailed
 from guard.runtime import Agent, ChatModel, Workspace, run_agent, run_multi_agent
-from missioncontrol.demo import personas, workspaces
+from missioncontrol.demo import personas, scenes
 from missioncontrol.demo.endpoint import ScriptedEndpoint
 from tests.sdk.server import LoopbackServer, directive
 
@@ -101,7 +101,7 @@ def npm_minded(session, model, tmp_path):
         session,
         "What version is this project?",
         agent=agent,
-        workspace=workspaces.python_project(tmp_path / "project"),
+        workspace=scenes.python_project(tmp_path / "project"),
         most_steps=12,
     )
 
@@ -159,7 +159,7 @@ def two_agents(session, model, tmp_path):
         Agent(name="writer", instructions=personas.WRITER, model=model),
         Agent(name="reviewer", instructions=personas.REVIEWER, model=model),
     )
-    desk = workspaces.release_desk(tmp_path / "desk")
+    desk = scenes.release_desk(tmp_path / "desk")
     answer = run_multi_agent(session, "Write it.", agents=agents, workspace=desk, most_steps=9)
     return answer, desk
 
@@ -189,7 +189,7 @@ def test_a_decision_of_a_third_one_settles_it(session, server, model, tmp_path, 
 
 def test_the_librarian_reads_everything_and_never_repeats_itself(session, server, model, tmp_path):
     agent = Agent(name="librarian", instructions=personas.LIBRARIAN, model=model)
-    library = workspaces.library(tmp_path / "library")
+    library = scenes.library(tmp_path / "library")
 
     answer = run_agent(session, "Sort it.", agent=agent, workspace=library)
 
