@@ -13,8 +13,7 @@ from typing import Any
 
 from guard.bench.cases import Ruling, count_agreement, read_cases, rule_on
 from guard.bench.labels import Corpus, read_corpus
-from guard.bench.oracle import ask_all
-from guard.bench.questions import leave_one_source_out, read_all
+from guard.bench.oracle import ask_all, leave_one_source_out, read_all
 from guard.bench.scores import SLACK, Outcome, Score, Trial, macro_average, score, score_by
 from guard.bench.trials import TURN_COUNTS, count_turns, try_forms, try_policies
 from guard.errors import GuardError

@@ -22,13 +22,13 @@ from typing import Any
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
 from guard.adapters.claude_code import usage as claude_code_usage
-from guard.adapters.hook_wiring import HookWiring
+from guard.adapters.hook import HookWiring
 from guard.adapters.reading import mapping
 from guard.depth import shallow
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks import idle, watcher
 from guard.hooks.forwarding import forward
-from guard.hooks.unread import end_when_unread
+from guard.hooks.idle import end_when_unread
 from guard.running.ending import end_process
 from guard.running.linking import note_session
 from guard.sdk.keys import Connection, connection_for

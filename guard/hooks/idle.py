@@ -8,16 +8,17 @@ the agent's own end ends it with 0.
 from __future__ import annotations
 
 import os
+import select
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from guard.adapters.base import Adapter
-from guard.adapters.hook_wiring import HookWiring
+from guard.adapters.hook import HookWiring
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks.unread import end_when_unread
 from guard.hooks.watcher import forward_from_beside
 from guard.sdk.keys import Connection
 
@@ -88,3 +89,27 @@ def wait_beside(
         return RESTS
     sys.stderr.write(f"{text}\n")
     return WAKES
+
+
+def end_when_unread() -> threading.Event:
+    """Watch standard output from now on; end this process once its reader is gone.
+
+    The event, once set, ends the watch: who has the answer may have work left that
+    is not for the reader.
+
+    A forwarder whose agent was killed would otherwise hold its request open, and
+    a card would show an agent that waits. Where the system cannot tell (Windows;
+    a file, a terminal), nothing happens.
+    """
+    answered = threading.Event()
+
+    def watch() -> None:
+        reader = select.poll()
+        reader.register(1, 0)  # no readiness is asked for: only hang-up and error come
+        reader.poll()
+        if not answered.is_set():
+            os._exit(0)  # the main thread sits in a read that nothing else would end
+
+    if hasattr(select, "poll"):
+        threading.Thread(target=watch, daemon=True).start()
+    return answered

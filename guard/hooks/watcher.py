@@ -16,12 +16,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from guard.adapters.ancestry import calling_agent
 from guard.adapters.base import Adapter, Session
 from guard.adapters.hook import BESIDE
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
-from guard.running.ending import is_running
+from guard.running.ending import calling_agent, is_running
 from guard.sdk.keys import Connection
 from guard.sdk.wording import is_passing
 

@@ -5,9 +5,8 @@ from decimal import Decimal
 
 import pytest
 
+from guard.adapters.claude_code.adapter import SETTINGS, sends_telemetry
 from guard.adapters.claude_code.hooks import read
-from guard.adapters.claude_code.settings import SETTINGS
-from guard.adapters.claude_code.telemetry import is_on
 from guard.adapters.claude_code.usage import EVENT, calls_of, look_up, usage_body
 from guard.adapters.hook_settings import Wiring
 from guard.pricing import price
@@ -112,7 +111,7 @@ def test_a_persons_own_settings_send_us_the_log_and_no_transcript_is_read():
     written = in_settings({}, place=USER_WIDE)
 
     assert written["env"]["OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"] == f"{URL}/v1/logs"
-    assert is_on(written)
+    assert sends_telemetry(written)
     assert "--usage" not in json.dumps(written)
 
 

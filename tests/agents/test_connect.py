@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
+from guard.adapters.claude_code.adapter import SETTINGS
 from guard.adapters.claude_code.hooks import HOOKS, IDLE
-from guard.adapters.claude_code.settings import SETTINGS
 from guard.adapters.claude_code.usage import EVENT
-from guard.adapters.hook_wiring import HEADER
+from guard.adapters.hook import HEADER
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor
 from guard.hooks import command as hook

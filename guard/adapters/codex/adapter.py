@@ -1,23 +1,129 @@
-"""Codex CLI as one of our adapters, and what its hooks can do as they are set."""
+"""Codex CLI as one of our adapters: its `hooks.json`, what its hooks can do as set, what is tried.
+
+Codex reads the person's (`$CODEX_HOME`, else `~/.codex`) and a trusted project's (`.codex`). Each
+hook is a command that gets the body on stdin; ours is the forwarder, so no key stands in the file.
+`guard doctor codex` tries the forwarder as Codex calls it, and Codex's trust.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import queue
+import shlex
+import shutil
+import subprocess
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
-from guard.adapters.ancestry import session_process
 from guard.adapters.base import Adapter, Finding, hold_reason
 from guard.adapters.codex import daemon, rollout
 from guard.adapters.codex import hooks as codex
-from guard.adapters.codex.examine import ask_trust, try_forwarder
-from guard.adapters.codex.settings import SETTINGS
-from guard.adapters.hook_settings import Hooks
+from guard.adapters.hook import PROBING
+from guard.adapters.hook_settings import Hooks, HookSettings, Wiring
+from guard.adapters.reading import text
+from guard.errors import GuardError
+from guard.running.ending import session_process
 from guard.running.linking import kept_facts
-from guard.sdk.timing import HOOK_HOLD_S
+from guard.sdk.timing import HOOK_HOLD_S, REPORT_HOOK_S
 
+TRIES_S = 30
+
+TRUSTED = frozenset({"trusted", "managed"})
+
+REVIEW = "start `codex`, type /hooks and trust Mission Control's; only you can do that"
+WITH_MATCHER = frozenset({"PreToolUse", "PermissionRequest", "PostToolUse"})
+# Codex gives the hook at a session's end no longer.
+END_S = 3
+OURS = f" hook {codex.CLIENT}"
 TRUST = (
     "Codex runs no hook that you have not reviewed: start `codex`, type /hooks, and trust "
     "Mission Control's. Only you can do that; we do not."
 )
+INJECT = (
+    "at next tool, at stop; at once, and when idle, on Codex's own screen; at once under "
+    "`guard run -- codex exec`"
+)
+TERMINATE = (
+    "Codex's own screen at once, its turn is interrupted; `codex exec` by a signal to its process "
+    "at the next hook, under `guard run` at once; not inside an IDE, whose sessions share a process"
+)
+
+
+def try_forwarder(hook: Hooks) -> Finding:
+    """Call our hook as Codex does, with a body that stores nothing."""
+    command = text(hook, "command")
+    probe = json.dumps({**PROBING, "cwd": str(Path.cwd())})
+    if not command:
+        return Finding("forwarder", False, "no hook before a tool runs")
+    try:
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            input=probe,
+            capture_output=True,
+            text=True,
+            timeout=TRIES_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding("forwarder", False, str(error))
+    # The forwarder exits with 0 whatever goes wrong, and says it on stderr.
+    fault = done.stderr.strip().splitlines()[-1:] or ([] if done.returncode == 0 else ["it failed"])
+    return Finding("forwarder", not fault, fault[0] if fault else "answers as Codex calls it")
+
+
+def ask_trust() -> Finding:
+    """Ask Codex whether its person has reviewed our hooks."""
+    program = shutil.which("codex")
+    if program is None:
+        return Finding("review", False, f"no `codex` is on the PATH to ask; if in doubt, {REVIEW}")
+    try:
+        # Only the doctor asks; a hook, before every tool, loads this module too.
+        from guard.running.app_server import AppServer
+
+        inbox = queue.SimpleQueue[object]()
+        server = AppServer([program, "app-server"], env=os.environ, inbox=inbox, quiet=True)
+        with closing(server):
+            server.begin()
+            hooks = server.our_hooks(str(Path.cwd()))
+    except (GuardError, OSError) as error:
+        return Finding("review", False, f"Codex does not say: {error}")
+    unread = [hook for hook in hooks if hook.get("trustStatus") not in TRUSTED]
+    if len(hooks) < len(codex.HOOKS) or unread:
+        return Finding("review", False, f"Codex runs none of them yet: {REVIEW}")
+    return Finding("review", True, "you have trusted our hooks in Codex")
+
+
+class CodexSettings(HookSettings):
+    """The command says nothing but where `guard` is.
+
+    Codex asks for a new review of a hook whose text changed, so another server or key must
+    not change it.
+    """
+
+    events = codex.HOOKS
+
+    def path(self, project: Path | None) -> Path:
+        if project is not None:
+            return project / ".codex" / "hooks.json"
+        return Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") / "hooks.json"
+
+    def group(self, event: str, wiring: Wiring) -> dict[str, Any]:
+        timeout = wiring.hold_s if event in codex.HOLDING else REPORT_HOOK_S
+        hook = {
+            "type": "command",
+            "command": f"{shlex.join(wiring.forwarder)}{OURS}",
+            "timeout": END_S if event == "SessionEnd" else timeout,
+            "statusMessage": "Mission Control",
+        }
+        return ({"matcher": ".*"} if event in WITH_MATCHER else {}) | {"hooks": [hook]}
+
+    def is_ours(self, hook: Any) -> bool:
+        return isinstance(hook, dict) and str(hook.get("command", "")).endswith(OURS)
+
+
+SETTINGS = CodexSettings()
 
 
 def look_up(body: dict[str, Any]) -> dict[str, Any]:
@@ -48,16 +154,6 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     }
     can = (Finding(what, runs and works, because) for what, (works, because) in as_set.items())
     return (forwarder, review, *can)
-
-
-INJECT = (
-    "at next tool, at stop; at once, and when idle, on Codex's own screen; at once under "
-    "`guard run -- codex exec`"
-)
-TERMINATE = (
-    "Codex's own screen at once, its turn is interrupted; `codex exec` by a signal to its process "
-    "at the next hook, under `guard run` at once; not inside an IDE, whose sessions share a process"
-)
 
 
 ADAPTER = Adapter(

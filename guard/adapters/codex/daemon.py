@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from guard.adapters.ancestry import calling_agent
 from guard.adapters.codex.rpc import AppServerClient, AppServerFailed
 from guard.adapters.reading import mapping, text
+from guard.running.ending import calling_agent
 
 SERVES = "app-server"
 LISTENS_ON = "unix://"

@@ -14,7 +14,16 @@ import re
 from dataclasses import replace
 from typing import Any, Literal
 
-from guard.adapters.base import Answer, Body
+from guard.adapters.base import (
+    NO_MORE,
+    STOPPED,
+    Answer,
+    Body,
+    deny,
+    specific,
+    texts_of,
+    why_not_run,
+)
 from guard.adapters.codex.rollout import calls_of
 from guard.adapters.hook import HookEvent
 from guard.adapters.reading import (
@@ -27,7 +36,6 @@ from guard.adapters.reading import (
     text,
     whole,
 )
-from guard.adapters.wording import NO_MORE, STOPPED, deny, specific, texts_of, why_not_run
 from guard.sdk.lineage import parent_of
 from guard.turn import Phase, Turn
 from guard.wire import Directive, DirectiveAction

@@ -13,11 +13,10 @@ import re
 from dataclasses import replace
 from typing import Any, Literal
 
-from guard.adapters.base import Answer, Body
+from guard.adapters.base import STOPPED, Answer, Body, texts_of, why_not_run
 from guard.adapters.gemini.usage import calls_of
 from guard.adapters.hook import HookEvent
 from guard.adapters.reading import mapping, read_call, read_event, text
-from guard.adapters.wording import STOPPED, texts_of, why_not_run
 from guard.turn import Phase, Role, Turn
 from guard.wire import Directive, DirectiveAction
 

@@ -13,8 +13,7 @@ from django.conf import settings
 
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
-from guard.adapters.hook import HookEvent
-from guard.adapters.hook_wiring import HEADER, HookWiring
+from guard.adapters.hook import HEADER, HookEvent, HookWiring
 from guard.errors import UnreadableHook
 from guard.reading.normalize import call_text
 from guard.sdk.lineage import parent_of
