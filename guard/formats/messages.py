@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from guard.formats.fields import read_answer, read_args, read_rows, read_text, read_turn
-from guard.formats.paired import PairedTurns
+from guard.formats.recording import PairedTurns
 from guard.turn import Role
 
 Row = Mapping[str, Any]

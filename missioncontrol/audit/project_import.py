@@ -19,8 +19,8 @@ from django.db import DatabaseError, connection, transaction
 from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Membership, Project, Role
 from missioncontrol.audit import anchors, heads, signing
-from missioncontrol.audit.amendments import amend
 from missioncontrol.audit.project_export import FORMAT, TABLES, columns_of
+from missioncontrol.audit.signing import amend
 from missioncontrol.costs.models import Spend
 from missioncontrol.costs.spending import ORGANISATION
 from missioncontrol.detection.renamed import renewed, renewed_text

@@ -14,7 +14,7 @@ from django.db.models import Model
 from missioncontrol.accounts import factors
 from missioncontrol.accounts.models import Project
 from missioncontrol.audit import signing
-from missioncontrol.audit.amendments import amend
+from missioncontrol.audit.signing import amend
 from missioncontrol.notify.models import Channel, Device
 from missioncontrol.sealing import Unreadable, fingerprint, seal, unseal
 

@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from pydantic_core import to_json
 
-from missioncontrol.reports.cost_csv import cell
+from missioncontrol.reports.texts import cell
 from missioncontrol.wire.history import HistoryRow
 
 COLUMNS = (

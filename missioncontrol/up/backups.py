@@ -28,8 +28,7 @@ from django.db.migrations.loader import MigrationLoader
 from missioncontrol import env
 from missioncontrol.accounts.models import Project
 from missioncontrol.audit import signing
-from missioncontrol.up import schema_stamp
-from missioncontrol.up.data_dir import PRIVATE_DIR, PRIVATE_FILE, DataDir
+from missioncontrol.up.data_dir import PRIVATE_DIR, PRIVATE_FILE, DataDir, forget_schema_stamp
 from missioncontrol.up.errors import BackupFailed, NotBackedUp, RestoreRefused, first_line
 
 FORMAT = 1
@@ -146,7 +145,7 @@ def restore(path: Path, *, at: datetime, replace: bool = False) -> Restored:
     except OSError as fault:
         raise BackupFailed(f"{path} could not be restored: {fault.strerror or fault}.") from None
     # Else the next start would take the restored database for the one it migrated last.
-    schema_stamp.forget(settings.DATA_DIR)
+    forget_schema_stamp(settings.DATA_DIR)
     # What the next start signs with.
     here = env.text("MISSIONCONTROL_SECRET_KEY") or DataDir(settings.DATA_DIR).read_secret(
         "secret.key"

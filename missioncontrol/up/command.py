@@ -14,8 +14,14 @@ from urllib.parse import urlsplit
 
 from missioncontrol import clock, env, extras
 from missioncontrol.extras import DemoAsked, PhoneStatus
-from missioncontrol.up import addresses, frontend, options, processes, schema_stamp, valkey
-from missioncontrol.up.data_dir import DataDir, runtime_dir, write_private
+from missioncontrol.up import addresses, frontend, options, processes, valkey
+from missioncontrol.up.data_dir import (
+    DataDir,
+    is_schema_current,
+    keep_schema_stamp,
+    runtime_dir,
+    write_private,
+)
 from missioncontrol.up.errors import BrokerUnreachable, CannotStart, ChildSilent
 from missioncontrol.up.options import EVERYWHERE, LOOPBACK, Options
 from missioncontrol.up.supervisor import Supervisor
@@ -152,10 +158,10 @@ class Start:
         try:
             self._start_broker(supervisor)
             # Where there is nothing to migrate, web need not wait for the look at it.
-            if schema_stamp.is_current(self.data.path):
+            if is_schema_current(self.data.path):
                 self._launch_web(supervisor, listener)
             banner = self._prepare()
-            schema_stamp.keep(self.data.path)
+            keep_schema_stamp(self.data.path)
             self._launch_web(supervisor, listener)
             self._serve(supervisor, banner)
         finally:

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from guard.adapters.base import Adapter, Finding, hold_reason
-from guard.adapters.codex import daemon, rollout
 from guard.adapters.codex import hooks as codex
+from guard.adapters.codex import rollout, rpc
 from guard.adapters.hook import PROBING
 from guard.adapters.hook_settings import Hooks, HookSettings, Wiring
 from guard.adapters.reading import text
@@ -132,7 +132,7 @@ def look_up(body: dict[str, Any]) -> dict[str, Any]:
     pid = session_process(codex.CLIENT, unless="app-server")
     found: dict[str, Any] = {"pid": pid} if pid else {}
     # Codex's own screen shares one server: through that a session can be spoken to.
-    if daemon.socket_of_daemon():
+    if rpc.socket_of_daemon():
         found["daemon"] = True
     return {"guard": rollout.look_up(body) | found | kept_facts()}
 
@@ -165,7 +165,7 @@ ADAPTER = Adapter(
     answer=codex.answer,
     capabilities=codex.capabilities,
     program="codex",
-    reach=daemon.reach,
+    reach=rpc.reach,
     settings=SETTINGS,
     abilities=abilities,
     advice=(TRUST,),

@@ -65,7 +65,7 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
 
     It is ended by a signal to its process, which our forwarder sends when it is
     told to at the next hook; a session in Codex's daemon by our process beside it, which
-    interrupts its turn (`guard.adapters.codex.daemon`). Where no process of its own is known
+    interrupts its turn (`guard.adapters.codex.rpc`). Where no process of its own is known
     (an IDE's server holds many sessions), nothing ends it.
     """
     is_known = event.agent_pid or event.kept or event.daemon

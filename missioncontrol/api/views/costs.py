@@ -23,9 +23,8 @@ from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.reports import accounting, daily
 from missioncontrol.reports.account_parts import Asked, Group
 from missioncontrol.reports.accounting import spent_today
-from missioncontrol.reports.cost_csv import account_csv
 from missioncontrol.reports.periods import PeriodKind
-from missioncontrol.reports.texts import csv_of
+from missioncontrol.reports.texts import account_csv, csv_of
 from missioncontrol.wire.costs import (
     CostAccount,
     CostRow,
