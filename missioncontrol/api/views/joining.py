@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from missioncontrol import clock, origin
-from missioncontrol.accounts import invitations, people
+from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Invitation, Membership
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.page_texts import JOINING_TEXTS, JoiningTexts
@@ -40,7 +40,7 @@ def join(request: HttpRequest) -> HttpResponse:
         return _page(request, context, wait=error)
     # The whole link may be pasted: the secret stands behind its `#`.
     secret = request.POST.get("invitation", "").strip().rpartition("#")[2]
-    offered = invitations.find(secret, at=clock.now())
+    offered = members.find_invitation(secret, at=clock.now())
     if offered is None:
         return _refuse(request)
     mine = Membership.objects.filter(project=offered.project_id, user=request.user.pk)
