@@ -12,9 +12,8 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from guard.adapters import ADAPTERS, adapter_of
-from guard.adapters.base import Adapter
+from guard.adapters.base import Adapter, Wiring
 from guard.adapters.hook import PROBING
-from guard.adapters.hook_settings import Wiring
 from guard.connect.settings_file import change, keep_out_of_git, settings_file, undoable
 from guard.connect.setup_code import exchange
 from guard.errors import ConnectRefused, NotTheServer, ServerAway, ServerRefused

@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 from guard.adapters import adapter_of
-from guard.adapters.base import Finding
-from guard.adapters.hook_settings import Hooks
+from guard.adapters.base import Finding, Hooks
 from guard.connect.command import ProjectSettings, add_place_arguments, project_of
 from guard.connect.settings_file import settings_file
 from guard.errors import GuardError, ServerAway, ServerRefused

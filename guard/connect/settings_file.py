@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from guard.adapters.hook_settings import HookSettings
+from guard.adapters.base import HookSettings
 from guard.errors import ConnectRefused
 from guard.sdk.keys import USER_WIDE, keys_path, write_private
 

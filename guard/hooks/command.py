@@ -26,9 +26,9 @@ from guard.adapters.hook import HookWiring
 from guard.adapters.reading import mapping
 from guard.depth import shallow
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks import idle, watcher
+from guard.hooks import watcher
 from guard.hooks.forwarding import forward
-from guard.hooks.idle import end_when_unread
+from guard.hooks.watcher import end_when_unread
 from guard.running.ending import end_process
 from guard.running.linking import note_session
 from guard.sdk.keys import Connection, connection_for
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         defer_s=connection.defer_s,
     )
     if args.idle:
-        return idle.wait_beside(adapter, connection, body, wiring)
+        return watcher.wait_beside(adapter, connection, body, wiring)
     if not args.usage:
         return pass_on(adapter, connection, body, wiring)
     usage = claude_code_usage.usage_body(body)

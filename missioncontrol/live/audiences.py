@@ -13,8 +13,7 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any
 
-from missioncontrol.broadcast import Frame
-from missioncontrol.subscriptions import subscriber, wait_for_event
+from missioncontrol.broadcast import Frame, subscriber, wait_for_event
 
 logger = logging.getLogger(__name__)
 

@@ -24,12 +24,12 @@ from missioncontrol.accounts import sessions, ways
 from missioncontrol.accounts.models import PersonalToken
 from missioncontrol.accounts.selectors import find_personal_token
 from missioncontrol.accounts.tokens import PERSON_PREFIX
+from missioncontrol.broadcast import subscriber, wait_for_event
 from missioncontrol.clock import now
 from missioncontrol.decisions import selectors
 from missioncontrol.errors import NotFound
 from missioncontrol.live.audiences import SharedReading, audiences
 from missioncontrol.runs.selectors import find_run
-from missioncontrol.subscriptions import subscriber, wait_for_event
 from missioncontrol.wire.frames import Snapshot
 
 logger = logging.getLogger(__name__)

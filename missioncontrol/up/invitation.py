@@ -17,7 +17,7 @@ from guard.connect.command import forwarder
 from missioncontrol import clock, extras
 from missioncontrol.accounts import selectors, services
 from missioncontrol.accounts.models import AgentKey, Reach
-from missioncontrol.projects.demo import start_demo
+from missioncontrol.projects.rules import start_demo
 from missioncontrol.up.addresses import OWN_HOST
 from missioncontrol.up.data_dir import DataDir, write_private
 from missioncontrol.up.frontend import is_checkout

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from guard.adapters.base import Wiring
 from guard.adapters.claude_code.adapter import SETTINGS, abilities
 from guard.adapters.claude_code.hooks import HOOKS, IDLE
 from guard.adapters.claude_code.usage import EVENT
 from guard.adapters.hook import HEADER, HookWiring
-from guard.adapters.hook_settings import Wiring
 
 KEY = "mc_secret_key_1234567890"
 URL = "http://127.0.0.1:9"

@@ -5,11 +5,11 @@ import copy
 import pytest
 
 from guard.adapters import base
+from guard.adapters.base import Wiring
 from guard.adapters.capabilities import Capabilities
 from guard.adapters.cursor import hooks as cursor
 from guard.adapters.cursor.adapter import SETTINGS
 from guard.adapters.cursor.hooks import HOOKS, answer, read
-from guard.adapters.hook_settings import Wiring
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor
 from guard.errors import UnreadableHook

@@ -5,11 +5,10 @@ import json
 import pytest
 
 from guard.adapters import adapter_of
-from guard.adapters.base import NOT_RUN, STILL_HELD
+from guard.adapters.base import NOT_RUN, STILL_HELD, Wiring
 from guard.adapters.codex import rollout as codex_rollout
 from guard.adapters.codex.adapter import SETTINGS
 from guard.adapters.codex.hooks import HOOKS, answer, capabilities, read
-from guard.adapters.hook_settings import Wiring
 from guard.errors import UnreadableHook
 from guard.sdk.timing import FORWARDER_EARLY_S, HOOK_HOLD_S, REPORT_HOOK_S, REPORT_S
 from guard.turn import Phase, Role, Usage

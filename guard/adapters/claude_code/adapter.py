@@ -14,11 +14,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from guard.adapters.base import Adapter, Body, Finding, hold_reason
+from guard.adapters.base import (
+    Adapter,
+    Body,
+    Finding,
+    Hooks,
+    HookSettings,
+    Settings,
+    Wiring,
+    hold_reason,
+)
 from guard.adapters.claude_code import hooks as claude_code
 from guard.adapters.claude_code.usage import EVENT, look_up
 from guard.adapters.hook import HEADER, HookWiring
-from guard.adapters.hook_settings import Hooks, HookSettings, Settings, Wiring
 from guard.sdk.keys import USER_WIDE
 from guard.sdk.timing import HOOK_HOLD_S, REPORT_HOOK_S
 

@@ -17,11 +17,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from guard.adapters.base import Adapter, Finding, hold_reason
+from guard.adapters.base import Adapter, Finding, Hooks, HookSettings, Wiring, hold_reason
 from guard.adapters.codex import hooks as codex
 from guard.adapters.codex import rollout, rpc
 from guard.adapters.hook import PROBING
-from guard.adapters.hook_settings import Hooks, HookSettings, Wiring
 from guard.adapters.reading import text
 from guard.errors import GuardError
 from guard.running.ending import session_process

@@ -10,9 +10,17 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from guard.adapters.base import Adapter, Body, Finding, hold_reason
+from guard.adapters.base import (
+    Adapter,
+    Body,
+    Finding,
+    Hooks,
+    HookSettings,
+    Settings,
+    Wiring,
+    hold_reason,
+)
 from guard.adapters.cursor import hooks as cursor
-from guard.adapters.hook_settings import Hooks, HookSettings, Settings, Wiring
 from guard.sdk.timing import HOOK_HOLD_S, REPORT_HOOK_S
 
 OURS = f" hook {cursor.CLIENT}"

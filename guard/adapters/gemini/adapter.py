@@ -15,10 +15,9 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from guard.adapters.base import Adapter, Finding, hold_reason
+from guard.adapters.base import Adapter, Finding, Hooks, HookSettings, Wiring, hold_reason
 from guard.adapters.gemini import hooks as gemini
 from guard.adapters.gemini import usage
-from guard.adapters.hook_settings import Hooks, HookSettings, Wiring
 from guard.adapters.reading import mapping
 from guard.sdk.timing import HOOK_HOLD_S, REPORT_HOOK_S
 

@@ -20,7 +20,7 @@ from missioncontrol.api.disk import disk
 from missioncontrol.celery import app
 from missioncontrol.clock import now
 from missioncontrol.decisions.selectors import count_everything
-from missioncontrol.notify.selectors import health
+from missioncontrol.notify.channels import health
 from missioncontrol.runs.lifecycle import Status
 from missioncontrol.wire.notices import DeliveryStatus
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.test import Client
 
-from missioncontrol.accounts import factors
+from missioncontrol.accounts import ways
 from missioncontrol.accounts.pace import FREE_SIGN_INS
 from missioncontrol.api.views import ways_in
 from missioncontrol.runs.models import JournalRow
@@ -188,14 +188,14 @@ def test_an_older_code_is_not_taken_after_a_newer_one(owner):
     secret = with_app(owner)
     older, newer = code_of(secret), code_of(secret, step=1)
 
-    assert factors.check_code(owner, newer) is not None
-    assert factors.check_code(owner, older) is None
+    assert ways.check_code(owner, newer) is not None
+    assert ways.check_code(owner, older) is None
 
 
 def test_a_recovery_code_stands_in_once(client, owner, project):
     with_password(owner)
     with_app(owner)
-    codes = factors.renew_recovery_codes(owner)
+    codes = ways.renew_recovery_codes(owner)
     type_password(client, "ana")
     type_code(client, codes[0])
     other = Client()
@@ -205,7 +205,7 @@ def test_a_recovery_code_stands_in_once(client, owner, project):
 
     assert the_record(project) == ["signed in “a browser” by a password and a recovery code"]
     assert response.status_code == 403
-    assert factors.recovery_codes_left(owner) == len(codes) - 1
+    assert ways.recovery_codes_left(owner) == len(codes) - 1
 
 
 def test_a_code_alone_signs_nobody_in(client, owner):
@@ -285,9 +285,9 @@ def test_tries_that_failed_in_a_row_are_on_record_once(client, owner, project):
 
 def test_secrets_of_factors_are_sealed(owner):
     secret = with_app(owner)
-    factors.renew_recovery_codes(owner)
+    ways.renew_recovery_codes(owner)
 
-    kept = [str(row.data) for row in factors.of(owner)]
+    kept = [str(row.data) for row in ways.factors_of(owner)]
 
     assert not [one for one in kept if secret in one]
     assert len(kept) == 2

@@ -5,8 +5,8 @@ import json
 import pytest
 from django.test import Client
 
-from missioncontrol.accounts import factors
 from missioncontrol.accounts import services as accounts
+from missioncontrol.accounts import ways
 from missioncontrol.accounts.models import Membership
 from missioncontrol.accounts.pace import FREE_SIGN_INS
 from missioncontrol.clock import now
@@ -182,8 +182,8 @@ def test_new_recovery_codes_void_the_old(ana, owner):
 
     fresh = send(ana, "POST", "account/recovery-codes/").json()["codes"]
 
-    assert factors.check_code(owner, response.json()["codes"][0]) is None
-    assert factors.check_code(owner, fresh[0]) is not None
+    assert ways.check_code(owner, response.json()["codes"][0]) is None
+    assert ways.check_code(owner, fresh[0]) is not None
 
 
 def test_without_a_factor_there_are_no_recovery_codes(ana):

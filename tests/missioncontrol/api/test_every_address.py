@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from rest_framework.test import APIClient
 
-from missioncontrol.accounts import factors, pairing
+from missioncontrol.accounts import pairing, ways
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Browser, JoiningRule, Project, Role, Scope
 from missioncontrol.clock import now
@@ -180,7 +180,7 @@ def a_house(project, owner):
     }
     passkey = Authenticator.objects.create(
         user=owner,
-        type=factors.Kind.PASSKEY,
+        type=ways.Kind.PASSKEY,
         data={"name": "the-secret-passkey", "credential": a_credential()},
     )
     ids = {name: str(row.id) for name, row in made.items()}
