@@ -1,12 +1,16 @@
-"""Sessions in the database, under a hash of their key: who reads it signs in as nobody.
+"""Sessions in the database, under a hash of their key, and the browsers that they sign in.
 
-Here they are kept, given other keys, and ended everywhere else.
+Who reads the table signs in as nobody. Here sessions are kept, given other keys, and ended from
+afar. A session carries its browser's id; a browser has a name, and keeps no session key.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -19,7 +23,6 @@ from django.db.models import QuerySet
 from django.http import parse_cookie
 from django.utils.crypto import constant_time_compare
 
-from missioncontrol.accounts.browsers import IN_SESSION
 from missioncontrol.accounts.models import Browser, PrivilegeChange
 from missioncontrol.accounts.tokens import digest
 from missioncontrol.clock import now
@@ -36,6 +39,39 @@ SOON = 2 * GRACE
 BEFORE = datetime(1970, 1, 1, tzinfo=UTC).isoformat()
 # Django's name for the end of a session that has one of its own.
 ENDS = "_session_expiry"
+IN_SESSION = "browser"
+# Outlives the session: it says which browser this is when somebody signs in again.
+COOKIE = "mc_browser"
+# The longest that Chrome keeps a cookie.
+COOKIE_AGE = timedelta(days=400)
+# A page asks many things a minute: a write for each would be for nothing.
+SEEN_EVERY = timedelta(minutes=1)
+LONGEST_BROWSER_NAME = 100
+# One that tells nothing of itself; the screens say it in their language.
+UNNAMED = "a browser"
+# The first that fits; a browser names its ancestors too.
+_SYSTEMS = (
+    # Of Apple's, phones say `like Mac OS X` too; Android and ChromeOS say Linux.
+    ("iPhone", "iPhone", "phone"),
+    ("iPad", "iPad", "phone"),
+    ("Android", "Android", "phone"),
+    ("Windows", "Windows", "desktop"),
+    ("Mac OS X", "Mac", "desktop"),
+    ("CrOS", "ChromeOS", "desktop"),
+    ("Linux", "Linux", "desktop"),
+)
+_PROGRAMS = (
+    # All but Firefox call themselves Chrome or Safari as well, and Chrome calls itself Safari.
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("SamsungBrowser", "Samsung Internet"),
+    ("FxiOS", "Firefox"),
+    ("Firefox", "Firefox"),
+    ("CriOS", "Chrome"),
+    ("Chrome", "Chrome"),
+    ("Safari", "Safari"),
+)
+_MODEL = re.compile(r"Android [\d.]+; ([^;)]{2,40}?)(?: Build/[^;)]*)?\)")
 
 
 def hashed(key: str) -> str:
@@ -175,3 +211,91 @@ def other_browsers(user: User, *, kept: str | None) -> QuerySet[Browser]:
     session = Session.objects.filter(pk=hashed(kept)).first() if kept else None
     here = session.get_decoded().get(IN_SESSION) if session else None
     return others.exclude(pk=here) if here else others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """What a browser says of itself."""
+
+    name: str
+    kind: str
+    program: str
+
+
+def describe_browser(agent: str) -> Described:
+    """Read a User-Agent header; nothing in it is to be relied on.
+
+    >>> agent = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit Chrome/142 Mobile Safari"
+    >>> describe_browser(agent)
+    Described(name='Pixel 9', kind='phone', program='Android, Chrome')
+    """
+    system, kind = next(
+        ((name, kind) for part, name, kind in _SYSTEMS if part in agent), ("", "desktop")
+    )
+    browser = next((name for part, name in _PROGRAMS if part in agent), "")
+    model = _MODEL.search(agent)
+    named = model[1] if model and model[1] != "K" else system  # K: Chrome tells no model any more
+    program = ", ".join(part for part in (system, browser) if part)
+    return Described(name=named or browser or UNNAMED, kind=kind, program=program)
+
+
+def remember_browser(session: Any, *, user: User, agent: str, at: datetime) -> Browser:
+    """Note that somebody signed in with this browser."""
+    described = describe_browser(agent)
+    browser = Browser.objects.create(
+        user=user,
+        name=described.name,
+        kind=described.kind,
+        program=described.program,
+        created_at=at,
+        seen_at=at,
+    )
+    session[IN_SESSION] = str(browser.id)
+    return browser
+
+
+def forget_of_others(browser: str | None, *, to: User) -> None:
+    """Forget the browser of somebody else who was here before: its pushes would be seen."""
+    if browser:
+        Browser.objects.filter(pk=browser).exclude(user=to).delete()
+
+
+def take_up_browser(session: Any, browser: str | None, *, user: User) -> None:
+    """Go on with the browser in which this person was before: its pushes stay theirs."""
+    # The cookie is the browser's own word: it may take up what is its person's, nothing else.
+    if browser and Browser.objects.filter(pk=browser, user=user).exists():
+        session[IN_SESSION] = browser
+
+
+def present_browser(session: Any, *, user: User, agent: str, at: datetime) -> Browser:
+    """Return this session's browser; one that signed in before it was noted is noted now."""
+    # By its person too: the session may have been taken over by whoever signed in after them.
+    known = Browser.objects.filter(pk=session.get(IN_SESSION), user=user).first()
+    if known is None:
+        return remember_browser(session, user=user, agent=agent, at=at)
+    if at - known.seen_at > SEEN_EVERY:
+        known.seen_at = at
+        known.save(update_fields=["seen_at"])
+    return known
+
+
+def browsers_of(user: User) -> QuerySet[Browser]:
+    """Return a person's browsers, the latest seen first."""
+    return Browser.objects.filter(user=user).order_by("-seen_at", "-id")
+
+
+def rename_browser(browser: Browser, name: str) -> None:
+    """Give a browser the name its person calls it."""
+    browser.name = name[:LONGEST_BROWSER_NAME]
+    browser.save(update_fields=["name"])
+
+
+def sign_out_browser(browser_id: UUID) -> None:
+    """End a browser's session and forget it; its sockets close within seconds.
+
+    Sessions are few: each is read, so that no row needs to name its session's key.
+    """
+    for session in Session.objects.all():
+        if session.get_decoded().get(IN_SESSION) == str(browser_id):
+            session.delete()
+    Browser.objects.filter(pk=browser_id).delete()

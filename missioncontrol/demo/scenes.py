@@ -18,7 +18,7 @@ from guard import Session, Stopped
 from guard.errors import ModelFailed
 from guard.runtime import Agent, ChatModel, Workspace, run_agent, run_multi_agent
 from guard.wire import Mode
-from missioncontrol.demo.personas import LIBRARIAN, NPM_MINDED, REVIEWER, WRITER
+from missioncontrol.demo.endpoint import LIBRARIAN, NPM_MINDED, REVIEWER, WRITER
 
 PYTHON_PROJECT = {
     "pyproject.toml": (

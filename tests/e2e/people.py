@@ -37,7 +37,7 @@ django.setup()
 from django.contrib.auth.models import User
 from missioncontrol.accounts import pairing
 from missioncontrol.clock import now
-offered = pairing.offer(user=User.objects.get(username=sys.argv[1]), at=now())
+offered = pairing.offer_pairing(user=User.objects.get(username=sys.argv[1]), at=now())
 print(json.dumps({"code": offered.code}))
 """
 JOIN = (

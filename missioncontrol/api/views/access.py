@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from guard.adapters.found import found_agents
 from guard.connect.command import forwarder, source
 from missioncontrol import origin
-from missioncontrol.accounts import pairing, selectors, uses
+from missioncontrol.accounts import selectors, services, uses
 from missioncontrol.accounts.models import AgentKey, PersonalToken, Project, SetupCode
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys
@@ -193,7 +193,7 @@ def setup_codes_offer(request: Request, asked: NewSetupCode, by: By) -> MadeSetu
     project = auth.owned_project(request, asked.project)
     auth.check_recent(request)
     CODES_OFFERED.check(str(request.user.pk), at=now())
-    made = pairing.offer_setup(Project.objects.get(pk=project), by=by, at=now())
+    made = services.offer_setup(Project.objects.get(pk=project), by=by, at=now())
     return row_of(
         MadeSetupCode,
         made.row,

@@ -25,7 +25,7 @@ from missioncontrol.api.auth import By, Person
 from missioncontrol.api.rest import changes_in
 from missioncontrol.api.routing import Router
 from missioncontrol.api.streaming import stream
-from missioncontrol.audit.project_export import export_lines
+from missioncontrol.audit.project_file import export_lines
 from missioncontrol.clock import now, read_zone
 from missioncontrol.decisions.budgets import extra_today, read_budgets
 from missioncontrol.detection.policies import read_policy

@@ -33,7 +33,7 @@ from missioncontrol.api.rest import (
 from missioncontrol.api.routing import Router
 from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.clock import now, read_zone
-from missioncontrol.costs import linking
+from missioncontrol.costs import trees
 from missioncontrol.decisions import choices, conversation, interventions, sessions
 from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.choices import LateChoice
@@ -252,7 +252,7 @@ def _report(request: Request, run_id: UUID, asked: RunPatch, *, at: datetime) ->
     if asked.capabilities is not None:
         run = sessions.learn_capabilities(run.id, asked.capabilities, at=at)
     if asked.parent is not None:
-        run = linking.link_run(
+        run = trees.link_run(
             run_id, asked.parent, relation=asked.relation, projects=projects, by=by, at=at
         )
     # The end last: a run that has ended learns nothing more, and gets no parent.

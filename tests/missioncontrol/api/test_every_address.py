@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from rest_framework.test import APIClient
 
-from missioncontrol.accounts import pairing, ways
+from missioncontrol.accounts import services, ways
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Browser, JoiningRule, Project, Role, Scope
 from missioncontrol.clock import now
@@ -257,8 +257,8 @@ def of_notices(project, run, owner):
 
 def of_people(project, owner):
     return {
-        "pairing_id": pairing.offer(user=owner, at=now()),
-        "code_id": pairing.offer_setup(project, by="ana", at=now()).row,
+        "pairing_id": services.offer_pairing(user=owner, at=now()),
+        "code_id": services.offer_setup(project, by="ana", at=now()).row,
         "key_id": accounts.mint_agent_key(project=project, name="the-secret-key", at=NOON).row,
         "token_id": accounts.mint_personal_token(user=owner, name="the-secret-token", at=NOON).row,
         "invitation_id": members.invite(

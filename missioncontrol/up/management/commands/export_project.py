@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from missioncontrol.accounts.people import chosen_project
-from missioncontrol.audit.project_export import export_lines
+from missioncontrol.audit.project_file import export_lines
 from missioncontrol.clock import now
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from missioncontrol.accounts import people
-from missioncontrol.audit.project_import import import_project
+from missioncontrol.audit.project_file import import_project
 from missioncontrol.clock import now
 from missioncontrol.errors import MissionControlError
 
