@@ -46,73 +46,6 @@ WAITED_S = 10.0
 _CUT = (ConnectionResetError, BrokenPipeError, http.client.IncompleteRead)
 
 
-def probe(carrier: Transport, client: str, *, within_s: float) -> Answer | None:
-    """Ask whether the server answers anybody; None: it does not."""
-    path = f"hooks/{client}/"
-    try:
-        return carrier.send(Request(method="POST", path=path, body=PROBING, timeout_s=within_s))
-    except ServerAway:
-        return None
-
-
-class ServerSilent(ServerAway):
-    """The server takes connections and answers nobody; `had_answered` while this call waited."""
-
-    def __init__(self, *, had_answered: bool) -> None:
-        super().__init__("it takes connections and does not answer")
-        self.had_answered = had_answered
-
-
-class WatchedTransport:
-    """Carries a hook's requests, and asks beside each that takes long."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._carrier = HttpTransport(connection.url, connection.key)
-
-    def send(self, request: Request) -> Answer:
-        """Send and read the whole answer.
-
-        Raises:
-            ServerAway: No answer within the request's time.
-            ServerSilent: Nobody else is answered either.
-        """
-        if request.timeout_s <= LOOKS_EVERY_S:
-            return self._carrier.send(request)
-        outcomes = queue.SimpleQueue[Answer | Exception]()
-        carrier, had_answered = self._carrier, False
-
-        def send() -> None:
-            try:
-                outcomes.put(carrier.send(request))
-            except Exception as error:  # noqa: BLE001 - raised where it was asked
-                outcomes.put(error)
-
-        threading.Thread(target=send, daemon=True).start()
-        is_first = True
-        while True:
-            try:
-                outcome = outcomes.get(timeout=FIRST_LOOK_S if is_first else LOOKS_EVERY_S)
-            except queue.Empty:
-                within_s = FIRST_LOOK_S if is_first else ANSWERS_WITHIN_S
-                answer = probe(carrier, self._connection.client, within_s=within_s)
-                had_answered = had_answered or answer is not None
-                if answer or is_first:
-                    is_first = False
-                    continue
-                # Once it goes on it must not answer there: nobody reads that any more.
-                carrier.cut()
-                self._carrier = HttpTransport(self._connection.url, self._connection.key)
-                raise ServerSilent(had_answered=had_answered) from None
-            if isinstance(outcome, Exception):
-                raise outcome
-            return outcome
-
-    def close(self) -> None:
-        """Close what is kept."""
-        self._carrier.close()
-
-
 def forward(
     connection: Connection,
     body: Mapping[str, Any],
@@ -183,3 +116,70 @@ def _is_there(carrier: Transport, connection: Connection, *, within_s: float) ->
         return False
     answer = probe(carrier, connection.client, within_s=min(within_s, WAITED_S))
     return answer is not None and not is_page(answer)
+
+
+def probe(carrier: Transport, client: str, *, within_s: float) -> Answer | None:
+    """Ask whether the server answers anybody; None: it does not."""
+    path = f"hooks/{client}/"
+    try:
+        return carrier.send(Request(method="POST", path=path, body=PROBING, timeout_s=within_s))
+    except ServerAway:
+        return None
+
+
+class ServerSilent(ServerAway):
+    """The server takes connections and answers nobody; `had_answered` while this call waited."""
+
+    def __init__(self, *, had_answered: bool) -> None:
+        super().__init__("it takes connections and does not answer")
+        self.had_answered = had_answered
+
+
+class WatchedTransport:
+    """Carries a hook's requests, and asks beside each that takes long."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._carrier = HttpTransport(connection.url, connection.key)
+
+    def send(self, request: Request) -> Answer:
+        """Send and read the whole answer.
+
+        Raises:
+            ServerAway: No answer within the request's time.
+            ServerSilent: Nobody else is answered either.
+        """
+        if request.timeout_s <= LOOKS_EVERY_S:
+            return self._carrier.send(request)
+        outcomes = queue.SimpleQueue[Answer | Exception]()
+        carrier, had_answered = self._carrier, False
+
+        def send() -> None:
+            try:
+                outcomes.put(carrier.send(request))
+            except Exception as error:  # noqa: BLE001 - raised where it was asked
+                outcomes.put(error)
+
+        threading.Thread(target=send, daemon=True).start()
+        is_first = True
+        while True:
+            try:
+                outcome = outcomes.get(timeout=FIRST_LOOK_S if is_first else LOOKS_EVERY_S)
+            except queue.Empty:
+                within_s = FIRST_LOOK_S if is_first else ANSWERS_WITHIN_S
+                answer = probe(carrier, self._connection.client, within_s=within_s)
+                had_answered = had_answered or answer is not None
+                if answer or is_first:
+                    is_first = False
+                    continue
+                # Once it goes on it must not answer there: nobody reads that any more.
+                carrier.cut()
+                self._carrier = HttpTransport(self._connection.url, self._connection.key)
+                raise ServerSilent(had_answered=had_answered) from None
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+    def close(self) -> None:
+        """Close what is kept."""
+        self._carrier.close()

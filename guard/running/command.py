@@ -46,6 +46,118 @@ CAPABILITIES = {
 }
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.usage = "guard run [options] -- COMMAND…"
+    parser.add_argument("--name", help="name of the run; default: the command")
+    parser.add_argument("--url", help="Mission Control's address; default $MISSIONCONTROL_URL")
+    parser.add_argument("--key", help="the project's agent key; default $MISSIONCONTROL_KEY")
+    parser.add_argument(
+        "--fail",
+        choices=("open", "closed"),
+        help="without Mission Control: run anyway (open) or do not start (closed)",
+    )
+    parser.add_argument("command_line", nargs="+", metavar="COMMAND", help="what to run")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; answers its exit status."""
+    client = PROGRAMS.get(PurePath(args.command_line[0]).name)
+    try:
+        connection = wanted(args, client)
+        try:
+            with contextlib.closing(RunClient(connection)) as server:
+                server.check()
+        except ServerAway as error:
+            # Where that was asked, nothing is started unwatched.
+            if connection.fail == "closed":
+                raise
+            say(f"{connection.url} is away ({error}); running without it until it is back.")
+        task = codex_exec.read(args.command_line) if client == "codex" else None
+        if isinstance(task, codex_exec.Task):
+            # Only who drives Codex waits for what that imports.
+            from guard.running.codex_driver import drive
+
+            return drive(task, connection, name=args.name)
+        if isinstance(task, str):
+            say(task)
+        return keep(args, connection, is_one_run=client is None)
+    except GuardError as error:
+        say(str(error))
+        return NOT_STARTED
+    except KeyboardInterrupt:  # before the command began: from then on it is the command's own
+        return INTERRUPTED
+    except FileNotFoundError as error:
+        say(f"{error.filename}: there is no such command.")
+        return NOT_FOUND
+    except OSError as error:
+        say(f"{args.command_line[0]} cannot be run: {error.strerror or error}.")
+        return NOT_RUNNABLE
+
+
+def keep(args: argparse.Namespace, connection: Connection, *, is_one_run: bool) -> int:
+    """Run the command under a keeper; answers its exit status."""
+    own, opening = None, None
+    # An agent that names its sessions has a run for each; any other command is one run.
+    if is_one_run:
+        own, line = f"run:{new_key()}", shlex.join(args.command_line)
+        shown = line if len(line) <= NAME_CHARS else line[: NAME_CHARS - 1] + "…"
+        opening = {
+            "key": own,
+            "name": args.name or shown,
+            "agent": PurePath(args.command_line[0]).name,
+            "capabilities": CAPABILITIES,
+        }
+    with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
+        keeper = Keeper(RunClient(connection), notes=Path(notes), opening=opening)
+        try:
+            keeper.open()  # first: to fail closed, nothing starts whose run cannot be had
+            child = Child(args.command_line, env=environment(connection, notes, own))
+        except OSError:
+            keeper.finish(NOT_FOUND)
+            raise
+        except KeyboardInterrupt:  # from the child on it is the command's own
+            keeper.abandon()
+            raise
+        keeper.start(child)
+        status = child.wait()
+        keeper.finish(status)
+    # Ended by us, whatever it made of the signal: a shell shall see that it was.
+    return ENDED if keeper.ended_for else status
+
+
+def wanted(args: argparse.Namespace, client: str | None) -> Connection:
+    """Take the connection from arguments, environment, or what `connect` wrote.
+
+    Raises:
+        ConnectRefused: No address or no key is known, or they are unusable.
+    """
+    clients = [client] if client else list(ADAPTERS)
+    found = (connection_for(name, Path.cwd()) for name in clients)
+    standing = next((connection for connection in found if connection), None)
+    url, key = address_and_key(args.url, args.key, standing)
+    fail = args.fail or (standing.fail if standing else "open")
+    return Connection(client=client or "run", place=USER_WIDE, url=url, key=key, fail=fail)
+
+
+def environment(connection: Connection, notes: str, own: str | None) -> dict[str, str]:
+    """The command's environment: what lets its hooks and sessions find us."""
+    added = {
+        "MISSIONCONTROL_URL": connection.url,
+        "MISSIONCONTROL_KEY": connection.key,
+        linking.NOTES: notes,
+    }
+    return os.environ | added | ({OWN_VARIABLE: own} if own else {})
+
+
+NAME_CHARS = 80
+
+
+def say(sentence: str) -> None:
+    """Tell the person; what the command writes stays its own."""
+    sys.stderr.write(f"guard run: {sentence}\n")
+
+
 class Child:
     """A command that runs in a process group of its own.
 
@@ -159,115 +271,3 @@ class Child:
             if (group := os.tcgetpgrp(self._terminal)) != os.getpgrp():
                 self._foreground = group
             os.tcsetpgrp(self._terminal, os.getpgrp())
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command line."""
-    parser.usage = "guard run [options] -- COMMAND…"
-    parser.add_argument("--name", help="name of the run; default: the command")
-    parser.add_argument("--url", help="Mission Control's address; default $MISSIONCONTROL_URL")
-    parser.add_argument("--key", help="the project's agent key; default $MISSIONCONTROL_KEY")
-    parser.add_argument(
-        "--fail",
-        choices=("open", "closed"),
-        help="without Mission Control: run anyway (open) or do not start (closed)",
-    )
-    parser.add_argument("command_line", nargs="+", metavar="COMMAND", help="what to run")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the command; answers its exit status."""
-    client = PROGRAMS.get(PurePath(args.command_line[0]).name)
-    try:
-        connection = wanted(args, client)
-        try:
-            with contextlib.closing(RunClient(connection)) as server:
-                server.check()
-        except ServerAway as error:
-            # Where that was asked, nothing is started unwatched.
-            if connection.fail == "closed":
-                raise
-            say(f"{connection.url} is away ({error}); running without it until it is back.")
-        task = codex_exec.read(args.command_line) if client == "codex" else None
-        if isinstance(task, codex_exec.Task):
-            # Only who drives Codex waits for what that imports.
-            from guard.running.codex_driver import drive
-
-            return drive(task, connection, name=args.name)
-        if isinstance(task, str):
-            say(task)
-        return keep(args, connection, is_one_run=client is None)
-    except GuardError as error:
-        say(str(error))
-        return NOT_STARTED
-    except KeyboardInterrupt:  # before the command began: from then on it is the command's own
-        return INTERRUPTED
-    except FileNotFoundError as error:
-        say(f"{error.filename}: there is no such command.")
-        return NOT_FOUND
-    except OSError as error:
-        say(f"{args.command_line[0]} cannot be run: {error.strerror or error}.")
-        return NOT_RUNNABLE
-
-
-def keep(args: argparse.Namespace, connection: Connection, *, is_one_run: bool) -> int:
-    """Run the command under a keeper; answers its exit status."""
-    own, opening = None, None
-    # An agent that names its sessions has a run for each; any other command is one run.
-    if is_one_run:
-        own, line = f"run:{new_key()}", shlex.join(args.command_line)
-        shown = line if len(line) <= NAME_CHARS else line[: NAME_CHARS - 1] + "…"
-        opening = {
-            "key": own,
-            "name": args.name or shown,
-            "agent": PurePath(args.command_line[0]).name,
-            "capabilities": CAPABILITIES,
-        }
-    with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
-        keeper = Keeper(RunClient(connection), notes=Path(notes), opening=opening)
-        try:
-            keeper.open()  # first: to fail closed, nothing starts whose run cannot be had
-            child = Child(args.command_line, env=environment(connection, notes, own))
-        except OSError:
-            keeper.finish(NOT_FOUND)
-            raise
-        except KeyboardInterrupt:  # from the child on it is the command's own
-            keeper.abandon()
-            raise
-        keeper.start(child)
-        status = child.wait()
-        keeper.finish(status)
-    # Ended by us, whatever it made of the signal: a shell shall see that it was.
-    return ENDED if keeper.ended_for else status
-
-
-def wanted(args: argparse.Namespace, client: str | None) -> Connection:
-    """Take the connection from arguments, environment, or what `connect` wrote.
-
-    Raises:
-        ConnectRefused: No address or no key is known, or they are unusable.
-    """
-    clients = [client] if client else list(ADAPTERS)
-    found = (connection_for(name, Path.cwd()) for name in clients)
-    standing = next((connection for connection in found if connection), None)
-    url, key = address_and_key(args.url, args.key, standing)
-    fail = args.fail or (standing.fail if standing else "open")
-    return Connection(client=client or "run", place=USER_WIDE, url=url, key=key, fail=fail)
-
-
-def environment(connection: Connection, notes: str, own: str | None) -> dict[str, str]:
-    """The command's environment: what lets its hooks and sessions find us."""
-    added = {
-        "MISSIONCONTROL_URL": connection.url,
-        "MISSIONCONTROL_KEY": connection.key,
-        linking.NOTES: notes,
-    }
-    return os.environ | added | ({OWN_VARIABLE: own} if own else {})
-
-
-NAME_CHARS = 80
-
-
-def say(sentence: str) -> None:
-    """Tell the person; what the command writes stays its own."""
-    sys.stderr.write(f"guard run: {sentence}\n")
