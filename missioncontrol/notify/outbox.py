@@ -43,7 +43,7 @@ JOURNALLED = frozenset({"decision", "warning", "budget", "report", "test"})
 
 
 # Sends one delivery (its notice, device, channel and project are loaded), outside every lock,
-# within `tries.LEASE`; says what came of it. It may be called twice for one delivery: after a death
+# within `outbound.LEASE`; says what came of it. It may be called twice for one delivery: after a death
 # nobody knows whether it was sent.
 Sender = Callable[[Delivery, datetime], Outcome]
 
