@@ -21,7 +21,6 @@ from typing import Any
 
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
-from guard.adapters.claude_code import usage as claude_code_usage
 from guard.adapters.hook import HookWiring
 from guard.adapters.reading import mapping
 from guard.depth import shallow
@@ -88,7 +87,10 @@ def run(args: argparse.Namespace) -> int:
         return watcher.wait_beside(adapter, connection, body, wiring)
     if not args.usage:
         return pass_on(adapter, connection, body, wiring)
-    usage = claude_code_usage.usage_body(body)
+    # Not at the top: a hook of another agent needs nothing of it.
+    from guard.adapters.claude_code.adapter import usage_body
+
+    usage = usage_body(body)
     try:
         # The answer is nobody's, and nobody waits for it.
         forward(connection, usage | adapter.look_up(usage), timeout_s=REPORT_S)

@@ -43,8 +43,8 @@ JOURNALLED = frozenset({"decision", "warning", "budget", "report", "test"})
 
 
 # Sends one delivery (its notice, device, channel and project are loaded), outside every lock,
-# within `outbound.LEASE`; says what came of it. It may be called twice for one delivery: after a death
-# nobody knows whether it was sent.
+# within `outbound.LEASE`; says what came of it. It may be called twice for one delivery: after a
+# death nobody knows whether it was sent.
 Sender = Callable[[Delivery, datetime], Outcome]
 
 # By the kind of a delivery's target.

@@ -6,9 +6,8 @@ from decimal import Decimal
 import pytest
 
 from guard.adapters.base import Wiring
-from guard.adapters.claude_code.adapter import SETTINGS, sends_telemetry
-from guard.adapters.claude_code.hooks import read
-from guard.adapters.claude_code.usage import EVENT, calls_of, look_up, usage_body
+from guard.adapters.claude_code.adapter import EVENT, SETTINGS, look_up, sends_telemetry, usage_body
+from guard.adapters.claude_code.hooks import calls_of, read
 from guard.pricing import price
 from guard.sdk.keys import USER_WIDE
 

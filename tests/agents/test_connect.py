@@ -8,9 +8,8 @@ import sys
 
 import pytest
 
-from guard.adapters.claude_code.adapter import SETTINGS
+from guard.adapters.claude_code.adapter import EVENT, SETTINGS
 from guard.adapters.claude_code.hooks import HOOKS, IDLE
-from guard.adapters.claude_code.usage import EVENT
 from guard.adapters.hook import HEADER
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from guard.adapters.base import Wiring
-from guard.adapters.claude_code.adapter import SETTINGS, abilities
+from guard.adapters.claude_code.adapter import EVENT, SETTINGS, abilities
 from guard.adapters.claude_code.hooks import HOOKS, IDLE
-from guard.adapters.claude_code.usage import EVENT
 from guard.adapters.hook import HEADER, HookWiring
 
 KEY = "mc_secret_key_1234567890"

@@ -7,8 +7,8 @@ import pytest
 from guard.adapters import base
 from guard.adapters.capabilities import Capabilities
 from guard.adapters.gemini import hooks as gemini
+from guard.adapters.gemini.adapter import MOST_CALLS, look_up
 from guard.adapters.gemini.hooks import HOOKS, answer, read, response_text
-from guard.adapters.gemini.usage import MOST_CALLS, look_up
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role, Usage
 from guard.wire import CallAction, DirectiveAction

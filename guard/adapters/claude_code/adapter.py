@@ -3,11 +3,17 @@
 Its own telemetry tells what each model call cost, by its own figure. Claude Code (2.1.330) obeys
 those settings in the person's file only: what a project's says of them is ignored, so that no
 repository can send a person's telemetry elsewhere.
+
+Where it takes none, our forwarder reads what model calls used from the transcript. That has a
+record for each block of an answer, all with the answer's id and its usage; a subagent's stands in a
+file of its own. When a tool has run, the call that asked for it is there; the last one is there at
+the session's end. A forked session's file begins with a copy of the one it left.
 """
 
 from __future__ import annotations
 
 import copy
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -25,8 +31,8 @@ from guard.adapters.base import (
     hold_reason,
 )
 from guard.adapters.claude_code import hooks as claude_code
-from guard.adapters.claude_code.usage import EVENT, look_up
 from guard.adapters.hook import HEADER, HookWiring
+from guard.adapters.reading import mapping, newest, rows_at_end, text
 from guard.sdk.keys import USER_WIDE
 from guard.sdk.timing import HOOK_HOLD_S, REPORT_HOOK_S
 
@@ -55,6 +61,8 @@ STARTED_BY = "CLAUDE_CODE_ENTRYPOINT"
 
 FORWARD_ARGS = ["hook", claude_code.CLIENT]
 AT_REST, FOR_USAGE = "--idle", "--usage"
+# Our own event: what was used, and nothing else.
+EVENT = "Usage"
 # What a hook of ours does beside forwarding, under a name of our own: it hangs on an event whose
 # forwarding hook stands there already.
 BESIDE = {AT_REST: claude_code.IDLE, FOR_USAGE: EVENT}
@@ -72,6 +80,12 @@ COSTS = {
 MISSING = re.compile(
     r"(?i)\b(no such file|does not exist|not found|ENOENT|cannot find|can't open)\b"
 )
+# The model of what Claude Code says itself, such as an error.
+MADE_UP = "<synthetic>"
+TAIL_BYTES = 1024 * 1024
+# Told again with each hook, so that one that got lost is made good.
+MOST_CALLS = 16
+MOST_SUBAGENTS = 8
 
 
 class ClaudeCodeSettings(HookSettings):
@@ -255,6 +269,53 @@ def rests(environment: Mapping[str, str]) -> bool:
     """
     asked = environment.get("MISSIONCONTROL_WAKE")
     return asked == "1" if asked else environment.get(STARTED_BY) == "cli"
+
+
+def usage_body(body: Body) -> dict[str, Any]:
+    """Return what a hook that is there for the money alone sends of its body."""
+    kept = ("session_id", "cwd", "transcript_path")
+    return {"hook_event_name": EVENT, **{name: body[name] for name in kept if name in body}}
+
+
+def look_up(body: Body) -> dict[str, Any]:
+    """Return what our forwarder adds to a body: the transcript's last model calls."""
+    path = Path(text(body, "transcript_path"))
+    if not path.is_file():
+        return {}
+    folder = path.with_suffix("") / "subagents"
+    files = [*newest(folder, "agent-*.jsonl", most=MOST_SUBAGENTS), path]
+    calls = [call for file in files for call in _last_calls(file)]
+    return {"guard": {"model_calls": calls}} if calls else {}
+
+
+def _last_calls(path: Path) -> list[dict[str, Any]]:
+    """Return the last answers of the model, each once, without what they said."""
+    calls: dict[str, dict[str, Any]] = {}
+    # A subagent's kind stands beside its file, not in it; the session's own has no such file.
+    try:
+        kind = text(mapping(json.loads(path.with_suffix(".meta.json").read_bytes())), "agentType")
+    except (OSError, ValueError):
+        kind = ""
+    for row in rows_at_end(path, most_bytes=TAIL_BYTES):
+        message = mapping(row.get("message"))
+        name, model = text(message, "id"), text(message, "model")
+        # Each block of an answer is a record with the answer's id and usage: the last one counts.
+        if not name or model == MADE_UP or not message.get("usage"):
+            continue
+        # A record holds one block of the answer: the first that calls a tool names its turn.
+        content = message.get("content")
+        blocks = [mapping(block) for block in content] if isinstance(content, list) else []
+        tools = [text(block, "id") for block in blocks if text(block, "type") == "tool_use"]
+        agent = text(row, "agentId")
+        calls[name] = {
+            "id": name,
+            "model": model,
+            "agent": f"{kind}:{agent}" if kind and agent else agent,
+            "tool": calls.get(name, {}).get("tool") or (tools[0] if tools else ""),
+            "usage": message["usage"],
+            "timestamp": row.get("timestamp"),
+        }
+    return list(calls.values())[-MOST_CALLS:]
 
 
 ADAPTER = Adapter(

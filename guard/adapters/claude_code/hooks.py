@@ -16,9 +16,9 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from guard.adapters.base import STOPPED, Answer, Body, deny, specific, texts_of, why_not_run
-from guard.adapters.claude_code.usage import calls_of
-from guard.adapters.hook import HookEvent
+from guard.adapters.hook import HookEvent, ModelCall
 from guard.adapters.reading import (
+    forwarded_calls,
     mapping,
     named_subagent,
     read_answer,
@@ -27,6 +27,7 @@ from guard.adapters.reading import (
     read_prompt,
     text,
 )
+from guard.formats.claude_code import usage_of
 from guard.turn import Phase, Role, Turn
 from guard.wire import Directive, DirectiveAction
 
@@ -273,3 +274,8 @@ def exact_rule(event: HookEvent) -> dict[str, Any] | None:
 
 def _decision(decision: dict[str, Any]) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
+
+
+def calls_of(body: Body) -> tuple[ModelCall, ...]:
+    """Return the model calls that a forwarded body tells of, oldest first."""
+    return forwarded_calls(body, usage_of, provider="anthropic") or ()

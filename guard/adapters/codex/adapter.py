@@ -3,6 +3,10 @@
 Codex reads the person's (`$CODEX_HOME`, else `~/.codex`) and a trusted project's (`.codex`). Each
 hook is a command that gets the body on stdin; ours is the forwarder, so no key stands in the file.
 `guard doctor codex` tries the forwarder as Codex calls it, and Codex's trust.
+
+A rollout is the session's record, one JSON object a line, written as it goes. When a command's
+`PostToolUse` hook is called, the rollout has its exit code and the token counts of the model call
+that made it (0.169.0; ordinals 10 and 11 before the hook, the model's view of the output after it).
 """
 
 from __future__ import annotations
@@ -19,9 +23,9 @@ from typing import Any
 
 from guard.adapters.base import Adapter, Finding, Hooks, HookSettings, Wiring, hold_reason
 from guard.adapters.codex import hooks as codex
-from guard.adapters.codex import rollout, rpc
+from guard.adapters.codex import rpc
 from guard.adapters.hook import PROBING
-from guard.adapters.reading import text
+from guard.adapters.reading import mapping, rows_at_end, text
 from guard.errors import GuardError
 from guard.running.ending import session_process
 from guard.running.linking import kept_facts
@@ -48,6 +52,13 @@ TERMINATE = (
     "Codex's own screen at once, its turn is interrupted; `codex exec` by a signal to its process "
     "at the next hook, under `guard run` at once; not inside an IDE, whose sessions share a process"
 )
+# Read from a rollout's end: a few turns, whatever the session's length.
+TAIL_BYTES = 512 * 1024
+
+MOST_CALLS = 16
+
+# At these no model has been called since the last hook.
+_BEGINNINGS = frozenset({"SessionStart", "UserPromptSubmit"})
 
 
 def try_forwarder(hook: Hooks) -> Finding:
@@ -133,7 +144,7 @@ def look_up(body: dict[str, Any]) -> dict[str, Any]:
     # Codex's own screen shares one server: through that a session can be spoken to.
     if rpc.socket_of_daemon():
         found["daemon"] = True
-    return {"guard": rollout.look_up(body) | found | kept_facts()}
+    return {"guard": rollout_facts(body) | found | kept_facts()}
 
 
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
@@ -153,6 +164,39 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     }
     can = (Finding(what, runs and works, because) for what, (works, because) in as_set.items())
     return (forwarder, review, *can)
+
+
+def rollout_facts(body: dict[str, Any]) -> dict[str, Any]:
+    """Look up what the rollout tells of the event in a hook body.
+
+    Returns:
+        `exit_code` of the command that ran, where it is told, and `model_calls`:
+        the last ones, oldest first. They are told again with each hook, so that
+        one that was asked for by a call that never ran is made good.
+    """
+    path = text(body, "transcript_path")
+    if not path or body.get("hook_event_name") in _BEGINNINGS:
+        return {}
+    records = list(rows_at_end(Path(path), most_bytes=TAIL_BYTES))
+    payloads = [mapping(record.get("payload")) for record in records]
+    found: dict[str, Any] = {}
+    call = text(body, "tool_use_id")
+    # From the end: the record of the call that has just ended is among the last.
+    for item in (mapping(payload.get("item")) for payload in reversed(payloads)):
+        if call and item.get("id") == call and isinstance(item.get("exit_code"), int):
+            found["exit_code"] = int(item["exit_code"])
+            break
+    # What each answer of the model used, without what it said.
+    calls = [
+        {
+            "id": payload.get("response_id"),
+            "usage": payload.get("usage"),
+            "timestamp": record.get("timestamp"),
+        }
+        for record, payload in zip(records, payloads, strict=True)
+        if record.get("type") == "token_usage_record"
+    ]
+    return found | {"model_calls": calls[-MOST_CALLS:]}
 
 
 ADAPTER = Adapter(

@@ -3,7 +3,7 @@
 Shapes and traps were checked against Codex CLI 0.169.0. Its hooks are commands
 only. `PostToolUse` carries the bare output with no exit code, and no hook carries
 token counts: both stand in the session's rollout file, from where our forwarder
-adds them (`guard.adapters.codex.rollout`). No hook ends a session: `continue:
+adds them (`adapter`). No hook ends a session: `continue:
 false` is refused before a tool and ignored after it, so ending it takes a signal.
 """
 
@@ -24,9 +24,9 @@ from guard.adapters.base import (
     texts_of,
     why_not_run,
 )
-from guard.adapters.codex.rollout import calls_of
-from guard.adapters.hook import HookEvent
+from guard.adapters.hook import HookEvent, ModelCall
 from guard.adapters.reading import (
+    forwarded_calls,
     mapping,
     named_subagent,
     read_answer,
@@ -36,6 +36,7 @@ from guard.adapters.reading import (
     text,
     whole,
 )
+from guard.formats.codex import PROVIDER, usage_of
 from guard.sdk.lineage import parent_of
 from guard.turn import Phase, Turn
 from guard.wire import Directive, DirectiveAction
@@ -190,3 +191,9 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         # Its only way to say more: not to let it end yet.
         return {"decision": "block", "reason": texts}
     return specific(event, additionalContext=texts) if texts else {}
+
+
+def calls_of(body: Body) -> tuple[ModelCall, ...]:
+    """Return the model calls that a forwarded body tells of, oldest first."""
+    model = text(body, "model")
+    return forwarded_calls(body, usage_of, provider=PROVIDER, model=model) or ()

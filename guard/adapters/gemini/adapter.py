@@ -15,10 +15,9 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from guard.adapters.base import Adapter, Finding, Hooks, HookSettings, Wiring, hold_reason
+from guard.adapters.base import Adapter, Body, Finding, Hooks, HookSettings, Wiring, hold_reason
 from guard.adapters.gemini import hooks as gemini
-from guard.adapters.gemini import usage
-from guard.adapters.reading import mapping
+from guard.adapters.reading import mapping, newest, rows_at_end
 from guard.sdk.timing import HOOK_HOLD_S, REPORT_HOOK_S
 
 NAME = "mission-control"
@@ -41,6 +40,13 @@ SHARED = (
     "The settings name the forwarder by its path on this machine: in a project that others "
     "share, leave out --project-dir, or keep .gemini/settings.json to yourself."
 )
+# Of a transcript that are looked at: the last call stands at its very end.
+TAIL_BYTES = 512 * 1024
+
+# Told again with each hook, so that one that got lost is made good.
+MOST_CALLS = 8
+
+MOST_SUBAGENTS = 4
 
 
 def examine(folder: Path) -> tuple[Finding, ...]:
@@ -154,6 +160,31 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     )
 
 
+def look_up(body: Body) -> dict[str, Any]:
+    """Return what our forwarder adds to a body: the transcript's last model calls.
+
+    None are told where there is no transcript; no text of it is ever sent.
+    """
+    path = Path(str(body.get("transcript_path") or ""))
+    if not path.is_file():
+        return {"guard": {}}
+    session, files = str(body.get("session_id") or ""), [path]
+    # Subagents write into a folder named after their session. The name comes from outside: one
+    # that leads elsewhere is not followed.
+    if session and "/" not in session and not session.startswith("."):
+        files = [*newest(path.parent / session, "*.jsonl", most=MOST_SUBAGENTS), path]
+    calls = []
+    for file in files:
+        # By id, since an answer is written anew as it grows; without what it said.
+        last: dict[str, dict[str, Any]] = {}
+        for row in rows_at_end(file, most_bytes=TAIL_BYTES):
+            if row.get("type") == "gemini" and row.get("tokens") and row.get("id"):
+                kept = {name: row.get(name) for name in ("id", "model", "tokens", "timestamp")}
+                last[str(row["id"])] = kept
+        calls += list(last.values())[-MOST_CALLS:]
+    return {"guard": {"model_calls": calls}}
+
+
 ADAPTER = Adapter(
     client=gemini.CLIENT,
     title="Gemini CLI",
@@ -166,7 +197,7 @@ ADAPTER = Adapter(
     settings=SETTINGS,
     abilities=abilities,
     advice=(TRUST, SHARED),
-    look_up=usage.look_up,
+    look_up=look_up,
     misses=gemini.misses,
     examine=examine,
 )
