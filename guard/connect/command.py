@@ -18,8 +18,16 @@ from guard.connect.settings_file import change, keep_out_of_git, settings_file, 
 from guard.connect.setup_code import exchange
 from guard.errors import ConnectRefused, NotTheServer, ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
-from guard.sdk.keys import USER_WIDE, Connection, address_and_key, connections, forget, remember
-from guard.sdk.timing import HOOK_HOLD_S, MARGIN_S
+from guard.sdk.keys import (
+    HOOK_HOLD_S,
+    MARGIN_S,
+    USER_WIDE,
+    Connection,
+    address_and_key,
+    connections,
+    forget,
+    remember,
+)
 
 DONE, REFUSED = 0, 1
 UNKNOWN_KEY = 401

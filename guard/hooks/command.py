@@ -30,9 +30,8 @@ from guard.hooks.forwarding import forward
 from guard.hooks.watcher import end_when_unread
 from guard.running.ending import end_process
 from guard.running.linking import note_session
-from guard.sdk.keys import Connection, connection_for
+from guard.sdk.keys import FORWARDER_EARLY_S, REPORT_S, Connection, connection_for
 from guard.sdk.lineage import hand_on, with_parent
-from guard.sdk.timing import FORWARDER_EARLY_S, REPORT_S
 
 # Names sent of a workspace: enough for any judge, small enough for any hook.
 MOST_FILES = 2000

@@ -15,8 +15,7 @@ from guard.connect import command as connect
 from guard.connect import disconnect, doctor
 from guard.hooks import command as hook
 from guard.sdk import keys
-from guard.sdk.keys import Connection, connection_for, remember
-from guard.sdk.timing import MARGIN_S
+from guard.sdk.keys import MARGIN_S, Connection, connection_for, remember
 from tests.agents.command_line import call
 from tests.sdk.server import LoopbackServer
 

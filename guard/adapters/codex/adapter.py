@@ -29,7 +29,7 @@ from guard.adapters.reading import mapping, rows_at_end, text
 from guard.errors import GuardError
 from guard.running.ending import session_process
 from guard.running.linking import kept_facts
-from guard.sdk.timing import HOOK_HOLD_S, REPORT_HOOK_S
+from guard.sdk.keys import HOOK_HOLD_S, REPORT_HOOK_S
 
 TRIES_S = 30
 
