@@ -1,7 +1,8 @@
 """Make people, projects, keys, and one-time links and codes. No secret is stored as text.
 
 What lets in once does so within ten minutes. A phone comes in by a link to scan or a code to type.
-An agent is set up by a code that stands in a command line in a key's place.
+An agent is set up by a code that stands in a command line in a key's place. Of keys and tokens it
+is noted from where they were used, and on which runs: what is asked when one has leaked.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ import re
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Max, Min, Q, QuerySet
 
 from guard.wire import Mode
 from missioncontrol.accounts.models import (
@@ -28,6 +29,7 @@ from missioncontrol.accounts.models import (
     Reach,
     Role,
     Scope,
+    SecretUse,
     SetupCode,
 )
 from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest, kept, new_token
@@ -40,6 +42,10 @@ NOTED_EVERY = timedelta(minutes=1)
 # Nothing that looks like something else: no 0 and O, no 1, I and L, no U.
 ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 GROUPS, GROUP = 3, 4
+# Of one secret, told apart. Whoever has one chooses its program, and some choose their address.
+MOST_PLACES = 200
+ELSEWHERE = ""
+_WHEN: dict[str, Any] = {"since": Min("first_at"), "until": Max("last_at")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,3 +294,53 @@ def plain_code(code: str) -> str:
     """
     # Cut before it is hashed: a megabyte of letters is no code.
     return re.sub(r"[^0-9A-Z]", "", code.upper())[:40]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One use of a key or a token: from which address, by which program, on which run."""
+
+    secret: type[AgentKey | PersonalToken]
+    id: UUID
+    address: str
+    program: str
+    run: UUID | None = None
+
+
+def note_place(use: Use, *, at: datetime) -> None:
+    """Put a use down; beyond `MOST_PLACES`, as one from elsewhere."""
+    mine = _uses_of(use.secret, use.id)
+    # An update as a rule: of a key that is in use every request comes from a place that is known.
+    here = mine.filter(address=use.address, program=use.program)
+    if here.filter(run=use.run).update(last_at=at):
+        return
+    is_known = here.exists() or mine.values("address", "program").distinct().count() < MOST_PLACES
+    # One place more for all that is beyond: who has a secret cannot fill the table with names.
+    place = {"address": use.address, "program": use.program}
+    if not is_known:
+        place = dict.fromkeys(place, ELSEWHERE)
+        if mine.filter(run=use.run, **place).update(last_at=at):
+            return
+    SecretUse.objects.create(
+        **{_column(use.secret): use.id}, run=use.run, first_at=at, last_at=at, **place
+    )
+
+
+def places_used(secret: AgentKey | PersonalToken) -> list[dict[str, Any]]:
+    """Return from where and by which programs a secret was used, the last one first."""
+    found: Any = _uses_of(type(secret), secret.pk).values("address", "program")
+    return list(found.annotate(**_WHEN).order_by("-until", "address", "program"))
+
+
+def runs_used(secret: AgentKey, *, most: int) -> list[dict[str, Any]]:
+    """Return the runs that a key was used on, the last one first."""
+    found: Any = _uses_of(AgentKey, secret.pk).exclude(run=None).values("run")
+    return list(found.annotate(**_WHEN).order_by("-until", "run")[:most])
+
+
+def _uses_of(secret: type[AgentKey | PersonalToken], pk: UUID) -> QuerySet[SecretUse]:
+    return SecretUse.objects.filter(**{_column(secret): pk})
+
+
+def _column(secret: type[AgentKey | PersonalToken]) -> str:
+    return "key_id" if secret is AgentKey else "token_id"

@@ -21,8 +21,8 @@ from guard.depth import shallow
 from missioncontrol import origin
 from missioncontrol.accounts.models import AgentKey
 from missioncontrol.accounts.selectors import KeyHolder
+from missioncontrol.accounts.services import note_place
 from missioncontrol.accounts.tokens import AGENT_PREFIX, digest
-from missioncontrol.accounts.uses import note
 from missioncontrol.api import keys, limits, rpc_status, uses
 from missioncontrol.api.disk import disk
 from missioncontrol.api.web_process import dispatcher
@@ -94,7 +94,7 @@ class Request:
             run=run,
         )
         if use is not None:
-            await dispatcher.run(lambda: note(use, at=now()))
+            await dispatcher.run(lambda: note_place(use, at=now()))
 
     def query(self, name: str) -> str | None:
         """Return a query parameter's last value."""

@@ -9,10 +9,9 @@ from django.http import HttpRequest
 from rest_framework.request import Request
 
 from missioncontrol import origin
-from missioncontrol.accounts import uses
+from missioncontrol.accounts import services
 from missioncontrol.accounts.models import AgentKey, PersonalToken
-from missioncontrol.accounts.services import NOTED_EVERY
-from missioncontrol.accounts.uses import Use
+from missioncontrol.accounts.services import NOTED_EVERY, Use
 from missioncontrol.clock import now
 
 KEPT_USES = 20_000
@@ -55,4 +54,4 @@ def note_request(
     user_agent = str(request.META.get("HTTP_USER_AGENT", ""))
     address = origin.asked_from(request)
     if use := due(secret, pk, address=address, user_agent=user_agent, run=run):
-        uses.note(use, at=now())
+        services.note_place(use, at=now())
