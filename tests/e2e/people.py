@@ -35,9 +35,9 @@ OFFER_PAIRING = """
 import json, sys, django
 django.setup()
 from django.contrib.auth.models import User
-from missioncontrol.accounts import pairing
+from missioncontrol.accounts import services
 from missioncontrol.clock import now
-offered = pairing.offer_pairing(user=User.objects.get(username=sys.argv[1]), at=now())
+offered = services.offer_pairing(user=User.objects.get(username=sys.argv[1]), at=now())
 print(json.dumps({"code": offered.code}))
 """
 JOIN = (
