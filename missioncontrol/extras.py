@@ -7,7 +7,9 @@ A start finds what was asked for before it, so that it stays on until somebody t
 
 from __future__ import annotations
 
+import hashlib
 import json
+import ssl
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from typing import Any
 from guard.sdk.keys import write_private
 
 FOLDER = "extras"
+AUTHORITY = "https/ca.crt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,3 +88,19 @@ def _write(data: Path, name: str, content: dict[str, Any] | None) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # For its owner alone: it holds agent keys.
     write_private(file, json.dumps(content).encode())
+
+
+def authority(data: Path) -> bytes | None:
+    """Return the certificate in DER, as phones take it; None: there is none."""
+    path = data / AUTHORITY
+    return ssl.PEM_cert_to_DER_cert(path.read_text()) if path.is_file() else None
+
+
+def fingerprint(data: Path) -> str | None:
+    """Return its SHA-256, to be compared with what the terminal printed."""
+    found = authority(data)
+    if found is None:
+        return None
+    digest = hashlib.sha256(found).hexdigest().upper()
+    # In pairs with colons, as browsers and phones show it.
+    return ":".join(digest[at : at + 2] for at in range(0, len(digest), 2))

@@ -30,12 +30,11 @@ from missioncontrol.accounts import sessions, ways
 from missioncontrol.accounts.models import PersonalToken
 from missioncontrol.accounts.selectors import find_personal_token
 from missioncontrol.accounts.tokens import PERSON_PREFIX
-from missioncontrol.broadcast import Frame
+from missioncontrol.broadcast import Frame, subscriber, wait_for_event
 from missioncontrol.clock import now
 from missioncontrol.decisions import rows
 from missioncontrol.errors import NotFound
 from missioncontrol.runs.selectors import find_run
-from missioncontrol.subscriptions import subscriber, wait_for_event
 from missioncontrol.wire.events import Snapshot
 
 logger = logging.getLogger(__name__)

@@ -147,7 +147,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
         "OPTIONS": {"user_attributes": ("username", "first_name")},
     },
 ]
-MFA_ADAPTER = "missioncontrol.accounts.factors.SealedFactors"
+MFA_ADAPTER = "missioncontrol.accounts.ways.SealedFactors"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = "passkey" in SIGN_IN
 # Steps of 30 s by which a telephone's clock may be wrong.
@@ -270,7 +270,7 @@ STATIC_URL = "static/"
 # `missioncontrol.origin` says what browsers call them over HTTPS.
 SESSION_COOKIE_NAME = "mc_session"
 CSRF_COOKIE_NAME = "mc_csrf"
-SESSION_ENGINE = "missioncontrol.accounts.session_store"
+SESSION_ENGINE = "missioncontrol.accounts.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _SECURE
@@ -294,7 +294,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "filters": {"links": {"()": "missioncontrol.accounts.redact.HideLoginLinks"}},
+    "filters": {"links": {"()": "missioncontrol.accounts.tokens.HideLoginLinks"}},
     "handlers": {
         "none": {"class": "logging.NullHandler"},
         "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["links"]},

@@ -1,15 +1,121 @@
-"""What an adapter offers: one agent's hooks read, answered, set up and examined."""
+"""What an adapter offers: one agent's hooks read, answered, set up and examined; what all say.
+
+In a settings file hooks lie as Claude Code introduced them and others took over: event -> groups
+-> hooks. A group may have a `matcher`, and has `hooks`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import abc
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from guard.adapters.hook import HookEvent
-from guard.adapters.hook_settings import Hooks, HookSettings
-from guard.wire import Directive
+from guard.sdk.keys import Connection
+from guard.wire import CallAction, Directive, DirectiveAction
+
+Settings = dict[str, Any]
+Hooks = dict[str, Any]
+NO_MORE = "This session has ended: call no more tools."
+STOPPED = "Stopped by Mission Control."
+# A hold that could not be waited out: the server is going down.
+STILL_HELD = (
+    "Mission Control still holds this session, so the call was not run. "
+    "Make the same call again to go on waiting."
+)
+# A second held call: the correction stands in the first one's answer.
+NOT_RUN = "Mission Control answered another call of yours instead; this one was not run."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wiring(Connection):
+    """What a settings file needs to know to reach us.
+
+    `forwarder` is the command that runs `guard`, by absolute path: an agent's hooks run
+    with whatever `PATH` its own shell has.
+    """
+
+    forwarder: Sequence[str]
+
+
+class HookSettings(abc.ABC):
+    """The settings of one agent; what is there and not ours is kept as it is, however odd."""
+
+    # The events that `guard connect` subscribes to.
+    events: ClassVar[tuple[str, ...]]
+
+    @abc.abstractmethod
+    def path(self, project: Path | None) -> Path:
+        """Name the file in a project's directory; None: the person's own."""
+
+    @abc.abstractmethod
+    def group(self, event: str, wiring: Wiring) -> dict[str, Any]:
+        """Write what stands under an event for us."""
+
+    @abc.abstractmethod
+    def is_ours(self, hook: Any) -> bool:
+        """Whether `guard connect` wrote this entry, for whatever server."""
+
+    def connected(self, settings: Settings, wiring: Wiring) -> Settings:
+        """Return settings with our hooks in, whatever else they hold kept."""
+        # Ours out first: twice is as once, and another forwarder, server or key replaces ours.
+        return self.added(self.disconnected(settings), wiring)
+
+    def added(self, settings: Settings, wiring: Wiring) -> Settings:
+        """Put our hooks into settings that have none of ours."""
+        hooks = settings.setdefault("hooks", {})
+        for event in self.events:
+            hooks.setdefault(event, []).append(self.group(event, wiring))
+        return settings
+
+    def disconnected(self, settings: Settings) -> Settings:
+        """Return settings without our hooks; groups and events of ours alone go with them."""
+        written = copy.deepcopy(settings)
+        hooks = written.get("hooks")
+        if not isinstance(hooks, dict):
+            return written
+        for event, groups in list(hooks.items()):
+            if not isinstance(groups, list):
+                continue
+            kept = []
+            for group in groups:
+                others = [hook for hook in self.hooks_of(group) if not self.is_ours(hook)]
+                # One that holds none of ours stays the very object it was, however odd.
+                if len(others) == len(self.hooks_of(group)):
+                    kept.append(group)
+                elif others:
+                    kept.append({**group, "hooks": others})
+            hooks[event] = kept
+            # What we alone had filled goes as well: disconnected, the file reads as before.
+            if groups and not kept:
+                del hooks[event]
+        if settings["hooks"] and not hooks:
+            del written["hooks"]
+        return written
+
+    def subscribed(self, settings: Settings) -> Hooks:
+        """Return event -> our hook, for the events that reach us."""
+        hooks = settings.get("hooks")
+        return {
+            self.event_of(event, hook): hook
+            for event, groups in (hooks if isinstance(hooks, dict) else {}).items()
+            for group in (groups if isinstance(groups, list) else ())
+            for hook in self.hooks_of(group)
+            if self.is_ours(hook)
+        }
+
+    def event_of(self, event: str, hook: Any) -> str:
+        """Name what a hook of ours is told of, where it stands under an event."""
+        return event
+
+    def hooks_of(self, group: Any) -> list[Any]:
+        """Give the hooks of a group."""
+        hooks = group.get("hooks") if isinstance(group, dict) else None
+        return hooks if isinstance(hooks, list) else []
+
 
 Body = Mapping[str, Any]
 Answer = dict[str, Any]
@@ -115,3 +221,27 @@ class Adapter:
     idle_event: str = ""
     asks_for_s: Callable[[HookEvent], float | None] = lambda _event: None
     rests: Callable[[Mapping[str, str]], bool] = lambda _environ: False
+
+
+def texts_of(directive: Directive) -> str:
+    """Return the texts of a directive's messages, one below the other."""
+    return "\n\n".join(message.text for message in directive.messages)
+
+
+def why_not_run(event: HookEvent, directive: Directive) -> str:
+    """Say why a held call is not run, as its model reads it; "": it is, or nothing is held."""
+    if event.holds and directive.action is DirectiveAction.HOLD:
+        return STILL_HELD
+    if event.holds and directive.call is CallAction.SKIP:
+        return texts_of(directive) or directive.reason or NOT_RUN
+    return ""
+
+
+def deny(event: HookEvent, reason: str) -> dict[str, Any]:
+    """Keep a call from running, as Claude Code and Codex are told; the model reads why."""
+    return specific(event, permissionDecision="deny", permissionDecisionReason=reason)
+
+
+def specific(event: HookEvent, **fields: str) -> dict[str, Any]:
+    """Answer an event with fields of its own."""
+    return {"hookSpecificOutput": {"hookEventName": event.name, **fields}}

@@ -14,13 +14,13 @@ from decimal import Decimal
 from typing import Any, Self
 
 from guard.adapters.claude_code import hooks as claude_code
-from guard.adapters.claude_code.permission import GIVES_UP_EARLY_S
+from guard.adapters.claude_code.hooks import GIVES_UP_EARLY_S
 from guard.adapters.hook import HookEvent
 from guard.errors import FrameworkMissing, Stopped
 from guard.formats.claude_code import usage_of
 from guard.sdk.aio import AsyncSession
 from guard.sdk.conversation import Go
-from guard.sdk.timing import HOOK_HOLD_S
+from guard.sdk.keys import HOOK_HOLD_S
 from guard.turn import Role
 from guard.wire import CallAction, Directive, DirectiveAction, Message
 

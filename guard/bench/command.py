@@ -11,12 +11,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from guard.bench.cases import Ruling, count_agreement, read_cases, rule_on
 from guard.bench.labels import Corpus, read_corpus
-from guard.bench.oracle import ask_all
-from guard.bench.questions import leave_one_source_out, read_all
+from guard.bench.oracle import ask_all, leave_one_source_out, read_all
 from guard.bench.scores import SLACK, Outcome, Score, Trial, macro_average, score, score_by
-from guard.bench.trials import TURN_COUNTS, count_turns, try_forms, try_policies
+from guard.bench.trials import (
+    TURN_COUNTS,
+    Ruling,
+    count_agreement,
+    count_turns,
+    read_cases,
+    rule_on,
+    try_forms,
+    try_policies,
+)
 from guard.errors import GuardError
 from guard.policy import PRESETS, Policy
 from guard.printing import printable, progress, table

@@ -12,16 +12,22 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from guard.adapters import ADAPTERS, adapter_of
-from guard.adapters.base import Adapter
+from guard.adapters.base import Adapter, Wiring
 from guard.adapters.hook import PROBING
-from guard.adapters.hook_settings import Wiring
-from guard.connect.settings_file import change, keep_out_of_git, settings_file
+from guard.connect.settings_file import change, keep_out_of_git, settings_file, undoable
 from guard.connect.setup_code import exchange
-from guard.connect.undo import undoable
 from guard.errors import ConnectRefused, NotTheServer, ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
-from guard.sdk.keys import USER_WIDE, Connection, address_and_key, connections, forget, remember
-from guard.sdk.timing import HOOK_HOLD_S, MARGIN_S
+from guard.sdk.keys import (
+    HOOK_HOLD_S,
+    MARGIN_S,
+    USER_WIDE,
+    Connection,
+    address_and_key,
+    connections,
+    forget,
+    remember,
+)
 
 DONE, REFUSED = 0, 1
 UNKNOWN_KEY = 401

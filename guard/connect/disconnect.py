@@ -6,8 +6,7 @@ import argparse
 
 from guard.adapters import adapter_of
 from guard.connect.command import DONE, REFUSED, add_place_arguments, agreed, say
-from guard.connect.settings_file import settings_file, take_into_git
-from guard.connect.undo import forget_before, put_back
+from guard.connect.settings_file import forget_before, put_back, settings_file, take_into_git
 from guard.sdk.keys import forget
 
 add_arguments = add_place_arguments

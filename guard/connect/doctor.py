@@ -8,13 +8,11 @@ import sys
 from pathlib import Path
 
 from guard.adapters import adapter_of
-from guard.adapters.base import Finding
-from guard.adapters.hook_settings import Hooks
+from guard.adapters.base import Finding, Hooks
 from guard.connect.command import ProjectSettings, add_place_arguments, project_of
 from guard.connect.settings_file import settings_file
 from guard.errors import GuardError, ServerAway, ServerRefused
-from guard.sdk.keys import USER_WIDE, Connection, connection_for
-from guard.sdk.timing import FORWARDER_EARLY_S
+from guard.sdk.keys import FORWARDER_EARLY_S, USER_WIDE, Connection, connection_for
 
 add_arguments = add_place_arguments
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from guard.formats.calls import Answer, Call
 from guard.formats.fields import read_turn
-from guard.formats.paired import PairedTurns
+from guard.formats.recording import PairedTurns
 from guard.formats.records import Record, read_record
 from guard.turn import Role, Turn
 

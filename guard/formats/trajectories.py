@@ -17,7 +17,7 @@ from guard.formats.fields import (
     read_time,
     read_turn,
 )
-from guard.formats.paired import PairedTurns
+from guard.formats.recording import PairedTurns
 from guard.turn import Role, Turn, Usage
 
 Row = Mapping[str, Any]

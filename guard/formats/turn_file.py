@@ -7,8 +7,7 @@ from itertools import chain, islice
 from typing import Any
 
 from guard.formats.fields import read_text, read_texts, read_turn
-from guard.formats.paired import tell_apart
-from guard.formats.recording import Recording, Unread
+from guard.formats.recording import Recording, Unread, tell_apart
 from guard.turn import Turn
 
 Row = Mapping[str, Any]

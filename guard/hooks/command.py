@@ -21,19 +21,17 @@ from typing import Any
 
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
-from guard.adapters.claude_code import usage as claude_code_usage
-from guard.adapters.hook_wiring import HookWiring
+from guard.adapters.hook import HookWiring
 from guard.adapters.reading import mapping
 from guard.depth import shallow
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks import idle, watcher
+from guard.hooks import watcher
 from guard.hooks.forwarding import forward
-from guard.hooks.unread import end_when_unread
+from guard.hooks.watcher import end_when_unread
 from guard.running.ending import end_process
 from guard.running.linking import note_session
-from guard.sdk.keys import Connection, connection_for
+from guard.sdk.keys import FORWARDER_EARLY_S, REPORT_S, Connection, connection_for
 from guard.sdk.lineage import hand_on, with_parent
-from guard.sdk.timing import FORWARDER_EARLY_S, REPORT_S
 
 # Names sent of a workspace: enough for any judge, small enough for any hook.
 MOST_FILES = 2000
@@ -85,10 +83,13 @@ def run(args: argparse.Namespace) -> int:
         defer_s=connection.defer_s,
     )
     if args.idle:
-        return idle.wait_beside(adapter, connection, body, wiring)
+        return watcher.wait_beside(adapter, connection, body, wiring)
     if not args.usage:
         return pass_on(adapter, connection, body, wiring)
-    usage = claude_code_usage.usage_body(body)
+    # Not at the top: a hook of another agent needs nothing of it.
+    from guard.adapters.claude_code.adapter import usage_body
+
+    usage = usage_body(body)
     try:
         # The answer is nobody's, and nobody waits for it.
         forward(connection, usage | adapter.look_up(usage), timeout_s=REPORT_S)

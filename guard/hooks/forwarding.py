@@ -2,40 +2,46 @@
 
 A held call is a request that stays open. When the server goes away under it, the
 forwarder goes on waiting and asks again: turns have keys, so asking twice is one
-question. A server that is away from the start is not waited for.
+question. A server that is away from the start is not waited for. One that is stopped, or
+stuck, answers nobody, while its system goes on saying that the line is alive: so who waits
+asks beside it, now and then.
 """
 
 from __future__ import annotations
 
 import contextlib
 import http.client
+import queue
+import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from guard.adapters.hook import PROBING
 from guard.errors import ServerAway
-from guard.hooks.watched import ServerSilent, WatchedTransport, probe
-from guard.sdk.exchange import Request, Transport
+from guard.sdk.exchange import Answer, Request, Transport
 from guard.sdk.keys import Connection
+from guard.sdk.transport import HttpTransport
 from guard.sdk.wording import AGAIN_WITHIN_S, SUCCESSES, body_of, comes_again_in, is_page, not_now
 
+# More than the server takes to judge a call: who waits longer is held.
+LOOKS_EVERY_S = 30.0
+# The first look is early: a server that answered then and stands still later had begun to wait with
+# us. It only notes that: one that is slow to judge must not be taken for one that is away.
+FIRST_LOOK_S = 2.0
+ANSWERS_WITHIN_S = 10.0
 # A server that was waiting with us may be away this long: a restart, an update.
 RETURNS_WITHIN_S = 600.0
-
 ASKS_EVERY_S = 1.0
-
 # What a proxy says in the place of a server that is not back yet, or that it will not wait for.
 RESTARTING = frozenset({502, 503, 504, 524})
-
 # What a proxy says of a server that hung up; of one it cannot reach it says another, or says it
 # within `WAITED_S`.
 BAD_GATEWAY = 502
-
 # Whose question stood so long was waited with, and cut off by what lies between: a line that went
 # dead, a proxy that waits no longer. More than it takes to connect.
 WAITED_S = 10.0
-
 # The server had taken the request and went away; `RemoteDisconnected` is a reset.
 _CUT = (ConnectionResetError, BrokenPipeError, http.client.IncompleteRead)
 
@@ -110,3 +116,70 @@ def _is_there(carrier: Transport, connection: Connection, *, within_s: float) ->
         return False
     answer = probe(carrier, connection.client, within_s=min(within_s, WAITED_S))
     return answer is not None and not is_page(answer)
+
+
+def probe(carrier: Transport, client: str, *, within_s: float) -> Answer | None:
+    """Ask whether the server answers anybody; None: it does not."""
+    path = f"hooks/{client}/"
+    try:
+        return carrier.send(Request(method="POST", path=path, body=PROBING, timeout_s=within_s))
+    except ServerAway:
+        return None
+
+
+class ServerSilent(ServerAway):
+    """The server takes connections and answers nobody; `had_answered` while this call waited."""
+
+    def __init__(self, *, had_answered: bool) -> None:
+        super().__init__("it takes connections and does not answer")
+        self.had_answered = had_answered
+
+
+class WatchedTransport:
+    """Carries a hook's requests, and asks beside each that takes long."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._carrier = HttpTransport(connection.url, connection.key)
+
+    def send(self, request: Request) -> Answer:
+        """Send and read the whole answer.
+
+        Raises:
+            ServerAway: No answer within the request's time.
+            ServerSilent: Nobody else is answered either.
+        """
+        if request.timeout_s <= LOOKS_EVERY_S:
+            return self._carrier.send(request)
+        outcomes = queue.SimpleQueue[Answer | Exception]()
+        carrier, had_answered = self._carrier, False
+
+        def send() -> None:
+            try:
+                outcomes.put(carrier.send(request))
+            except Exception as error:  # noqa: BLE001 - raised where it was asked
+                outcomes.put(error)
+
+        threading.Thread(target=send, daemon=True).start()
+        is_first = True
+        while True:
+            try:
+                outcome = outcomes.get(timeout=FIRST_LOOK_S if is_first else LOOKS_EVERY_S)
+            except queue.Empty:
+                within_s = FIRST_LOOK_S if is_first else ANSWERS_WITHIN_S
+                answer = probe(carrier, self._connection.client, within_s=within_s)
+                had_answered = had_answered or answer is not None
+                if answer or is_first:
+                    is_first = False
+                    continue
+                # Once it goes on it must not answer there: nobody reads that any more.
+                carrier.cut()
+                self._carrier = HttpTransport(self._connection.url, self._connection.key)
+                raise ServerSilent(had_answered=had_answered) from None
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+    def close(self) -> None:
+        """Close what is kept."""
+        self._carrier.close()

@@ -3,25 +3,31 @@
 The forwarder of the hook at a session's start leaves it behind, detached. It looks
 whether the agent's process is there, vouches for it every twenty seconds, and says
 when it has gone. Where it can speak to the session, it carries stops and texts to it.
+
+At rest (`guard hook AGENT --idle`) a session is waited beside for a message to it: the agent starts
+us when its model has stopped, and goes on by itself. A message ends us with 2 and the text on
+stderr, which wakes the model; a prompt, the session's end or the agent's own end with 0.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from guard.adapters.ancestry import calling_agent
 from guard.adapters.base import Adapter, Session
-from guard.adapters.hook import BESIDE
+from guard.adapters.hook import BESIDE, HookWiring
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
-from guard.running.ending import is_running
+from guard.running.ending import calling_agent, is_running
 from guard.sdk.keys import Connection
 from guard.sdk.wording import is_passing
 
@@ -32,6 +38,15 @@ ANSWERS_WITHIN_S = 10.0
 TRIES = 5
 # How long it tries to say that the agent has gone, while the server is away.
 LAST_WORD_S = 600.0
+# Claude Code takes 2 for: go on with what stands on standard error.
+RESTS, WAKES = 0, 2
+
+# How long the server keeps one question open; its answer may take a little longer.
+ASK_S = 40.0
+
+NETWORK_S = 15.0
+# A server that is away is left alone this long.
+AGAIN_S = 5.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -156,3 +171,85 @@ def forward_from_beside(connection: Connection, body: Mapping[str, Any], **how: 
         if is_passing(refused.status):
             raise ServerAway(str(refused)) from refused
         raise
+
+
+def wait_for_message(
+    question: Mapping[str, Any],
+    ask: Callable[[dict[str, Any]], Any],
+    *,
+    pause: Callable[[float], None] = time.sleep,
+) -> str | None:
+    """Wait for a message; None: the session goes on, or is over.
+
+    Args:
+        question: Names the session.
+        ask: Sends a question; raises `ServerAway` or `ServerRefused`.
+        pause: Lets seconds pass.
+    """
+    # The session's newest observation when the wait began, once it is known: a prompt between
+    # two questions must not be missed.
+    known: dict[str, Any] = {}
+    while True:
+        try:
+            answer = ask({**question, **known, "wait": ASK_S})
+        except ServerAway:
+            pause(AGAIN_S)
+            continue
+        except ServerRefused:
+            return None  # our key was revoked, or the server knows no such event
+        if not isinstance(answer, Mapping):
+            return None
+        if answer.get("wake"):
+            return str(answer["wake"])
+        if answer.get("over"):
+            return None
+        if isinstance(answer.get("since"), int):
+            known = {"since": answer["since"]}
+
+
+def wait_beside(
+    adapter: Adapter, connection: Connection, body: Mapping[str, Any], wiring: HookWiring
+) -> int:
+    """Wait for a message to this session; answers the exit status."""
+    # A session that ends with its answer has nobody to wake.
+    if not adapter.idle_event or not adapter.rests(os.environ):
+        return RESTS
+    question = {
+        "hook_event_name": adapter.idle_event,
+        "session_id": body.get("session_id"),
+        "cwd": body.get("cwd"),
+    }
+    # A session that was killed while it rests leaves nobody to wake.
+    end_when_unread()
+    ask = partial(
+        forward_from_beside, connection, timeout_s=ASK_S + NETWORK_S, headers=wiring.headers()
+    )
+    text = wait_for_message(question, ask)
+    if text is None:
+        return RESTS
+    sys.stderr.write(f"{text}\n")
+    return WAKES
+
+
+def end_when_unread() -> threading.Event:
+    """Watch standard output from now on; end this process once its reader is gone.
+
+    The event, once set, ends the watch: who has the answer may have work left that
+    is not for the reader.
+
+    A forwarder whose agent was killed would otherwise hold its request open, and
+    a card would show an agent that waits. Where the system cannot tell (Windows;
+    a file, a terminal), nothing happens.
+    """
+    answered = threading.Event()
+
+    def watch() -> None:
+        reader = select.poll()
+        reader.register(1, 0)  # no readiness is asked for: only hang-up and error come
+        reader.poll()
+        if not answered.is_set():
+            os._exit(0)  # the main thread sits in a read that nothing else would end
+
+    if hasattr(select, "poll"):
+        threading.Thread(target=watch, daemon=True).start()
+    return answered

@@ -15,16 +15,18 @@ from guard.describe import action_class, headline
 from guard.judge.case import Case
 from guard.judge.complaints import (
     cause_of,
+    closest_name,
+    closest_path,
     cut,
     failed_tests,
     find,
     first_line,
+    is_listed,
     last_line,
     missing_name,
     offered_tools,
     says,
 )
-from guard.judge.paths import closest_name, closest_path, is_listed
 from guard.judge.texts import read_texts
 from guard.quoting import named, quoted
 from guard.reading.classify import asks, waits

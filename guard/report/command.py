@@ -15,9 +15,8 @@ from guard.formats import read_recording
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.printing import printable, progress
 from guard.replay import add_policy_arguments, choose_policy
-from guard.report.loops import EarlierFiles, look_through
 from guard.report.page import as_page
-from guard.report.totals import Totals, counted, dollars
+from guard.report.totals import EarlierFiles, Totals, counted, dollars, look_through
 
 _ENDINGS = (".jsonl", ".json")
 _USUAL_FOLDERS = ", ".join(f"~/{place}" for place in session_places())

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from guard.adapters.codex.adapter import SETTINGS
 from guard.adapters.codex.rpc import AppServerClient, AppServerFailed
-from guard.adapters.codex.settings import SETTINGS
 from guard.adapters.reading import mapping
 from guard.depth import read_json, shallow
 from guard.running.ending import GRACE_S, end_tree

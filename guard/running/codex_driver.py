@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from guard.adapters.codex.examine import TRUSTED
+from guard.adapters.codex.adapter import TRUSTED
 from guard.adapters.codex.hooks import CLIENT
 from guard.adapters.codex.rpc import AppServerFailed
 from guard.adapters.hook import HookEvent
@@ -25,10 +25,8 @@ from guard.adapters.reading import mapping, text
 from guard.running import linking
 from guard.running.app_server import AppServer, Notice
 from guard.running.codex_exec import Task
-from guard.running.codex_items import CodexOutput, turn_of
-from guard.running.codex_usage import Ledger, read_usage_update
-from guard.running.reporting import Reporter
-from guard.running.run_client import RunClient
+from guard.running.codex_items import CodexOutput, Ledger, read_usage_update, turn_of
+from guard.running.run_client import Reporter, RunClient
 from guard.sdk.keys import Connection
 from guard.turn import Turn
 from guard.wire import Directive, DirectiveAction, Message

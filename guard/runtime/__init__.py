@@ -4,8 +4,7 @@ For demos and tests: it shows all that an agent must do to be held, corrected
 and stopped.
 """
 
-from guard.runtime.loop import Agent, run_agent, run_multi_agent
+from guard.runtime.loop import Agent, Tool, Workspace, run_agent, run_multi_agent
 from guard.runtime.model import ChatModel
-from guard.runtime.tools import Tool, Workspace
 
 __all__ = ["Agent", "ChatModel", "Tool", "Workspace", "run_agent", "run_multi_agent"]

@@ -1,6 +1,8 @@
-"""Which server and key each connected agent uses: ~/.config/missioncontrol/keys.toml.
+"""Which server and key each connected agent uses, and how long its hooks wait.
 
-It is never inside a project, where git could take it up.
+Kept in ~/.config/missioncontrol/keys.toml, never inside a project, where git could take it up. The
+hook of the agent outlasts our forwarder, the forwarder outlasts the server's longest hold: who ends
+a hold is a person or the project's `hold_limit`, never a time-out that the agent takes for a yes.
 """
 
 from __future__ import annotations
@@ -15,11 +17,23 @@ from pathlib import Path
 from typing import Any, Literal
 
 from guard.errors import ConnectRefused
-from guard.sdk.timing import HOOK_HOLD_S
 from guard.sdk.transport import Endpoint
 
 # The place of a connection that holds in every directory.
 USER_WIDE = "*"
+# Written into the agent's settings for the hook before a tool.
+HOOK_HOLD_S = 3900
+
+# How long before the hook's time-out our forwarder gives up, and does what fail-open or fail-closed
+# says.
+FORWARDER_EARLY_S = 120
+
+# What a hook's time-out leaves on top of the server's longest hold, where that is longer.
+MARGIN_S = 300
+
+# Hooks that only report: the agent's time-out, and the forwarder's.
+REPORT_HOOK_S = 30
+REPORT_S = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

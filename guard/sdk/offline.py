@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from guard.errors import ServerAway, ServerRefused
 from guard.events import Away, Back, Delivered, Emitter, Opened, Tripped
-from guard.sdk.background import BackgroundTask
+from guard.sdk.background import BackgroundTask, heartbeat
 from guard.sdk.delivery import Delivery, Send, deliver_leftovers, post
 from guard.sdk.exchange import Request
-from guard.sdk.heartbeat import heartbeat
 from guard.sdk.outbox import Outbox
 from guard.sdk.outbox_file import MOST_CHARS, Record
 from guard.sdk.wording import body_of, cut, turn_json

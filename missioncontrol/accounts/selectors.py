@@ -1,16 +1,18 @@
-"""Who belongs where. Read-only."""
+"""Who belongs where, and which runs an agent key may speak for. Read-only."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, SecretUse
+from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, Reach, SecretUse
 from missioncontrol.accounts.tokens import digest
+from missioncontrol.redaction import NOTHING, Redaction
 
 
 def memberships_of(user: User, *, token: object = None) -> QuerySet[Membership]:
@@ -71,3 +73,43 @@ def _last_place(secret: str) -> Subquery:
     # By a subquery: a secret may have been used from hundreds of places.
     uses = SecretUse.objects.filter(**{secret: OuterRef("pk")}).order_by("-last_at", "-pk")
     return Subquery(uses.values("address")[:1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyHolder:
+    """Whoever sends an agent key: it has one project, and reaches some of its runs.
+
+    `agent` is whose runs it reaches, where it is limited to an agent's. `line` are the keys
+    that it was rotated with: their runs are its own. `redaction`: what its project masks.
+    """
+
+    key: UUID
+    project: UUID
+    reach: Reach
+    agent: str = ""
+    reports_only: bool = False
+    line: frozenset[UUID] = frozenset()
+    redaction: Redaction = NOTHING
+
+    def reaches(self, *, opened_by: UUID | None, agent: str) -> bool:
+        """Tell whether a run of the project is this key's to report on, answer and end."""
+        if self.reach == Reach.PROJECT:
+            return True
+        # By the name that an agent gives itself: whoever has such a key may open runs of it alone.
+        if self.reach == Reach.AGENT:
+            return agent == self.agent
+        # A rotated key goes on with the runs that its predecessor opened.
+        return opened_by == self.key or opened_by in self.line
+
+
+def holder_of(key: AgentKey, *, line: Iterable[UUID] = ()) -> KeyHolder:
+    """Say what a key reaches; `line` are the keys that it was rotated with."""
+    return KeyHolder(
+        key=key.id,
+        project=key.project_id,
+        reach=Reach(key.reach),
+        agent=key.agent,
+        reports_only=key.reports_only,
+        line=frozenset(line),
+        redaction=key.project.redaction,
+    )

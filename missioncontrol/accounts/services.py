@@ -1,15 +1,22 @@
-"""Make people, projects, keys and one-time links. No secret is stored as text."""
+"""Make people, projects, keys, and one-time links and codes. No secret is stored as text.
+
+What lets in once does so within ten minutes. A phone comes in by a link to scan or a code to type.
+An agent is set up by a code that stands in a command line in a key's place. Of keys and tokens it
+is noted from where they were used, and on which runs: what is asked when one has leaked.
+"""
 
 from __future__ import annotations
 
+import re
+import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Max, Min, Q, QuerySet
 
 from guard.wire import Mode
 from missioncontrol.accounts.models import (
@@ -22,6 +29,8 @@ from missioncontrol.accounts.models import (
     Reach,
     Role,
     Scope,
+    SecretUse,
+    SetupCode,
 )
 from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest, kept, new_token
 
@@ -30,6 +39,13 @@ LOCAL_OWNER = "you"
 LINK_LIFE = timedelta(minutes=10)
 # Each request uses a key: a write for every one would be for nothing.
 NOTED_EVERY = timedelta(minutes=1)
+# Nothing that looks like something else: no 0 and O, no 1, I and L, no U.
+ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
+GROUPS, GROUP = 3, 4
+# Of one secret, told apart. Whoever has one chooses its program, and some choose their address.
+MOST_PLACES = 200
+ELSEWHERE = ""
+_WHEN: dict[str, Any] = {"since": Min("first_at"), "until": Max("last_at")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,3 +210,137 @@ def find_login_link(*, secret: str, at: datetime) -> LoginLink | None:
 def usable(at: datetime) -> QuerySet[LoginLink]:
     """Return the links that still sign in."""
     return LoginLink.objects.filter(used_at=None, expires_at__gt=at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairing:
+    """What is shown once: the link's secret, and the code for a phone without a camera."""
+
+    id: UUID
+    secret: str
+    code: str
+    expires_at: datetime
+
+
+def offer_pairing(*, user: User, at: datetime) -> Pairing:
+    """Make a way in for a phone. What this person was offered before stops working."""
+    # One at a time: a code that was shown, and forgotten on a screen, must not let anybody in.
+    withdraw_pairings(user)
+    token, code = new_token(""), new_code()
+    row = LoginLink.objects.create(
+        user=user,
+        digest=token.digest,
+        code_digest=digest(plain_code(code)),
+        expires_at=at + LINK_LIFE,
+    )
+    return Pairing(id=row.id, secret=token.text, code=code, expires_at=row.expires_at)
+
+
+def withdraw_pairings(user: User) -> None:
+    """Take back what this person was offered and nobody came by yet."""
+    LoginLink.objects.filter(user=user, used_at=None).exclude(code_digest=None).delete()
+
+
+def redeem_code(*, code: str, at: datetime) -> LoginLink | None:
+    """Use up the link behind a typed code; None: it is spent or unknown."""
+    link = usable(at).select_related("user").filter(code_digest=digest(plain_code(code))).first()
+    return redeem(link, at=at) if link else None
+
+
+def find_pairing(*, pairing: UUID, user: User) -> LoginLink | None:
+    """Return what a person offered, whatever became of it."""
+    offered = LoginLink.objects.filter(pk=pairing, user=user).exclude(code_digest=None)
+    return offered.select_related("browser").first()
+
+
+def offer_setup(project: Project, *, by: str, at: datetime) -> Minted[SetupCode]:
+    """Make a code for a project's next agent; those that are over go."""
+    # Here, so that no task is needed for it: a code lives for ten minutes.
+    SetupCode.objects.filter(expires_at__lte=at).delete()
+    code = new_code()
+    row = SetupCode.objects.create(
+        project=project, digest=digest(plain_code(code)), created_by=by, expires_at=at + LINK_LIFE
+    )
+    return Minted(row=row, secret=code)
+
+
+def redeem_setup(code: str, *, on: str, at: datetime) -> SetupCode | None:
+    """Use a code up; None: it is spent or unknown.
+
+    One conditional UPDATE decides: of two at once, one wins.
+    """
+    found = SetupCode.objects.filter(digest=digest(plain_code(code)))
+    live = found.filter(used_at=None, expires_at__gt=at)
+    # Read after the update: whose code it was is told to the one who used it up.
+    return found.get() if live.update(used_at=at, used_on=on) else None
+
+
+def new_code() -> str:
+    """Return twelve signs of chance (58 bits) in three groups.
+
+    >>> plain_code(new_code()).isalnum(), len(new_code())
+    (True, 14)
+    """
+    # In groups, as people read them off and type them.
+    groups = ("".join(secrets.choice(ALPHABET) for _ in range(GROUP)) for _ in range(GROUPS))
+    return "-".join(groups)
+
+
+def plain_code(code: str) -> str:
+    """Return a code as it is compared: however it was typed.
+
+    >>> plain_code(" k7qm 42xd-9rtf")
+    'K7QM42XD9RTF'
+    """
+    # Cut before it is hashed: a megabyte of letters is no code.
+    return re.sub(r"[^0-9A-Z]", "", code.upper())[:40]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One use of a key or a token: from which address, by which program, on which run."""
+
+    secret: type[AgentKey | PersonalToken]
+    id: UUID
+    address: str
+    program: str
+    run: UUID | None = None
+
+
+def note_place(use: Use, *, at: datetime) -> None:
+    """Put a use down; beyond `MOST_PLACES`, as one from elsewhere."""
+    mine = _uses_of(use.secret, use.id)
+    # An update as a rule: of a key that is in use every request comes from a place that is known.
+    here = mine.filter(address=use.address, program=use.program)
+    if here.filter(run=use.run).update(last_at=at):
+        return
+    is_known = here.exists() or mine.values("address", "program").distinct().count() < MOST_PLACES
+    # One place more for all that is beyond: who has a secret cannot fill the table with names.
+    place = {"address": use.address, "program": use.program}
+    if not is_known:
+        place = dict.fromkeys(place, ELSEWHERE)
+        if mine.filter(run=use.run, **place).update(last_at=at):
+            return
+    SecretUse.objects.create(
+        **{_column(use.secret): use.id}, run=use.run, first_at=at, last_at=at, **place
+    )
+
+
+def places_used(secret: AgentKey | PersonalToken) -> list[dict[str, Any]]:
+    """Return from where and by which programs a secret was used, the last one first."""
+    found: Any = _uses_of(type(secret), secret.pk).values("address", "program")
+    return list(found.annotate(**_WHEN).order_by("-until", "address", "program"))
+
+
+def runs_used(secret: AgentKey, *, most: int) -> list[dict[str, Any]]:
+    """Return the runs that a key was used on, the last one first."""
+    found: Any = _uses_of(AgentKey, secret.pk).exclude(run=None).values("run")
+    return list(found.annotate(**_WHEN).order_by("-until", "run")[:most])
+
+
+def _uses_of(secret: type[AgentKey | PersonalToken], pk: UUID) -> QuerySet[SecretUse]:
+    return SecretUse.objects.filter(**{_column(secret): pk})
+
+
+def _column(secret: type[AgentKey | PersonalToken]) -> str:
+    return "key_id" if secret is AgentKey else "token_id"

@@ -1,14 +1,17 @@
-"""Bearer secrets: how they are made and how they are kept (hashed)."""
+"""Bearer secrets: how they are made, kept (hashed), and kept out of logs."""
 
 from __future__ import annotations
 
 import hashlib
+import logging
+import re
 import secrets
 from dataclasses import dataclass
 
 # Prefixes let scanners of repositories, and our own masking, know a secret that has leaked.
 AGENT_PREFIX = "mc_"
 PERSON_PREFIX = "mcu_"
+_LINK = re.compile(r"(/(?:login|shared)/)[\w-]{8,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,3 +37,14 @@ def kept(text: str) -> Token:
     """Describe an existing secret, such as the one in DIR/agent.key."""
     # Enough to tell a person's own keys apart; the rest cannot be guessed from it.
     return Token(text=text, digest=digest(text), prefix=text[:8])
+
+
+class HideLoginLinks(logging.Filter):
+    """Rewrite `/login/<secret>` and `/shared/<secret>` in every record that passes."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        # The arguments too: a handler would fill them in again.
+        if _LINK.search(text):
+            record.msg, record.args = _LINK.sub(r"\1…", text), ()
+        return True

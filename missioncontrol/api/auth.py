@@ -16,8 +16,7 @@ from rest_framework.request import Request
 
 from missioncontrol.accounts import people, ways
 from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, Project, Role, Scope
-from missioncontrol.accounts.reach import KeyHolder
-from missioncontrol.accounts.selectors import find_personal_token
+from missioncontrol.accounts.selectors import KeyHolder, find_personal_token
 from missioncontrol.accounts.services import note_use
 from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest
 from missioncontrol.api import keys

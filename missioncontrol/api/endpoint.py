@@ -19,9 +19,9 @@ from pydantic_core import to_json
 from guard.depth import shallow
 from missioncontrol import origin
 from missioncontrol.accounts.models import AgentKey
-from missioncontrol.accounts.reach import KeyHolder
+from missioncontrol.accounts.selectors import KeyHolder
+from missioncontrol.accounts.services import note_place
 from missioncontrol.accounts.tokens import AGENT_PREFIX, digest
-from missioncontrol.accounts.uses import note
 from missioncontrol.api import keys, limits
 from missioncontrol.api.problems import DATABASE_AWAY, database_away, document, rpc_status
 from missioncontrol.api.web_process import dispatcher
@@ -89,7 +89,7 @@ class Request:
             run=run,
         )
         if use is not None:
-            await dispatcher.run(lambda: note(use, at=now()))
+            await dispatcher.run(lambda: note_place(use, at=now()))
 
     def query(self, name: str) -> str | None:
         """Return a query parameter's last value."""

@@ -14,13 +14,11 @@ from django.http import HttpRequest
 from rest_framework.request import Request
 
 from missioncontrol import origin
-from missioncontrol.accounts import reach, uses
+from missioncontrol.accounts import selectors
 from missioncontrol.accounts.models import AgentKey, PersonalToken
-from missioncontrol.accounts.reach import KeyHolder
-from missioncontrol.accounts.selectors import line_of, live_keys
-from missioncontrol.accounts.services import NOTED_EVERY, note_use
+from missioncontrol.accounts.selectors import KeyHolder, line_of, live_keys
+from missioncontrol.accounts.services import NOTED_EVERY, Use, note_place, note_use
 from missioncontrol.accounts.tokens import digest
-from missioncontrol.accounts.uses import Use
 from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
 from missioncontrol.errors import NotSignedIn, ProjectArchived
@@ -87,7 +85,7 @@ def find_holder(hashed: str) -> KeyHolder | None:
     if key.project.archived_at is not None:
         raise ProjectArchived
     note_use(key, at=at)
-    return reach.holder_of(key, line=line_of(key))
+    return selectors.holder_of(key, line=line_of(key))
 
 
 def forget_all() -> None:
@@ -143,4 +141,4 @@ def note_request(
     user_agent = str(request.META.get("HTTP_USER_AGENT", ""))
     address = origin.asked_from(request)
     if use := due(secret, pk, address=address, user_agent=user_agent, run=run):
-        uses.note(use, at=now())
+        note_place(use, at=now())

@@ -18,7 +18,7 @@ from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 
 from missioncontrol import origin
-from missioncontrol.accounts.session_store import SessionStore
+from missioncontrol.accounts.sessions import SessionStore
 from missioncontrol.clock import now
 
 # `data:` for QR codes, which are drawn into the answer that has their secret.

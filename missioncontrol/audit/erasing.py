@@ -30,7 +30,7 @@ from missioncontrol.accounts import sessions
 from missioncontrol.accounts.models import Browser, Membership, Project
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.audit import heads
-from missioncontrol.audit.amendments import amend
+from missioncontrol.audit.signing import amend
 from missioncontrol.decisions.models import (
     AllowlistEntry,
     ControllerNote,

@@ -11,10 +11,10 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Model
 
-from missioncontrol.accounts import factors
+from missioncontrol.accounts import ways
 from missioncontrol.accounts.models import Project
 from missioncontrol.audit import signing
-from missioncontrol.audit.amendments import amend
+from missioncontrol.audit.signing import amend
 from missioncontrol.notify.models import Channel, Device
 from missioncontrol.sealing import Unreadable, fingerprint, seal, unseal
 
@@ -37,7 +37,7 @@ def rotate(*, former: str, by: str, reason: str, at: datetime) -> Rotated:
     """
     with transaction.atomic():
         resealed, unreadable = _reseal_addresses()
-        factors_sealed, factors_unreadable = factors.reseal()
+        factors_sealed, factors_unreadable = ways.reseal_factors()
         projects = Project.objects.order_by("pk").values_list("pk", flat=True)
         for project_id in projects:
             # Signed with the former secret, which names its

@@ -1,4 +1,4 @@
-"""Sign what the audit log must not be able to say by itself.
+"""Sign what the audit log must not be able to say by itself, and record it.
 
 The key is made from the server's secret, which is not in the database: whoever can
 write every table cannot sign. Its public half is in each checkpoint.
@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable
+from datetime import datetime
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -18,7 +20,9 @@ from django.conf import settings
 from django.core.signing import Signer
 from django.utils.crypto import constant_time_compare
 
-from missioncontrol.proof import canonical
+from missioncontrol.proof import amendment_statement, canonical
+from missioncontrol.runs import journal
+from missioncontrol.wire.events import AuditAmended
 
 # In the data directory: further public keys that are trusted, one a line.
 KEYS_FILE = "audit.keys"
@@ -73,3 +77,27 @@ def _private_key(secret: str) -> Ed25519PrivateKey:
     # A key of its own, which says nothing of the secret and seals nothing else.
     seed = hmac.new(secret.encode(), b"missioncontrol audit checkpoints", hashlib.sha256).digest()
     return Ed25519PrivateKey.from_private_bytes(seed)
+
+
+def amend(
+    project_id: UUID,
+    change: str,
+    *,
+    by: str,
+    reason: str,
+    at: datetime,
+    secret: str | None = None,
+    **what: Any,
+) -> None:
+    """Record an `audit.amended` event; signed with today's secret unless told."""
+    key = public_key_of(secret or settings.SECRET_KEY)
+    fields = {"change": change, "reason": reason, "key": key, **what}
+    # As the event's JSON will hold it, for that is what is verified.
+    plain = {
+        name: str(value) if isinstance(value, UUID) else value for name, value in fields.items()
+    }
+    statement = amendment_statement(str(project_id), at.isoformat(), by, plain)
+    signature = sign(statement, secret=secret)
+    journal.record_for_project(
+        project_id, AuditAmended, by=by, at=at, signature=signature, **fields
+    )

@@ -1,8 +1,8 @@
 """What runs cost: each model call counted once, and the sums that runs share.
 
 Owns `Spend` (sums of a project, a day, an agent, a tree) and the rules of counting: which
-source of a call counts (`ledger`), what it costs (`prices`, `pricing`), what a turn adds
-(`counting`), what an agent's own telemetry tells (`telemetry`). `linking` puts a run under
+source of a call counts (`ledger`), what it costs (`prices`), what a turn adds
+(`counting`), what an agent's own telemetry tells (`telemetry`). `trees` puts a run under
 a parent here, because what it used then counts above. May import `runs`; never opens a card.
 
 Begin with `counting.count`, then `spending.Spending`.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import statistics
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -13,11 +15,11 @@ from django.db.models.functions import TruncDate
 
 from guard.turn import Usage
 from missioncontrol.accounts.models import Project
+from missioncontrol.clock import zone_of
 from missioncontrol.costs.ledger import JUDGE
-from missioncontrol.runs.models import ModelCall, Run
+from missioncontrol.runs.models import RECORDED, ModelCall, Run
 from missioncontrol.runs.rows import USAGE_COLUMNS, dollars
-from missioncontrol.wire.costs import CostRow
-from missioncontrol.zones import zone_of
+from missioncontrol.wire.costs import CostRow, UsualRow
 
 JUDGES = Q(source=JUDGE)
 # Of any grouping of model calls; the judge's apart: they would read as the agents' own.
@@ -28,6 +30,14 @@ SUMS: Mapping[str, Any] = {
     "judge_cost": Sum("cost_usd", filter=JUDGES),
     **{f"sum_{name}": Sum(column, filter=~JUDGES) for name, column in USAGE_COLUMNS.items()},
 }
+LOOKS_BACK = timedelta(days=30)
+# A run shorter than this says little of an hour.
+SHORTEST = timedelta(minutes=2)
+# The median of fewer is one run's chance.
+LEAST_RUNS = 5
+MOST_RUNS = 2000
+CENT = Decimal("0.01")
+HOUR = timedelta(hours=1)
 
 
 def costs(
@@ -90,3 +100,41 @@ def _costs_in(
 def _known(summed: Decimal | None, *, calls: int) -> Decimal | None:
     """Return a sum of money; None where there are calls and a price of none: it is not 0."""
     return None if summed is None and calls else dollars(summed)
+
+
+def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[UsualRow]:
+    """Return, for each project's agents, the median dollars an hour of a month's ended runs.
+
+    A run's are its agent's cost over the time from its start to its last turn, waits
+    included. Runs that reported no cost are left out; with fewer than five there is no
+    baseline yet.
+    """
+    rates: dict[tuple[UUID, str], list[Decimal]] = defaultdict(list)
+    ended = Run.objects.filter(
+        ~RECORDED,  # nothing of them was spent here
+        project_id__in=projects,
+        ended_at__gte=at - LOOKS_BACK,
+        meters__cost_usd__gt=0,
+        meters__last_turn_at__isnull=False,
+        # A sub-agent's hour is part of its parent's.
+        parent__isnull=True,
+    )
+    rows: Any = ended.values_list(
+        "project_id", "agent", "meters__cost_usd", "started_at", "meters__last_turn_at"
+    )
+    for project, agent, cost, began, last_turn_at in rows.order_by("-id")[:MOST_RUNS]:
+        known = rates[project, agent]
+        if last_turn_at - began >= SHORTEST:
+            known.append(cost * Decimal(HOUR / (last_turn_at - began)))
+    return [
+        UsualRow(
+            project=project,
+            agent=agent,
+            runs=len(known),
+            usd_per_hour=(
+                # The median: one run that went wild would double a mean.
+                statistics.median(known).quantize(CENT) if len(known) >= LEAST_RUNS else None
+            ),
+        )
+        for (project, agent), known in sorted(rates.items())
+    ]

@@ -20,11 +20,11 @@ from django.db.models import Q, Sum
 
 from guard.budget import Spent
 from missioncontrol.accounts.models import Project
-from missioncontrol.columns import new_row
+from missioncontrol.clock import zone_of
+from missioncontrol.compiled import new_row
 from missioncontrol.costs.models import Spend
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.statements import insert_rows
-from missioncontrol.zones import zone_of
 
 # The scope of what all projects used on a day in UTC: each adds to a row of its own, which are
 # added up where somebody set a ceiling. One row would have all projects wait for each other.

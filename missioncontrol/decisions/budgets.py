@@ -30,7 +30,7 @@ from missioncontrol.costs.spending import (
     day_of,
     name_in,
 )
-from missioncontrol.costs.tree_budgets import (
+from missioncontrol.costs.trees import (
     Ancestors,
     ceilings_over_tree,
     spent_by_tree,

@@ -23,7 +23,7 @@ from missioncontrol.decisions.directives import unsent_texts
 from missioncontrol.decisions.models import ControllerNote, Intervention, Message
 from missioncontrol.errors import ActionUnavailable
 from missioncontrol.notify import webhook
-from missioncontrol.notify.tries import LEASE, MOST_TRIES, next_try
+from missioncontrol.outbound import LEASE, MOST_TRIES, next_try
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import Run

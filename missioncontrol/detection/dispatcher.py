@@ -29,12 +29,12 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from missioncontrol import broadcast
+from missioncontrol.broadcast import subscriber, wait_for_event
 from missioncontrol.clock import now
 from missioncontrol.decisions import sessions
 from missioncontrol.decisions.directives import ControlState, read_control_state
 from missioncontrol.detection import tasks
 from missioncontrol.runs.lifecycle import Status
-from missioncontrol.subscriptions import subscriber, wait_for_event
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -21,7 +21,7 @@ from guard.deciding import JudgedTurn, judge
 from guard.signals import Assessment
 from missioncontrol.costs import counting
 from missioncontrol.costs.counting import CostTotals
-from missioncontrol.costs.tree_budgets import Ancestors, spent_by_tree
+from missioncontrol.costs.trees import Ancestors, spent_by_tree
 from missioncontrol.decisions import allowlist, budgets, cards, directives
 from missioncontrol.decisions.directives import ControlState, control_state_of
 from missioncontrol.detection import effects, engine_cache, tree_engines

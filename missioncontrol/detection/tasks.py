@@ -25,7 +25,7 @@ from guard.pricing import price
 from guard.turn import Usage
 from missioncontrol.celery import app
 from missioncontrol.clock import now
-from missioncontrol.costs import linking
+from missioncontrol.costs import trees
 from missioncontrol.decisions import budgets, deadlines, messages, permissions
 from missioncontrol.decisions.directives import ControlState
 from missioncontrol.detection import backtests, judging, pipeline
@@ -180,7 +180,7 @@ def sweep() -> None:
         judging.rule_late,
         _take_up_backtests,
         _tell_controllers,
-        linking.link_awaited,
+        trees.link_awaited,
     ):
         try:
             step(at=at)

@@ -43,7 +43,7 @@ from missioncontrol.history.index import ABOUT_THE_RUN, Field, run_texts, turn_t
 from missioncontrol.history.language import Bounds, Query, Words
 from missioncontrol.history.models import IndexedRun
 from missioncontrol.history.words import AGENT, TOOL, placed_words, tag
-from missioncontrol.reports.cost_csv import cell
+from missioncontrol.reports.texts import cell
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import RECORDED, Run, Turn
 from missioncontrol.runs.rows import dollars, run_row

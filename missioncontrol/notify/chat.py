@@ -22,7 +22,7 @@ from missioncontrol import outbound
 from missioncontrol.notify import addresses, content, wording
 from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.texts import Texts, texts_in
-from missioncontrol.notify.tries import SENT, Outcome, of_status
+from missioncontrol.outbound import SENT, Outcome, of_status
 from missioncontrol.sealing import unseal
 
 # Less than a lease: nobody else takes a delivery that is still on its way.

@@ -20,13 +20,13 @@ from django.db.models import OuterRef, Q, Subquery
 
 from missioncontrol import outbound
 from missioncontrol.accounts.models import Browser
+from missioncontrol.clock import read_zone
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.notify import content, quiet, services, vapid
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.texts import language_of
 from missioncontrol.notify.web_push import raw
 from missioncontrol.sealing import fingerprint, seal
-from missioncontrol.zones import read_zone
 
 AUTH_BYTES = 16
 # What waits with an error is tried again: until then it has failed.

@@ -20,11 +20,12 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from missioncontrol import outbound
 from missioncontrol.accounts import ways
-from missioncontrol.notify import chat, services, tries, web_push, webhook
+from missioncontrol.notify import chat, services, web_push, webhook
 from missioncontrol.notify.addresses import CHATS
 from missioncontrol.notify.models import Delivery, Device, Notice
-from missioncontrol.notify.tries import Outcome
+from missioncontrol.outbound import Outcome
 from missioncontrol.runs import journal
 from missioncontrol.sealing import Unreadable
 from missioncontrol.wire.events import NoticeFailed, NoticeSent
@@ -42,8 +43,8 @@ JOURNALLED = frozenset({"decision", "warning", "budget", "report", "test"})
 
 
 # Sends one delivery (its notice, device, channel and project are loaded), outside every lock,
-# within `tries.LEASE`; says what came of it. It may be called twice for one delivery: after a death
-# nobody knows whether it was sent.
+# within `outbound.LEASE`; says what came of it. It may be called twice for one delivery: after a
+# death nobody knows whether it was sent.
 Sender = Callable[[Delivery, datetime], Outcome]
 
 # By the kind of a delivery's target.
@@ -62,7 +63,7 @@ def claim(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:
     found = list(due.order_by("due_at").values_list("id", flat=True)[:MOST_AT_ONCE])
     # One by one: of several workers that found the same delivery, one update takes it.
     free = Delivery.objects.filter(_free(at), status="waiting", due_at__lte=at)
-    leased_until = at + tries.LEASE
+    leased_until = at + outbound.LEASE
     return [pk for pk in found if free.filter(pk=pk).update(leased_until=leased_until)]
 
 
@@ -77,7 +78,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
     if delivery is None or _skip_or_postpone(delivery, at=at):
         return
     # Its last try was counted and never settled: whoever made it died.
-    if delivery.tries >= tries.MOST_TRIES:
+    if delivery.tries >= outbound.MOST_TRIES:
         gave_up = Outcome(failure="nothing came of its last try", is_final=True)
         settle(delivery, gave_up, at=at)
         return
@@ -100,7 +101,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
 
 def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
     """Write down what came of a try: sent, to be tried again, or failed."""
-    again = outcome.failure and not outcome.is_final and delivery.tries < tries.MOST_TRIES
+    again = outcome.failure and not outcome.is_final and delivery.tries < outbound.MOST_TRIES
     # Later than it was sent: the run's lock is not held while somebody else takes their time.
     with _transaction_for(delivery, at=at) as record:
         # A card may have been answered on the way: this was sent all the same.
@@ -113,7 +114,7 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
             )
         elif again:
             mine.filter(status="waiting").update(
-                due_at=tries.next_try(delivery.tries, at),
+                due_at=outbound.next_try(delivery.tries, at),
                 leased_until=None,
                 last_error=outcome.failure,
             )

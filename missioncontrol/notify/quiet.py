@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
+from missioncontrol.clock import zone_of
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.notify.models import Channel, Device
-from missioncontrol.zones import zone_of
 
 
 def read_clock(text: str | None, *, field: str) -> time | None:

@@ -24,7 +24,7 @@ from missioncontrol.notify import content, vapid, wording
 from missioncontrol.notify.content import Announcement, Card
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.texts import Texts, texts_in
-from missioncontrol.notify.tries import Outcome, of_status
+from missioncontrol.outbound import Outcome, of_status
 from missioncontrol.sealing import unseal
 from missioncontrol.wire.decisions import PERMISSION
 

@@ -19,7 +19,7 @@ from missioncontrol import outbound
 from missioncontrol.notify import content, wording
 from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.texts import texts_in
-from missioncontrol.notify.tries import Outcome, of_status
+from missioncontrol.outbound import Outcome, of_status
 from missioncontrol.sealing import unseal
 
 # What a program has no use for.

@@ -3,5 +3,5 @@
 Owns no table and knows none: `runs.statements` and `compiled` hand it what is written and read
 together, everything else goes through Django's cursors, in the order in which it was asked for.
 
-Begin with `base.DatabaseWrapper`, then `pipeline.Pipeline`, which sends.
+Begin with `base.DatabaseWrapper`, then `base.Pipeline`, which sends.
 """

@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from missioncontrol import broadcast
-from missioncontrol.accounts import browsers, pairing, people, services, sessions
+from missioncontrol.accounts import people, services, sessions
 from missioncontrol.accounts.models import (
     AgentKey,
     Browser,
@@ -26,7 +26,7 @@ from missioncontrol.accounts.models import (
     Reach,
     Scope,
 )
-from missioncontrol.accounts.naming import checked_name
+from missioncontrol.accounts.people import checked_name
 from missioncontrol.accounts.selectors import live_keys
 from missioncontrol.accounts.services import Minted
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived, existing
@@ -172,7 +172,7 @@ def exchange_code(code: str, *, name: str, on: str, at: datetime) -> Minted[Agen
         ProjectArchived: its project takes nothing in.
     """
     name, on = checked_name(name), checked_name(on)
-    offered = pairing.redeem_setup(code, on=on, at=at)
+    offered = services.redeem_setup(code, on=on, at=at)
     if offered is None:
         raise Forbidden("This code is unknown, was used, or is over. Copy a fresh line.")
     if offered.project.archived_at is not None:
@@ -260,7 +260,7 @@ def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: dat
     name = changes.get("name", browser.name).strip()
     if not name:
         raise InvalidRequest("name: it is empty.", field="name")
-    browsers.rename(browser, name)
+    sessions.rename_browser(browser, name)
     if device is not None:
         devices.change(device, {**changes, "name": browser.name})
     elif changes.keys() - {"name"}:
@@ -296,11 +296,11 @@ def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) 
     `is_here`: it asks itself, and clears its own screen.
     """
     # Else a link that was offered there would let that browser in again.
-    pairing.withdraw(browser.user)
+    services.withdraw_pairings(browser.user)
     if not is_here:
         # Before its browser is forgotten, by which its device is found.
         devices.let_go(Device.objects.filter(browser=browser), at=at)
-    browsers.sign_out(browser.id)
+    sessions.sign_out_browser(browser.id)
     record_of_person(browser.user, f"signed out “{browser.name}”", by=by, at=at)
     _close_sockets(browser.user)
 
@@ -309,7 +309,7 @@ def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) 
 def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -> int:
     """Sign a person out everywhere else; return how many browsers that were."""
     # Else a link that was offered before would let that browser in again.
-    pairing.withdraw(user)
+    services.withdraw_pairings(user)
     others = sessions.other_browsers(user, kept=kept)
     devices.let_go(Device.objects.filter(browser__in=others), at=at)
     ended = sessions.end_others(user, kept=kept, at=at)

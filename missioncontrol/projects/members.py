@@ -8,7 +8,7 @@ keys; their sockets look again at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -16,9 +16,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from missioncontrol import broadcast
-from missioncontrol.accounts import invitations, people, sessions
+from missioncontrol.accounts import people, sessions
 from missioncontrol.accounts.models import Invitation, Membership, Role, SetupCode
 from missioncontrol.accounts.services import Minted
+from missioncontrol.accounts.tokens import digest, new_token
 from missioncontrol.errors import Forbidden, InvalidRequest, LastOwner, existing
 from missioncontrol.notify import services as notices
 from missioncontrol.projects.access import record_of_person
@@ -26,6 +27,10 @@ from missioncontrol.runs import journal
 
 MOST_INVITATIONS = 50
 LONGEST_NOTE = 100
+INVITATION_LIFE = timedelta(days=7)
+LONGEST_INVITATION_LIFE = timedelta(days=30)
+# How long an invitation that is over is still listed.
+INVITATION_KEPT = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,21 +57,46 @@ def invite(
     note = " ".join(note.replace("\0", "").split())
     if len(note) > LONGEST_NOTE:
         raise InvalidRequest(f"note: expected at most {LONGEST_NOTE} characters.", field="note")
-    if not at < expires_at <= at + invitations.LONGEST_LIFE:
-        days = invitations.LONGEST_LIFE.days
+    if not at < expires_at <= at + LONGEST_INVITATION_LIFE:
+        days = LONGEST_INVITATION_LIFE.days
         raise InvalidRequest(f"expires_at: expected a time within {days} days.", field="expires_at")
     with journal.holding_project(project_id):
         # Under the lock: who was lowered while waiting for it invites nobody.
         _check_owns(project_id, by, "Only an owner invites.")
-        open_now = invitations.usable(at).filter(project_id=project_id).count()
+        open_now = usable_invitations(at).filter(project_id=project_id).count()
         if open_now >= MOST_INVITATIONS:
             raise InvalidRequest(f"At most {MOST_INVITATIONS} open invitations; revoke one first.")
-        made = invitations.offer(
-            project_id, role=role, note=note, by=by, expires_at=expires_at, at=at
+        # As others are made, so that no task is needed for it.
+        Invitation.objects.filter(expires_at__lte=at - INVITATION_KEPT).delete()
+        token = new_token("")
+        row = Invitation.objects.create(
+            project_id=project_id,
+            digest=token.digest,
+            role=role,
+            note=note,
+            invited_by=by,
+            created_at=at,
+            expires_at=expires_at,
         )
-        what = f"invited {_for(made.row)}as {made.row.role}"
+        what = f"invited {_for(row)}as {row.role}"
         journal.record_access(project_id, what, by=people.name_of(by), at=at)
-    return made
+    return Minted(row=row, secret=token.text)
+
+
+def usable_invitations(at: datetime) -> QuerySet[Invitation]:
+    """Return the invitations that still let somebody in."""
+    # An archived project can only be read: nobody is let into it.
+    return _unspent(Invitation.objects.filter(project__archived_at=None), at)
+
+
+def find_invitation(secret: str, *, at: datetime) -> Invitation | None:
+    """Return the invitation behind a link, without using it up; None: it is over or unknown."""
+    live = usable_invitations(at).select_related("project", "invited_by")
+    return live.filter(digest=digest(secret)).first()
+
+
+def _unspent(found: QuerySet[Invitation], at: datetime) -> QuerySet[Invitation]:
+    return found.filter(used_at=None, revoked_at=None, expires_at__gt=at)
 
 
 @transaction.atomic
@@ -78,7 +108,7 @@ def revoke_invitation(invitation_id: UUID, *, project_id: UUID, by: str, at: dat
     """
     found = Invitation.objects.filter(pk=invitation_id, project_id=project_id)
     invitation = existing(found.first(), "The invitation")
-    if invitations.revoke(found, at=at):
+    if _unspent(found, at).update(revoked_at=at):
         what = f"revoked the invitation {_for(invitation)}as {invitation.role}"
         journal.record_access(project_id, what, by=by, at=at)
 
@@ -91,8 +121,8 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
         Forbidden: the invitation is over, or they belong to the project already.
         InvalidRequest: the name cannot be had.
     """
-    # Looked up without a lock, to know whose project to lock; `redeem` decides.
-    offered = invitations.find(secret, at=at)
+    # Looked up without a lock, to know whose project to lock; the update below decides.
+    offered = find_invitation(secret, at=at)
     if offered is None:
         raise invitation_over()
     with journal.holding_project(offered.project_id) as project:
@@ -101,7 +131,8 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
         if Membership.objects.filter(project_id=offered.project_id, user=joining).exists():
             raise Forbidden("You belong to this project already.")
         # Conditional: of two who bring one link at once, one alone comes in.
-        if not invitations.redeem(offered, user=joining, at=at):
+        mine = _unspent(Invitation.objects.filter(pk=offered.pk), at)
+        if not mine.update(used_at=at, used_by=joining):
             raise invitation_over()
         membership = Membership.objects.create(
             project=project, user=joining, role=offered.role, joined_at=at
@@ -237,7 +268,7 @@ def _void_offers(member: Membership, *, at: datetime) -> None:
     Set-up codes know a name, which may have changed: all open ones go, and live ten minutes.
     """
     mine = Invitation.objects.filter(project_id=member.project_id, invited_by=member.user_id)
-    invitations.revoke(mine, at=at)
+    _unspent(mine, at).update(revoked_at=at)
     SetupCode.objects.filter(project_id=member.project_id, used_at=None).delete()
 
 

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from missioncontrol import broadcast
-from missioncontrol.accounts import factors, people, sessions
+from missioncontrol.accounts import people, sessions, ways
 from missioncontrol.accounts.models import Identity, JoiningBy, JoiningRule, Membership, Role
 from missioncontrol.accounts.oidc import Known
 from missioncontrol.errors import Forbidden, InvalidRequest, existing
@@ -69,12 +69,12 @@ def confirm_app(session: Any, user: User, code: str, *, at: datetime) -> list[st
     Raises:
         InvalidRequest: the code is not the app's.
     """
-    had_one = factors.has_one(user)
-    if not factors.confirm_app(session, user, code):
+    had_one = ways.has_factor(user)
+    if not ways.confirm_app(session, user, code):
         raise InvalidRequest("code: it is not the one that the app shows now.", field="code")
     _changed(user, "set up an authenticator app", at=at)
     # Codes that are written down already stay valid.
-    return [] if had_one else factors.renew_recovery_codes(user)
+    return [] if had_one else ways.renew_recovery_codes(user)
 
 
 @transaction.atomic
@@ -84,10 +84,10 @@ def add_passkey(user: User, name: str, credential: Mapping[str, Any], *, at: dat
     Raises:
         InvalidRequest: it could not be verified.
     """
-    had_one = factors.has_one(user)
-    kept = factors.add_passkey(user, name, credential)
+    had_one = ways.has_factor(user)
+    kept = ways.add_passkey(user, name, credential)
     _changed(user, f"added the passkey “{kept}”", at=at)
-    return [] if had_one else factors.renew_recovery_codes(user)
+    return [] if had_one else ways.renew_recovery_codes(user)
 
 
 @transaction.atomic
@@ -97,22 +97,22 @@ def renew_recovery_codes(user: User, *, at: datetime) -> list[str]:
     Raises:
         Forbidden: there is no second factor that they could stand in for.
     """
-    if not factors.has_one(user):
+    if not ways.has_factor(user):
         raise Forbidden("Set up an authenticator app or a passkey first.")
-    made = factors.renew_recovery_codes(user)
+    made = ways.renew_recovery_codes(user)
     _changed(user, "made new recovery codes", at=at)
     return made
 
 
 @transaction.atomic
-def remove_factor(user: User, *, kind: factors.Kind, at: datetime, pk: int | None = None) -> None:
+def remove_factor(user: User, *, kind: ways.Kind, at: datetime, pk: int | None = None) -> None:
     """Forget an app or a passkey.
 
     Raises:
         NotFound: this person has none such.
     """
-    row = existing(factors.remove(user, kind=kind, pk=pk), "The second factor")
-    is_app = kind == factors.Kind.APP
+    row = existing(ways.remove_factor(user, kind=kind, pk=pk), "The second factor")
+    is_app = kind == ways.Kind.APP
     what = "the authenticator app" if is_app else f"the passkey “{row}”"
     _changed(user, f"removed {what}", at=at)
 

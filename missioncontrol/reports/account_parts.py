@@ -15,6 +15,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate, TruncMinute
 
 from missioncontrol.accounts.models import Project
+from missioncontrol.clock import zone_of
 from missioncontrol.costs.selectors import SUMS
 from missioncontrol.reports import loops
 from missioncontrol.reports.loops import Loop
@@ -31,7 +32,6 @@ from missioncontrol.reports.savings import Lasted
 from missioncontrol.runs.models import JournalRow, ModelCall, Run
 from missioncontrol.runs.rows import dollars
 from missioncontrol.wire.costs import CostBudget
-from missioncontrol.zones import zone_of
 
 Group = Literal["agent", "model", "project", "run"]
 COLUMNS = {"agent": "agent", "model": "model", "project": "project_id", "run": "run_id"}

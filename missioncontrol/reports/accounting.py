@@ -17,6 +17,7 @@ from django.db.models import Count, F, Q, Sum
 
 from guard.turn import Usage
 from missioncontrol.accounts.models import Project
+from missioncontrol.clock import zone_of
 from missioncontrol.reports import loops, savings
 from missioncontrol.reports.account_parts import (
     NOTHING,
@@ -48,7 +49,6 @@ from missioncontrol.wire.costs import (
     TodayRow,
 )
 from missioncontrol.wire.rows import row_of
-from missioncontrol.zones import zone_of
 
 POINTS: dict[PeriodKind, timedelta] = {
     "day": timedelta(minutes=15),

@@ -21,10 +21,9 @@ from django.db import close_old_connections
 from guard.describe import action_class, headline
 from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
-from missioncontrol.accounts.reach import KeyHolder
+from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.clock import now
-from missioncontrol.columns import new_row
-from missioncontrol.compiled import CompiledQuery
+from missioncontrol.compiled import CompiledQuery, new_row
 from missioncontrol.errors import MissionControlError, NotFound
 from missioncontrol.proof import TURN_SIGNS, turn_digest
 from missioncontrol.redaction import NOTHING, Redaction

@@ -23,8 +23,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from guard.wire import Mode
 from missioncontrol import broadcast
 from missioncontrol.accounts.models import Installation, Project
-from missioncontrol.columns import new_row
-from missioncontrol.compiled import CompiledQuery, Lists, read_together
+from missioncontrol.compiled import CompiledQuery, Lists, new_row, read_together
 from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical, payload_digest, row_hash
 from missioncontrol.runs import lifecycle, rows

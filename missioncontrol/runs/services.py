@@ -16,8 +16,7 @@ from guard.adapters.capabilities import Capabilities, EndBy
 from guard.wire import Mode
 from missioncontrol import outbound
 from missioncontrol.accounts.models import Project, Reach
-from missioncontrol.accounts.reach import KeyHolder
-from missioncontrol.accounts.selectors import live_keys
+from missioncontrol.accounts.selectors import KeyHolder, live_keys
 from missioncontrol.compiled import CompiledQuery
 from missioncontrol.errors import Forbidden, InvalidRequest, TooManyOpenRuns, existing
 from missioncontrol.ids import new_id

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import AutoField
 
-from missioncontrol.columns import writer
+from missioncontrol.compiled import writer
 
 
 def insert_rows(model: Any, rows_: Iterable[Any], *, on_conflict: str = "") -> None:

@@ -1,13 +1,17 @@
 """Back up a whole installation into one file, and restore it elsewhere.
 
-A backup is a zip file: `manifest.json`, the database (`dumps`), the audit log's files of
-heads, the public keys it trusts and, unless they are left out, the secrets.
+A backup is a zip file: `manifest.json`, the database (`dump`), the audit log's files of
+heads, the public keys it trusts and, unless they are left out, the secrets. SQLite is copied by its
+online backup, PostgreSQL by `pg_dump` and `pg_restore` of its own client programs.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import sqlite3
+import subprocess
 import tempfile
 import zipfile
 import zlib
@@ -16,15 +20,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 
 from missioncontrol import env
+from missioncontrol.accounts.models import Project
 from missioncontrol.audit import signing
-from missioncontrol.up import dumps, schema_stamp
-from missioncontrol.up.data_dir import PRIVATE_DIR, PRIVATE_FILE, DataDir
-from missioncontrol.up.errors import BackupFailed, NotBackedUp, RestoreRefused
+from missioncontrol.up.data_dir import PRIVATE_DIR, PRIVATE_FILE, DataDir, forget_schema_stamp
+from missioncontrol.up.errors import BackupFailed, NotBackedUp, RestoreRefused, first_line
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -44,6 +49,10 @@ UNREADABLE = (
 )
 # In the data directory: what is kept before a migration.
 FOLDER = "backups"
+# What the file is called, by the kind of database.
+NAMES = {"sqlite": "database.sqlite3", "postgresql": "database.pgdump"}
+# How long a restoration waits for somebody who uses the database.
+LOCK_TIMEOUT = "5s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,14 +109,14 @@ def make(path: Path, *, at: datetime, with_secrets: bool = True) -> Backup:
         path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIR)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup-") as place:
             copy, made = Path(place, "copy"), Path(place, "made")
-            dumps.dump(copy)
+            dump(copy)
             # Made private before anything is in it, and beside its place, where a move is one step.
             made.touch(PRIVATE_FILE)
             with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
                 archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
                 for name, text in kept:
                     archive.writestr(name, text)
-                archive.write(copy, dumps.NAMES[connection.vendor])
+                archive.write(copy, NAMES[connection.vendor])
             made.replace(path)
     except OSError as fault:
         raise BackupFailed(f"{path} could not be written: {fault.strerror or fault}.") from None
@@ -136,7 +145,7 @@ def restore(path: Path, *, at: datetime, replace: bool = False) -> Restored:
     except OSError as fault:
         raise BackupFailed(f"{path} could not be restored: {fault.strerror or fault}.") from None
     # Else the next start would take the restored database for the one it migrated last.
-    schema_stamp.forget(settings.DATA_DIR)
+    forget_schema_stamp(settings.DATA_DIR)
     # What the next start signs with.
     here = env.text("MISSIONCONTROL_SECRET_KEY") or DataDir(settings.DATA_DIR).read_secret(
         "secret.key"
@@ -156,7 +165,7 @@ def keep_before_migrating(*, at: datetime, most: int) -> Path | None:
         NotBackedUp: it could not be.
     """
     # A database without projects is nobody's data.
-    if not most or not dumps.has_projects():
+    if not most or not has_projects():
         return None
     # Beside the data: a copy elsewhere is for the operator to make, who knows where.
     folder = settings.DATA_DIR / FOLDER
@@ -180,7 +189,7 @@ def _read_whole(path: Path) -> Backup:
                 raise RestoreRefused("The backup is of a kind that this version does not read.")
             backup = Backup(**manifest)
             # A file without a database is no backup, however whole it is.
-            archive.getinfo(dumps.NAMES[backup.vendor])
+            archive.getinfo(NAMES[backup.vendor])
             damaged = archive.testzip()
     except UNREADABLE as fault:
         raise RestoreRefused(f"{path} cannot be read as a backup: {fault}.") from None
@@ -203,7 +212,7 @@ def _read_whole(path: Path) -> Backup:
 
 def _check_free(archive: zipfile.ZipFile) -> None:
     """Refuse to replace what somebody may want back."""
-    if dumps.has_projects():
+    if has_projects():
         raise RestoreRefused("There is data here already: --replace moves it aside.")
     for name in set(SECRETS) & set(archive.namelist()):
         here = settings.DATA_DIR / name
@@ -212,7 +221,7 @@ def _check_free(archive: zipfile.ZipFile) -> None:
 
 
 def _load(archive: zipfile.ZipFile, *, at: datetime) -> Path | None:
-    name = dumps.NAMES[connection.vendor]
+    name = NAMES[connection.vendor]
     saved = None
     # Beside the database: on one file system a move is one step.
     with tempfile.TemporaryDirectory(dir=settings.DATA_DIR, prefix=".restore-") as place:
@@ -220,10 +229,10 @@ def _load(archive: zipfile.ZipFile, *, at: datetime) -> Path | None:
         with archive.open(name) as packed, copy.open("wb") as out:
             shutil.copyfileobj(packed, out)
         # SQLite's file is moved aside; what PostgreSQL drops is kept in a backup first.
-        if connection.vendor == "postgresql" and dumps.has_projects():
+        if connection.vendor == "postgresql" and has_projects():
             saved = settings.DATA_DIR / FOLDER / f"before-restore-{at:%Y%m%dT%H%M%SZ}.zip"
             make(saved, at=at)
-        return dumps.load(copy, at=at) or saved
+        return load(copy, at=at) or saved
 
 
 def _restore_files(archive: zipfile.ZipFile, *, at: datetime) -> bool:
@@ -251,3 +260,145 @@ def _write(path: Path, text: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIR)
     path.touch(PRIVATE_FILE)
     path.write_bytes(text)
+
+
+def dump(to: Path) -> None:
+    """Write a consistent copy of the database; who writes meanwhile goes on.
+
+    Raises:
+        BackupFailed: it cannot be read or written, or a program is missing.
+    """
+    if connection.vendor == "postgresql":
+        _run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={to}")
+        return
+    # By SQLite itself, page by page: a copy of the file would miss what stands in its log.
+    connection.ensure_connection()
+    copy = sqlite3.connect(to)
+    try:
+        connection.connection.backup(copy)
+        copy.execute("PRAGMA journal_mode=DELETE")  # all of it in this one file
+    except sqlite3.Error as fault:
+        raise BackupFailed(f"The database could not be copied: {fault}.") from None
+    finally:
+        copy.close()
+
+
+def load(path: Path, *, at: datetime) -> Path | None:
+    """Put a dump in the database's place; return where a replaced SQLite file was moved.
+
+    Nobody may be using the database.
+
+    Raises:
+        BackupFailed: a program is missing, or the dump cannot be read.
+        RestoreRefused: somebody uses it.
+    """
+    if connection.vendor == "postgresql":
+        _run("pg_restore", "--list", str(path))  # before anything is dropped for it
+        _empty()
+        # All or nothing, so that a dump that breaks off leaves an empty database and no half one.
+        connection.close()
+        _run(
+            "pg_restore",
+            "--no-owner",
+            "--no-privileges",
+            "--single-transaction",
+            "--exit-on-error",
+            f"--dbname={connection.settings_dict['NAME']}",
+            str(path),
+        )
+        return None
+    check_sqlite(path)
+    connection.close()
+    # What was there is kept beside: a restore of the wrong file can be undone.
+    database = Path(str(connection.settings_dict["NAME"]))
+    aside = database.with_name(f"{database.name}.before-restore-{at:%Y%m%dT%H%M%SZ}")
+    is_replaced = database.exists()
+    for suffix in ("", "-wal", "-shm"):  # a log of the old file would be played into the new one
+        if (part := database.with_name(database.name + suffix)).exists():
+            part.rename(aside.with_name(aside.name + suffix))
+    shutil.move(path, database)
+    database.chmod(0o600)
+    return aside if is_replaced else None
+
+
+def has_projects() -> bool:
+    """Tell whether somebody's data is in the database; a broken one counts as such."""
+    if connection.vendor == "sqlite" and not Path(str(connection.settings_dict["NAME"])).exists():
+        return False
+    try:
+        is_migrated = Project._meta.db_table in connection.introspection.table_names()
+        # A database that was never migrated has no table to ask.
+        return is_migrated and Project.objects.exists()
+    except DatabaseError:
+        return True
+    finally:
+        connection.close()
+
+
+def check_sqlite(path: Path) -> None:
+    """Raise BackupFailed unless SQLite finds nothing wrong with a file."""
+    try:
+        copy = sqlite3.connect(path)
+        try:
+            # Unlike integrity_check it does not compare indexes with their tables, which takes
+            # longest.
+            (verdict,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+        finally:
+            copy.close()
+    except sqlite3.Error as fault:
+        verdict = str(fault)
+    if verdict != "ok":
+        raise BackupFailed(f"The copy of the database is damaged: {verdict}.")
+
+
+def _empty() -> None:
+    """Drop our tables and functions, those of a newer version included: a dump makes its own."""
+    # By prefix: the schema may hold tables of somebody else.
+    labels = (*(f"{config.label}_" for config in apps.get_app_configs()), "django_")
+    with connection.cursor() as cursor:
+        # DROP would wait for ever for a process that still reads a table.
+        cursor.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
+        found = connection.introspection.table_names(cursor)
+        tables = [connection.ops.quote_name(name) for name in found if name.startswith(labels)]
+        cursor.execute(
+            "SELECT proname, oid::regprocedure::text FROM pg_proc"
+            " WHERE pronamespace = current_schema()::regnamespace"
+        )
+        functions = [called for name, called in cursor.fetchall() if name.startswith(labels)]
+        try:
+            if tables:
+                cursor.execute(f"DROP TABLE {', '.join(tables)} CASCADE")
+            if functions:
+                cursor.execute(f"DROP FUNCTION {', '.join(functions)} CASCADE")
+        except DatabaseError as fault:
+            raise RestoreRefused(
+                f"The database is in use ({first_line(str(fault))}): end every process that uses "
+                "it first."
+            ) from None
+
+
+def _run(program: str, *arguments: str) -> None:
+    """Run one of PostgreSQL's programs on the database of the settings."""
+    if shutil.which(program) is None:
+        raise BackupFailed(
+            f"{program} was not found on PATH: install PostgreSQL's client programs, as new as "
+            "the server."
+        )
+    # What libpq reads: no password stands on a command line, where others see it.
+    configured = connection.settings_dict
+    names = ("HOST", "PORT", "USER", "PASSWORD", "NAME")
+    variables = ("PGHOST", "PGPORT", "PGUSER", "PGPASSWORD", "PGDATABASE")
+    settings = zip(names, variables, strict=True)
+    reached = {variable: str(configured[name]) for name, variable in settings if configured[name]}
+    for name, value in configured["OPTIONS"].items():
+        if name.startswith("ssl"):
+            reached[f"PG{name.upper()}"] = str(value)
+    done = subprocess.run(
+        [program, *arguments],
+        env={**os.environ, **reached},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BackupFailed(f"{program} failed: {first_line(done.stderr)}")

@@ -7,22 +7,30 @@ import os
 import socket
 import sys
 import time
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from missioncontrol import clock, env, extras
-from missioncontrol.up import addresses, frontend, options, processes, schema_stamp, valkey
-from missioncontrol.up.data_dir import DataDir, runtime_dir, write_private
+from missioncontrol.extras import DemoAsked, PhoneStatus
+from missioncontrol.up import addresses, frontend, options, processes, valkey
+from missioncontrol.up.data_dir import (
+    DataDir,
+    is_schema_current,
+    keep_schema_stamp,
+    runtime_dir,
+    write_private,
+)
 from missioncontrol.up.errors import BrokerUnreachable, CannotStart, ChildSilent
-from missioncontrol.up.on_request import OnRequest
 from missioncontrol.up.options import EVERYWHERE, LOOPBACK, Options
 from missioncontrol.up.supervisor import Supervisor
 
-INTERRUPTED = 130
 if TYPE_CHECKING:
     from missioncontrol.up.invitation import Banner
     from missioncontrol.up.tls import Served
 
+INTERRUPTED = 130
 VALKEY_START_S = 30.0
 # Long: a first start on a busy machine takes minutes, and one that died is told at once.
 START_LIMIT_S = 300.0
@@ -87,10 +95,10 @@ class Start:
         try:
             self._start_broker(supervisor)
             # Where there is nothing to migrate, web need not wait for the look at it.
-            if schema_stamp.is_current(self.data.path):
+            if is_schema_current(self.data.path):
                 self._launch_web(supervisor, listener)
             banner = self._prepare()
-            schema_stamp.keep(self.data.path)
+            keep_schema_stamp(self.data.path)
             self._launch_web(supervisor, listener)
             self._serve(supervisor, banner)
         finally:
@@ -258,3 +266,65 @@ def is_serving(url: str) -> bool:
         return False
     finally:
         asked.close()
+
+
+@dataclass(slots=True, kw_only=True)
+class OnRequest:
+    """What is started on request, and what of it runs now.
+
+    `https_port`: 0 finds a free one. `serves_phones`: HTTPS was on from the start.
+    """
+
+    supervisor: Supervisor
+    data: DataDir
+    asked: Options
+    url: str
+    https_port: int
+    serves_phones: bool
+    _demo: DemoAsked | None = None
+    _phone_url: str = ""
+
+    def tend(self) -> None:
+        """Start what is asked for by now, end what is not any more."""
+        asked = extras.demo_asked(self.data.path)
+        if asked != self._demo:
+            if self._demo is not None:
+                # Its keys are another demo's: agents of the former one must not go on.
+                self.supervisor.end("demo")
+            self._demo = asked
+            if asked is not None:
+                model = self.asked.demo_model
+                demo = processes.demo(self.data, url=self.url, keys=asked.keys, model_url=model)
+                self.supervisor.start(demo)
+        if not self.serves_phones:
+            wanted, runs = extras.phone_asked(self.data.path), self.supervisor.has("phone")
+            if wanted and not runs:
+                self._open()
+            elif runs and not wanted:
+                self.supervisor.end("phone")
+            elif runs and not extras.phone_status(self.data.path).url:
+                port = int(self._phone_url.rsplit(":", 1)[1])
+                # Told only once it answers: a phone that comes sooner sees a refused connection.
+                with suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=1):
+                    extras.note_phone(self.data.path, PhoneStatus(url=self._phone_url))
+
+    def _open(self) -> None:
+        """Serve HTTPS on every address of this machine; what stands in the way is noted."""
+        from missioncontrol.up import tls
+
+        try:
+            reserved = addresses.listen(EVERYWHERE, self.https_port, option="--https-port")
+        except CannotStart as error:
+            # Else every tick would try again, and the problem be told anew each time.
+            extras.ask_for_phone(self.data.path, on=False)
+            extras.note_phone(self.data.path, PhoneStatus(problem=str(error)))
+            return
+        # Taken to learn its number, and let go: web opens the address itself.
+        with reserved:
+            port = reserved.getsockname()[1]
+            at = addresses.lan_address() or LOOPBACK
+            self._phone_url = addresses.url_of(reserved, at, scheme="https")
+        names = addresses.certified_names(self.asked.host)
+        served = tls.ensure(self.data.path, names=names, at=clock.now())
+        extras.note_phone(self.data.path, PhoneStatus())
+        self.supervisor.start(processes.phone_web(self.data, served, port))

@@ -1,4 +1,8 @@
-"""The data directory: who holds it, and the secrets and logs in it."""
+"""The data directory: who holds it, its secrets and logs, which migrations its database has seen.
+
+A start that finds the same migrations as the last one starts the web process at once, beside the
+check itself: two seconds sooner to the first page.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from missioncontrol.up.errors import DataInUse, DataUnusable
@@ -25,6 +30,8 @@ LONGEST_BASE = 60
 # every process is gone, which takes milliseconds after `kill -9` of the parent.
 PATIENCE_S = 1.5
 STOPPING_PATIENCE_S = 20.0
+STAMP = "migrated.stamp"
+_PACKAGE = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,3 +157,32 @@ def runtime_dir(fingerprint: str) -> Path:
             return path
     # A new one at each start, where the usual names are somebody else's.
     return Path(tempfile.mkdtemp(prefix="mc-", dir="/tmp"))
+
+
+def is_schema_current(data: Path) -> bool:
+    """Say whether the last start migrated this very database to this very code."""
+    try:
+        return (data / STAMP).read_text() == _stamp_of(data)
+    except OSError:
+        return False
+
+
+def keep_schema_stamp(data: Path) -> None:
+    """Note that the database stands where this code wants it."""
+    (data / STAMP).write_text(_stamp_of(data))
+
+
+def forget_schema_stamp(data: Path) -> None:
+    """Look again at the next start: another database stands there."""
+    (data / STAMP).unlink(missing_ok=True)
+
+
+def _stamp_of(data: Path) -> str:
+    names = sorted(path.name for path in _PACKAGE.glob("*/migrations/[0-9]*.py"))
+    database, file = os.environ.get("DATABASE_URL"), data / "missioncontrol.sqlite3"
+    if not database:
+        # By its inode: a file put in its place is another database.
+        database = f"{file}:{file.stat().st_ino}" if file.exists() else "none"
+    # With Django's version: its own migrations are among those that are applied.
+    seen = "\n".join([*names, version("django"), database])
+    return hashlib.sha256(seen.encode()).hexdigest()

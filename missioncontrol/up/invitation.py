@@ -15,9 +15,9 @@ from django.contrib.auth.models import User
 
 from guard.connect.command import forwarder
 from missioncontrol import clock, extras
-from missioncontrol.accounts import certificates, selectors, services
+from missioncontrol.accounts import selectors, services
 from missioncontrol.accounts.models import AgentKey, Reach
-from missioncontrol.projects.demo import start_demo
+from missioncontrol.projects.rules import start_demo
 from missioncontrol.up.addresses import OWN_HOST
 from missioncontrol.up.data_dir import DataDir, write_private
 from missioncontrol.up.frontend import is_checkout
@@ -151,7 +151,7 @@ def invite(
         is_open=asked.lan,
         phone_url=_link(owner, phone_url) if is_for_phones else None,
         https_url=phone_url if asked.https else None,
-        fingerprint=certificates.fingerprint(data.path) if asked.https else None,
+        fingerprint=extras.fingerprint(data.path) if asked.https else None,
     )
 
 

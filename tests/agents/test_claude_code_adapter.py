@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from guard.adapters import wording
+from guard.adapters import base
 from guard.adapters.claude_code import hooks as claude_code
-from guard.adapters.claude_code.hooks import HOOKS, answer, read, response_text
-from guard.adapters.claude_code.permission import asks_for_s
-from guard.adapters.hook_wiring import HookWiring
+from guard.adapters.claude_code.hooks import HOOKS, answer, asks_for_s, read, response_text
+from guard.adapters.hook import HookWiring
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role
 from guard.wire import CallAction, DirectiveAction
@@ -202,7 +201,7 @@ def test_a_second_skipped_call_is_denied_without_the_message_again():
     output = answer(read(a_call()), a_directive(call=CallAction.SKIP))["hookSpecificOutput"]
 
     assert output["permissionDecision"] == "deny"
-    assert output["permissionDecisionReason"] == wording.NOT_RUN
+    assert output["permissionDecisionReason"] == base.NOT_RUN
 
 
 def test_a_stop_denies_the_call_and_ends_the_loop():

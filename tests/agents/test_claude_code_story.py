@@ -9,7 +9,7 @@ import uuid
 
 import pytest
 
-from guard.adapters.wording import NOT_RUN
+from guard.adapters.base import NOT_RUN
 from tests.agents.claude_loops import (
     CORRECTION,
     looping_with,

@@ -5,11 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from guard.adapters.claude_code.hooks import read
-from guard.adapters.claude_code.settings import SETTINGS
-from guard.adapters.claude_code.telemetry import is_on
-from guard.adapters.claude_code.usage import EVENT, calls_of, look_up, usage_body
-from guard.adapters.hook_settings import Wiring
+from guard.adapters.base import Wiring
+from guard.adapters.claude_code.adapter import EVENT, SETTINGS, look_up, sends_telemetry, usage_body
+from guard.adapters.claude_code.hooks import calls_of, read
 from guard.pricing import price
 from guard.sdk.keys import USER_WIDE
 
@@ -112,7 +110,7 @@ def test_a_persons_own_settings_send_us_the_log_and_no_transcript_is_read():
     written = in_settings({}, place=USER_WIDE)
 
     assert written["env"]["OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"] == f"{URL}/v1/logs"
-    assert is_on(written)
+    assert sends_telemetry(written)
     assert "--usage" not in json.dumps(written)
 
 

@@ -8,16 +8,14 @@ import sys
 
 import pytest
 
+from guard.adapters.claude_code.adapter import EVENT, SETTINGS
 from guard.adapters.claude_code.hooks import HOOKS, IDLE
-from guard.adapters.claude_code.settings import SETTINGS
-from guard.adapters.claude_code.usage import EVENT
-from guard.adapters.hook_wiring import HEADER
+from guard.adapters.hook import HEADER
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor
 from guard.hooks import command as hook
 from guard.sdk import keys
-from guard.sdk.keys import Connection, connection_for, remember
-from guard.sdk.timing import MARGIN_S
+from guard.sdk.keys import MARGIN_S, Connection, connection_for, remember
 from tests.agents.command_line import call
 from tests.sdk.server import LoopbackServer
 

@@ -7,10 +7,10 @@ import subprocess
 
 import pytest
 
-from guard.adapters.gemini import trust as gemini_trust
+from guard.adapters.base import Wiring
+from guard.adapters.gemini import adapter as gemini_trust
+from guard.adapters.gemini.adapter import SETTINGS, forwarder_of
 from guard.adapters.gemini.hooks import HOOKS
-from guard.adapters.gemini.settings import SETTINGS, forwarder_of
-from guard.adapters.hook_settings import Wiring
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor
 from guard.sdk.keys import USER_WIDE

@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from guard.adapters.claude_code.adapter import abilities
+from guard.adapters.base import Wiring
+from guard.adapters.claude_code.adapter import EVENT, SETTINGS, abilities
 from guard.adapters.claude_code.hooks import HOOKS, IDLE
-from guard.adapters.claude_code.settings import SETTINGS
-from guard.adapters.claude_code.usage import EVENT
-from guard.adapters.hook_settings import Wiring
-from guard.adapters.hook_wiring import HEADER, HookWiring
+from guard.adapters.hook import HEADER, HookWiring
 
 KEY = "mc_secret_key_1234567890"
 URL = "http://127.0.0.1:9"

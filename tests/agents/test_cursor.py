@@ -4,12 +4,12 @@ import copy
 
 import pytest
 
-from guard.adapters import wording
+from guard.adapters import base
+from guard.adapters.base import Wiring
 from guard.adapters.capabilities import Capabilities
 from guard.adapters.cursor import hooks as cursor
+from guard.adapters.cursor.adapter import SETTINGS
 from guard.adapters.cursor.hooks import HOOKS, answer, read
-from guard.adapters.cursor.settings import SETTINGS
-from guard.adapters.hook_settings import Wiring
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor
 from guard.errors import UnreadableHook
@@ -148,8 +148,8 @@ def test_a_second_skipped_call_and_a_broken_hold_are_denied():
     second = answer(read(a_call()), a_directive(call=CallAction.SKIP))
     broken = answer(read(a_call()), a_directive(DirectiveAction.HOLD))
 
-    assert second["agent_message"] == wording.NOT_RUN
-    assert broken["agent_message"] == wording.STILL_HELD
+    assert second["agent_message"] == base.NOT_RUN
+    assert broken["agent_message"] == base.STILL_HELD
 
 
 def test_after_a_tool_a_message_is_added():

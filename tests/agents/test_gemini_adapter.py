@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from guard.adapters import wording
+from guard.adapters import base
 from guard.adapters.capabilities import Capabilities
 from guard.adapters.gemini import hooks as gemini
+from guard.adapters.gemini.adapter import MOST_CALLS, look_up
 from guard.adapters.gemini.hooks import HOOKS, answer, read, response_text
-from guard.adapters.gemini.usage import MOST_CALLS, look_up
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role, Usage
 from guard.wire import CallAction, DirectiveAction
@@ -350,7 +350,7 @@ def test_a_skipped_call_is_denied_with_the_messages_as_its_reason():
 def test_a_second_skipped_call_is_denied_without_the_message_again():
     reply = answer(read(a_call()), a_directive(call=CallAction.SKIP))
 
-    assert reply == {"decision": "deny", "reason": wording.NOT_RUN}
+    assert reply == {"decision": "deny", "reason": base.NOT_RUN}
 
 
 def test_a_hold_that_cannot_be_waited_out_does_not_let_the_call_run():

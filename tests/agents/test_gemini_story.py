@@ -10,7 +10,7 @@ import uuid
 
 import pytest
 
-from guard.adapters.wording import NOT_RUN
+from guard.adapters.base import NOT_RUN
 from guard.pricing import price
 from tests.agents.messages_api import Reply
 from tests.agents.person import Person, as_caller

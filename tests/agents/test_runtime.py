@@ -5,7 +5,7 @@ import pytest
 from guard import Session, Stopped
 from guard.errors import ModelFailed, ToolFailed
 from guard.runtime import Agent, ChatModel, Workspace, run_agent, run_multi_agent
-from missioncontrol.demo import personas, workspaces
+from missioncontrol.demo import endpoint, scenes
 from missioncontrol.demo.endpoint import ScriptedEndpoint
 from tests.sdk.server import LoopbackServer, directive
 
@@ -96,12 +96,12 @@ def test_a_file_that_is_no_text_is_refused(workspace):
 
 
 def npm_minded(session, model, tmp_path):
-    agent = Agent(name="npm-minded", instructions=personas.NPM_MINDED, model=model)
+    agent = Agent(name="npm-minded", instructions=endpoint.NPM_MINDED, model=model)
     return run_agent(
         session,
         "What version is this project?",
         agent=agent,
-        workspace=workspaces.python_project(tmp_path / "project"),
+        workspace=scenes.python_project(tmp_path / "project"),
         most_steps=12,
     )
 
@@ -156,10 +156,10 @@ def test_a_file_that_is_missing_is_an_error_and_no_result(session, server, model
 
 def two_agents(session, model, tmp_path):
     agents = (
-        Agent(name="writer", instructions=personas.WRITER, model=model),
-        Agent(name="reviewer", instructions=personas.REVIEWER, model=model),
+        Agent(name="writer", instructions=endpoint.WRITER, model=model),
+        Agent(name="reviewer", instructions=endpoint.REVIEWER, model=model),
     )
-    desk = workspaces.release_desk(tmp_path / "desk")
+    desk = scenes.release_desk(tmp_path / "desk")
     answer = run_multi_agent(session, "Write it.", agents=agents, workspace=desk, most_steps=9)
     return answer, desk
 
@@ -188,8 +188,8 @@ def test_a_decision_of_a_third_one_settles_it(session, server, model, tmp_path, 
 
 
 def test_the_librarian_reads_everything_and_never_repeats_itself(session, server, model, tmp_path):
-    agent = Agent(name="librarian", instructions=personas.LIBRARIAN, model=model)
-    library = workspaces.library(tmp_path / "library")
+    agent = Agent(name="librarian", instructions=endpoint.LIBRARIAN, model=model)
+    library = scenes.library(tmp_path / "library")
 
     answer = run_agent(session, "Sort it.", agent=agent, workspace=library)
 

@@ -17,8 +17,8 @@ from jsonschema_rs import validator_for
 from schemathesis import GenerationMode
 from schemathesis.core.result import Ok
 
-from missioncontrol.api.management.commands.wire_schema import document
 from missioncontrol.errors import Unavailable
+from missioncontrol.up.management.commands.wire_schema import document
 from tests.attack.callers import callers_of
 from tests.examples import tried
 from tests.installations import PATIENCE_S

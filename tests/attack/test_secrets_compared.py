@@ -18,7 +18,7 @@ SECRET = re.compile(
 TELLS_EARLY = (ast.Eq, ast.NotEq)
 PUBLIC = {
     "guard/adapters/litellm.py": "where a conversation began, in this process's own memory",
-    "guard/connect/undo.py": "of files on the agent's machine, compared by their owner",
+    "guard/connect/settings_file.py": "of files on the agent's machine, compared by their owner",
     "missioncontrol/audit/checking.py": "of turns, against what the journal tells",
     "missioncontrol/proof.py": "of an export that is verified by who has it",
     "missioncontrol/up/frontend.py": "of the front end's sources",

@@ -20,7 +20,7 @@ from channels.testing import WebsocketCommunicator
 from guard.turn import Role, Turn, Usage
 from missioncontrol import broadcast, live
 from missioncontrol.accounts import services as accounts
-from missioncontrol.costs import linking
+from missioncontrol.costs import trees
 from missioncontrol.decisions import deadlines, interventions, permissions, sessions
 from missioncontrol.decisions.acts import Amount, Tap
 from missioncontrol.detection import judging
@@ -251,7 +251,7 @@ CLIMBING = {
 
 def linked_then_held_at_its_trees_budget(run):
     above = a_run(run.project, name="lead", budget={"usd": 10})
-    linking.link_run(run.id, above.id, projects=[run.project_id], by="agent", at=after(1))
+    trees.link_run(run.id, above.id, projects=[run.project_id], by="agent", at=after(1))
     report(run, a_proposal(key="k1", cost_usd=Decimal(10)), at=after(2))
     tap(run, "allow_budget", amount=Amount(usd=Decimal(5)))
     report(run, a_call(key="k1", result="one file"), at=after(62))

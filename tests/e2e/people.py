@@ -18,7 +18,7 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.auth.models import User
 from missioncontrol.accounts.models import Membership
 from missioncontrol.accounts.services import create_project
-from missioncontrol.accounts.session_store import SessionStore
+from missioncontrol.accounts.sessions import SessionStore
 from missioncontrol.clock import now
 from missioncontrol.demo.month import record_month
 name = sys.argv[1]
@@ -35,9 +35,9 @@ OFFER_PAIRING = """
 import json, sys, django
 django.setup()
 from django.contrib.auth.models import User
-from missioncontrol.accounts import pairing
+from missioncontrol.accounts import services
 from missioncontrol.clock import now
-offered = pairing.offer(user=User.objects.get(username=sys.argv[1]), at=now())
+offered = services.offer_pairing(user=User.objects.get(username=sys.argv[1]), at=now())
 print(json.dumps({"code": offered.code}))
 """
 JOIN = (

@@ -9,9 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from guard.hooks import watched
-from guard.hooks.forwarding import forward
-from guard.hooks.watched import WatchedTransport
+from guard.hooks import forwarding
+from guard.hooks.forwarding import WatchedTransport, forward
 from guard.sdk.keys import USER_WIDE, Connection
 from tests.agents.person import Person
 from tests.installations import PATIENCE_S, an_installation, wait_for
@@ -59,7 +58,7 @@ class Observed(WatchedTransport):
 
 
 def test_a_call_held_by_a_server_that_freezes_does_not_run(server, monkeypatch):
-    monkeypatch.setattr(watched, "FIRST_LOOK_S", 4.0)
+    monkeypatch.setattr(forwarding, "FIRST_LOOK_S", 4.0)
     connection = Connection(
         client="claude-code", place=USER_WIDE, url=server.url, key=server.agent_key, fail="open"
     )
@@ -83,7 +82,7 @@ def test_a_call_held_by_a_server_that_freezes_does_not_run(server, monkeypatch):
             sleep=sleep,
         )
         wait_for(lambda: person.run(run)["status"] == "held")
-        transport.has_looked.wait(watched.LOOKS_EVERY_S / 2)
+        transport.has_looked.wait(forwarding.LOOKS_EVERY_S / 2)
 
         with frozen(server):
             wait_for(lambda: asks_again.is_set() or call.done())

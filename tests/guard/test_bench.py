@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from guard.bench.cases import read_cases, rule_on
 from guard.bench.forms import FORMS
 from guard.bench.labels import Labelled, Stretch, read_corpus
 from guard.bench.scores import Outcome, Trial, macro_average, quantile, score, score_by
+from guard.bench.trials import read_cases, rule_on
 from guard.cli import main
 from guard.errors import UnreadableRecording
 from guard.policy import Policy

@@ -5,13 +5,12 @@ import json
 import pytest
 
 from guard.adapters import adapter_of
-from guard.adapters.codex import rollout as codex_rollout
+from guard.adapters.base import NOT_RUN, STILL_HELD, Wiring
+from guard.adapters.codex import adapter as codex_rollout
+from guard.adapters.codex.adapter import SETTINGS
 from guard.adapters.codex.hooks import HOOKS, answer, capabilities, read
-from guard.adapters.codex.settings import SETTINGS
-from guard.adapters.hook_settings import Wiring
-from guard.adapters.wording import NOT_RUN, STILL_HELD
 from guard.errors import UnreadableHook
-from guard.sdk.timing import FORWARDER_EARLY_S, HOOK_HOLD_S, REPORT_HOOK_S, REPORT_S
+from guard.sdk.keys import FORWARDER_EARLY_S, HOOK_HOLD_S, REPORT_HOOK_S, REPORT_S
 from guard.turn import Phase, Role, Usage
 from guard.wire import CallAction, Directive, DirectiveAction, Message
 
@@ -234,7 +233,7 @@ def test_the_rollout_tells_what_a_command_came_to(tmp_path):
         ran("call_1", 2),
     )
 
-    found = codex_rollout.look_up(a_call("PostToolUse", transcript_path=path))
+    found = codex_rollout.rollout_facts(a_call("PostToolUse", transcript_path=path))
 
     assert found["exit_code"] == 2
     assert [call["id"] for call in found["model_calls"]] == ["resp_0", "resp_1"]
@@ -243,7 +242,7 @@ def test_the_rollout_tells_what_a_command_came_to(tmp_path):
 def test_what_a_call_that_never_ran_had_cost_is_told_by_the_next_hook(tmp_path):
     path = a_rollout(tmp_path / "r.jsonl", asked_for("call_0"), used("resp_0"), used("resp_1"))
 
-    found = codex_rollout.look_up(a_body("Stop", transcript_path=path))
+    found = codex_rollout.rollout_facts(a_body("Stop", transcript_path=path))
 
     assert [call["id"] for call in found["model_calls"]] == ["resp_0", "resp_1"]
     assert "exit_code" not in found
@@ -252,7 +251,7 @@ def test_what_a_call_that_never_ran_had_cost_is_told_by_the_next_hook(tmp_path):
 def test_a_long_session_tells_its_last_calls(tmp_path):
     path = a_rollout(tmp_path / "r.jsonl", *(used(f"resp_{n}") for n in range(99)))
 
-    found = codex_rollout.look_up(a_body("Stop", transcript_path=path))
+    found = codex_rollout.rollout_facts(a_body("Stop", transcript_path=path))
 
     assert found["model_calls"][-1]["id"] == "resp_98"
     assert len(found["model_calls"]) == codex_rollout.MOST_CALLS
@@ -260,7 +259,7 @@ def test_a_long_session_tells_its_last_calls(tmp_path):
 
 @pytest.mark.parametrize("path", ["", "/nowhere/at/all.jsonl", "."])
 def test_without_a_rollout_nothing_is_told(path):
-    found = codex_rollout.look_up(a_call("PostToolUse", transcript_path=path))
+    found = codex_rollout.rollout_facts(a_call("PostToolUse", transcript_path=path))
 
     assert not any(found.values())
 

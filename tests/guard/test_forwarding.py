@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks import watched
-from guard.hooks.forwarding import RETURNS_WITHIN_S, forward
-from guard.hooks.watched import ServerSilent, WatchedTransport
+from guard.hooks import forwarding
+from guard.hooks.forwarding import RETURNS_WITHIN_S, ServerSilent, WatchedTransport, forward
 from guard.sdk.exchange import Answer, Request
 from guard.sdk.keys import USER_WIDE, Connection
 from tests.installations import wait_for
@@ -195,9 +194,9 @@ class Server(LoopbackServer):
 
 @pytest.mark.parametrize("answers", [0, 1, 2])
 def test_a_server_that_keeps_its_connections_and_answers_nobody_is_given_up(monkeypatch, answers):
-    monkeypatch.setattr(watched, "FIRST_LOOK_S", 0.2)
-    monkeypatch.setattr(watched, "LOOKS_EVERY_S", 0.2)
-    monkeypatch.setattr(watched, "ANSWERS_WITHIN_S", 0.5)
+    monkeypatch.setattr(forwarding, "FIRST_LOOK_S", 0.2)
+    monkeypatch.setattr(forwarding, "LOOKS_EVERY_S", 0.2)
+    monkeypatch.setattr(forwarding, "ANSWERS_WITHIN_S", 0.5)
     server = Server(answers=answers)
     server.start()
     transport = WatchedTransport(replace(HERE, url=server.url))
@@ -215,8 +214,8 @@ def test_a_server_that_keeps_its_connections_and_answers_nobody_is_given_up(monk
 
 
 def test_a_held_call_is_answered_though_it_was_asked_about_meanwhile(monkeypatch):
-    monkeypatch.setattr(watched, "FIRST_LOOK_S", 0.05)
-    monkeypatch.setattr(watched, "LOOKS_EVERY_S", 0.05)
+    monkeypatch.setattr(forwarding, "FIRST_LOOK_S", 0.05)
+    monkeypatch.setattr(forwarding, "LOOKS_EVERY_S", 0.05)
     server = Server(answers=1_000)
     server.start()
     wait_for_probes = threading.Thread(target=lambda: let_go_after(server, probes=3))

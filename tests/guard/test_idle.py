@@ -4,10 +4,9 @@ import pytest
 
 from guard.adapters import adapter_of
 from guard.adapters.claude_code.adapter import misses, rests
-from guard.adapters.hook import HookEvent
-from guard.adapters.hook_wiring import HookWiring
+from guard.adapters.hook import HookEvent, HookWiring
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks.idle import AGAIN_S, ASK_S, RESTS, wait_beside, wait_for_message
+from guard.hooks.watcher import AGAIN_S, ASK_S, RESTS, wait_beside, wait_for_message
 from guard.sdk.keys import Connection
 
 QUESTION = {"hook_event_name": "Idle", "session_id": "s"}

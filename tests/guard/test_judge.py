@@ -6,8 +6,8 @@ import pytest
 
 from guard.engine import Engine
 from guard.judge import Case, Verdict
+from guard.judge.complaints import closest_path
 from guard.judge.heuristics import rule
-from guard.judge.paths import closest_path
 from guard.policy import Policy
 from guard.turn import Turn
 from tests.guard.build import a_call, a_message, a_proposal

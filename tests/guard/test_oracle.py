@@ -9,9 +9,17 @@ import pytest
 
 from guard.bench.fit import trace
 from guard.bench.labels import Labelled, Stretch
-from guard.bench.oracle import Reach, ask_about, find_attempts, find_spans
-from guard.bench.questions import Choice, Read, choose, foresee
-from guard.bench.questions import Foreseen as Told
+from guard.bench.oracle import (
+    Choice,
+    Reach,
+    Read,
+    ask_about,
+    choose,
+    find_attempts,
+    find_spans,
+    foresee,
+)
+from guard.bench.oracle import Foreseen as Told
 from guard.cli import main
 from guard.detectors.stall import SHARE
 from guard.formats import Recording

@@ -26,7 +26,7 @@ WITHOUT_RAPIDFUZZ = """
 import logging, sys
 logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)
 sys.modules["rapidfuzz"] = sys.modules["rapidfuzz.fuzz"] = None
-from guard.judge.paths import closest_path
+from guard.judge.complaints import closest_path
 for _ in range(3):
     print(closest_path("app/auth_token.py", ["app/auth/token.py", "README.md"]))
 """

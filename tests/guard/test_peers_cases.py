@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from guard.bench.cases import Case, read_cases, rule_on
+from guard.bench.trials import Case, read_cases, rule_on
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = Path(os.environ.get("MISSIONCONTROL_SHARED") or ROOT.parent / "shared") / "detection/cases"

@@ -16,9 +16,8 @@ from guard.cli import main
 from guard.formats import Recording
 from guard.printing import printable, progress
 from guard.report.command import session_folders
-from guard.report.loops import EarlierFiles, Loop, Session, look_through
 from guard.report.page import as_page
-from guard.report.totals import Totals, dollars
+from guard.report.totals import EarlierFiles, Loop, Session, Totals, dollars, look_through
 from guard.turn import Turn, Usage
 from tests.guard import transcripts
 from tests.guard.build import a_call, a_message, a_user

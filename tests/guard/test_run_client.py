@@ -16,8 +16,7 @@ from guard.running.command import INTERRUPTED, NOT_RUNNABLE, NOT_STARTED
 from guard.running.command import keep as keep_command
 from guard.running.ending import is_running
 from guard.running.keeper import Keeper
-from guard.running.reporting import Reporter
-from guard.running.run_client import RunClient, insisting
+from guard.running.run_client import Reporter, RunClient, insisting
 from guard.sdk.keys import Connection
 from guard.turn import Role, Turn
 from tests.installations import wait_for

@@ -7,8 +7,7 @@ import pytest
 
 from guard.adapters.codex.hooks import capabilities, read
 from guard.running import codex_exec, command, linking
-from guard.running.codex_items import line_of, turn_of
-from guard.running.codex_usage import WITHOUT_TURN, Ledger, read_usage_update
+from guard.running.codex_items import WITHOUT_TURN, Ledger, line_of, read_usage_update, turn_of
 from guard.sdk.keys import Connection, remember
 from guard.turn import Role, Turn
 

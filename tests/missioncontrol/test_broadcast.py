@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from missioncontrol import broadcast
-from missioncontrol.subscriptions import Subscriber
+from missioncontrol.broadcast import Subscriber
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 from psycopg.types.numeric import Int4, Int8
 
-from missioncontrol.columns import new_row, reader, writer
+from missioncontrol.compiled import new_row, reader, writer
 from missioncontrol.costs.models import Spend
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn

@@ -20,7 +20,7 @@ from guard.policy import (
     parse,
 )
 from missioncontrol.audit.anchors import anchor_heads, verify
-from missioncontrol.audit.project_import import RENAMED
+from missioncontrol.audit.project_file import RENAMED
 from missioncontrol.decisions import sessions
 from missioncontrol.runs.lifecycle import Source
 from missioncontrol.runs.models import Hold, Run, RunMeters

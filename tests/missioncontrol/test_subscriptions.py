@@ -8,7 +8,7 @@ from django.conf import settings
 from redis.asyncio import Redis
 
 from missioncontrol import broadcast
-from missioncontrol.subscriptions import CLIENT_NAME, Subscriber
+from missioncontrol.broadcast import CLIENT_NAME, Subscriber
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography import x509
 
-from missioncontrol.accounts import certificates
+from missioncontrol import extras
 from missioncontrol.up import tls
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -115,9 +115,9 @@ def test_its_authority_is_limited_to_this_house(served, name, allowed):
 def test_the_fingerprint_is_the_authoritys(served, tmp_path):
     import hashlib
 
-    der = certificates.authority(tmp_path)
+    der = extras.authority(tmp_path)
 
-    assert certificates.fingerprint(tmp_path).replace(":", "").lower() == (
+    assert extras.fingerprint(tmp_path).replace(":", "").lower() == (
         hashlib.sha256(der).hexdigest()
     )
-    assert certificates.fingerprint(tmp_path / "nowhere") is None
+    assert extras.fingerprint(tmp_path / "nowhere") is None

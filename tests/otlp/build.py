@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from missioncontrol.accounts.models import Reach
-from missioncontrol.accounts.reach import KeyHolder
+from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.api.otlp import decoding, storing
 from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.reading import Reading, Sessions, understood

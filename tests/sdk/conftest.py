@@ -1,6 +1,6 @@
 import pytest
 
-from guard.sdk import background, current
+from guard.sdk import background, session
 from tests.sdk.server import LoopbackServer
 
 
@@ -18,7 +18,7 @@ def environment(server, monkeypatch):
     monkeypatch.setenv("MISSIONCONTROL_URL", server.url)
     monkeypatch.setenv("MISSIONCONTROL_KEY", "mc_k")
     yield
-    current.end_own()
+    session.end_own()
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from guard import AsyncSession, Stopped
 from guard.errors import ServerAway
 from guard.sdk import conversation
+from guard.sdk.aio import AsyncHttpTransport
 from guard.sdk.exchange import Request
-from guard.sdk.streams import AsyncHttpTransport
 from tests.sdk.server import directive
 
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from guard import AsyncSession, Session
-from guard.sdk.heartbeat import Heartbeat
+from guard.sdk.background import Heartbeat
 from tests.installations import wait_for
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import guard
 from guard import Session, Stopped
-from guard.sdk import current
+from guard.sdk import session
 from tests.sdk.server import directive
 from tests.sdk.watched import add, outcomes, proposals, turns
 
@@ -215,7 +215,7 @@ def test_a_session_is_a_run_around_calls_too(server):
 
 def test_the_innermost_run_has_the_call(server):
     with guard.watch("outer"), guard.watch("inner"):
-        assert current.current_session()._conversation.opening["name"] == "inner"
+        assert session.current_session()._conversation.opening["name"] == "inner"
 
 
 def test_a_thread_that_the_run_starts_is_in_it(server):

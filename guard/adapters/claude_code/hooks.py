@@ -2,6 +2,11 @@
 
 Shapes and traps were checked against Claude Code 2.1.330. No hook carries token
 counts: they come over OTLP, or from the transcript, where our forwarder reads them.
+
+Asked whether a call is permitted, the allowlist answers, or people. A rule added for the session
+lets the same command run without another question. Its dialog stands at the terminal while our
+hook waits, and the first answer wins; refused there, or left, our request is cut, permitted there
+it stays open. A hook that answers nothing, or fails, leaves the dialog as it is.
 """
 
 from __future__ import annotations
@@ -10,11 +15,10 @@ import json
 from dataclasses import replace
 from typing import Any, Literal
 
-from guard.adapters.base import Answer, Body
-from guard.adapters.claude_code import permission
-from guard.adapters.claude_code.usage import calls_of
-from guard.adapters.hook import HookEvent
+from guard.adapters.base import STOPPED, Answer, Body, deny, specific, texts_of, why_not_run
+from guard.adapters.hook import HookEvent, ModelCall
 from guard.adapters.reading import (
+    forwarded_calls,
     mapping,
     named_subagent,
     read_answer,
@@ -23,7 +27,7 @@ from guard.adapters.reading import (
     read_prompt,
     text,
 )
-from guard.adapters.wording import STOPPED, deny, specific, texts_of, why_not_run
+from guard.formats.claude_code import usage_of
 from guard.turn import Phase, Role, Turn
 from guard.wire import Directive, DirectiveAction
 
@@ -54,6 +58,19 @@ MODEL_READS = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostT
 # How Claude Code begins a prompt that no person typed: a background task is done, or a hook woke
 # the session. It resets no streak and names no run.
 NOTIFICATION = "<task-notification>"
+# A command with one of these is no literal in a rule of Claude Code's: `rm *` as a rule would
+# permit `rm anything`.
+WILD = frozenset("*()\\\n\r")
+# A hold ends this long before the hook's time-out: its answer must get through, and where we
+# answer nothing it is known who ended it.
+GIVES_UP_EARLY_S = 60.0
+# `claude -p` has no dialog and denies by itself: it is not kept from that for long.
+HEADLESS_S = 120.0
+# How Claude Code says that a person sits at it.
+AT_A_TERMINAL = "cli"
+# These ask their person for more than a yes.
+OWN = frozenset({"AskUserQuestion", "ExitPlanMode"})
+DENIED = "A person denied this call in Mission Control."
 
 
 def capabilities(event: HookEvent) -> dict[str, Any]:
@@ -66,7 +83,7 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
         "cost": "otlp",
     }
     if event.wiring.timeout_s is not None:
-        can["patience_s"] = max(event.wiring.timeout_s - permission.GIVES_UP_EARLY_S, 1.0)
+        can["patience_s"] = max(event.wiring.timeout_s - GIVES_UP_EARLY_S, 1.0)
     # Our forwarder waits over a restart of the server; an HTTP hook of the agent cannot, and what
     # becomes of its call stands in the settings.
     if event.wiring.via == "command":
@@ -183,7 +200,7 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     if event.is_probe:
         return {}
     if event.asks:
-        return permission.answer(event, directive)
+        return answer_permission(event, directive)
     if directive.action is DirectiveAction.STOP:
         # End the session. `continue: false` before a tool does not stop that tool, it ends the
         # loop after it; so the call is denied as well.
@@ -200,3 +217,65 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
 
 
 PARKED = "Mission Control holds this call for a person. Resume the session to go on."
+
+
+def asks_for_s(event: HookEvent) -> float | None:
+    """Say how long people may be asked from here; None: not at all.
+
+    Of hosts other than a terminal it is not known whether they show their dialog meanwhile.
+    """
+    waits_s = event.wiring.answer_s
+    if event.asks is None or waits_s is None or event.asks.tool in OWN:
+        return None
+    # Half of a short wait: a minute less would leave nothing of it.
+    left_s = max(waits_s - GIVES_UP_EARLY_S, waits_s / 2)
+    if event.wiring.is_headless:
+        return min(left_s, HEADLESS_S)
+    return left_s if event.wiring.entry == AT_A_TERMINAL else None
+
+
+def answer_permission(event: HookEvent, directive: Directive) -> dict[str, Any]:
+    """Say what people said, permit what they allowlisted, end what they ended; else nothing.
+
+    The rule lives as long as the session, and is never wider than the call on the card.
+    """
+    if directive.action is DirectiveAction.STOP:
+        # `interrupt`, or the model would read the denial and try another way.
+        reason = directive.reason or STOPPED
+        return _decision({"behavior": "deny", "message": reason, "interrupt": True})
+    if event.answered == "deny":
+        message = f"{DENIED} {event.answer_text}" if event.answer_text else DENIED
+        return _decision({"behavior": "deny", "message": message})
+    if event.answered == "allow_once":
+        return _decision({"behavior": "allow"})
+    if event.grant is None:
+        return {}
+    rule = exact_rule(event) if event.grant == "session" else None
+    remembered = {"updatedPermissions": [rule]} if rule else {}
+    return _decision({"behavior": "allow", **remembered})
+
+
+def exact_rule(event: HookEvent) -> dict[str, Any] | None:
+    """Write a rule that permits this one call; None: no rule is that narrow."""
+    call = event.asks
+    command = (call.args or {}).get("command") if call else None
+    # Of other tools a rule names a path or a host, which is wider than the call on the card.
+    if call is None or call.tool != "Bash" or not isinstance(command, str):
+        return None
+    if not command.strip() or WILD & set(command):
+        return None
+    return {
+        "type": "addRules",
+        "rules": [{"toolName": "Bash", "ruleContent": command}],
+        "behavior": "allow",
+        "destination": "session",
+    }
+
+
+def _decision(decision: dict[str, Any]) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
+
+
+def calls_of(body: Body) -> tuple[ModelCall, ...]:
+    """Return the model calls that a forwarded body tells of, oldest first."""
+    return forwarded_calls(body, usage_of, provider="anthropic") or ()

@@ -1,23 +1,139 @@
-"""Codex CLI as one of our adapters, and what its hooks can do as they are set."""
+"""Codex CLI as one of our adapters: its `hooks.json`, what its hooks can do as set, what is tried.
+
+Codex reads the person's (`$CODEX_HOME`, else `~/.codex`) and a trusted project's (`.codex`). Each
+hook is a command that gets the body on stdin; ours is the forwarder, so no key stands in the file.
+`guard doctor codex` tries the forwarder as Codex calls it, and Codex's trust.
+
+A rollout is the session's record, one JSON object a line, written as it goes. When a command's
+`PostToolUse` hook is called, the rollout has its exit code and the token counts of the model call
+that made it (0.169.0; ordinals 10 and 11 before the hook, the model's view of the output after it).
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import queue
+import shlex
+import shutil
+import subprocess
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
-from guard.adapters.ancestry import session_process
-from guard.adapters.base import Adapter, Finding, hold_reason
-from guard.adapters.codex import daemon, rollout
+from guard.adapters.base import Adapter, Finding, Hooks, HookSettings, Wiring, hold_reason
 from guard.adapters.codex import hooks as codex
-from guard.adapters.codex.examine import ask_trust, try_forwarder
-from guard.adapters.codex.settings import SETTINGS
-from guard.adapters.hook_settings import Hooks
+from guard.adapters.codex import rpc
+from guard.adapters.hook import PROBING
+from guard.adapters.reading import mapping, rows_at_end, text
+from guard.errors import GuardError
+from guard.running.ending import session_process
 from guard.running.linking import kept_facts
-from guard.sdk.timing import HOOK_HOLD_S
+from guard.sdk.keys import HOOK_HOLD_S, REPORT_HOOK_S
 
+TRIES_S = 30
+
+TRUSTED = frozenset({"trusted", "managed"})
+
+REVIEW = "start `codex`, type /hooks and trust Mission Control's; only you can do that"
+WITH_MATCHER = frozenset({"PreToolUse", "PermissionRequest", "PostToolUse"})
+# Codex gives the hook at a session's end no longer.
+END_S = 3
+OURS = f" hook {codex.CLIENT}"
 TRUST = (
     "Codex runs no hook that you have not reviewed: start `codex`, type /hooks, and trust "
     "Mission Control's. Only you can do that; we do not."
 )
+INJECT = (
+    "at next tool, at stop; at once, and when idle, on Codex's own screen; at once under "
+    "`guard run -- codex exec`"
+)
+TERMINATE = (
+    "Codex's own screen at once, its turn is interrupted; `codex exec` by a signal to its process "
+    "at the next hook, under `guard run` at once; not inside an IDE, whose sessions share a process"
+)
+# Read from a rollout's end: a few turns, whatever the session's length.
+TAIL_BYTES = 512 * 1024
+
+MOST_CALLS = 16
+
+# At these no model has been called since the last hook.
+_BEGINNINGS = frozenset({"SessionStart", "UserPromptSubmit"})
+
+
+def try_forwarder(hook: Hooks) -> Finding:
+    """Call our hook as Codex does, with a body that stores nothing."""
+    command = text(hook, "command")
+    probe = json.dumps({**PROBING, "cwd": str(Path.cwd())})
+    if not command:
+        return Finding("forwarder", False, "no hook before a tool runs")
+    try:
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            input=probe,
+            capture_output=True,
+            text=True,
+            timeout=TRIES_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding("forwarder", False, str(error))
+    # The forwarder exits with 0 whatever goes wrong, and says it on stderr.
+    fault = done.stderr.strip().splitlines()[-1:] or ([] if done.returncode == 0 else ["it failed"])
+    return Finding("forwarder", not fault, fault[0] if fault else "answers as Codex calls it")
+
+
+def ask_trust() -> Finding:
+    """Ask Codex whether its person has reviewed our hooks."""
+    program = shutil.which("codex")
+    if program is None:
+        return Finding("review", False, f"no `codex` is on the PATH to ask; if in doubt, {REVIEW}")
+    try:
+        # Only the doctor asks; a hook, before every tool, loads this module too.
+        from guard.running.app_server import AppServer
+
+        inbox = queue.SimpleQueue[object]()
+        server = AppServer([program, "app-server"], env=os.environ, inbox=inbox, quiet=True)
+        with closing(server):
+            server.begin()
+            hooks = server.our_hooks(str(Path.cwd()))
+    except (GuardError, OSError) as error:
+        return Finding("review", False, f"Codex does not say: {error}")
+    unread = [hook for hook in hooks if hook.get("trustStatus") not in TRUSTED]
+    if len(hooks) < len(codex.HOOKS) or unread:
+        return Finding("review", False, f"Codex runs none of them yet: {REVIEW}")
+    return Finding("review", True, "you have trusted our hooks in Codex")
+
+
+class CodexSettings(HookSettings):
+    """The command says nothing but where `guard` is.
+
+    Codex asks for a new review of a hook whose text changed, so another server or key must
+    not change it.
+    """
+
+    events = codex.HOOKS
+
+    def path(self, project: Path | None) -> Path:
+        if project is not None:
+            return project / ".codex" / "hooks.json"
+        return Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") / "hooks.json"
+
+    def group(self, event: str, wiring: Wiring) -> dict[str, Any]:
+        timeout = wiring.hold_s if event in codex.HOLDING else REPORT_HOOK_S
+        hook = {
+            "type": "command",
+            "command": f"{shlex.join(wiring.forwarder)}{OURS}",
+            "timeout": END_S if event == "SessionEnd" else timeout,
+            "statusMessage": "Mission Control",
+        }
+        return ({"matcher": ".*"} if event in WITH_MATCHER else {}) | {"hooks": [hook]}
+
+    def is_ours(self, hook: Any) -> bool:
+        return isinstance(hook, dict) and str(hook.get("command", "")).endswith(OURS)
+
+
+SETTINGS = CodexSettings()
 
 
 def look_up(body: dict[str, Any]) -> dict[str, Any]:
@@ -26,9 +142,9 @@ def look_up(body: dict[str, Any]) -> dict[str, Any]:
     pid = session_process(codex.CLIENT, unless="app-server")
     found: dict[str, Any] = {"pid": pid} if pid else {}
     # Codex's own screen shares one server: through that a session can be spoken to.
-    if daemon.socket_of_daemon():
+    if rpc.socket_of_daemon():
         found["daemon"] = True
-    return {"guard": rollout.look_up(body) | found | kept_facts()}
+    return {"guard": rollout_facts(body) | found | kept_facts()}
 
 
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
@@ -50,14 +166,37 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     return (forwarder, review, *can)
 
 
-INJECT = (
-    "at next tool, at stop; at once, and when idle, on Codex's own screen; at once under "
-    "`guard run -- codex exec`"
-)
-TERMINATE = (
-    "Codex's own screen at once, its turn is interrupted; `codex exec` by a signal to its process "
-    "at the next hook, under `guard run` at once; not inside an IDE, whose sessions share a process"
-)
+def rollout_facts(body: dict[str, Any]) -> dict[str, Any]:
+    """Look up what the rollout tells of the event in a hook body.
+
+    Returns:
+        `exit_code` of the command that ran, where it is told, and `model_calls`:
+        the last ones, oldest first. They are told again with each hook, so that
+        one that was asked for by a call that never ran is made good.
+    """
+    path = text(body, "transcript_path")
+    if not path or body.get("hook_event_name") in _BEGINNINGS:
+        return {}
+    records = list(rows_at_end(Path(path), most_bytes=TAIL_BYTES))
+    payloads = [mapping(record.get("payload")) for record in records]
+    found: dict[str, Any] = {}
+    call = text(body, "tool_use_id")
+    # From the end: the record of the call that has just ended is among the last.
+    for item in (mapping(payload.get("item")) for payload in reversed(payloads)):
+        if call and item.get("id") == call and isinstance(item.get("exit_code"), int):
+            found["exit_code"] = int(item["exit_code"])
+            break
+    # What each answer of the model used, without what it said.
+    calls = [
+        {
+            "id": payload.get("response_id"),
+            "usage": payload.get("usage"),
+            "timestamp": record.get("timestamp"),
+        }
+        for record, payload in zip(records, payloads, strict=True)
+        if record.get("type") == "token_usage_record"
+    ]
+    return found | {"model_calls": calls[-MOST_CALLS:]}
 
 
 ADAPTER = Adapter(
@@ -69,7 +208,7 @@ ADAPTER = Adapter(
     answer=codex.answer,
     capabilities=codex.capabilities,
     program="codex",
-    reach=daemon.reach,
+    reach=rpc.reach,
     settings=SETTINGS,
     abilities=abilities,
     advice=(TRUST,),

@@ -3,7 +3,7 @@
 Shapes and traps were checked against Codex CLI 0.169.0. Its hooks are commands
 only. `PostToolUse` carries the bare output with no exit code, and no hook carries
 token counts: both stand in the session's rollout file, from where our forwarder
-adds them (`guard.adapters.codex.rollout`). No hook ends a session: `continue:
+adds them (`adapter`). No hook ends a session: `continue:
 false` is refused before a tool and ignored after it, so ending it takes a signal.
 """
 
@@ -14,10 +14,19 @@ import re
 from dataclasses import replace
 from typing import Any, Literal
 
-from guard.adapters.base import Answer, Body
-from guard.adapters.codex.rollout import calls_of
-from guard.adapters.hook import HookEvent
+from guard.adapters.base import (
+    NO_MORE,
+    STOPPED,
+    Answer,
+    Body,
+    deny,
+    specific,
+    texts_of,
+    why_not_run,
+)
+from guard.adapters.hook import HookEvent, ModelCall
 from guard.adapters.reading import (
+    forwarded_calls,
     mapping,
     named_subagent,
     read_answer,
@@ -27,7 +36,7 @@ from guard.adapters.reading import (
     text,
     whole,
 )
-from guard.adapters.wording import NO_MORE, STOPPED, deny, specific, texts_of, why_not_run
+from guard.formats.codex import PROVIDER, usage_of
 from guard.sdk.lineage import parent_of
 from guard.turn import Phase, Turn
 from guard.wire import Directive, DirectiveAction
@@ -57,7 +66,7 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
 
     It is ended by a signal to its process, which our forwarder sends when it is
     told to at the next hook; a session in Codex's daemon by our process beside it, which
-    interrupts its turn (`guard.adapters.codex.daemon`). Where no process of its own is known
+    interrupts its turn (`guard.adapters.codex.rpc`). Where no process of its own is known
     (an IDE's server holds many sessions), nothing ends it.
     """
     is_known = event.agent_pid or event.kept or event.daemon
@@ -182,3 +191,9 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         # Its only way to say more: not to let it end yet.
         return {"decision": "block", "reason": texts}
     return specific(event, additionalContext=texts) if texts else {}
+
+
+def calls_of(body: Body) -> tuple[ModelCall, ...]:
+    """Return the model calls that a forwarded body tells of, oldest first."""
+    model = text(body, "model")
+    return forwarded_calls(body, usage_of, provider=PROVIDER, model=model) or ()

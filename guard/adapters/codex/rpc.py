@@ -1,22 +1,47 @@
-"""How Codex's app-server is spoken to, whatever carries it: JSON-RPC, without its version."""
+"""How Codex's app-server is spoken to: JSON-RPC without its version; also beside its own screen.
+
+Since 0.169.0 the screen (`codex`) keeps its session in an app-server daemon, which no
+signal to the screen ends. It listens on a socket of this machine, one JSON-RPC message
+a WebSocket frame, and any client of the same person may steer and interrupt a turn.
+"""
 
 from __future__ import annotations
 
 import abc
+import base64
+import contextlib
 import itertools
-from collections.abc import Mapping
+import json
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from guard.adapters.reading import mapping
+from guard.adapters.reading import mapping, text
 from guard.errors import GuardError
+from guard.running.ending import calling_agent
 
 CLIENT = {"name": "missioncontrol", "title": "Mission Control", "version": "1"}
+SERVES = "app-server"
+LISTENS_ON = "unix://"
+SOCKET = Path("app-server-control") / "app-server-control.sock"
+
+ANSWERS_WITHIN_S = 10.0
+
+TEXT, CLOSE = 1, 8
+# A frame's first length byte: the length itself follows, in 2 or 8 bytes (RFC 6455, 5.2).
+MEDIUM, LONG = 126, 127
 
 
 class AppServerFailed(GuardError):
     """Codex's app-server said no, or nothing."""
 
     code = "app_server_failed"
+
+
+# The daemon has gone, speaks otherwise, or says no.
+FAILURES = (OSError, ValueError, AppServerFailed)
 
 
 class AppServerClient(abc.ABC):
@@ -50,3 +75,137 @@ class AppServerClient(abc.ABC):
     @abc.abstractmethod
     def _exchange(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
         """Send a question, and return the message that answers it."""
+
+
+def socket_of_daemon() -> Path | None:
+    """Name the socket of the daemon that called our hook; None: it was no daemon."""
+    _, command = calling_agent("codex")
+    address = next((word for word in command if word.startswith(LISTENS_ON)), None)
+    if SERVES not in command or address is None:
+        return None
+    home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+    path = Path(address.removeprefix(LISTENS_ON) or home / SOCKET)
+    # Where it leads: a socket's own address must be short, whatever home Codex has.
+    return path.resolve() if path.exists() else None
+
+
+def reach(body: Mapping[str, Any]) -> DaemonSession | None:
+    """Return the session of a hook body where its daemon can be spoken to."""
+    path = socket_of_daemon()
+    return DaemonSession(path, thread=text(body, "session_id")) if path else None
+
+
+class DaemonSession:
+    """One session in Codex's daemon. Nothing is kept open between two calls."""
+
+    def __init__(self, path: Path, *, thread: str) -> None:
+        self._path, self._thread = path, thread
+
+    def stop(self) -> bool:
+        """Interrupt what it does; True: it does nothing any more."""
+        with contextlib.suppress(*FAILURES), self._conversation() as codex:
+            turn = self._running_turn(codex)
+            if turn:
+                codex.ask("turn/interrupt", threadId=self._thread, turnId=turn)
+            return True
+        return False
+
+    def say(self, words: str) -> bool:
+        """Put a text into the running turn, or begin one with it; True: it was taken."""
+        given = [{"type": "text", "text": words}]
+        with contextlib.suppress(*FAILURES), self._conversation() as codex:
+            turn = self._running_turn(codex)
+            if turn:
+                codex.ask("turn/steer", threadId=self._thread, expectedTurnId=turn, input=given)
+            else:
+                codex.ask("turn/start", threadId=self._thread, input=given)
+            return True
+        return False
+
+    def _running_turn(self, codex: _Conversation) -> str:
+        listed = codex.ask("thread/turns/list", threadId=self._thread, limit=1)
+        newest = mapping(next(iter(listed.get("data") or ()), None))
+        return text(newest, "id") if newest.get("status") == "inProgress" else ""
+
+    @contextlib.contextmanager
+    def _conversation(self) -> Iterator[_Conversation]:
+        with socket.socket(socket.AF_UNIX) as link:
+            link.settimeout(ANSWERS_WITHIN_S)
+            link.connect(str(self._path))
+            with link.makefile("rwb") as stream:
+                conversation = _Conversation(stream)
+                conversation.begin()
+                yield conversation
+
+
+class _Conversation(AppServerClient):
+    """Messages over a WebSocket (RFC 6455), as a client: its frames are masked."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__()
+        self._stream = stream
+        key = base64.b64encode(os.urandom(16)).decode()
+        head = (
+            "GET / HTTP/1.1",
+            "Host: localhost",
+            "Connection: Upgrade",
+            "Upgrade: websocket",
+            "Sec-WebSocket-Version: 13",
+            f"Sec-WebSocket-Key: {key}",
+        )
+        stream.write(("\r\n".join(head) + "\r\n\r\n").encode())
+        stream.flush()
+        status = stream.readline()
+        if b" 101 " not in status:
+            raise ValueError(f"Codex's daemon speaks no WebSocket: {status!r}")
+        # The rest of the head; its proof that no cache answered is not needed on a unix socket.
+        while stream.readline().strip():
+            pass
+
+    def _exchange(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        self._send(question)
+        while True:
+            # What it tells or asks whoever sits at the screen comes in between.
+            message = self._receive()
+            if message.get("id") == question["id"] and "method" not in message:
+                return message
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        data, mask = json.dumps(message).encode(), os.urandom(4)
+        length = len(data)
+        # Seven bits of length, or a mark and 16 or 64 bits (RFC 6455, 5.2).
+        if length < MEDIUM:
+            head = bytes([0x80 | length])
+        elif length < 1 << 16:
+            head = bytes([0x80 | MEDIUM]) + length.to_bytes(2, "big")
+        else:
+            head = bytes([0x80 | LONG]) + length.to_bytes(8, "big")
+        # A server must close on a frame of a client's that is not masked (RFC 6455, 5.1).
+        masked = bytes(byte ^ mask[place % 4] for place, byte in enumerate(data))
+        self._stream.write(bytes([0x80 | TEXT]) + head + mask + masked)
+        self._stream.flush()
+
+    def _receive(self) -> Mapping[str, Any]:
+        """Read the next message; what is no message (a ping) is passed over."""
+        data = b""
+        while True:
+            first, length = self._exactly(2)
+            length &= 0x7F
+            if length >= MEDIUM:
+                length = int.from_bytes(self._exactly(2 if length == MEDIUM else 8), "big")
+            part, kind = self._exactly(length), first & 0x0F
+            if kind == CLOSE:
+                raise ConnectionResetError("Codex's daemon closed the conversation")
+            # Control frames may come between the parts of a message (RFC 6455, 5.4).
+            if kind > TEXT:
+                continue
+            data += part
+            # The last part of a message.
+            if first & 0x80:
+                return mapping(json.loads(data))
+
+    def _exactly(self, count: int) -> bytes:
+        read: bytes = self._stream.read(count)
+        if len(read) < count:
+            raise ConnectionResetError("Codex's daemon has gone")
+        return read

@@ -1,13 +1,30 @@
-"""Cursor as one of our adapters: what its documentation says its hooks can do."""
+"""Cursor as one of our adapters: its `hooks.json`, and what its hooks can do. UNVERIFIED.
+
+As its documentation says: each event has a flat list of commands; times are seconds. No key stands
+in the file: the forwarder knows it.
+"""
 
 from __future__ import annotations
 
-from guard.adapters.base import Adapter, Body, Finding, hold_reason
-from guard.adapters.cursor import hooks as cursor
-from guard.adapters.cursor.settings import SETTINGS
-from guard.adapters.hook_settings import Hooks
-from guard.sdk.timing import HOOK_HOLD_S
+import shlex
+from pathlib import Path
+from typing import Any
 
+from guard.adapters.base import (
+    Adapter,
+    Body,
+    Finding,
+    Hooks,
+    HookSettings,
+    Settings,
+    Wiring,
+    hold_reason,
+)
+from guard.adapters.cursor import hooks as cursor
+from guard.sdk.keys import HOOK_HOLD_S, REPORT_HOOK_S
+
+OURS = f" hook {cursor.CLIENT}"
+VERSION = 1
 UNVERIFIED = (
     "UNVERIFIED: this adapter was written after Cursor's documentation; nobody has seen it "
     "work with the real Cursor. Try it before you rely on it."
@@ -16,6 +33,45 @@ BESIDE_CLAUDE = (
     "Cursor may also run Claude Code's hooks (.claude/settings.json): connect one of the two "
     "in a project, or each call is told twice."
 )
+
+
+class CursorSettings(HookSettings):
+    """Hooks that lie in no groups, under a version."""
+
+    events = cursor.HOOKS
+
+    def path(self, project: Path | None) -> Path:
+        return (project or Path.home()) / ".cursor" / "hooks.json"
+
+    def connected(self, settings: Settings, wiring: Wiring) -> Settings:
+        return {"version": VERSION, **super().connected(settings, wiring)}
+
+    def group(self, event: str, wiring: Wiring) -> dict[str, Any]:
+        holds = event in cursor.HOLDING
+        hook: dict[str, Any] = {
+            "command": f"{shlex.join(wiring.forwarder)}{OURS}",
+            "timeout": wiring.hold_s if holds else REPORT_HOOK_S,
+        }
+        if holds:
+            # On any other event it would block what only reports.
+            hook["failClosed"] = wiring.fail == "closed"
+        if event == "stop":
+            hook["loop_limit"] = cursor.LOOP_LIMIT
+        return hook
+
+    def disconnected(self, settings: Settings) -> Settings:
+        written = super().disconnected(settings)
+        # The version stands there because of us: a file of nothing else was ours alone.
+        return {} if written == {"version": VERSION} != settings else written
+
+    def is_ours(self, hook: Any) -> bool:
+        return isinstance(hook, dict) and str(hook.get("command", "")).endswith(OURS)
+
+    def hooks_of(self, group: Any) -> list[Any]:
+        return [group]
+
+
+SETTINGS = CursorSettings()
 
 
 def look_up(_body: Body) -> Hooks:

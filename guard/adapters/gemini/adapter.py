@@ -1,15 +1,37 @@
-"""Gemini CLI as one of our adapters, and what its hooks can do as they are set."""
+"""Gemini CLI as one of our adapters: its settings, and whether and how its hooks run.
+
+Each hook is a command for the shell, with the body on its stdin; times are milliseconds. Any exit
+status but 0 and 1 blocks what the hook is about, a missing script's 127 too (0.61.0; its
+documentation says 2 alone): the commands end so that a forwarder that is gone does what fail-open
+or fail-closed says. In a folder that is not trusted no hook runs, the person's own neither
+(`packages/core/src/utils/trust.ts` and the settings' schema of 0.61.0).
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 from pathlib import Path
+from typing import Any
 
-from guard.adapters.base import Adapter, Finding, hold_reason
+from guard.adapters.base import Adapter, Body, Finding, Hooks, HookSettings, Wiring, hold_reason
 from guard.adapters.gemini import hooks as gemini
-from guard.adapters.gemini import settings, trust, usage
-from guard.adapters.hook_settings import Hooks
+from guard.adapters.reading import mapping, newest, rows_at_end
+from guard.sdk.keys import HOOK_HOLD_S, REPORT_HOOK_S
 
+NAME = "mission-control"
+FORWARDS = f" hook {gemini.CLIENT}"
+# Gemini CLI's own default is a minute, and then the tool runs.
+HOLD_TIMEOUT_MS = HOOK_HOLD_S * 1000
+REPORT_TIMEOUT_MS = REPORT_HOOK_S * 1000
+OPEN = "|| exit 0"
+CLOSED = "|| { echo 'Mission Control is away, and this project fails closed.' >&2; exit 2; }"
+# AfterModel comes with every piece of a streamed answer, and Gemini CLI waits for it: only the
+# last piece, which says why it ended, is worth starting Python for.
+LAST_PIECE = (
+    'b=$(cat); case $b in *\'"finishReason"\'*) printf %s "$b" | {forward} || exit 0;; esac'
+)
 TRUST = (
     "Gemini CLI runs hooks only in folders you trust: it asks when you start it there, "
     "or say /permissions."
@@ -18,18 +40,109 @@ SHARED = (
     "The settings name the forwarder by its path on this machine: in a project that others "
     "share, leave out --project-dir, or keep .gemini/settings.json to yourself."
 )
+# Of a transcript that are looked at: the last call stands at its very end.
+TAIL_BYTES = 512 * 1024
+
+# Told again with each hook, so that one that got lost is made good.
+MOST_CALLS = 8
+
+MOST_SUBAGENTS = 4
+
+
+def examine(folder: Path) -> tuple[Finding, ...]:
+    """Look at what the person and the folder have set."""
+    trusted = is_trusted(folder.resolve())
+    state = "is trusted" if trusted else "is not trusted, so no hook runs: start gemini there once"
+    trust = Finding("trust", trusted, f"{folder.resolve()} {state}")
+    # Hooks can be switched off, all or by name; whichever file says so counts.
+    for file in (SETTINGS.path(None), SETTINGS.path(folder)):
+        config = mapping(_read(file).get("hooksConfig"))
+        disabled = config.get("disabled")
+        off = isinstance(disabled, list) and NAME in disabled
+        if config.get("enabled") is False or off:
+            because = f"hooks are disabled in {file}"
+            return (trust, Finding("switch", False, because))
+    return (trust, Finding("switch", True, "hooks are not disabled"))
+
+
+def is_trusted(folder: Path) -> bool:
+    """Say whether Gemini CLI trusts a folder: the longest rule that covers it decides."""
+    # The environment has the first word, whatever the files say.
+    forced = os.environ.get("GEMINI_CLI_TRUST_WORKSPACE")
+    if forced in {"true", "false"}:
+        return forced == "true"
+    own = _read(SETTINGS.path(None))
+    if mapping(mapping(own.get("security")).get("folderTrust")).get("enabled") is False:
+        return True
+    rules = _read(SETTINGS.path(None).with_name("trustedFolders.json"))
+    covering = []
+    for path, level in rules.items():
+        covered = Path(path).parent if level == "TRUST_PARENT" else Path(path)
+        if folder.is_relative_to(covered.resolve()):
+            covering.append(path)
+    return bool(covering) and rules[max(covering, key=len)] in ("TRUST_FOLDER", "TRUST_PARENT")
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return mapping(json.loads(file.read_text("utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
+class GeminiSettings(HookSettings):
+    """No key stands in the file: the forwarder knows it."""
+
+    events = gemini.HOOKS
+
+    def path(self, project: Path | None) -> Path:
+        home = project or Path(os.environ.get("GEMINI_CLI_HOME") or Path.home())
+        return home / ".gemini" / "settings.json"
+
+    def group(self, event: str, wiring: Wiring) -> dict[str, Any]:
+        forward = f"{shlex.join(wiring.forwarder)}{FORWARDS}"
+        if os.name == "nt":  # PowerShell, which has none of this
+            command = forward
+        elif event == "AfterModel":
+            command = LAST_PIECE.replace("{forward}", forward)
+        else:
+            closed = event in gemini.HOLDING and wiring.fail == "closed"
+            command = f"{forward} {CLOSED if closed else OPEN}"
+        hook = {
+            "type": "command",
+            "name": NAME,
+            "command": command,
+            "timeout": wiring.hold_s * 1000 if event in gemini.HOLDING else REPORT_TIMEOUT_MS,
+            "description": "Mission Control",
+        }
+        return {"hooks": [hook]}
+
+    def is_ours(self, hook: Any) -> bool:
+        return isinstance(hook, dict) and FORWARDS in str(hook.get("command", ""))
+
+
+SETTINGS = GeminiSettings()
+
+
+def forwarder_of(hook: Hooks) -> str:
+    """Return the program one of our entries starts, as it was written."""
+    try:
+        words = shlex.split(str(hook.get("command", "")).partition(FORWARDS)[0])
+    except ValueError:  # not as we wrote it
+        return ""
+    return words[0] if words else ""
 
 
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     """Say what these hooks can do once the server answers."""
     holding = hooks.get("BeforeTool") or {}
     # Milliseconds here, where other agents' settings have seconds.
-    patient = int(holding.get("timeout") or 0) >= settings.HOLD_TIMEOUT_MS
-    minutes = settings.HOLD_TIMEOUT_MS // 60_000
-    blocks = settings.CLOSED in str(holding.get("command"))
+    patient = int(holding.get("timeout") or 0) >= HOLD_TIMEOUT_MS
+    minutes = HOLD_TIMEOUT_MS // 60_000
+    blocks = CLOSED in str(holding.get("command"))
     holds = hold_reason(holding, minutes=minutes, over=", over a restart", blocks=blocks)
     # A forwarder that is gone would block every tool, or watch none.
-    program = settings.forwarder_of(holding)
+    program = forwarder_of(holding)
     runs = os.access(program, os.X_OK) and Path(program).is_absolute()
     fault = f"{program} cannot be run" if program else "none is set"
     gone = f"{fault}; run `guard connect gemini` again"
@@ -47,6 +160,31 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     )
 
 
+def look_up(body: Body) -> dict[str, Any]:
+    """Return what our forwarder adds to a body: the transcript's last model calls.
+
+    None are told where there is no transcript; no text of it is ever sent.
+    """
+    path = Path(str(body.get("transcript_path") or ""))
+    if not path.is_file():
+        return {"guard": {}}
+    session, files = str(body.get("session_id") or ""), [path]
+    # Subagents write into a folder named after their session. The name comes from outside: one
+    # that leads elsewhere is not followed.
+    if session and "/" not in session and not session.startswith("."):
+        files = [*newest(path.parent / session, "*.jsonl", most=MOST_SUBAGENTS), path]
+    calls = []
+    for file in files:
+        # By id, since an answer is written anew as it grows; without what it said.
+        last: dict[str, dict[str, Any]] = {}
+        for row in rows_at_end(file, most_bytes=TAIL_BYTES):
+            if row.get("type") == "gemini" and row.get("tokens") and row.get("id"):
+                kept = {name: row.get(name) for name in ("id", "model", "tokens", "timestamp")}
+                last[str(row["id"])] = kept
+        calls += list(last.values())[-MOST_CALLS:]
+    return {"guard": {"model_calls": calls}}
+
+
 ADAPTER = Adapter(
     client=gemini.CLIENT,
     title="Gemini CLI",
@@ -56,10 +194,10 @@ ADAPTER = Adapter(
     answer=gemini.answer,
     capabilities=gemini.capabilities,
     program="gemini",
-    settings=settings.SETTINGS,
+    settings=SETTINGS,
     abilities=abilities,
     advice=(TRUST, SHARED),
-    look_up=usage.look_up,
+    look_up=look_up,
     misses=gemini.misses,
-    examine=trust.examine,
+    examine=examine,
 )

@@ -3,6 +3,9 @@
 Shapes and traps were checked against Gemini CLI 0.61.0, its source and its runs.
 Calls have no id: a call is known by what it does, and its outcome finds the last
 open one that does the same.
+
+AfterModel tells prompt, candidates and total, but not how much of the prompt was cached. The
+transcript does, and names each call; our forwarder, which runs beside it, sends the last ones.
 """
 
 from __future__ import annotations
@@ -10,15 +13,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from guard.adapters.base import Answer, Body
-from guard.adapters.gemini.usage import calls_of
-from guard.adapters.hook import HookEvent
-from guard.adapters.reading import mapping, read_call, read_event, text
-from guard.adapters.wording import STOPPED, texts_of, why_not_run
-from guard.turn import Phase, Role, Turn
+from guard.adapters.base import STOPPED, Answer, Body, texts_of, why_not_run
+from guard.adapters.hook import HookEvent, ModelCall
+from guard.adapters.reading import forwarded_calls, mapping, read_call, read_event, text
+from guard.formats.fields import read_count, read_text, read_time
+from guard.formats.gemini import usage_of
+from guard.turn import Phase, Role, Turn, Usage
 from guard.wire import Directive, DirectiveAction
 
 CLIENT = "gemini"
@@ -179,3 +183,53 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
 
 def _deny(reason: str) -> Answer:
     return {"decision": "deny", "reason": reason}
+
+
+def calls_of(body: Body) -> tuple[ModelCall, ...]:
+    """Return the model calls a body tells of, oldest first.
+
+    AfterModel counts where there is no transcript, once an answer is complete:
+    each piece of a streamed answer repeats the usage so far.
+    """
+    calls = forwarded_calls(body, usage_of, provider="google", counts="tokens")
+    if calls is not None:
+        return calls
+    request, response = mapping(body.get("llm_request")), mapping(body.get("llm_response"))
+    counts, candidates = mapping(response.get("usageMetadata")), response.get("candidates")
+    is_complete = isinstance(candidates, list) and any(
+        mapping(candidate).get("finishReason") for candidate in candidates
+    )
+    if body.get("hook_event_name") != "AfterModel" or not counts or not is_complete:
+        return ()
+    at = read_text(body.get("timestamp"))
+    ended = ModelCall(
+        # The hook gives a call no id; no two answers of a session end in one instant.
+        call_id=f"model@{at}",
+        source="turns",
+        model=read_text(request.get("model")),
+        provider="google",
+        usage=usage_from_metadata(counts),
+        made_at=read_time(at),
+    )
+    return (ended,)
+
+
+def usage_from_metadata(counts: Mapping[str, Any]) -> Usage:
+    """Read the API's own count: its prompt includes what was cached.
+
+    What a total has beyond prompt and candidates was thought, and is billed as output.
+
+    >>> usage_from_metadata({"promptTokenCount": 1500, "cachedContentTokenCount": 1000,
+    ...     "candidatesTokenCount": 42, "totalTokenCount": 1552})
+    Usage(input=500, cache_read=1000, cache_write_5m=0, cache_write_1h=0, output=52, reasoning=10)
+    """
+    names = ("prompt", "cachedContent", "toolUsePrompt", "candidates", "total", "thoughts")
+    told = (read_count(counts.get(f"{name}TokenCount")) for name in names)
+    prompt, cached, tool, answer, total, thoughts = told
+    thought = thoughts or max(0, total - prompt - tool - answer)
+    return Usage(
+        input=max(0, prompt - cached) + tool,
+        cache_read=cached,
+        output=answer + thought,
+        reasoning=thought,
+    )

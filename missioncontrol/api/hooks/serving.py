@@ -16,8 +16,7 @@ from django.conf import settings
 
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
-from guard.adapters.hook import HookEvent
-from guard.adapters.hook_wiring import HEADER, HookWiring
+from guard.adapters.hook import HEADER, HookEvent, HookWiring
 from guard.errors import UnreadableHook
 from guard.reading.normalize import call_text
 from guard.sdk.lineage import parent_of
@@ -25,7 +24,7 @@ from guard.turn import Turn
 from guard.wire import CallAction, Directive
 from guard.wire import Message as WireMessage
 from missioncontrol.accounts.models import Project
-from missioncontrol.accounts.reach import KeyHolder
+from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.api.agents import check_key_again, corrected_seq, fault_of, once_sent
 from missioncontrol.api.endpoint import Request, Response, read_json_object
 from missioncontrol.api.hooks import waiting

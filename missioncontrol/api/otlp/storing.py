@@ -19,7 +19,7 @@ from django.db import transaction
 
 from guard.turn import Turn
 from missioncontrol.accounts.models import Project
-from missioncontrol.accounts.reach import KeyHolder
+from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.reading import Reading
 from missioncontrol.api.otlp.record import Record

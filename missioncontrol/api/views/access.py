@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from guard.adapters.found import found_agents
 from guard.connect.command import forwarder, source
 from missioncontrol import origin
-from missioncontrol.accounts import pairing, selectors, uses
+from missioncontrol.accounts import selectors, services
 from missioncontrol.accounts.models import AgentKey, PersonalToken, Project, SetupCode
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys
@@ -130,7 +130,7 @@ def keys_uses(request: Request, key_id: UUID, projects: Readable) -> SecretUses:
     key = one_of(selectors.agent_keys(projects=projects), key_id, "The key")
     # Addresses and programs of agents are the owners' business.
     auth.check_owns(request, key.project_id, auth.KEYS_ARE_OWNERS, even_archived=True)
-    used = uses.runs(key, most=MOST_RUNS)
+    used = services.runs_used(key, most=MOST_RUNS)
     # Of its own project, and of those that are still there.
     ours = Run.objects.filter(project=key.project_id).select_related("meters")
     runs = ours.in_bulk([use["run"] for use in used])
@@ -193,7 +193,7 @@ def setup_codes_offer(request: Request, asked: NewSetupCode, by: By) -> MadeSetu
     project = auth.owned_project(request, asked.project)
     auth.check_recent(request)
     CODES_OFFERED.check(str(request.user.pk), at=now())
-    made = pairing.offer_setup(Project.objects.get(pk=project), by=by, at=now())
+    made = services.offer_setup(Project.objects.get(pk=project), by=by, at=now())
     return row_of(
         MadeSetupCode,
         made.row,
@@ -240,4 +240,4 @@ def _row(kind: type[T], secret: AgentKey | PersonalToken, /, **more: Any) -> T:
 
 
 def _places(secret: AgentKey | PersonalToken) -> tuple[UsedFrom, ...]:
-    return tuple(UsedFrom(**place) for place in uses.places(secret))
+    return tuple(UsedFrom(**place) for place in services.places_used(secret))

@@ -14,7 +14,7 @@ from django.contrib.auth import update_session_auth_hash
 from rest_framework.request import Request
 
 from missioncontrol import origin
-from missioncontrol.accounts import factors, lockout, ways
+from missioncontrol.accounts import pace, ways
 from missioncontrol.api import auth
 from missioncontrol.api.auth import Person
 from missioncontrol.api.routing import Router
@@ -88,19 +88,17 @@ proved = Router(*BY_HAND, auth.check_recent)
 def account_read(user: Person) -> AccountRow:
     """Show your ways in."""
     # Where nobody signs in but by links, a factor is asked for nowhere.
-    rows = factors.of(user) if settings.SIGN_IN else []
+    rows = ways.factors_of(user) if settings.SIGN_IN else []
     identity = ways.identity_of(user)
     return AccountRow(
         offered=cast(Any, tuple(way for way in OFFERED if way in settings.SIGN_IN)),
         ways=cast(Any, ways.of(user)),
         has_password=user.has_usable_password(),
-        has_app=any(row.type == factors.Kind.APP for row in rows),
+        has_app=any(row.type == ways.Kind.APP for row in rows),
         passkeys=tuple(
-            row_of(PasskeyRow, row, name=str(row))
-            for row in rows
-            if row.type == factors.Kind.PASSKEY
+            row_of(PasskeyRow, row, name=str(row)) for row in rows if row.type == ways.Kind.PASSKEY
         ),
-        recovery_codes=factors.recovery_codes_left(user),
+        recovery_codes=ways.recovery_codes_left(user),
         provider=settings.OIDC.name if settings.OIDC else "",
         identity=identity.label or identity.subject if identity else None,
         closed=tuple(
@@ -129,7 +127,7 @@ def account_password_remove(request: Request, user: Person) -> None:
 @proved.post("account/app/begin/")
 def account_app_begin(request: Request, user: Person) -> BegunApp:
     """Get what an authenticator app needs; it counts once its first code is sent."""
-    secret, url = factors.begin_app(request.session, user)
+    secret, url = ways.begin_app(request.session, user)
     # As an address of data: no second request carries the secret.
     picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
     return BegunApp(secret=secret, url=url, qr=picture)
@@ -147,14 +145,14 @@ def account_app_confirm(request: Request, user: Person, asked: AppCode) -> Recov
 @proved.delete("account/app/")
 def account_app_remove(request: Request, user: Person) -> None:
     """Remove your authenticator app; with the last second factor the codes go too."""
-    signing_in.remove_factor(user, kind=factors.Kind.APP, at=now())
+    signing_in.remove_factor(user, kind=ways.Kind.APP, at=now())
     request.session.cycle_key()
 
 
 @proved.post("account/passkeys/begin/")
 def account_passkeys_begin(user: Person) -> PasskeyOptions:
     """Get what a browser needs to make a passkey."""
-    return PasskeyOptions(options=factors.begin_passkey(user))
+    return PasskeyOptions(options=ways.begin_passkey(user))
 
 
 @proved.post("account/passkeys/", status=201)
@@ -168,7 +166,7 @@ def account_passkeys_add(request: Request, user: Person, asked: NewPasskey) -> R
 @proved.delete("account/passkeys/<int:passkey_id>/")
 def account_passkeys_remove(request: Request, user: Person, passkey_id: int) -> None:
     """Remove one of your passkeys."""
-    kind = factors.Kind.PASSKEY
+    kind = ways.Kind.PASSKEY
     signing_in.remove_factor(user, kind=kind, pk=passkey_id, at=now())
     request.session.cycle_key()
 
@@ -192,7 +190,7 @@ def account_identity_disconnect(request: Request, user: Person) -> None:
 @api.post("account/again/begin/", checks=BY_HAND)
 def account_again_begin(user: Person) -> PasskeyOptions:
     """Get what a passkey of yours is to answer, to prove that it is you."""
-    return PasskeyOptions(options=factors.ask_for_passkey(user))
+    return PasskeyOptions(options=ways.ask_for_passkey(user))
 
 
 # A proof is what it gives.
@@ -202,18 +200,18 @@ def account_again(request: Request, user: Person, proof: Proof) -> None:
     # Counted apart from what somebody types as a name at the door: no name holds a NUL.
     account, here = f"\0proof {user.pk}", origin.asked_from(request)
     # Counted before it is looked at, so that tries at once are all counted.
-    lockout.begin(account, here, at=now())
+    pace.count_sign_in(account, here, at=now())
     if proof.credential is not None:
-        is_proved = factors.check_passkey(proof.credential, user=user) is not None
+        is_proved = ways.check_passkey(proof.credential, user=user) is not None
     elif proof.code is not None:
-        is_proved = factors.check_code(user, proof.code.strip()) is not None
+        is_proved = ways.check_code(user, proof.code.strip()) is not None
     else:
         is_on = "password" in settings.SIGN_IN and proof.password is not None
         is_proved = is_on and user.check_password(proof.password or "")
     if not is_proved:
         # The same words for each way: which of them was wrong is nobody's to learn.
         raise Forbidden("That does not show that it is you.")
-    lockout.succeeded(account, here)
+    pace.forget_sign_ins(account, here)
     request.session.cycle_key()
     ways.note_proof(request.session, at=now())
 

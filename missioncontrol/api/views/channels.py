@@ -15,7 +15,7 @@ from missioncontrol.api.rest import Depends, Page, changes_in, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.api.views.signing_in import preferred_language
 from missioncontrol.clock import now
-from missioncontrol.notify import channels, selectors, services
+from missioncontrol.notify import channels, services
 from missioncontrol.notify.channels import NewChannel
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.wire.projects import (
@@ -48,7 +48,7 @@ RETRIES = Pace("messages sent again", most=20, in_all=120)
 
 
 def _find(channel_id: UUID, projects: Readable) -> Channel:
-    return selectors.channel(channel_id, projects=projects)
+    return channels.find_channel(channel_id, projects=projects)
 
 
 FoundChannel = Annotated[Channel, Depends(_find)]
@@ -71,7 +71,7 @@ def _check_owns(request: Request, project: UUID) -> None:
 @api.get("channels/")
 def channels_list(projects: Projects) -> list[ChannelRow]:
     """List how people are reached, in the order they are told."""
-    return selectors.channels(projects=projects)
+    return channels.list_channels(projects=projects)
 
 
 @api.post("channels/", status=201)
@@ -80,14 +80,14 @@ def channels_add(request: Request, asked: NewChannel, by: By) -> ChannelRow:
     project = auth.writable_project(request, asked.project)
     # An address of their own would be told of every card.
     _check_owns(request, project)
-    return selectors.show_channel(channels.add_channel(project, asked, by=by, at=now()))
+    return channels.show_channel(channels.add_channel(project, asked, by=by, at=now()))
 
 
 @api.get("channels/<uuid:channel_id>/")
 def channels_read(channel: FoundChannel) -> ChannelRow:
     """Show a channel."""
     # Viewers too: the address is shown without what is secret in it.
-    return selectors.show_channel(channel)
+    return channels.show_channel(channel)
 
 
 @api.patch("channels/<uuid:channel_id>/")
@@ -95,7 +95,7 @@ def channels_change(channel: OwnedChannel, asked: ChannelPatch, by: By) -> Chann
     """Change a channel; owners only."""
     # An empty text is a change: it ends quiet hours.
     changes = changes_in(asked)
-    return selectors.show_channel(channels.change_channel(channel, changes, by=by, at=now()))
+    return channels.show_channel(channels.change_channel(channel, changes, by=by, at=now()))
 
 
 @api.delete("channels/<uuid:channel_id>/")
@@ -126,7 +126,7 @@ def deliveries_list(
     run: UUID | None,
 ) -> Page[DeliveryRow]:
     """List what people were told or are to be, newest first; `?status=failed,waiting`."""
-    found = selectors.deliveries(
+    found = channels.deliveries(
         projects=projects,
         statuses=status,
         kinds=kind,
@@ -140,19 +140,19 @@ def deliveries_list(
 @api.get("deliveries/<uuid:delivery_id>/")
 def deliveries_read(request: Request, delivery_id: UUID, projects: Readable) -> DeliveryRow:
     """Show a delivery."""
-    return _row(selectors.delivery(delivery_id, projects=projects), request)
+    return _row(channels.delivery(delivery_id, projects=projects), request)
 
 
 @api.post("deliveries/<uuid:delivery_id>/retry/", status=202)
 def deliveries_retry(request: Request, delivery_id: UUID, projects: Readable) -> DeliveryRow:
     """Try a failed delivery again, as often as a new one."""
-    delivery = selectors.delivery(delivery_id, projects=projects)
+    delivery = channels.delivery(delivery_id, projects=projects)
     auth.check_may_act(request, delivery.project_id)
     RETRIES.check(str(request.user.pk), at=now())
     channels.try_again(delivery, at=now())
     # Read anew: it is another now.
-    return _row(selectors.delivery(delivery_id, projects=projects), request)
+    return _row(channels.delivery(delivery_id, projects=projects), request)
 
 
 def _row(delivery: Delivery, request: Request) -> DeliveryRow:
-    return selectors.delivery_row(delivery, language=preferred_language(request))
+    return channels.delivery_row(delivery, language=preferred_language(request))

@@ -16,16 +16,15 @@ from missioncontrol.api.rest import Depends, Page, following
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.costs import selectors
+from missioncontrol.costs.counting import set_price
 from missioncontrol.costs.prices import read_price
-from missioncontrol.costs.pricing import set_price
+from missioncontrol.costs.selectors import baseline_spending
 from missioncontrol.errors import InvalidRequest, NotFound
-from missioncontrol.reports import accounting, rows
+from missioncontrol.reports import accounting, daily
 from missioncontrol.reports.account_parts import Asked, Group
 from missioncontrol.reports.accounting import spent_today
-from missioncontrol.reports.baseline import baseline_spending
-from missioncontrol.reports.cost_csv import account_csv
 from missioncontrol.reports.periods import PeriodKind
-from missioncontrol.reports.texts import csv_of
+from missioncontrol.reports.texts import account_csv, csv_of
 from missioncontrol.wire.costs import (
     CostAccount,
     CostRow,
@@ -110,7 +109,7 @@ def costs_export(account: AskedAccount) -> HttpResponse:
 @api.get("reports/")
 def reports_list(request: Request, projects: Projects, cursor: date | None) -> Page[ReportRow]:
     """List daily cost reports, the latest day first; of each its newest version."""
-    found = rows.listed(projects=projects, before=cursor, days=DAYS_A_PAGE)
+    found = daily.listed(projects=projects, before=cursor, days=DAYS_A_PAGE)
     # By whole days: of several projects one day has
     # several rows, and a page never ends within it.
     is_full = len({row.day for row in found}) == DAYS_A_PAGE
@@ -120,13 +119,13 @@ def reports_list(request: Request, projects: Projects, cursor: date | None) -> P
 @api.get("reports/<uuid:report_id>/")
 def reports_read(report_id: UUID, projects: Readable) -> Report:
     """Show a daily cost report, as it was made."""
-    return rows.one(report_id, projects=projects)
+    return daily.one(report_id, projects=projects)
 
 
 @api.get("reports/<uuid:report_id>.csv", files=("text/csv",))
 def reports_csv(report_id: UUID, projects: Readable) -> HttpResponse:
     """Export a daily cost report as CSV."""
-    report = rows.one(report_id, projects=projects)
+    report = daily.one(report_id, projects=projects)
     return csv_file(csv_of(report), name=f"cost-report-{report.row.day}.csv")
 
 

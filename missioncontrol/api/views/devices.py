@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from missioncontrol import extras
-from missioncontrol.accounts import browsers, certificates, pairing, ways
+from missioncontrol.accounts import services, sessions, ways
 from missioncontrol.accounts.models import Browser
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
@@ -22,7 +22,8 @@ from missioncontrol.api.rest import Depends, changes_in, one_of
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, NotFound, Unavailable, existing
-from missioncontrol.notify import devices, services, vapid
+from missioncontrol.notify import devices, vapid
+from missioncontrol.notify import services as notices
 from missioncontrol.notify.devices import NewPush, Tried
 from missioncontrol.notify.models import Device
 from missioncontrol.notify.quiet import write_clock
@@ -61,7 +62,7 @@ def _this(request: Request, person: Person) -> Browser | None:
     """Return the browser that asks; None: it is a script with a token."""
     if request.auth is not None:
         return None
-    return browsers.present(
+    return sessions.present_browser(
         request.session,
         user=person,
         # Only to name it: a browser is known by its session.
@@ -71,7 +72,7 @@ def _this(request: Request, person: Person) -> Browser | None:
 
 
 def _find(device_id: UUID, person: Person) -> Browser:
-    mine = browsers.browsers_of(person).select_related("device")
+    mine = sessions.browsers_of(person).select_related("device")
     return one_of(mine, device_id, "The device")
 
 
@@ -83,7 +84,7 @@ OPENERS = auth.owners_of_any("Only who owns a project opens this machine to its 
 @api.get("devices/")
 def devices_list(this: ThisBrowser, person: Person) -> list[DeviceRow]:
     """List the browsers in which you are signed in, the latest seen first."""
-    mine = list(browsers.browsers_of(person).select_related("device"))
+    mine = list(sessions.browsers_of(person).select_related("device"))
     # One query for all of them.
     tried = devices.last_tried([push for browser in mine if (push := _push_of(browser))])
     return [_row(browser, this, tried) for browser in mine]
@@ -114,7 +115,7 @@ def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) ->
 @api.get("devices/certificate/", files=("application/x-x509-ca-cert",))
 def devices_certificate() -> HttpResponse:
     """Fetch the certificate a phone may be told to trust: the one this machine made."""
-    found = existing(certificates.authority(settings.DATA_DIR), "A certificate of this machine")
+    found = existing(extras.authority(settings.DATA_DIR), "A certificate of this machine")
     response = HttpResponse(found, content_type="application/x-x509-ca-cert")
     response["Content-Disposition"] = 'attachment; filename="mission-control.crt"'
     return response
@@ -143,7 +144,7 @@ def devices_subscribe(browser: ThisBrowser, asked: NewPush, person: Person) -> D
         raise InvalidRequest("Only a signed-in browser takes pushes, not a token.")
     # A phone's own name says more than its kind, which is all that its User-Agent tells.
     if asked.name and browser.name in {"Android", "iPhone", "iPad"}:
-        browsers.rename(browser, asked.name)
+        sessions.rename_browser(browser, asked.name)
     # Said to the browser: else it would show a switch that does nothing.
     if not settings.VAPID_PRIVATE_KEY:
         raise Unavailable(str(vapid.NoKey()))
@@ -171,7 +172,7 @@ def devices_test(browser: FoundBrowser, person: Person, by: By) -> None:
     if device is None or project is None:
         raise NotFound("A browser that takes pushes")
     TESTS.check(str(person.pk), at=now())
-    services.send_test(device, project=project.project_id, by=by, at=now())
+    notices.send_test(device, project=project.project_id, by=by, at=now())
 
 
 @api.post("pairings/", status=201, checks=auth.PROVED)
@@ -181,7 +182,7 @@ def pairings_offer(request: Request, person: Person) -> PairingRow:
     base = address_for_phones(request)
     if not base:
         raise Unavailable("Only who is at this machine reaches it: start with --https or --lan.")
-    made = pairing.offer(user=person, at=now())
+    made = services.offer_pairing(user=person, at=now())
     url = f"{base}/login/{made.secret}/"
     # As an address of data: the secret in it goes through no second request.
     picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
@@ -200,7 +201,7 @@ def pairings_offer(request: Request, person: Person) -> PairingRow:
 @api.get("pairings/<uuid:pairing_id>/")
 def pairings_read(pairing_id: UUID, person: Person, this: ThisBrowser) -> PairingRow:
     """Say whether the phone has come."""
-    link = existing(pairing.find(pairing=pairing_id, user=person), "The pairing")
+    link = existing(services.find_pairing(pairing=pairing_id, user=person), "The pairing")
     if link.used_at is not None:
         device = _row(link.browser, this) if link.browser else None
         return PairingRow(id=link.id, status="paired", expires_at=link.expires_at, device=device)
@@ -254,7 +255,7 @@ def _reach(request: Request) -> Reach:
     return Reach(
         url=url,
         is_secure=is_secure,
-        certificate=certificates.fingerprint(settings.DATA_DIR) if is_own else None,
+        certificate=extras.fingerprint(settings.DATA_DIR) if is_own else None,
         push_key=_push_key(),
         door=door,
         door_port=settings.HTTPS_PORT,

@@ -40,7 +40,7 @@ from missioncontrol.decisions import organisation
 from missioncontrol.decisions.rows import count_everything
 from missioncontrol.history.tasks import lag
 from missioncontrol.notify import vapid
-from missioncontrol.notify.selectors import health
+from missioncontrol.notify.channels import health
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import JournalRow, Run
 from missioncontrol.wire.instance import (

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Max
 from rest_framework.request import Request
 
-from missioncontrol.accounts import invitations, people
+from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Invitation, JoiningBy, JoiningRule, Membership, Role
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
@@ -127,7 +127,7 @@ def invitations_make(
         note=asked.note,
         by=by,
         at=at,
-        expires_at=asked.expires_at or at + invitations.LIFE,
+        expires_at=asked.expires_at or at + members.INVITATION_LIFE,
     )
     base, is_local = base_of_links(request)
     # Behind `#`: a browser sends that part to no server, so no log has the secret.

@@ -17,21 +17,21 @@ from rest_framework.request import Request
 from guard.budget import Budget
 from guard.wire import Mode
 from missioncontrol import extras
-from missioncontrol.accounts import factors, ways
-from missioncontrol.accounts.naming import checked_name
+from missioncontrol.accounts import ways
 from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.people import checked_name
 from missioncontrol.api import auth, keys
 from missioncontrol.api.auth import By, Person
 from missioncontrol.api.rest import changes_in, stream
 from missioncontrol.api.routing import Router
-from missioncontrol.audit.project_export import export_lines
-from missioncontrol.clock import now
+from missioncontrol.audit.project_file import export_lines
+from missioncontrol.clock import now, read_zone
 from missioncontrol.decisions.budgets import extra_today, read_budgets
 from missioncontrol.detection.policies import read_policy
 from missioncontrol.env import LONGEST_DAYS
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, Unavailable
 from missioncontrol.notify import webhook
-from missioncontrol.projects import demo, members, rules
+from missioncontrol.projects import members, rules
 from missioncontrol.redaction import read_rules
 from missioncontrol.runs.redaction_preview import preview
 from missioncontrol.wire.projects import (
@@ -43,7 +43,6 @@ from missioncontrol.wire.projects import (
     User,
 )
 from missioncontrol.wire.rows import row_of
-from missioncontrol.zones import read_zone
 
 api = Router()
 
@@ -138,7 +137,7 @@ def projects_change(
     if changes.get("second_factor") is not None:
         auth.check_by_hand(request)
         auth.check_recent(request)
-    if changes.get("second_factor") and not factors.has_one(person):
+    if changes.get("second_factor") and not ways.has_factor(person):
         raise Forbidden("Set up a second factor of your own first: it would shut you out.")
     # Read and checked before, so that nobody waits for
     # the project's row while a policy is parsed.
@@ -215,13 +214,13 @@ def demo_start(person: Person) -> None:
     # A web process starts no program; without `up` nobody would read what it asks.
     if not settings.IS_SUPERVISED:
         raise Unavailable("Only `manage.py up` starts the demo's agents.")
-    demo.start_demo(person, at=now())
+    rules.start_demo(person, at=now())
 
 
 @api.delete("demo/", checks=(SHOWERS,))
 def demo_remove(person: Person) -> None:
     """End the demo's agents and archive their projects."""
-    demo.remove_demo(person, at=now())
+    rules.remove_demo(person, at=now())
 
 
 def demo_state(request: Request) -> Literal["off", "running"] | None:

@@ -17,7 +17,7 @@ from guard.contrib.embedding import check_installed
 from guard.policy import Policy
 from guard.wire import Mode
 from missioncontrol.accounts.models import Project
-from missioncontrol.accounts.reach import KeyHolder
+from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.api import auth
 from missioncontrol.api.auth import Agent, By, FoundRun, Person, Projects, Readable
 from missioncontrol.api.rest import (
@@ -34,8 +34,8 @@ from missioncontrol.api.rest import (
     stream,
 )
 from missioncontrol.api.routing import Router
-from missioncontrol.clock import now
-from missioncontrol.costs import linking
+from missioncontrol.clock import now, read_zone
+from missioncontrol.costs import trees
 from missioncontrol.decisions import choices, conversation, interventions, sessions
 from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.choices import LateChoice
@@ -65,7 +65,6 @@ from missioncontrol.wire.history import (
 from missioncontrol.wire.policies import RunRules
 from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import RunRow, TelemetryRow, TreeRow
-from missioncontrol.zones import read_zone
 
 api = Router()
 FORMATS = {"csv": finding.csv_lines, "jsonl": finding.jsonl}
@@ -258,7 +257,7 @@ def _report(request: Request, run_id: UUID, asked: RunPatch, *, at: datetime) ->
     if asked.capabilities is not None:
         run = sessions.learn_capabilities(run.id, asked.capabilities, at=at)
     if asked.parent is not None:
-        run = linking.link_run(
+        run = trees.link_run(
             run_id, asked.parent, relation=asked.relation, projects=projects, by=by, at=at
         )
     # The end last: a run that has ended learns nothing more, and gets no parent.

@@ -26,7 +26,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
 from missioncontrol import origin
-from missioncontrol.accounts import browsers, invitations, pairing, people, ways
+from missioncontrol.accounts import people, services, sessions, ways
 from missioncontrol.accounts.models import Browser, Invitation, LoginLink, Membership
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.page_texts import JOINING_TEXTS, LINK_TEXTS, JoiningTexts, LinkTexts
@@ -114,7 +114,7 @@ def pair(request: HttpRequest) -> HttpResponse:
     except TooManyRequests as error:
         context = {**PAIR, "problem": _link_texts(request).too_many}
         return _link_page(request, "accounts/pair.html", context, wait=error)
-    link = pairing.redeem_code(code=request.POST.get("code", ""), at=now())
+    link = services.redeem_code(code=request.POST.get("code", ""), at=now())
     if link:
         return _enter(request, link)
     context = {**PAIR, "problem": _link_texts(request).unknown}
@@ -125,7 +125,7 @@ def pair(request: HttpRequest) -> HttpResponse:
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End this session; its browser is forgotten, and no push reaches it."""
-    here = request.session.get(browsers.IN_SESSION)
+    here = request.session.get(sessions.IN_SESSION)
     if here and (browser := Browser.objects.select_related("user").filter(pk=here).first()):
         access.sign_out(browser, by=auth.name_of(request), at=now(), is_here=True)
     # After it is on record: then nobody is signed in who could be named.
@@ -174,23 +174,23 @@ def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
 def begin_session(request: HttpRequest, user: User) -> Browser:
     """Sign a person in; whose browser this was before sees nothing of it any more."""
     # Whose session has ended is known by the cookie: one browser, not another each time.
-    kept = request.get_signed_cookie(browsers.COOKIE, default=None, max_age=browsers.COOKIE_AGE)
-    before = request.session.get(browsers.IN_SESSION) or (str(kept) if kept else None)
+    kept = request.get_signed_cookie(sessions.COOKIE, default=None, max_age=sessions.COOKIE_AGE)
+    before = request.session.get(sessions.IN_SESSION) or (str(kept) if kept else None)
     login(request, user, backend=BACKEND)
     ways.note_proof(request.session, at=now())
     # Another person at the same machine: pushes of the one before must not reach them.
-    browsers.left(before, to=user)
-    browsers.take_up(request.session, before, user=user)
+    sessions.forget_of_others(before, to=user)
+    sessions.take_up_browser(request.session, before, user=user)
     agent = request.headers.get("User-Agent", "")
-    return browsers.present(request.session, user=user, agent=agent, at=now())
+    return sessions.present_browser(request.session, user=user, agent=agent, at=now())
 
 
 def keep_browser(response: HttpResponse, browser: Browser) -> None:
     """Have a browser say which it is when somebody signs in again."""
     response.set_signed_cookie(
-        browsers.COOKIE,
+        sessions.COOKIE,
         str(browser.id),
-        max_age=browsers.COOKIE_AGE,
+        max_age=sessions.COOKIE_AGE,
         httponly=True,
         samesite="Lax",
         secure=settings.SESSION_COOKIE_SECURE,
@@ -292,7 +292,7 @@ def join(request: HttpRequest) -> HttpResponse:
         return _page(request, context, wait=error)
     # The whole link may be pasted: the secret stands behind its `#`.
     secret = request.POST.get("invitation", "").strip().rpartition("#")[2]
-    offered = invitations.find(secret, at=now())
+    offered = members.find_invitation(secret, at=now())
     if offered is None:
         return _turn_away(request)
     mine = Membership.objects.filter(project=offered.project_id, user=request.user.pk)

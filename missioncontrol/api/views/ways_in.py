@@ -21,9 +21,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from missioncontrol import clock, origin
-from missioncontrol.accounts import factors, lockout, oidc, people, ways
-from missioncontrol.accounts.lockout import FREE
-from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts import oidc, pace, people, ways
+from missioncontrol.accounts.pace import FREE_SIGN_INS, Pace
 from missioncontrol.accounts.page_texts import SIGN_IN_TEXTS, SignInTexts
 from missioncontrol.api.endpoint import read_json_object
 from missioncontrol.api.views import signing_in
@@ -96,7 +95,7 @@ def by_password(request: HttpRequest) -> HttpResponse:
         _note_failure(request, user, tries)
         return _page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
     # A first factor that is right clears its own count; the second has another.
-    lockout.succeeded(name, origin.asked_from(request))
+    pace.forget_sign_ins(name, origin.asked_from(request))
     return _go_on(request, user, "a password")
 
 
@@ -116,12 +115,12 @@ def by_second_factor(request: HttpRequest) -> HttpResponse:
         tries = _count(request, account)
     except TooManyRequests as error:
         return _second_page(request, user, _waits(request, error), wait=error)
-    kind = factors.check_code(user, request.POST.get("code", "").strip())
+    kind = ways.check_code(user, request.POST.get("code", "").strip())
     if kind is None:
         _note_failure(request, user, tries)
         return _second_page(request, user, _texts(request).wrong_code)
-    lockout.succeeded(account, origin.asked_from(request))
-    code = "a code" if kind == factors.Kind.APP else "a recovery code"
+    pace.forget_sign_ins(account, origin.asked_from(request))
+    code = "a code" if kind == ways.Kind.APP else "a recovery code"
     return _enter(request, user, f"{way} and {code}")
 
 
@@ -132,7 +131,7 @@ def begin_passkey(request: HttpRequest) -> HttpResponse:
     user, _ = _half_way(request)
     if user is None and "passkey" not in settings.SIGN_IN:
         return _refused("no_passkey")
-    return JsonResponse(factors.ask_for_passkey(user))
+    return JsonResponse(ways.ask_for_passkey(user))
 
 
 @_where_on()
@@ -149,7 +148,7 @@ def by_passkey(request: HttpRequest) -> HttpResponse:
     except MissionControlError:
         return _refused("no_passkey", status=HTTPStatus.BAD_REQUEST)
     # Made with user verification, and asked for it: a passkey is both factors at once.
-    user = factors.check_passkey(credential, user=half_way)
+    user = ways.check_passkey(credential, user=half_way)
     if user is None:
         return _refused("no_passkey")
     entered = _enter(request, user, f"{way} and a passkey" if half_way else "a passkey")
@@ -245,7 +244,7 @@ def _known_again(request: HttpRequest, known: oidc.Known, purpose: str, to: str)
 
 def _go_on(request: HttpRequest, user: User, way: str) -> HttpResponse:
     """Sign in who has one factor; who has two is asked for the other."""
-    if not factors.has_one(user):
+    if not ways.has_factor(user):
         return _enter(request, user, way)
     request.session.cycle_key()
     # The key is another now: who planted a session here before is not half-way in with it.
@@ -279,12 +278,12 @@ def _count(request: HttpRequest, account: str) -> int:
     """
     here, at = origin.asked_from(request), clock.now()
     TRIES.check(here, at=at)
-    return lockout.begin(account, here, at=at)
+    return pace.count_sign_in(account, here, at=at)
 
 
 def _note_failure(request: HttpRequest, user: User, tries: int) -> None:
     """Put it on record once somebody has to wait; a typing error is nobody's business."""
-    if tries >= FREE and NOTED.may(str(user.pk), at=clock.now()):
+    if tries >= FREE_SIGN_INS and NOTED.may(str(user.pk), at=clock.now()):
         what = f"somebody at {origin.asked_from(request)} failed to sign in {tries} times in a row"
         access.record_of_person(user, what, at=clock.now(), by="guard")
 
@@ -292,10 +291,10 @@ def _note_failure(request: HttpRequest, user: User, tries: int) -> None:
 def _second_page(
     request: HttpRequest, user: User, problem: str = "", *, wait: TooManyRequests | None = None
 ) -> HttpResponse:
-    kinds = {row.type for row in factors.of(user)}
+    kinds = {row.type for row in ways.factors_of(user)}
     status = HTTPStatus.FORBIDDEN if problem else HTTPStatus.OK
-    asks_code = bool(kinds - {factors.Kind.PASSKEY})
-    asks_passkey = factors.Kind.PASSKEY in kinds
+    asks_code = bool(kinds - {ways.Kind.PASSKEY})
+    asks_passkey = ways.Kind.PASSKEY in kinds
     context = {"is_second": True, "asks_code": asks_code, "asks_passkey": asks_passkey}
     return _page(request, problem, status=status, wait=wait, **context)
 

@@ -1,12 +1,110 @@
-"""What people are told, in their language."""
+"""What people are told, in their language: in English in `english`, in German as two files have it.
+
+`german.toml` has our own texts, `german_sentences.toml` the sentences of the guard. One that is
+not known there stays as it is. The screens say the same (`frontend/src/messages/de/record.ts`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from importlib import resources
+from types import MappingProxyType
 
-from missioncontrol.notify.texts.english import Texts
-from missioncontrol.notify.texts.german import German
-from missioncontrol.translated import in_german
+from missioncontrol.notify.texts.english import Figures, ReportTexts, Texts
+from missioncontrol.translated import in_german, table_of
+
+
+class German(Texts):
+    figures = Figures(**table_of("figures"))
+    report = in_german(ReportTexts(), "report")
+
+    def sentence(self, english: str) -> str:
+        return sentence(english)
+
+
+TABLES = tomllib.loads(
+    resources.files("missioncontrol.notify.texts")
+    .joinpath("german_sentences.toml")
+    .read_text("utf-8")
+)
+DEEDS: Mapping[str, tuple[str, str]] = TABLES["deed"]
+PARTS = {
+    "@deed": "|".join(DEEDS),
+    "@times": r"once|\d+ times",
+    "@has": r"It|The project(?: today)?|The tree of .{1,300}|Agent .{1,300}",
+}
+SENTENCES: tuple[tuple[str, str], ...] = tuple(
+    (re.sub("@(?:deed|times|has)", lambda found: PARTS[found[0]], pattern), says)
+    for pattern, says in TABLES["sentence"].items()
+)
+
+
+def sentence(text: str) -> str:
+    """Say a sentence of the guard in German.
+
+    >>> sentence("It ran the same test 4 times and got the same error.")
+    'Er führte denselben Test 4-mal aus und bekam denselben Fehler.'
+    """
+    for pattern, says in _PATTERNS:
+        if found := pattern.fullmatch(text):
+            parts = found.groupdict()
+            does, rest = DEEDS.get(parts.get("deed", ""), ("", ""))
+            written = {name: _WRITERS.get(name, str)(part) for name, part in parts.items()}
+            return says.format_map({**written, "does": does, "rest": rest})
+    return text
+
+
+_OWNERS = tuple((re.compile(one, re.DOTALL), german) for one, german in TABLES["has"].items())
+
+
+def _said(table: str) -> Callable[[str], str]:
+    return lambda english: TABLES[table].get(english, english)
+
+
+def _times(english: str) -> str:
+    return "einmal" if english == "once" else f"{english.removesuffix(' times')}-mal"
+
+
+def _owner(english: str) -> str:
+    found = ((pattern.fullmatch(english), german) for pattern, german in _OWNERS)
+    return next(match.expand(german) for match, german in found if match)
+
+
+def _act(english: str) -> str:
+    kind, on, place = english.partition(" on ")
+    return f"{TABLES['act'].get(kind, kind)}{on and ': '}{place.replace(' files', ' Dateien')}"
+
+
+def _comma(english: str) -> str:
+    return english.replace(".", ",")
+
+
+def _dollars(english: str) -> str:
+    return f"{_comma(english)}\u00a0$"
+
+
+_WRITERS: Mapping[str, Callable[[str], str]] = MappingProxyType(
+    {
+        "times": _times,
+        "got": _said("got"),
+        "few": _comma,
+        "used": _comma,
+        "most": _comma,
+        "unit": _said("unit"),
+        "usd_spent": _dollars,
+        "usd_of": _dollars,
+        "has": _owner,
+        "who": lambda english: english.replace("one without a name", "ein Agent ohne Namen"),
+        "act": _act,
+        "met": _said("met"),
+        "sort": _said("sort"),
+    }
+)
+# At a text's start only, and the first of two gaps is bounded: else some take quadratic time.
+_PATTERNS = tuple((re.compile(rf"\A{pattern}", re.DOTALL), says) for pattern, says in SENTENCES)
+
 
 CATALOGUES: Mapping[str, Texts] = {"en": Texts(), "de": in_german(German(), "notice")}
 SOURCE = "en"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from missioncontrol.accounts.naming import checked_name
+from missioncontrol.accounts.people import checked_name
 from missioncontrol.errors import InvalidRequest
 
 

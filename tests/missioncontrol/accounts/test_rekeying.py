@@ -10,7 +10,7 @@ from django.test import Client
 
 from missioncontrol.accounts import sessions
 from missioncontrol.accounts.models import Role
-from missioncontrol.accounts.session_store import GRACE, KEYED, SessionStore, hashed
+from missioncontrol.accounts.sessions import GRACE, KEYED, SessionStore, hashed
 from missioncontrol.clock import now
 from missioncontrol.projects import members
 from tests.build import a_person, a_project

@@ -7,8 +7,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 
-from missioncontrol.accounts.session_store import SessionStore
-from missioncontrol.accounts.sessions import person_of
+from missioncontrol.accounts.sessions import SessionStore, person_of
 from missioncontrol.clock import now
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.test import Client, RequestFactory
 
 from missioncontrol import clock
 from missioncontrol.accounts import services
-from missioncontrol.accounts.redact import HideLoginLinks
+from missioncontrol.accounts.tokens import HideLoginLinks
 from missioncontrol.api.views.signing_in import is_from_this_machine
 
 pytestmark = pytest.mark.django_db

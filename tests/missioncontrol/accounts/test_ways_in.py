@@ -5,8 +5,8 @@ import json
 import pytest
 from django.test import Client
 
-from missioncontrol.accounts import factors
-from missioncontrol.accounts.lockout import FREE
+from missioncontrol.accounts import ways
+from missioncontrol.accounts.pace import FREE_SIGN_INS
 from missioncontrol.api.views import ways_in
 from missioncontrol.runs.models import JournalRow
 from tests.missioncontrol.accounts.ways import (
@@ -188,14 +188,14 @@ def test_an_older_code_is_not_taken_after_a_newer_one(owner):
     secret = with_app(owner)
     older, newer = code_of(secret), code_of(secret, step=1)
 
-    assert factors.check_code(owner, newer) is not None
-    assert factors.check_code(owner, older) is None
+    assert ways.check_code(owner, newer) is not None
+    assert ways.check_code(owner, older) is None
 
 
 def test_a_recovery_code_stands_in_once(client, owner, project):
     with_password(owner)
     with_app(owner)
-    codes = factors.renew_recovery_codes(owner)
+    codes = ways.renew_recovery_codes(owner)
     type_password(client, "ana")
     type_code(client, codes[0])
     other = Client()
@@ -205,7 +205,7 @@ def test_a_recovery_code_stands_in_once(client, owner, project):
 
     assert the_record(project) == ["signed in “a browser” by a password and a recovery code"]
     assert response.status_code == 403
-    assert factors.recovery_codes_left(owner) == len(codes) - 1
+    assert ways.recovery_codes_left(owner) == len(codes) - 1
 
 
 def test_a_code_alone_signs_nobody_in(client, owner):
@@ -232,7 +232,7 @@ def test_half_the_way_is_good_for_ten_minutes(client, owner):
 
 def test_who_guesses_waits_and_whoever_comes_from_elsewhere_does_not(client, owner):
     with_password(owner)
-    for _ in range(FREE):
+    for _ in range(FREE_SIGN_INS):
         type_password(client, "ana", "wrong")
 
     here = type_password(client, "ana")
@@ -247,7 +247,7 @@ def test_who_guesses_waits_and_whoever_comes_from_elsewhere_does_not(client, own
 
 def test_other_accounts_at_the_same_address_do_not_wait(client, owner, operator):
     with_password(operator)
-    for _ in range(FREE + 1):
+    for _ in range(FREE_SIGN_INS + 1):
         type_password(client, "ana", "wrong")
 
     type_password(client, "olu")
@@ -256,7 +256,7 @@ def test_other_accounts_at_the_same_address_do_not_wait(client, owner, operator)
 
 
 def test_a_header_makes_no_other_address(client, owner):
-    for number in range(FREE + 1):
+    for number in range(FREE_SIGN_INS + 1):
         response = type_password(
             client, "ana", "wrong", headers={"X-Forwarded-For": f"192.0.2.{number}"}
         )
@@ -268,7 +268,7 @@ def test_codes_cannot_be_guessed_without_end_either(client, owner):
     with_password(owner)
     with_app(owner)
     type_password(client, "ana")
-    for _ in range(FREE):
+    for _ in range(FREE_SIGN_INS):
         type_code(client, "000000")
 
     assert type_code(client, "000000").status_code == 429
@@ -277,7 +277,7 @@ def test_codes_cannot_be_guessed_without_end_either(client, owner):
 def test_tries_that_failed_in_a_row_are_on_record_once(client, owner, project):
     with_password(owner)
 
-    for _ in range(FREE + 3):
+    for _ in range(FREE_SIGN_INS + 3):
         type_password(client, "ana", "wrong")
 
     assert the_record(project) == ["somebody at 127.0.0.1 failed to sign in 5 times in a row"]
@@ -285,9 +285,9 @@ def test_tries_that_failed_in_a_row_are_on_record_once(client, owner, project):
 
 def test_secrets_of_factors_are_sealed(owner):
     secret = with_app(owner)
-    factors.renew_recovery_codes(owner)
+    ways.renew_recovery_codes(owner)
 
-    kept = [str(row.data) for row in factors.of(owner)]
+    kept = [str(row.data) for row in ways.factors_of(owner)]
 
     assert not [one for one in kept if secret in one]
     assert len(kept) == 2

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from missioncontrol import clock
-from missioncontrol.accounts import browsers, services
+from missioncontrol.accounts import services, sessions
 from missioncontrol.accounts.models import Browser
 from missioncontrol.notify import vapid
 from missioncontrol.notify.models import Delivery, Device
@@ -105,7 +105,7 @@ def test_whose_session_ended_finds_their_browser_and_its_pushes_as_they_were(bro
 
 
 def test_a_browser_signed_out_from_afar_begins_anew(browser, ana):
-    browsers.sign_out(Browser.objects.get().id)
+    sessions.sign_out_browser(Browser.objects.get().id)
 
     enter(browser, ana)
 
@@ -129,7 +129,7 @@ def test_what_one_person_chose_for_a_subscription_is_not_the_next_ones(browser, 
 def test_a_made_up_browser_cookie_forgets_nobodys(browser, bo):
     mine = Browser.objects.get()
     other = Client()
-    other.cookies[browsers.COOKIE] = f"{mine.id}:forged"
+    other.cookies[sessions.COOKIE] = f"{mine.id}:forged"
 
     enter(other, bo)
 
@@ -137,6 +137,6 @@ def test_a_made_up_browser_cookie_forgets_nobodys(browser, bo):
 
 
 def test_the_browsers_cookie_is_out_of_reach_of_scripts_and_other_sites(browser):
-    cookie = browser.cookies[browsers.COOKIE]
+    cookie = browser.cookies[sessions.COOKIE]
 
     assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")

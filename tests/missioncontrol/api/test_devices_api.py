@@ -8,9 +8,8 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from missioncontrol.accounts import services as accounts
-from missioncontrol.accounts.browsers import describe
 from missioncontrol.accounts.models import Browser, LoginLink
-from missioncontrol.accounts.session_store import hashed
+from missioncontrol.accounts.sessions import describe_browser, hashed
 from missioncontrol.clock import now
 from missioncontrol.notify import content, services, vapid
 from missioncontrol.notify.models import Delivery, Device
@@ -253,7 +252,7 @@ def test_signing_out_forgets_the_browser(owner):
     ],
 )
 def test_a_browser_is_called_what_it_tells_of_itself(agent, name, program):
-    found = describe(agent)
+    found = describe_browser(agent)
 
     assert (found.name, found.program) == (name, program)
 

@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from rest_framework.test import APIClient
 
-from missioncontrol.accounts import factors, invitations, pairing
+from missioncontrol.accounts import services, ways
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Browser, JoiningRule, Project, Role, Scope
 from missioncontrol.clock import now
@@ -27,6 +27,7 @@ from missioncontrol.history import sharing
 from missioncontrol.history.models import SavedView
 from missioncontrol.notify import content
 from missioncontrol.notify.models import Delivery, Notice
+from missioncontrol.projects import members
 from missioncontrol.reports import daily
 from missioncontrol.urls import api
 from tests.build import NOON, a_call, a_person, a_project, a_run, put
@@ -179,7 +180,7 @@ def a_house(project, owner):
     }
     passkey = Authenticator.objects.create(
         user=owner,
-        type=factors.Kind.PASSKEY,
+        type=ways.Kind.PASSKEY,
         data={"name": "the-secret-passkey", "credential": a_credential()},
     )
     ids = {name: str(row.id) for name, row in made.items()}
@@ -256,17 +257,17 @@ def of_notices(project, run, owner):
 
 def of_people(project, owner):
     return {
-        "pairing_id": pairing.offer(user=owner, at=now()),
-        "code_id": pairing.offer_setup(project, by="ana", at=now()).row,
+        "pairing_id": services.offer_pairing(user=owner, at=now()),
+        "code_id": services.offer_setup(project, by="ana", at=now()).row,
         "key_id": accounts.mint_agent_key(project=project, name="the-secret-key", at=NOON).row,
         "token_id": accounts.mint_personal_token(user=owner, name="the-secret-token", at=NOON).row,
-        "invitation_id": invitations.offer(
+        "invitation_id": members.invite(
             project.id,
             role=Role.VIEWER,
             note="the-secret-guest",
             by=owner,
-            at=NOON,
-            expires_at=now() + invitations.LIFE,
+            at=now(),
+            expires_at=now() + members.INVITATION_LIFE,
         ).row,
         "rule_id": JoiningRule.objects.create(
             project=project,

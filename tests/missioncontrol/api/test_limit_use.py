@@ -4,7 +4,7 @@ import pytest
 
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Reach
-from missioncontrol.accounts.reach import holder_of
+from missioncontrol.accounts.selectors import holder_of
 from missioncontrol.accounts.tokens import digest
 from missioncontrol.api import endpoint, limits
 from missioncontrol.api.limits import Buckets, RateLimiter

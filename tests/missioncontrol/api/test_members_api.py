@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from rest_framework.test import APIClient
 
-from missioncontrol.accounts import pairing
+from missioncontrol.accounts import services
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Invitation, Membership, Scope, SetupCode
 from missioncontrol.clock import now
@@ -142,7 +142,7 @@ def test_a_token_neither_changes_nor_removes_nor_invites(owner, viewer, project)
 def test_who_owns_no_more_has_offered_nothing(as_person, owner, project):
     bea = a_person("bea", project, "owner")
     invite(as_person(bea), project)
-    pairing.offer_setup(project, by="bea", at=now())
+    services.offer_setup(project, by="bea", at=now())
     kept = invite(as_person(owner), project).json()["id"]
 
     change(as_person(owner), project, bea, "operator")
@@ -154,7 +154,7 @@ def test_who_owns_no_more_has_offered_nothing(as_person, owner, project):
 
 def test_a_new_name_keeps_no_set_up_code_alive(as_person, owner, project):
     bea = a_person("bea", project, "owner")
-    pairing.offer_setup(project, by="bea", at=now())
+    services.offer_setup(project, by="bea", at=now())
     members.rename_person(bea, "Beatrice", at=now())
 
     assert remove(as_person(owner), project, bea).status_code == 204

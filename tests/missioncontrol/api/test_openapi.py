@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from missioncontrol.api.management.commands.wire_schema import document
+from missioncontrol.up.management.commands.wire_schema import document
 
 pytestmark = pytest.mark.django_db
 

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from missioncontrol.accounts.models import Membership, Project
 from missioncontrol.accounts.pace import Pace
-from missioncontrol.accounts.redact import HideLoginLinks
+from missioncontrol.accounts.tokens import HideLoginLinks
 from missioncontrol.api.views import shares
 from missioncontrol.audit.erasing import erase_run
 from missioncontrol.clock import now

@@ -8,11 +8,17 @@ from django.core.management import CommandError, call_command
 
 from guard.policy import parse
 from missioncontrol.accounts.models import AgentKey, Membership, Project
-from missioncontrol.audit import heads, project_export, project_import, signing
+from missioncontrol.audit import heads, project_file, signing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.audit.erasing import erase_old_words
-from missioncontrol.audit.project_export import TABLES, export_lines
-from missioncontrol.audit.project_import import HOLD, RENAMED, Untrusted, import_project
+from missioncontrol.audit.project_file import (
+    HOLD,
+    RENAMED,
+    TABLES,
+    Untrusted,
+    export_lines,
+    import_project,
+)
 from missioncontrol.costs.spending import ORGANISATION, spent_everywhere, utc_day
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.acts import Tap
@@ -67,7 +73,7 @@ def everything():
     """
     return {
         kind: sorted(
-            str([getattr(row, name) for name in project_export.columns_of(model)])
+            str([getattr(row, name) for name in project_file.columns_of(model)])
             for row in model.objects.all()
             if kind != "spend" or row.scope != ORGANISATION
         )
@@ -136,7 +142,7 @@ def bring(lines, project, tmp_path, settings, *, key):
 def test_what_was_exported_before_meters_were_rows_comes_with_them(
     lived, tmp_path, settings, monkeypatch
 ):
-    monkeypatch.setattr(project_import, "KEPT_BACK", 1)
+    monkeypatch.setattr(project_file, "KEPT_BACK", 1)
     before, key = everything(), signing.public_key()
     lines = [json.loads(line) for line in export_lines(lived.id, at=after(70))]
 

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 from django.test import Client
 
-from missioncontrol.accounts import factors
+from missioncontrol.accounts import ways
 from missioncontrol.audit import rotation, signing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.notify.models import Channel
@@ -92,7 +92,7 @@ def test_an_app_and_recovery_codes_sign_in_without_the_former_secret(kept, setti
     settings.SIGN_IN = EVERY_WAY
     with_password(owner)
     secret = with_app(owner)
-    (recovery, *_) = factors.renew_recovery_codes(owner)
+    (recovery, *_) = ways.renew_recovery_codes(owner)
     rotated()
     settings.SECRET_KEY_FALLBACKS = []
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guard.turn import Usage
+from missioncontrol.costs.counting import set_price
 from missioncontrol.costs.models import Spend
 from missioncontrol.costs.prices import own_price, read_price
-from missioncontrol.costs.pricing import set_price
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.models import JournalRow, ModelCall, Turn
 from tests.build import NOON, a_call, a_project, a_run, after, judged, report

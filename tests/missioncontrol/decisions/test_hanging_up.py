@@ -12,10 +12,10 @@ from guard.adapters import adapter_of
 from guard.adapters.hook import HookEvent
 from missioncontrol.api.endpoint import HUNG_UP
 from missioncontrol.api.hooks import waiting
+from missioncontrol.broadcast import wait_for_event
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection.dispatcher import Dispatcher
 from missioncontrol.redaction import NOTHING
-from missioncontrol.subscriptions import wait_for_event
 from tests.build import a_proposal, a_run
 from tests.installations import wait_for
 

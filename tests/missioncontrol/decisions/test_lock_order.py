@@ -10,7 +10,7 @@ import pytest
 from django.db import connection, connections, transaction
 
 from guard.turn import Usage
-from missioncontrol.costs import linking
+from missioncontrol.costs import trees
 from missioncontrol.costs.models import Spend
 from missioncontrol.decisions import interventions, organisation, sessions
 from missioncontrol.decisions.acts import Amount, Tap
@@ -185,7 +185,7 @@ def test_a_tree_counts_every_cent_while_its_runs_are_judged_linked_and_its_ceili
             pipeline.detect([run.id for run in runs], at=NOON)
 
     def link():
-        linking.link_run(late.id, root.id, projects=[project.id], by="agent", at=NOON)
+        trees.link_run(late.id, root.id, projects=[project.id], by="agent", at=NOON)
 
     def pay():
         for _ in range(ROUNDS):

@@ -5,9 +5,9 @@ from decimal import Decimal
 import pytest
 
 from guard.turn import Usage
-from missioncontrol.costs import linking
+from missioncontrol.costs import trees
 from missioncontrol.costs.spending import Spending
-from missioncontrol.costs.tree_budgets import spent_by_tree
+from missioncontrol.costs.trees import spent_by_tree
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.acts import Amount
 from missioncontrol.decisions.models import Decision
@@ -157,8 +157,8 @@ def test_what_was_spent_before_the_link_counts_from_then_on(project):
     report(lone, paid(4))
     report(below, paid(3))
 
-    linking.link_run(lone.id, parent.id, projects=[project.id], by="agent", at=NOON)
-    linking.link_run(lone.id, parent.id, projects=[project.id], by="agent", at=NOON)
+    trees.link_run(lone.id, parent.id, projects=[project.id], by="agent", at=NOON)
+    trees.link_run(lone.id, parent.id, projects=[project.id], by="agent", at=NOON)
 
     assert (spent(parent).usd, spent(lone).usd) == (7, 7)
     assert report(below, paid(3, "pwd")).status == "holding"

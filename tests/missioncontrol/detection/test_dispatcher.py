@@ -13,9 +13,9 @@ from django.db import connections
 from redis.asyncio import Redis
 
 from missioncontrol import broadcast
+from missioncontrol.broadcast import subscriber
 from missioncontrol.detection import dispatcher as module
 from missioncontrol.detection.dispatcher import Dispatcher
-from missioncontrol.subscriptions import subscriber
 from tests.build import a_call, a_run, put
 from tests.installations import wait_for
 

@@ -7,7 +7,7 @@ import pytest
 from guard.policy import Policy, Repeat
 from guard.turn import Role, Turn
 from missioncontrol.accounts.models import Project
-from missioncontrol.costs import counting, linking
+from missioncontrol.costs import counting, trees
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection import engine_cache, judging, pipeline, tree_engines
@@ -443,7 +443,7 @@ def test_a_run_linked_later_brings_its_past_into_the_tree(project):
     lead = a_run(project, name="lead")
     for n in range(3):
         child = a_run(project, name=f"worker {n}", agent="worker")
-        linking.link_run(child.id, lead.id, projects=[project.id], by="agent", at=NOON)
+        trees.link_run(child.id, lead.id, projects=[project.id], by="agent", at=NOON)
         report(child, fails())
         interventions.report_end(child.id, "failed", projects=[project.id], by="agent", at=NOON)
 

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 
 from missioncontrol.api.rest import BYTES_AT_ONCE, pages_of, stream
 from missioncontrol.history.finding import COLUMNS
-from missioncontrol.reports.cost_csv import FORMULA, cell
+from missioncontrol.reports.texts import FORMULA, cell
 from missioncontrol.runs.models import Run
 from tests.build import a_call, a_run, a_stuck_run, report
 

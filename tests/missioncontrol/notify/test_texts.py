@@ -22,9 +22,8 @@ from guard.replay import replay
 from missioncontrol.accounts.page_texts import SIGN_IN_TEXTS, SignInTexts
 from missioncontrol.notify import content, services, wording
 from missioncontrol.notify.models import Delivery, Notice
-from missioncontrol.notify.texts import CATALOGUES, texts_in
+from missioncontrol.notify.texts import CATALOGUES, SENTENCES, sentence, texts_in
 from missioncontrol.notify.texts.english import Figures, ReportTexts, Texts
-from missioncontrol.notify.texts.german import SENTENCES, sentence
 from missioncontrol.translated import in_german
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, report
 from tests.guard.scenes import LOOPS

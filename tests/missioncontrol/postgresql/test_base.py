@@ -23,7 +23,7 @@ from missioncontrol import env
 from missioncontrol.detection import pipeline
 from missioncontrol.detection.engine_cache import _NEW
 from missioncontrol.postgresql import base
-from missioncontrol.postgresql import pipeline as pipeline_
+from missioncontrol.postgresql import base as pipeline_
 from missioncontrol.postgresql.base import DatabaseWrapper
 from missioncontrol.runs.ingest import Arrival, store
 from missioncontrol.runs.models import JournalRow, Run, Turn

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from missioncontrol.reports.baseline import baseline_spending
+from missioncontrol.costs.selectors import baseline_spending
 from missioncontrol.runs.models import Run, RunMeters
 from tests.build import NOON, a_project, a_run
 

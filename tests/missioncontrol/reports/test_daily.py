@@ -11,7 +11,7 @@ from django.db import connection
 from guard.turn import Usage
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.notify.texts import texts_in
-from missioncontrol.reports import daily, rows
+from missioncontrol.reports import daily
 from missioncontrol.reports.models import CostReport
 from missioncontrol.reports.texts import body_of, csv_of, html_of, text_of, title_of
 from missioncontrol.runs.models import ModelCall
@@ -49,7 +49,7 @@ def made():
 
 
 def the_report(**wanted):
-    return rows.report_of(CostReport.objects.get(**wanted))
+    return daily.report_of(CostReport.objects.get(**wanted))
 
 
 def test_a_day_is_told_once_it_and_a_little_more_have_passed(spent):
@@ -122,7 +122,7 @@ def test_what_was_spent_in_every_hour_of_a_moved_day_is_in_it_once(day, hours):
     for hour in range(30):
         spend(run, "1", at=began + timedelta(hours=hour, minutes=30), key=f"h{hour}")
 
-    daily_report = rows.report_of(daily.drawn(project, day, at=began + timedelta(days=3)))
+    daily_report = daily.report_of(daily.drawn(project, day, at=began + timedelta(days=3)))
 
     assert daily_report.row.spent.total_usd == hours
 

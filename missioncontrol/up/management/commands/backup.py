@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from django.core.management.base import BaseCommand, CommandError
-
 from missioncontrol.clock import now
-from missioncontrol.errors import MissionControlError
 from missioncontrol.up import backups, database
+from missioncontrol.up.management import OwnCommand
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Write database, audit heads and secrets into one file; it may be running meanwhile."
     requires_system_checks = []
 
@@ -27,11 +25,8 @@ class Command(BaseCommand):
 
     def handle(self, *_: object, file: Path, without_secrets: bool, **__: object) -> None:
         is_new_folder = not file.parent.exists()
-        try:
-            database.check_installed()
-            backups.make(file, at=now(), with_secrets=not without_secrets)
-        except MissionControlError as fault:
-            raise CommandError(str(fault)) from None
+        database.check_installed()
+        backups.make(file, at=now(), with_secrets=not without_secrets)
         secrets = "without the secrets" if without_secrets else "with the secrets: keep it safe"
         # A disk that is not mounted looks like a folder that is not there.
         made = f" The folder {file.parent} was not there and was made." if is_new_folder else ""

@@ -5,22 +5,21 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Count
 
 from guard.wire import Mode
 from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Project
-from missioncontrol.accounts.naming import checked_name, chosen_project
+from missioncontrol.accounts.people import checked_name, chosen_project
 from missioncontrol.clock import now
-from missioncontrol.errors import MissionControlError
 from missioncontrol.projects import rules
+from missioncontrol.up.management import OwnCommand
 
 # Who did it, in the audit log: whoever may run commands here.
 TERMINAL = "terminal"
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "List, make, rename, archive and bring back projects."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -38,11 +37,8 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, action: str, **options: Any) -> None:
         """Do one action."""
-        try:
-            # argparse has let only these actions through.
-            getattr(self, f"_{action}")(options)
-        except MissionControlError as refused:
-            raise CommandError(str(refused)) from None
+        # argparse has let only these actions through.
+        getattr(self, f"_{action}")(options)
 
     def _list(self, _: dict[str, Any]) -> None:
         # By age: a list that is read twice has the same order, whatever was renamed in between.

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from django.core.management.base import BaseCommand, CommandError
-
 from missioncontrol.clock import now
 from missioncontrol.up import backups
-from missioncontrol.up.errors import BackupError, DataInUse, DataUnusable
+from missioncontrol.up.management import OwnCommand
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Restore a backup; Mission Control must not be running."
     requires_system_checks = []
 
@@ -21,10 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("--replace", action="store_true", help="move aside what is here")
 
     def handle(self, *_: object, file: Path, replace: bool, **__: object) -> None:
-        try:
-            restored = backups.restore(file, at=now(), replace=replace)
-        except (BackupError, DataInUse, DataUnusable) as fault:
-            raise CommandError(str(fault)) from None
+        restored = backups.restore(file, at=now(), replace=replace)
         self.stdout.write(f"Restored the backup of {restored.backup.made_at}.")
         if restored.replaced:
             self.stdout.write(f"What was here is in {restored.replaced}.")

@@ -6,18 +6,18 @@ import argparse
 import secrets
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from missioncontrol import env
 from missioncontrol.audit import rotation, signing
 from missioncontrol.clock import now
 from missioncontrol.up.data_dir import DataDir, write_private
-from missioncontrol.up.errors import DataInUse, DataUnusable
+from missioncontrol.up.management import OwnCommand
 
 FORMER_FILE = "secret.key.old"
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Change the secret that signs the audit log and seals addresses; stop everything first."
     requires_system_checks = []
 
@@ -30,15 +30,12 @@ class Command(BaseCommand):
         if env.text("MISSIONCONTROL_SECRET_KEY"):
             self._rotate(former_of_environment(), by, reason)
             return
-        try:
-            data = DataDir(settings.DATA_DIR)
-            # Held, so that nothing runs meanwhile: it would sign and seal with the former one.
-            with data.held():
-                former = renew_file(data)
-                self._rotate(former, by, reason)
-                write_private(data.path / FORMER_FILE, former)  # nothing needs earlier ones now
-        except (DataInUse, DataUnusable) as fault:
-            raise CommandError(str(fault)) from None
+        data = DataDir(settings.DATA_DIR)
+        # Held, so that nothing runs meanwhile: it would sign and seal with the former one.
+        with data.held():
+            former = renew_file(data)
+            self._rotate(former, by, reason)
+            write_private(data.path / FORMER_FILE, former)  # nothing needs earlier ones now
 
     def _rotate(self, former: str, by: str, reason: str) -> None:
         done = rotation.rotate(former=former, by=by, reason=reason, at=now())

@@ -6,19 +6,18 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Max
 
 from missioncontrol.accounts import people
 from missioncontrol.accounts.selectors import memberships_of
 from missioncontrol.audit.erasing import erase_person
 from missioncontrol.clock import now
-from missioncontrol.errors import MissionControlError
 from missioncontrol.projects import access
+from missioncontrol.up.management import OwnCommand
 from missioncontrol.up.management.commands.project import TERMINAL
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "List people, deactivate, activate and erase them. `login_link --person` lets one in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -42,10 +41,7 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, action: str, **options: Any) -> None:
         """Do one action."""
-        try:
-            getattr(self, f"_{action}")(options)
-        except MissionControlError as refused:
-            raise CommandError(str(refused)) from None
+        getattr(self, f"_{action}")(options)
 
     def _list(self, _: dict[str, Any]) -> None:
         for user in User.objects.annotate(seen=Max("browsers__seen_at")).order_by("pk"):

@@ -6,15 +6,13 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
-from missioncontrol.accounts.naming import chosen_projects
+from missioncontrol.accounts.people import chosen_projects
 from missioncontrol.audit import anchors, erasing, heads, signing
 from missioncontrol.clock import now
-from missioncontrol.errors import MissionControlError
+from missioncontrol.up.management import OwnCommand
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Verify the audit log; exits with 1 where it does not hold."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -37,12 +35,8 @@ class Command(BaseCommand):
         projects = chosen_projects(options["project"])
         if options["accept_restored"]:
             for project in projects:
-                try:
-                    aside = erasing.accept_copy(
-                        project.id, by=options["by"], reason=options["reason"], at=now()
-                    )
-                except MissionControlError as refused:
-                    raise CommandError(str(refused)) from None
+                by, reason = options["by"], options["reason"]
+                aside = erasing.accept_copy(project.id, by=by, reason=reason, at=now())
                 self.stdout.write(f"The file of heads was put aside as {aside}.")
         is_whole = True
         for project in projects:

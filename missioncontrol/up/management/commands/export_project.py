@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from missioncontrol.accounts.naming import chosen_project
-from missioncontrol.audit.project_export import export_lines
+from missioncontrol.accounts.people import chosen_project
+from missioncontrol.audit.project_file import export_lines
 from missioncontrol.clock import now
 
 

@@ -6,15 +6,15 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from missioncontrol.accounts import people
-from missioncontrol.audit.project_import import import_project
+from missioncontrol.audit.project_file import import_project
 from missioncontrol.clock import now
-from missioncontrol.errors import MissionControlError
+from missioncontrol.up.management import OwnCommand
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Read an exported project; its audit log is verified before anything stays."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         """Import it, or say in a sentence why not."""
         try:
             done = import_project(file, owner=people.chosen(owner), trust=trust, at=now())
-        except (MissionControlError, OSError) as refused:
+        except OSError as refused:
             raise CommandError(str(refused)) from None
         self.stdout.write(
             f"The project {done.project.name} was imported: {done.rows} rows, and its audit log"

@@ -8,14 +8,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from missioncontrol.accounts.naming import chosen_projects
-from missioncontrol.clock import now
+from missioncontrol.accounts.people import chosen_projects
+from missioncontrol.clock import now, zone_of
 from missioncontrol.notify.texts import CATALOGUES, texts_in
-from missioncontrol.reports import daily, rows
+from missioncontrol.reports import daily
 from missioncontrol.reports.models import CostReport
 from missioncontrol.reports.periods import today
 from missioncontrol.reports.texts import csv_of, text_of
-from missioncontrol.zones import zone_of
 
 
 class Command(BaseCommand):
@@ -38,7 +37,7 @@ class Command(BaseCommand):
             kept = (
                 CostReport.objects.filter(project=project, day=asked).order_by("-version").first()
             )
-            report = rows.report_of(kept or daily.drawn(project, asked, at=at))
+            report = daily.report_of(kept or daily.drawn(project, asked, at=at))
             if kept is None:
                 # On standard error, so that a sheet made of the output stays one.
                 self.stderr.write("No report was kept of this day: these are the figures now.")

@@ -6,14 +6,12 @@ from argparse import ArgumentParser
 from typing import Any
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandError
-
 from missioncontrol.audit import erasing
 from missioncontrol.clock import now
-from missioncontrol.errors import MissionControlError
+from missioncontrol.up.management import OwnCommand
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Erase what an ended run said: turns, payloads, messages. Figures and times stay."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -24,8 +22,5 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Erase one run."""
-        try:
-            erasing.erase_run(options["run"], by=options["by"], reason=options["reason"], at=now())
-        except MissionControlError as refused:
-            raise CommandError(str(refused)) from None
+        erasing.erase_run(options["run"], by=options["by"], reason=options["reason"], at=now())
         self.stdout.write(f"Run {options['run']} was erased.")
