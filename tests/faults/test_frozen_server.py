@@ -11,7 +11,7 @@ import pytest
 
 from guard.hooks import watched
 from guard.hooks.forwarding import forward
-from guard.hooks.watched import WatchedTransport
+from guard.hooks.watched import probe as watched_probe
 from guard.sdk.keys import USER_WIDE, Connection
 from tests.agents.person import Person
 from tests.installations import PATIENCE_S, an_installation, wait_for
@@ -45,21 +45,15 @@ def frozen(server):
             os.kill(pid, signal.SIGCONT)
 
 
-class Observed(WatchedTransport):
-    """Tells when it has first looked."""
-
-    def __init__(self, connection):
-        super().__init__(connection)
-        self.has_looked = threading.Event()
-
-    def _answers(self, within_s):
-        answers = super()._answers(within_s)
-        self.has_looked.set()
-        return answers
-
-
 def test_a_call_held_by_a_server_that_freezes_does_not_run(server, monkeypatch):
-    monkeypatch.setattr(watched, "FIRST_LOOK_S", 4.0)
+    has_looked = threading.Event()
+
+    def probe(*asked, **within):
+        answer = watched_probe(*asked, **within)
+        has_looked.set()
+        return answer
+
+    monkeypatch.setattr(watched, "probe", probe)
     connection = Connection(
         client="claude-code", place=USER_WIDE, url=server.url, key=server.agent_key, fail="open"
     )
@@ -72,18 +66,17 @@ def test_a_call_held_by_a_server_that_freezes_does_not_run(server, monkeypatch):
     forward(connection, PROMPT)
     run = wait_for(lambda: person.run_of("claude-code:0491"))["id"]
     person.act(run, "pause")
-    transport = Observed(connection)
     with ThreadPoolExecutor(1) as agent:
         call = agent.submit(
             forward,
             connection,
             CALL,
             timeout_s=PATIENCE_S,
-            transport=transport,
             sleep=sleep,
         )
         wait_for(lambda: person.run(run)["status"] == "held")
-        transport.has_looked.wait(watched.LOOKS_EVERY_S / 2)
+        # However early: by its first second a hold is known.
+        has_looked.wait(1.0)
 
         with frozen(server):
             wait_for(lambda: asks_again.is_set() or call.done())
