@@ -5,10 +5,11 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-import threading
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
+
+from guard.sdk.forking import ProcessLock
 
 if TYPE_CHECKING:
     from guard.sdk.aio import AsyncSession
@@ -20,14 +21,14 @@ _current: ContextVar[AnySession | None] = ContextVar("missioncontrol_session", d
 _open: list[AnySession] = []
 # With the process that opened it: a fork takes the value along, but not the run.
 _default: tuple[int, Session] | None = None
-_lock = threading.Lock()
+_process = ProcessLock()
 
 
 def enter(session: AnySession) -> AnySession | None:
     """Make a session the one of this context; gives the one it was before."""
     before = _current.get()
     _current.set(session)
-    with _lock:
+    with _process.lock:
         _open.append(session)
     return before
 
@@ -35,7 +36,7 @@ def enter(session: AnySession) -> AnySession | None:
 def leave(session: AnySession, before: AnySession | None) -> None:
     """Undo `enter`."""
     _current.set(before)
-    with _lock:
+    with _process.lock:
         # One that is left twice stands here no more.
         if session in _open:
             _open.remove(session)
@@ -50,7 +51,7 @@ def current_session() -> AnySession:
     here = _current.get()
     if here is not None:
         return here
-    with _lock:
+    with _process.lock:
         if _open:
             return _open[-1]
         # Where a fork left the parent's behind, two processes would write one run.

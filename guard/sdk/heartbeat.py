@@ -8,12 +8,13 @@ no dead agent. It ends with the last session.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from operator import itemgetter
 from typing import Protocol
 from weakref import WeakKeyDictionary
+
+from guard.sdk.forking import start_afresh_in_children
 
 logger = logging.getLogger("guard")
 
@@ -37,9 +38,10 @@ class Heartbeat:
     def __init__(self, *, every_s: float = BEATS_EVERY_S) -> None:
         self._every_s = every_s
         self.start_afresh()
+        start_afresh_in_children(self)
 
     def start_afresh(self) -> None:
-        """Forget all: a fork takes no thread along, and perhaps a lock that nobody opens."""
+        """Forget all: a fork takes no thread along."""
         self._changed = threading.Condition()
         # Weak: a session that its host forgot must not live on, and seem to.
         self._due: WeakKeyDictionary[Living, float] = WeakKeyDictionary()
@@ -97,6 +99,3 @@ class Heartbeat:
 
 # This process's own.
 heartbeat = Heartbeat()
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=heartbeat.start_afresh)
