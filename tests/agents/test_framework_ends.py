@@ -6,6 +6,7 @@ Each process lives on meanwhile, as a server's does, and so do its signs of life
 import pytest
 
 from tests.agents.chat_api import ScriptedChatApi
+from tests.agents.frameworks.play import SURVEY
 from tests.agents.messages_api import Reply
 from tests.agents.test_frameworks import charged
 from tests.installations import wait_for
@@ -13,6 +14,7 @@ from tests.installations import wait_for
 pytestmark = pytest.mark.agents
 
 ENDS = ("limit", "raises", "elsewhere", "left")
+SURVEYED = ("0.py", "1.py", "2.py")
 
 
 def goes_on(request):
@@ -27,6 +29,15 @@ def breaks_down(request):
     if "b.py" in request.text:
         return Reply(text="I give up.")
     return Reply(calls=(("break_down", {"path": "b.py"}),))
+
+
+def loops_beside_a_survey(request):
+    """Who surveys reads three files and answers; who looks reads the same one again and again."""
+    if SURVEY not in request.text:
+        return Reply(calls=(("read_file", {"path": "setings.py"}),))
+    if request.calls < len(SURVEYED):
+        return goes_on(request)
+    return Reply(text="That is all.")
 
 
 @pytest.fixture
@@ -52,9 +63,107 @@ def test_a_langgraph_run_that_nobody_ends_in_order_has_failed(
     program = play_agent("langgraph", "langgraph_ends", how, kind)
     run = program.opened(person, "loop")
 
-    wait_for(
-        lambda: person.run(run)["status"] == "failed", seconds=60, shown=lambda: person.run(run)
-    )
+    failed_at_once(person, run)
     (tmp_path / "leave").touch()
     assert program.account()["ended"] != "answered" or how == "left"
     charged(person.run(run), calls=len(api.requests))
+
+
+@pytest.mark.parametrize("how", ["limit", "raises", "stream-limit", "stream-raises"])
+def test_an_openai_agents_run_that_raises_has_failed(play_agent, api, person, tmp_path, how):
+    api.script = breaks_down if how.endswith("raises") else goes_on
+    program = play_agent("openai-agents", "openai_agents_ends", how)
+    run = program.opened(person, "loop")
+
+    failed_at_once(person, run)
+    (tmp_path / "leave").touch()
+    assert program.account()["ended"] in {"MaxTurnsExceeded", "ValueError", "UserError"}
+    charged(person.run(run), calls=len(api.requests))
+
+
+@pytest.mark.parametrize("how", ["cancelled", "stream-cancelled"])
+def test_an_openai_agents_run_that_is_cancelled_while_held_is_over(
+    play_agent, api, person, tmp_path, how
+):
+    api.script = reads_two_files_at_once
+    program = play_agent("openai-agents", "openai_agents_ends", how)
+    run = program.card(person)["run"]
+    (tmp_path / "cancel").touch()
+
+    failed_at_once(person, run)
+    wait_for(lambda: person.waiting_on(run) is None)
+    (tmp_path / "leave").touch()
+    assert program.account()["ended"] == "CancelledError"
+
+
+AT_ONCE = {
+    "openai-agents": ("openai-agents", "openai_agents_ends", "together"),
+    "openai-agents-stream": ("openai-agents", "openai_agents_ends", "stream-together"),
+    "langgraph": ("langgraph", "langgraph_together"),
+    "langgraph-async": ("langgraph", "langgraph_together", "async"),
+    "crewai": ("crewai", "crewai_together"),
+    "crewai-stream": ("crewai", "crewai_together", "stream"),
+}
+
+
+@pytest.mark.parametrize("agent", AT_ONCE)
+def test_of_two_runs_in_one_process_one_is_held_and_the_other_goes_on(
+    play_agent, api, person, tmp_path, agent
+):
+    api.script = loops_beside_a_survey
+    program = play_agent(*AT_ONCE[agent])
+    held = program.card(person)
+    (tmp_path / "survey").touch()
+    surveying = program.opened(person, "survey")
+
+    wait_for(
+        lambda: person.run(surveying)["status"] == "completed",
+        seconds=60,
+        shown=lambda: person.run(surveying),
+    )
+    surveyed = [turn["args"]["path"] for turn in person.turns(surveying) if turn["tool"]]
+    assert surveyed == [*SURVEYED]
+    charged(person.run(surveying), calls=len(SURVEYED) + 1)
+    assert person.run(held["run"])["status"] == "held"
+
+    person.tap(held, "terminate")
+    assert "ended" in str(program.account()["ended"])
+    looked = [turn["args"]["path"] for turn in person.turns(held["run"]) if turn["tool"]]
+    assert looked == ["setings.py"] * 3
+    charged(person.run(held["run"]), calls=3)
+
+
+def test_of_two_sessions_over_litellm_one_is_held_and_the_other_goes_on(
+    play_agent, api, person, tmp_path
+):
+    api.script = loops_beside_a_survey
+    program = play_agent("litellm", "litellm_together")
+
+    def run_of(story):
+        run = person.run_of(f"litellm:{program.story}-{story}")
+        return run["id"] if run else None
+
+    held = wait_for(lambda: run_of("loop") and person.waiting_on(run_of("loop")))
+    (tmp_path / "survey").touch()
+    wait_for(
+        lambda: run_of("survey") and person.turns(run_of("survey"))[-1]["content"],
+        seconds=60,
+        shown=lambda: person.turns(run_of("survey")),
+    )
+    charged(person.run(run_of("survey")), calls=len(SURVEYED) + 1)
+    assert person.run(held["run"])["status"] == "held"
+
+    person.tap(held, "terminate")
+    assert "ended" in str(program.account()["ended"])
+    charged(person.run(held["run"]), calls=3)
+    assert person.run(run_of("survey"))["status"] == "completed"
+
+
+def failed_at_once(person, run):
+    wait_for(
+        lambda: person.run(run)["status"] == "failed", seconds=60, shown=lambda: person.run(run)
+    )
+
+
+def reads_two_files_at_once(request):
+    return Reply(calls=tuple(("read_file", {"path": path}) for path in ("a.py", "b.py")))

@@ -11,6 +11,8 @@ from pathlib import Path
 
 GREET = "Greet me."
 LOOK = "Which settings are there?"
+SURVEY = "Read some files."
+"""The prompt of a run beside the one that loops."""
 ran: list[str] = []
 
 
