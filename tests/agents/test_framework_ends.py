@@ -6,8 +6,10 @@ Each process lives on meanwhile, as a server's does, and so do its signs of life
 import pytest
 
 from tests.agents.chat_api import ScriptedChatApi
+from tests.agents.claude_code import binary
 from tests.agents.frameworks.play import SURVEY
 from tests.agents.messages_api import Reply
+from tests.agents.test_claude_agent_sdk import charged as claude_charged
 from tests.agents.test_frameworks import charged
 from tests.installations import wait_for
 
@@ -167,3 +169,116 @@ def failed_at_once(person, run):
 
 def reads_two_files_at_once(request):
     return Reply(calls=tuple(("read_file", {"path": path}) for path in ("a.py", "b.py")))
+
+
+def interrupts(request):
+    """Read a file, then call what is interrupted."""
+    if request.calls == 0:
+        return Reply(calls=(("read_file", {"path": "a.py"}),))
+    return Reply(calls=(("interrupt", {"path": "b.py"}),))
+
+
+def goes_on_while_it_has_tools(request):
+    """Read another file again and again, and answer once nothing else is left."""
+    return goes_on(request) if request.tools else Reply(text="That is all.")
+
+
+CREWS = {
+    "limit": (goes_on_while_it_has_tools, "completed"),
+    "raises": (breaks_down, "completed"),
+    "interrupted": (interrupts, "failed"),
+}
+
+
+@pytest.mark.parametrize("how", CREWS)
+def test_a_crews_run_is_over_when_its_kickoff_is(play_agent, api, person, tmp_path, how):
+    api.script, status = CREWS[how]
+    program = play_agent("crewai", "crewai_ends", how)
+    run = program.opened(person, "loop")
+
+    wait_for(lambda: person.run(run)["status"] == status, seconds=60, shown=lambda: person.run(run))
+    (tmp_path / "leave").touch()
+    account = program.account()
+    assert (account["ended"] == "answered") is (status == "completed")
+    told = [turn for turn in person.turns(run) if turn["tool"]]
+    assert [turn["args"]["path"] for turn in told] == account["ran"]
+    charged(person.run(run), calls=len(api.requests))
+
+
+@pytest.fixture
+def play_claude(play, model, tmp_path):
+    if (client := binary()) is None:
+        pytest.skip("Claude Code is not installed: run .ci/install-agents")
+
+    def start(how, script):
+        for path in SURVEYED:
+            (tmp_path / path).write_text(f"# what {path} says\n")
+        env = {
+            "CLAUDE": str(client),
+            "ANTHROPIC_BASE_URL": model(script).url,
+            "ANTHROPIC_API_KEY": "dummy",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+        return play("claude-agent-sdk", "claude_sdk_ends", how, **env)
+
+    return start
+
+
+def looks_beside_a_survey(conversation):
+    """As `loops_beside_a_survey`, with Claude Code's own tool."""
+    path = "setings.py"
+    if SURVEY in conversation.text:
+        if len(conversation.calls()) == len(SURVEYED):
+            return Reply(text="That is all.")
+        path = f"{len(conversation.calls())}.py"
+    return Reply(calls=(("Read", {"file_path": path}),))
+
+
+def looks_twice_at_once(conversation):
+    return Reply(calls=tuple(("Read", {"file_path": path}) for path in ("a.py", "b.py")))
+
+
+def test_the_claude_sdks_run_is_over_at_its_limit(play_claude, person, tmp_path):
+    program = play_claude("limit", looks_beside_a_survey)
+    run = program.opened(person, "loop")
+
+    wait_for(
+        lambda: person.run(run)["status"] in {"completed", "failed"},
+        seconds=60,
+        shown=lambda: person.run(run),
+    )
+    (tmp_path / "leave").touch()
+    account = program.account()
+    assert person.run(run)["status"] == "failed", account
+    claude_charged(person.run(run), calls=2)
+
+
+def test_the_claude_sdks_run_is_over_when_it_is_cancelled_while_held(play_claude, person, tmp_path):
+    program = play_claude("cancelled", looks_twice_at_once)
+    run = program.card(person)["run"]
+    (tmp_path / "cancel").touch()
+
+    failed_at_once(person, run)
+    wait_for(lambda: person.waiting_on(run) is None)
+    (tmp_path / "leave").touch()
+    assert program.account()["ended"] == "CancelledError"
+
+
+def test_of_two_claude_sdk_runs_one_is_held_and_the_other_goes_on(play_claude, person, tmp_path):
+    program = play_claude("together", looks_beside_a_survey)
+    held = program.card(person)
+    (tmp_path / "survey").touch()
+    surveying = program.opened(person, "survey")
+
+    wait_for(
+        lambda: person.run(surveying)["status"] == "completed",
+        seconds=60,
+        shown=lambda: person.run(surveying),
+    )
+    claude_charged(person.run(surveying), calls=len(SURVEYED) + 1)
+    assert person.run(held["run"])["status"] == "held"
+
+    person.tap(held, "terminate")
+    assert "ended" in str(program.account()["ended"])
+    claude_charged(person.run(held["run"]), calls=3)

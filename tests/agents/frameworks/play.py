@@ -1,4 +1,4 @@
-"""What every small agent shares: three tools, two prompts, an account at the end.
+"""What every small agent shares: a few tools, two prompts, an account at the end.
 
 Nothing here imports a framework: each program beside it does, in its own process.
 """
@@ -32,6 +32,12 @@ def break_down(path: str) -> str:
     """Break down."""
     ran.append(path)
     raise ValueError(f"{path} broke")
+
+
+def interrupt(path: str) -> str:
+    """Do as a person does who presses Ctrl-C in the midst of a tool."""
+    ran.append(path)
+    raise KeyboardInterrupt
 
 
 def name(story: str) -> str:
