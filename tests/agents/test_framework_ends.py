@@ -15,7 +15,6 @@ from tests.installations import wait_for
 
 pytestmark = pytest.mark.agents
 
-ENDS = ("limit", "raises", "elsewhere", "left")
 SURVEYED = ("0.py", "1.py", "2.py")
 
 
@@ -31,6 +30,22 @@ def breaks_down(request):
     if "b.py" in request.text:
         return Reply(text="I give up.")
     return Reply(calls=(("break_down", {"path": "b.py"}),))
+
+
+def interrupts(request):
+    """Read a file, then call what is interrupted."""
+    if request.calls == 0:
+        return Reply(calls=(("read_file", {"path": "a.py"}),))
+    return Reply(calls=(("interrupt", {"path": "b.py"}),))
+
+
+ENDS = {
+    "limit": goes_on,
+    "raises": breaks_down,
+    "elsewhere": goes_on,
+    "left": goes_on,
+    "interrupted": interrupts,
+}
 
 
 def loops_beside_a_survey(request):
@@ -61,7 +76,7 @@ def play_agent(play, api):
 def test_a_langgraph_run_that_nobody_ends_in_order_has_failed(
     play_agent, api, person, tmp_path, how, kind
 ):
-    api.script = breaks_down if how == "raises" else goes_on
+    api.script = ENDS[how]
     program = play_agent("langgraph", "langgraph_ends", how, kind)
     run = program.opened(person, "loop")
 
@@ -161,6 +176,27 @@ def test_of_two_sessions_over_litellm_one_is_held_and_the_other_goes_on(
     assert person.run(run_of("survey"))["status"] == "completed"
 
 
+@pytest.mark.parametrize("how", ["cancelled", "raises"])
+def test_a_loop_over_litellm_that_is_given_up_while_held_is_over(
+    play_agent, api, person, tmp_path, how
+):
+    api.script = loops_beside_a_survey
+    program = play_agent("litellm", "litellm_together", how)
+
+    def run_of_the_loop():
+        return person.run_of(f"litellm:{program.story}-loop")
+
+    run = wait_for(run_of_the_loop)["id"]
+    wait_for(lambda: person.waiting_on(run))
+    (tmp_path / "survey").touch()
+
+    failed_at_once(person, run)
+    wait_for(lambda: person.waiting_on(run) is None)
+    (tmp_path / "leave").touch()
+    assert program.account()["ended"] in {"CancelledError", "ValueError"}
+    charged(person.run(run), calls=3)
+
+
 def failed_at_once(person, run):
     wait_for(
         lambda: person.run(run)["status"] == "failed", seconds=60, shown=lambda: person.run(run)
@@ -169,13 +205,6 @@ def failed_at_once(person, run):
 
 def reads_two_files_at_once(request):
     return Reply(calls=tuple(("read_file", {"path": path}) for path in ("a.py", "b.py")))
-
-
-def interrupts(request):
-    """Read a file, then call what is interrupted."""
-    if request.calls == 0:
-        return Reply(calls=(("read_file", {"path": "a.py"}),))
-    return Reply(calls=(("interrupt", {"path": "b.py"}),))
 
 
 def goes_on_while_it_has_tools(request):

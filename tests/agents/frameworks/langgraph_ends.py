@@ -8,7 +8,16 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_openai import ChatOpenAI
 
 from guard.adapters.langchain import MissionControl
-from tests.agents.frameworks.play import LOOK, break_down, list_files, name, read_file, stay, tell
+from tests.agents.frameworks.play import (
+    LOOK,
+    break_down,
+    interrupt,
+    list_files,
+    name,
+    read_file,
+    stay,
+    tell,
+)
 
 HOW = sys.argv[1]
 LIMIT = {"recursion_limit": 12}
@@ -28,7 +37,7 @@ class Fails(AgentMiddleware):  # type: ignore[misc]  # their types are not insta
 
 agent = create_agent(
     ChatOpenAI(model="gpt-4o-mini"),
-    [read_file, list_files, break_down],
+    [read_file, list_files, break_down, interrupt],
     middleware=[MissionControl(name("loop"), agent="reader"), Fails()],
 )
 
@@ -68,7 +77,7 @@ try:
         asyncio.run(aplay())
     else:
         play()
-except Exception as error:  # noqa: BLE001 - the test asks which
+except BaseException as error:  # noqa: BLE001 - the test asks which
     ended = type(error).__name__
 stay()
 tell(ended=ended)
