@@ -7,6 +7,7 @@ import time
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import click
 from celery import Celery, Task
 from celery.signals import beat_init, task_prerun
 from django.db import connection
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from celery.beat import Service
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "missioncontrol.settings")
+# By the `celery` command that loads us, if one does: a worker without a role would make itself a
+# secret of its own, and sign what nobody can verify.
+_command = click.get_current_context(silent=True)
+if _command and _command.invoked_subcommand in {"worker", "beat"}:
+    os.environ.setdefault("MISSIONCONTROL_ROLE", _command.invoked_subcommand)
 
 app = Celery("missioncontrol")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -7,12 +7,14 @@ Every tool call is asked for before it runs and waits there while the run is hel
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Generator
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
+from inspect import isawaitable
 from typing import Annotated, Any, NotRequired, TypeVar
+from uuid import UUID
 
 from guard.adapters.counts import langchain_usage
 from guard.errors import FrameworkMissing, Stopped
@@ -24,7 +26,9 @@ from guard.turn import Role
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState
     from langchain.agents.middleware.types import PrivateStateAttr, hook_config
+    from langchain_core.callbacks import BaseCallbackHandler
     from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+    from langchain_core.tracers.context import register_configure_hook
     from langgraph.errors import GraphBubbleUp
 except ImportError as missing:
     raise FrameworkMissing("guard.adapters.langchain", "langchain", missing) from missing
@@ -85,14 +89,13 @@ class MissionControl(AgentMiddleware):
         return self._watch(AsyncSession, state).before_model()
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        """A model that fails, fails the run; a turn after it brings the run back."""
-        thinking = self._watch(Session, request.state).think(partial(handler, request))
-        return _played(self._ending_when_cut(Session, request.state, thinking))
+        """Keep what a model call was, for the turn it leads to."""
+        return _played(self._watch(Session, request.state).think(partial(handler, request)))
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        """A model that fails, fails the run; a turn after it brings the run back."""
-        thinking = self._watch(AsyncSession, request.state).think(partial(handler, request))
-        return await _awaited(self._ending_when_cut(AsyncSession, request.state, thinking))
+        """Keep what a model call was, for the turn it leads to."""
+        watch = self._watch(AsyncSession, request.state)
+        return await _awaited(watch.think(partial(handler, request)))
 
     @hook_config(can_jump_to=["model", "end"])
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
@@ -106,13 +109,11 @@ class MissionControl(AgentMiddleware):
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Ask, run, tell; a call that may not run is answered in its place."""
-        acting = self._watch(Session, request.state).act(request, handler)
-        return _played(self._ending_when_cut(Session, request.state, acting))
+        return _played(self._watch(Session, request.state).act(request, handler))
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Ask, run, tell; a call that may not run is answered in its place."""
-        acting = self._watch(AsyncSession, request.state).act(request, handler)
-        return await _awaited(self._ending_when_cut(AsyncSession, request.state, acting))
+        return await _awaited(self._watch(AsyncSession, request.state).act(request, handler))
 
     def after_agent(self, state: Any, runtime: Any) -> None:
         """Say that the run is over."""
@@ -141,15 +142,10 @@ class MissionControl(AgentMiddleware):
         del self._watches[kind, state["guard_run"]]
         yield watch.session.close
 
-    def _ending_when_cut(self, kind: Kind, state: Any, play: Play[T]) -> Play[T]:
-        """Fail the run of an invocation that is cancelled: nobody calls `after_agent` then."""
-        try:
-            return (yield from play)
-        except (asyncio.CancelledError, KeyboardInterrupt):
-            # Of calls that were made in parallel the first one does it.
-            if (watch := self._watches.pop((kind, state["guard_run"]), None)) is not None:
-                yield partial(watch.session.close, "failed")
-            raise
+    def _fail(self, kind: Kind, key: str) -> Play[None]:
+        # One that was ended in order is not here any more.
+        if (watch := self._watches.pop((kind, key), None)) is not None:
+            yield from watch.fail()
 
     def _watch(self, kind: Kind, state: Any, **more: Any) -> _Watch:
         """Find the run of this state; a graph resumed elsewhere joins it by its key."""
@@ -158,6 +154,7 @@ class MissionControl(AgentMiddleware):
             session = kind(**{"run_key": key} | more | self._opening)
             # Two threads may come here at once: both then speak for one session.
             self._watches.setdefault((kind, key), _Watch(session))
+        _invocations.on_failure((id(self), kind, key), partial(self._fail, kind, key))
         return self._watches[kind, key]
 
 
@@ -169,6 +166,8 @@ class _Watch:
     notes: list[str] = field(default_factory=list)
     stopped: str = ""
     interrupted: dict[str, Go] = field(default_factory=dict)
+    # What a model call was that no turn has reported yet.
+    unreported: dict[str, Any] = field(default_factory=dict)
 
     def before_model(self) -> dict[str, Any] | None:
         """Give what the model must read first."""
@@ -180,15 +179,17 @@ class _Watch:
 
     def think(self, call: Callable[[], Any]) -> Play[Any]:
         """Call the model."""
-        try:
-            return (yield call)
-        except GraphBubbleUp:
-            # The graph pauses or jumps by it: nothing has failed.
-            raise
-        except Exception:
-            # Said here: after an exception LangChain calls no `after_agent`.
-            yield partial(self.session.close, "failed")
-            raise
+        response = yield call
+        said = (m for m in getattr(response, "result", ()) if isinstance(m, AIMessage))
+        self.unreported = next(map(_facts, said), {})
+        return response
+
+    def fail(self) -> Play[None]:
+        """Say that the run is over, and no answer came of it."""
+        # A model call that led to no turn has cost money all the same.
+        if self.unreported and not self.stopped:
+            yield from self.say("(called no tool)", **self.unreported)
+        yield partial(self.session.close, "failed")
 
     def answer(self, state: Any) -> Play[dict[str, Any] | None]:
         """Tell what the model said, where it calls no tool."""
@@ -196,6 +197,7 @@ class _Watch:
         # A structured answer comes as a call of a tool that nobody runs: it is what was said.
         if message.tool_calls and "structured_response" not in state:
             return None  # its calls tell of it
+        self.unreported = {}
         yield from self.say(message.text or "(no text)", **_facts(message))
         if self.stopped:
             return self.ending()
@@ -215,6 +217,7 @@ class _Watch:
                     if any(one["id"] == call["id"] for one in getattr(message, "tool_calls", ()))
                 )
                 facts = next(map(_facts, asking), {})
+                self.unreported = {}
                 go = yield partial(self.session.before, call["name"], call["args"], **facts)
         except Stopped as stopped:
             # Not raised: other calls of the same answer are under way, and the graph ends in order.
@@ -261,6 +264,52 @@ class _Watch:
 Kind = type[Session] | type[AsyncSession]
 
 
+class _Invocations(BaseCallbackHandler):
+    """Hears which invocations fail: past their limit, cancelled, left in mid-stream, by an error.
+
+    LangChain calls no `after_agent` then, nor any other hook of a middleware.
+    """
+
+    # Not in a thread: what is set here is found by the nodes of the graph that begins.
+    run_inline = True
+
+    def __init__(self) -> None:
+        self._current = ContextVar[UUID | None]("guard_invocation", default=None)
+        # By the invocation: the one around it, and what to do if it fails.
+        self._known: dict[UUID | None, tuple[UUID | None, dict[Any, Callable[[], Play[None]]]]] = {}
+
+    def on_failure(self, key: object, play: Callable[[], Play[None]]) -> None:
+        """Play this if the invocation we are in fails; once for a key."""
+        if (known := self._known.get(self._current.get())) is not None:
+            known[1].setdefault(key, play)
+
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **_: Any) -> None:
+        """A graph begins, or any other chain."""
+        self._known[run_id] = self._current.get(), {}
+        self._current.set(run_id)
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
+        """It ended in order, or was interrupted and will be resumed."""
+        self._leave(run_id)
+
+    async def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        """It failed; `GraphBubbleUp` out of a graph within another one is no failure."""
+        left = self._leave(run_id)
+        if not isinstance(error, GraphBubbleUp):
+            for play in left:
+                await _awaited(play())
+
+    def _leave(self, run_id: UUID) -> list[Callable[[], Play[None]]]:
+        around, plays = self._known.pop(run_id, (None, {}))
+        self._current.set(around)
+        return list(plays.values())
+
+
+_invocations = _Invocations()
+# By this way alone a handler comes to invocations whose caller names none.
+register_configure_hook(ContextVar("guard_invocations", default=_invocations), inheritable=False)
+
+
 def _played(play: Play[T]) -> T:
     """Take the steps in this thread."""
     go_on = partial(play.send, None)
@@ -284,7 +333,8 @@ async def _awaited(play: Play[T]) -> T:
         except StopIteration as finished:
             return finished.value  # type: ignore[no-any-return]
         try:
-            go_on = partial(play.send, await step())
+            answer = step()
+            go_on = partial(play.send, await answer if isawaitable(answer) else answer)
         except BaseException as error:  # noqa: BLE001 - the play decides
             go_on = partial(play.throw, error)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import itertools
 import queue
 import threading
 import time
@@ -27,9 +28,10 @@ from guard.sdk.wording import AGAIN_WITHIN_S, SUCCESSES, body_of, comes_again_in
 
 # More than the server takes to judge a call: who waits longer is held.
 LOOKS_EVERY_S = 30.0
-# The first look is early: a server that answered then and stands still later had begun to wait with
-# us. It only notes that: one that is slow to judge must not be taken for one that is away.
-FIRST_LOOK_S = 2.0
+# The first looks are early: a server that answered then and stands still later had begun to wait
+# with us. They only note that: one that is slow to judge must not be taken for one that is away.
+EARLY_LOOKS_S = (0.25, 2.0)
+EARLY_ANSWERS_WITHIN_S = 2.0
 ANSWERS_WITHIN_S = 10.0
 # A server that was waiting with us may be away this long: a restart, an update.
 RETURNS_WITHIN_S = 600.0
@@ -161,16 +163,17 @@ class WatchedTransport:
                 outcomes.put(error)
 
         threading.Thread(target=send, daemon=True).start()
-        is_first = True
+        pauses = itertools.chain(EARLY_LOOKS_S, itertools.repeat(LOOKS_EVERY_S))
         while True:
+            pause_s = next(pauses)
             try:
-                outcome = outcomes.get(timeout=FIRST_LOOK_S if is_first else LOOKS_EVERY_S)
+                outcome = outcomes.get(timeout=pause_s)
             except queue.Empty:
-                within_s = FIRST_LOOK_S if is_first else ANSWERS_WITHIN_S
+                is_early = pause_s < LOOKS_EVERY_S
+                within_s = EARLY_ANSWERS_WITHIN_S if is_early else ANSWERS_WITHIN_S
                 answer = probe(carrier, self._connection.client, within_s=within_s)
                 had_answered = had_answered or answer is not None
-                if answer or is_first:
-                    is_first = False
+                if answer or is_early:
                     continue
                 # Once it goes on it must not answer there: nobody reads that any more.
                 carrier.cut()

@@ -24,6 +24,7 @@ from guard.sdk.wording import (
     SUCCESSES,
     body_of,
     directive_of,
+    not_now,
     speaking,
     turn_json,
 )
@@ -113,6 +114,9 @@ class RunClient:
         # Longer than the wait, or each quiet one would count as a server that is away.
         request = Request(method="GET", path=path, timeout_s=WAITS_S + 10)
         answer = speaking(self._transport.send(request))
+        # An empty object answers hooks and notes of delivery, but no question like this.
+        if answer.body == {}:
+            raise not_now(answer)
         return directive_of(body_of(answer)) if answer.status != NO_CONTENT else None
 
     def directives(

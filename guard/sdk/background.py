@@ -8,7 +8,6 @@ dead agent. It ends with the last session.
 from __future__ import annotations
 
 import logging
-import os
 import random
 import threading
 import time
@@ -18,6 +17,7 @@ from typing import Protocol
 from weakref import WeakKeyDictionary
 
 from guard.errors import ServerAway, ServerRefused
+from guard.sdk.forking import start_afresh_in_children
 from guard.sdk.wording import pause_of
 
 logger = logging.getLogger("guard")
@@ -41,15 +41,19 @@ class BackgroundTask:
     def __init__(self, task: Callable[[], None], *, leave: Callable[[], None]) -> None:
         self._task = task
         self._leave = leave
-        self._lock = threading.Condition()
-        self._thread: threading.Thread | None = None
+        self.start_afresh()
         self._wanted = False
         self._dismissed = False
         self._hurried = False
         self._later_s = 0.0
-        self._begun = 0
-        self._ended = 0
         self._refused = False
+        start_afresh_in_children(self)
+
+    def start_afresh(self) -> None:
+        """Forget the thread, which a fork leaves behind."""
+        self._lock = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._begun = self._ended = 0
 
     def call(self, *, later: bool = False, retry_after_s: float | None = None) -> None:
         """Have the task run soon. A task that backs off is not hurried.
@@ -62,7 +66,7 @@ class BackgroundTask:
             self._wanted = True
             if later:
                 self._later_s = pause_of(FIRST_PAUSE_S, retry_after_s)
-            if not self._is_at_work() and not self._dismissed:
+            if self._thread is None and not self._dismissed:
                 thread = threading.Thread(
                     target=self._work, name="missioncontrol-background", daemon=True
                 )
@@ -88,15 +92,12 @@ class BackgroundTask:
         if last_try:
             self.hurry(timeout_s)
         with self._lock:
-            idle, self._dismissed = not self._is_at_work(), True
+            idle, self._dismissed = self._thread is None, True
             self._lock.notify_all()
-            self._lock.wait_for(lambda: not self._is_at_work(), timeout_s)
+            self._lock.wait_for(lambda: self._thread is None, timeout_s)
         # Else the thread does so, once it has stopped.
         if idle:
             self._leave()
-
-    def _is_at_work(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()  # a fork leaves it behind
 
     def _work(self) -> None:
         pause_s = FIRST_PAUSE_S
@@ -167,9 +168,10 @@ class Heartbeat:
     def __init__(self, *, every_s: float = BEATS_EVERY_S) -> None:
         self._every_s = every_s
         self.start_afresh()
+        start_afresh_in_children(self)
 
     def start_afresh(self) -> None:
-        """Forget all: a fork takes no thread along, and perhaps a lock that nobody opens."""
+        """Forget all: a fork takes no thread along."""
         self._changed = threading.Condition()
         # Weak: a session that its host forgot must not live on, and seem to.
         self._due: WeakKeyDictionary[Living, float] = WeakKeyDictionary()
@@ -227,6 +229,3 @@ class Heartbeat:
 
 # This process's own.
 heartbeat = Heartbeat()
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=heartbeat.start_afresh)

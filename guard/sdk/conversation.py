@@ -23,6 +23,7 @@ from urllib.parse import quote, urlencode
 from guard.errors import ServerAway, ServerRefused, Stopped
 from guard.events import Directed, Emitter, Ended, Messaged
 from guard.sdk.exchange import Answer, Do, Flow, Request, Wait
+from guard.sdk.forking import start_afresh_in_children
 from guard.sdk.offline import Offline
 from guard.sdk.offline_answers import UNREACHABLE, Fail, Go, OfflineAnswers, new_key
 from guard.sdk.wording import (
@@ -69,7 +70,8 @@ REFUSED_WHILE_HELD = (
 ANSWERED_ELSEWHERE = "Mission Control answered another call instead; this one was not run."
 
 
-@dataclass(slots=True, kw_only=True)
+# Known by itself, not by its fields: a child that is forked finds it among those that live.
+@dataclass(slots=True, kw_only=True, eq=False, weakref_slot=True)
 class Conversation:
     """One run's side of the protocol. May be used by several threads at once."""
 
@@ -83,13 +85,19 @@ class Conversation:
     _unmarked: list[str] = field(default_factory=list)
     _escalations: list[Escalation] = field(default_factory=list)
     _refused: bool = False
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: threading.Lock = field(init=False)
     _offline_answers: OfflineAnswers = field(init=False)
 
     def __post_init__(self) -> None:
         self._offline_answers = OfflineAnswers(
             offline=self.offline, name=str(self.opening.get("name")), fail=self.fail, asks=self.asks
         )
+        self.start_afresh()
+        start_afresh_in_children(self)
+
+    def start_afresh(self) -> None:
+        """Take a lock that is this process's own."""
+        self._lock = threading.Lock()
 
     @property
     def run_id(self) -> str | None:

@@ -20,6 +20,7 @@ from guard.events import Away, Back, Delivered, Emitter, Opened, Tripped
 from guard.sdk.background import BackgroundTask, heartbeat
 from guard.sdk.delivery import Delivery, Send, deliver_leftovers, post
 from guard.sdk.exchange import Request
+from guard.sdk.forking import start_afresh_in_children
 from guard.sdk.outbox import Outbox
 from guard.sdk.outbox_file import MOST_CHARS, Record
 from guard.sdk.wording import body_of, cut, turn_json
@@ -96,13 +97,18 @@ class Offline:
         self._send = send
         self._beats = beats
         self._emit = emit
-        self._lock = threading.RLock()
+        self.start_afresh()
         self._guard: Any = None
         self._rules: Mapping[str, Any] | None = None
         self._versions: tuple[int | None, int | None] | None = None
         self._background = BackgroundTask(
             self._deliver_all, leave=self.outbox.close if self.outbox else lambda: None
         )
+        start_afresh_in_children(self)
+
+    def start_afresh(self) -> None:
+        """Take a lock that is this process's own."""
+        self._lock = threading.RLock()
 
     def leave(self, away: ServerAway, *, doing: str) -> None:
         """The server is away: say so once an outage, and have the background thread look for it."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from guard.sdk.forking import start_afresh_in_children
 from guard.sdk.outbox_file import AskedFor, Batch, OutboxFile, Record, read_records, written
 
 logger = logging.getLogger("guard")
@@ -79,20 +80,26 @@ class Outbox:
         self._opening = opening
         self._most_bytes = most_bytes
         self._most_turns = most_turns
-        # Re-entrant: the count of what was dropped is written while a record is kept.
-        self._lock = threading.RLock()
         self._asked_for = AskedFor()
         self._file: OutboxFile | None = None
-        self._turns = 0
+        self.start_afresh()
         self.dropped = 0
         self._dropped_told = 0
         self._complained = False
+        start_afresh_in_children(self)
+
+    def start_afresh(self) -> None:
+        """Leave the file to the parent: both would append to it as if each knew its size."""
+        # Re-entrant: the count of what was dropped is written while a record is kept.
+        self._lock = threading.RLock()
+        if self._file is not None:
+            self._file.close()
+        self._file, self._turns = None, 0
 
     @property
     def pending(self) -> bool:
         """There is something that was not delivered."""
         with self._lock:
-            self._leave_the_parents()
             return self._file is not None and self._file.pending
 
     def keep(self, record: Record) -> bool:
@@ -114,7 +121,6 @@ class Outbox:
     def batch(self) -> Batch:
         """Give what stands next in line; empty when all is delivered."""
         with self._lock:
-            self._leave_the_parents()
             return self._file.batch() if self._file is not None else Batch((), 0)
 
     def delivered(self, batch: Batch) -> None:
@@ -135,7 +141,6 @@ class Outbox:
                 self._file = None
 
     def _append(self, record: Record, *, is_turn: bool) -> bool:
-        self._leave_the_parents()
         if self._file is None:
             total = 0
             for path in _files(self._folder):
@@ -161,13 +166,6 @@ class Outbox:
             return False
         self._turns += is_turn
         return True
-
-    def _leave_the_parents(self) -> None:
-        # After a fork parent and child would append to one file, each as if it knew its size, and
-        # the child would remove it under its parent.
-        if self._file is not None and self._file.pid != os.getpid():
-            self._file.close()
-            self._file, self._turns = None, 0
 
     def tell_dropped(self) -> None:
         """Write down how many turns were dropped, if that is news."""

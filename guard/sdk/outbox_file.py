@@ -50,7 +50,6 @@ class OutboxFile:
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path, self._descriptor = path, descriptor
-        self.pid = os.getpid()
         self.size = os.fstat(descriptor).st_size
         self.sent = 0
         self._torn = False

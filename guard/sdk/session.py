@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -17,6 +16,7 @@ from guard.errors import ServerAway
 from guard.sdk.conversation import Conversation, Go
 from guard.sdk.delivery import Send
 from guard.sdk.exchange import Do, Flow, T, Transport, Wait
+from guard.sdk.forking import ProcessLock
 from guard.sdk.opening import BaseSession, done, hand_over, message_turn, proposed, with_messages
 from guard.sdk.transport import HttpTransport
 from guard.turn import Role
@@ -31,7 +31,7 @@ _current: ContextVar[AnySession | None] = ContextVar("missioncontrol_session", d
 _open: list[AnySession] = []
 # With the process that opened it: a fork takes the value along, but not the run.
 _default: tuple[int, Session] | None = None
-_lock = threading.Lock()
+_process = ProcessLock()
 
 
 class Session(BaseSession[Transport]):
@@ -251,7 +251,7 @@ def enter(session: AnySession) -> AnySession | None:
     """Make a session the one of this context; gives the one it was before."""
     before = _current.get()
     _current.set(session)
-    with _lock:
+    with _process.lock:
         _open.append(session)
     return before
 
@@ -259,7 +259,7 @@ def enter(session: AnySession) -> AnySession | None:
 def leave(session: AnySession, before: AnySession | None) -> None:
     """Undo `enter`."""
     _current.set(before)
-    with _lock:
+    with _process.lock:
         # One that is left twice stands here no more.
         if session in _open:
             _open.remove(session)
@@ -274,7 +274,7 @@ def current_session() -> AnySession:
     here = _current.get()
     if here is not None:
         return here
-    with _lock:
+    with _process.lock:
         if _open:
             return _open[-1]
         # Where a fork left the parent's behind, two processes would write one run.

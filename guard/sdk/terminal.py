@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,13 +12,14 @@ from functools import partial
 from typing import Literal
 
 from guard.printing import printable
+from guard.sdk.forking import ProcessLock
 
 # How often a question looks whether it has become needless.
 LOOK_S = 0.2
 LONGEST = 4096
 SHOWN_CHARS = 400
 
-_one_at_a_time = threading.Lock()
+_process = ProcessLock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Ch
     import termios
 
     # Two threads' questions would be answered by one letter.
-    with _one_at_a_time:
+    with _process.lock:
         deadline = time.monotonic() + question.limit_s
         read = partial(_read_line, descriptor, lambda: unless() or time.monotonic() >= deadline)
         # What was typed before the question is no answer to it.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import os
 import socket
 import threading
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 
 from guard.errors import ServerAway
 from guard.sdk.exchange import Answer, Request
+from guard.sdk.forking import start_afresh_in_children
 
 # A dead host costs its caller no more than this.
 CONNECT_S = 5.0
@@ -111,9 +111,17 @@ class HttpTransport:
     def __init__(self, url: str, key: str) -> None:
         self._endpoint = Endpoint.of(url, key)
         self._idle: list[http.client.HTTPConnection] = []
-        self._under_way: set[http.client.HTTPConnection] = set()
         self._keeps, self._is_cut = True, False
-        self._lock, self._pid = threading.Lock(), os.getpid()
+        self.start_afresh()
+        start_afresh_in_children(self)
+
+    def start_afresh(self) -> None:
+        """Leave the parent's connections to it: on one line each would read the other's answer."""
+        self._lock = threading.Lock()
+        self._under_way: set[http.client.HTTPConnection] = set()
+        inherited, self._idle = self._idle, []
+        for connection in inherited:
+            connection.close()
 
     def send(self, request: Request) -> Answer:
         """Send and read the whole answer.
@@ -121,8 +129,6 @@ class HttpTransport:
         Raises:
             ServerAway: No answer within the request's time.
         """
-        if self._pid != os.getpid():
-            self._start_afresh()
         with self._lock:
             kept = self._idle.pop() if self._idle else None
         try:
@@ -159,15 +165,6 @@ class HttpTransport:
             if (line := connection.sock) is not None:
                 with contextlib.suppress(OSError):
                     line.shutdown(socket.SHUT_RDWR)
-
-    def _start_afresh(self) -> None:
-        """Leave the parent's connections to it: on one line each would read the other's answer."""
-        inherited, self._idle, self._under_way = self._idle, [], set()
-        # A lock that another thread of the parent had taken opens for nobody here. The number
-        # last: until it is ours no other thread goes past to what was inherited.
-        self._lock, self._pid = threading.Lock(), os.getpid()
-        for connection in inherited:
-            connection.close()
 
     def _exchange(self, connection: http.client.HTTPConnection, request: Request) -> Answer:
         with self._lock:

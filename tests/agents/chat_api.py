@@ -1,4 +1,4 @@
-"""A scripted OpenAI on loopback: Chat Completions and Responses, unstreamed.
+"""A scripted OpenAI on loopback: Chat Completions and Responses, streamed where it is asked.
 
 The script decides from the conversation it receives, never from a counter: what
 the model does next follows from what the agent showed it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -71,11 +71,17 @@ class ScriptedChatApi(ScriptedApi):
         body = asked.body()
         tools = body.get("tools") or []
         if asked.path.endswith("/chat/completions"):
-            reply = self.reply(body["messages"], tools)
-            asked.answer(200, _completion(reply, body["model"]))
+            answer = _completion(self.reply(body["messages"], tools), body["model"])
+            if body.get("stream"):
+                asked.stream(_chunks(answer))
+            else:
+                asked.answer(200, answer)
         elif asked.path.endswith("/responses"):
-            reply = self.reply(body["input"], tools)
-            asked.answer(200, _response(reply, body["model"]))
+            answer = _response(self.reply(body["input"], tools), body["model"])
+            if body.get("stream"):
+                asked.stream(_response_events(answer))
+            else:
+                asked.answer(200, answer)
         else:
             asked.answer(404, {"error": {"message": asked.path, "type": "invalid_request_error"}})
 
@@ -115,6 +121,39 @@ def _completion(reply: Reply, model: str) -> dict[str, Any]:
             "prompt_tokens_details": {"cached_tokens": CACHED},
         },
     }
+
+
+def _chunks(completion: dict[str, Any]) -> Iterator[str]:
+    """Stream a completion: what is said, why it ended, what was used."""
+    (choice,) = completion["choices"]
+    delta = dict(choice["message"])
+    if "tool_calls" in delta:
+        delta["tool_calls"] = [
+            {"index": place, **call} for place, call in enumerate(delta["tool_calls"])
+        ]
+    chunk = {**completion, "object": "chat.completion.chunk", "usage": None}
+    for part in (
+        {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]},
+        {"choices": [], "usage": completion["usage"]},
+    ):
+        yield f"data: {json.dumps(chunk | part)}\n\n"
+    yield "data: [DONE]\n\n"
+
+
+def _response_events(response: dict[str, Any]) -> Iterator[str]:
+    """Stream a response: that it began, each item, the whole."""
+    begun = response | {"status": "in_progress", "output": [], "usage": None}
+    events: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
+    for place, item in enumerate(response["output"]):
+        events += [
+            {"type": f"response.output_item.{kind}", "output_index": place, "item": item}
+            for kind in ("added", "done")
+        ]
+    events.append({"type": "response.completed", "response": response})
+    for number, event in enumerate(events):
+        written = json.dumps(event | {"sequence_number": number})
+        yield f"event: {event['type']}\ndata: {written}\n\n"
 
 
 def _response(reply: Reply, model: str) -> dict[str, Any]:

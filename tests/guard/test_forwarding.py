@@ -194,7 +194,7 @@ class Server(LoopbackServer):
 
 @pytest.mark.parametrize("answers", [0, 1, 2])
 def test_a_server_that_keeps_its_connections_and_answers_nobody_is_given_up(monkeypatch, answers):
-    monkeypatch.setattr(forwarding, "FIRST_LOOK_S", 0.2)
+    monkeypatch.setattr(forwarding, "EARLY_LOOKS_S", (0.05, 0.1))
     monkeypatch.setattr(forwarding, "LOOKS_EVERY_S", 0.2)
     monkeypatch.setattr(forwarding, "ANSWERS_WITHIN_S", 0.5)
     server = Server(answers=answers)
@@ -214,7 +214,7 @@ def test_a_server_that_keeps_its_connections_and_answers_nobody_is_given_up(monk
 
 
 def test_a_held_call_is_answered_though_it_was_asked_about_meanwhile(monkeypatch):
-    monkeypatch.setattr(forwarding, "FIRST_LOOK_S", 0.05)
+    monkeypatch.setattr(forwarding, "EARLY_LOOKS_S", ())
     monkeypatch.setattr(forwarding, "LOOKS_EVERY_S", 0.05)
     server = Server(answers=1_000)
     server.start()

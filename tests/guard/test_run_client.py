@@ -66,6 +66,19 @@ def test_who_is_refused_a_directive_does_not_ask_again_and_again(server, capsys)
     assert "not for this key" in capsys.readouterr().err
 
 
+def test_an_empty_object_is_no_refusal_of_a_directive(monkeypatch):
+    monkeypatch.setattr(run_client, "AGAIN_S", 0.0)
+    server, answers = OneRun(), [{}, directive("hold")]
+    server.answer_poll = lambda _: (200, answers.pop(0))
+    server.start()
+    client = RunClient(Connection(client="run", place="", url=server.url, key="k"))
+    directives = client.directives("run-1", as_agent=lambda: True, until=lambda: not answers)
+
+    assert [one.action for one in directives] == ["hold"]
+    client.close()
+    server.stop()
+
+
 def test_a_server_that_has_too_much_to_do_is_asked_again():
     asked = itertools.count()
 

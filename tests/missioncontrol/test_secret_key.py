@@ -1,9 +1,13 @@
 """Every process of an installation signs with one secret, or does not start."""
 
+import subprocess
+import sys
+
 import pytest
 
 from missioncontrol import env
 from missioncontrol.errors import SettingInvalid
+from tests.installations import PATIENCE_S, Installation
 
 NAME = "MISSIONCONTROL_SECRET_KEY"
 
@@ -34,3 +38,20 @@ def test_the_environments_comes_first(kept, monkeypatch):
     monkeypatch.setenv(NAME, "told")
 
     assert env.secret_key(NAME, kept=kept, serving=True) == "told"
+
+
+@pytest.mark.parametrize("role", ["worker", "beat"])
+def test_a_process_of_celerys_that_is_started_by_hand_makes_none(role, tmp_path):
+    environment = Installation(tmp_path).own_environment()
+    environment.pop(NAME, None)
+    started = subprocess.run(
+        [sys.executable, "-m", "celery", "-A", "missioncontrol.celery", role],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+    assert started.returncode != 0
+    assert f"{NAME} is ''; expected a secret that every process has" in started.stderr

@@ -98,6 +98,8 @@ class LoopbackServer:
             return self.answer_poll(asked)
         if asked.path.endswith("/rules/"):
             return (200, self.rules) if self.rules else (404, {"code": "not_found"})
+        if asked.path.endswith("/delivered/"):
+            return 200, {}
         return 200, {"id": "run-1"}
 
 

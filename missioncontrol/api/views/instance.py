@@ -26,6 +26,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector, CollectorRegistry
+from redis import Redis
 from rest_framework.request import Request
 
 from missioncontrol.accounts.models import AgentKey, Project
@@ -310,10 +311,9 @@ def database() -> bool:
 
 
 def broker() -> bool:
-    """Ask the broker."""
-    with app.connection_for_read() as link:
-        link.ensure_connection(max_retries=1, timeout=1)
-    return True
+    """Have the broker take a word: a full one, or a copy, answers and carries no task."""
+    with Redis.from_url(settings.BROKER_URL, socket_connect_timeout=1, socket_timeout=1) as asked:
+        return bool(asked.set(f"{settings.BROKER_PREFIX}-ready", "1", ex=60))
 
 
 def worker() -> bool:

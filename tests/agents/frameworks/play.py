@@ -1,4 +1,4 @@
-"""What every small agent shares: two tools, two prompts, an account at the end.
+"""What every small agent shares: a few tools, two prompts, an account at the end.
 
 Nothing here imports a framework: each program beside it does, in its own process.
 """
@@ -6,9 +6,13 @@ Nothing here imports a framework: each program beside it does, in its own proces
 import json
 import os
 import sys
+import time
+from pathlib import Path
 
 GREET = "Greet me."
 LOOK = "Which settings are there?"
+SURVEY = "Read some files."
+"""The prompt of a run beside the one that loops."""
 ran: list[str] = []
 
 
@@ -24,9 +28,32 @@ def list_files(folder: str) -> str:
     return "settings.py"
 
 
+def break_down(path: str) -> str:
+    """Break down."""
+    ran.append(path)
+    raise ValueError(f"{path} broke")
+
+
+def interrupt(path: str) -> str:
+    """Do as a person does who presses Ctrl-C in the midst of a tool."""
+    ran.append(path)
+    raise KeyboardInterrupt
+
+
 def name(story: str) -> str:
     """The name of a run of this process, known to the test."""
     return f"{os.environ['STORY']}-{story}"
+
+
+def until(name: str) -> None:
+    """Wait for a file of the test's."""
+    while not Path(name).exists():
+        time.sleep(0.02)
+
+
+def stay() -> None:
+    """Live on, as a server does: nothing but the agent's end may tell that its run is over."""
+    until("leave")
 
 
 def tell(**account: object) -> None:

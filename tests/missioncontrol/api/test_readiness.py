@@ -1,6 +1,13 @@
 """A probe asks the worker; many probes ask it once."""
 
-from missioncontrol.api.views.instance import Readiness
+import subprocess
+
+import pytest
+from redis import Redis
+
+from missioncontrol.api.views import instance
+from missioncontrol.api.views.instance import Readiness, passes
+from missioncontrol.up import valkey
 
 
 def test_probes_that_come_together_look_once():
@@ -16,3 +23,29 @@ def test_what_cannot_be_asked_is_not_ready():
     readiness = Readiness({"database": lambda: 1 / 0 > 0, "broker": lambda: True})
 
     assert readiness.look() == {"database": False, "broker": True}
+
+
+@pytest.fixture
+def own_broker(tmp_path, settings):
+    """Return a client of a broker that the views ask, and nobody else."""
+    at = tmp_path / "v.sock"
+    with subprocess.Popen(valkey.command(valkey.find_valkey(), socket_path=at)) as server:
+        assert valkey.wait_until_answering(at, timeout_s=60)
+        settings.BROKER_URL = valkey.url_of(at)
+        with Redis(unix_socket_path=str(at)) as client:
+            yield client
+        server.terminate()
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_a_broker_is_ready_that_takes_what_it_is_given(own_broker, is_full):
+    if is_full:
+        own_broker.config_set("maxmemory", 1)
+
+    assert passes(instance.broker) is not is_full
+
+
+def test_a_broker_that_copies_another_is_not_ready(own_broker):
+    own_broker.replicaof("127.0.0.1", 9)
+
+    assert not passes(instance.broker)

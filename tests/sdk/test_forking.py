@@ -1,0 +1,87 @@
+"""A process forks while threads have what is a session's: the child waits for none of them."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from guard import Session
+from guard.sdk import current
+from guard.sdk.session import current_session
+from tests.installations import PATIENCE_S
+from tests.sdk.server import LoopbackServer
+
+
+def of_outbox(session):
+    return session._conversation.offline.outbox._lock
+
+
+def of_offline(session):
+    return session._conversation.offline._lock
+
+
+def of_background(session):
+    return session._conversation.offline._background._lock
+
+
+def of_conversation(session):
+    return session._conversation._lock
+
+
+def of_transport(session):
+    return session._transport._lock
+
+
+def of_current(session):
+    return current._process.lock
+
+
+@pytest.fixture
+def server():
+    serving = LoopbackServer()
+    serving.start()
+    yield serving
+    serving.stop()
+
+
+def forked_while_another_thread_has(lock, deed):
+    """Fork in the midst of another thread's work; answers the child's exit code."""
+    is_taken, may_leave = threading.Event(), threading.Event()
+
+    def work():
+        with lock:
+            is_taken.set()
+            may_leave.wait(PATIENCE_S)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    is_taken.wait(PATIENCE_S)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            signal.alarm(10)  # one that waits for ever ends by it
+            deed()
+            code = 0
+        finally:
+            os._exit(code)
+    may_leave.set()
+    thread.join()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+@pytest.mark.parametrize(
+    "lock", [of_outbox, of_offline, of_background, of_conversation, of_transport, of_current]
+)
+def test_a_child_speaks_while_its_parents_thread_has(lock, is_away, server, tmp_path):
+    url = "http://127.0.0.1:9" if is_away else server.url
+    session = Session("s", url=url, key="k", outbox=tmp_path, ask=False)
+
+    def speak():
+        with session:
+            assert current_session() is session
+            session.after(session.before("Bash", {"command": "make"}), result="ok")
+
+    assert forked_while_another_thread_has(lock(session), speak) == 0
