@@ -188,7 +188,7 @@ def test_a_viewer_may_not_and_to_a_stranger_there_is_no_such_project(
     ("body", "words"),
     [
         (b"", "got an empty file"),
-        (b"\na,b,c\n1,2,3\n", "expected a transcript of Claude Code, Codex or Gemini"),
+        (b"\na,b,c\n1,2,3\n", "expected a transcript of an agent, as JSON or as text"),
         (b"\na,b,c\n1,2,3\n", "got 'a,b,c' in line 2"),
         (b'{"tables": []}\n', "in line 1"),
         (b'{"run": "empty"}\n', "no turn in it"),
