@@ -54,15 +54,17 @@ _QUOTED = re.compile(r"^[ \t]{0,4}`([^`\n]{1,2000})`[ \t]*$", re.MULTILINE)
 _STATUS = re.compile(r"([^\w\s\"'`({\[<>#*+.$-])[ \t]{1,3}([A-Z]\w{1,30})(?:[ \t]+(.*))?")
 _FAILED = frozenset("\u2717\u2718\u274c\u2716\u2a2fx!")
 _BULLET = re.compile("[\u23fa\u25cf\u2726\u2022\u273b\u2736\u2722\u2733\u273d][ \t]+(.*)")
-_PROMPT, _BELOW = (
-    re.compile("[>\u276f\u203a][ \t](.*)"),
+_PROMPT = re.compile("(?:\\([^()\n]{1,4}\\))?[>\u276f\u203a][ \t](.*)")
+_WRAPPED, _BELOW = (
+    re.compile("[ \t]+\u2502[ \t]?(.*)"),
     re.compile("[ \t]+[\u23bf\u2514][ \t]*(.*)"),
 )
 # What stands there until something came back.
 _WAITS = re.compile(r"(?:\w{1,30}(?:…|\.\.\.))?")
+_TITLED, _NAMED = re.compile(any_of("titled")), re.compile(r"([A-Za-z][\w-]{0,40}):[ \t](.*)")
 _ITEM = re.compile(r"[ \t]*[-*] \**([\w-]{1,40})\**:[ \t]?(.*)")
 # What a call is given begins with an item, an object, a tag or a bar.
-_BEGINS = re.compile(rf"[ \t]*[{{\[\"|<]|{_ITEM.pattern}")
+_BEGINS = re.compile(rf"[ \t]*[{{\[\"|<]|{_ITEM.pattern}|[a-z][\w-]{{0,40}}: ")
 # Said by nobody: a rule, a date, a label with one, a call's id, a number.
 _FRAME = re.compile(
     r"[-*_═─=]{3,}|\W{0,4}(?:\w{2,12}\W{1,6})?\d{4}-\d\d-\d\d[T ][\d:.]{5,18}Z?\W{0,4}"
@@ -80,6 +82,12 @@ _read_json = json.JSONDecoder(strict=False).raw_decode
 
 def read_transcript(text: str, *, stem: str) -> Recording | None:
     """Read a transcript; None where nothing in the text says that it is one."""
+    turns = _cut(text) or _cut("\n".join(fenced[3] for fenced in _FENCED.finditer(text)))
+    return Recording(run=stem, turns=tuple(turns)) if turns else None
+
+
+def _cut(text: str) -> Sequence[Turn]:
+    """Cut a text into turns; none if it is no transcript."""
     lines = _unstamped(_COLOURS.sub("", text).splitlines())
     cutter = _Cutter(lines)
     for line in lines if cutter.is_chat else _unpanelled(lines):
@@ -87,8 +95,8 @@ def read_transcript(text: str, *, stem: str) -> Recording | None:
     cutter.flush()
     calls = sum(turn.tool is not None for turn in cutter.turns)
     if len(cutter.turns) < _LEAST or (calls < _LEAST and not cutter.is_chat):
-        return None  # one call or message alone may stand in any text
-    return Recording(run=stem, turns=tuple(cutter.turns))
+        return ()  # one call or message alone may stand in any text
+    return cutter.turns
 
 
 def _unstamped(lines: list[str]) -> list[str]:
@@ -179,7 +187,8 @@ class _Cutter:
         self.is_chat = self._quotes_tools or bool(self._speakers)
         # Bullets and prompts are a terminal's; elsewhere lists and quotes look so.
         bullets = sum(line.startswith(("⏺", "✦")) for line in lines)
-        self._is_terminal = not self.is_chat and (bullets > 1 or any(map(_BELOW.match, lines)))
+        has_signs = any(_BELOW.match(line) or _TITLED.match(line) for line in lines)
+        self._is_terminal = not self.is_chat and (bullets > 1 or has_signs)
         # The first that takes a line is right.
         self._readings = (
             self._take_element,
@@ -187,6 +196,7 @@ class _Cutter:
             self._take_speaker,
             self._take_quote,
             self._take_panel,
+            self._take_below,
             self._take_bullet,
             self._take_shown,
             self._take_assigned,
@@ -209,6 +219,8 @@ class _Cutter:
         self._into = self._said
         self._tool, self._looks = "", 0
         self._is_sure = False  # that it is a call
+        self._is_done = False  # what is said may be what was done
+        self._is_labelled = False  # what is given is announced
         # What is given, or came back, is complete: what follows is something else.
         self._is_complete = False
         self._is_announced = self._has_failed = False  # what came back
@@ -381,19 +393,26 @@ class _Cutter:
             self._is_walled = True
         return found is not None
 
-    def _take_bullet(self, line: str) -> bool:
-        """Take a line of a terminal's that begins with its sign."""
+    def _take_below(self, line: str) -> bool:
+        """Take a line below a bullet: more of what it says, or what came back."""
         if not self._is_terminal:
             return False
-        if below := _BELOW.match(line):
-            if not self._tool:  # what was said on one line is what was done
-                done = [one for one in self._said[:3] if one.strip()]
-                if len(done) != 1 or len(self._said) > 3:  # noqa: PLR2004 - blank lines around it
-                    return False
-                self._said.clear()
-                self._call(done[0])
-            self._answer(below[1])
-            self._indent = 1
+        if self._is_done and (wrapped := _WRAPPED.match(line)):
+            self._said.append(wrapped[1])
+            return True
+        below = _BELOW.match(line)
+        if below is None or not (self._tool or self._take_done()):
+            return False
+        self._answer(below[1])
+        self._indent = 1
+        return True
+
+    def _take_bullet(self, line: str) -> bool:
+        """Take a line of a terminal's that begins with a sign, or a rule with a tool's name."""
+        if not self._is_terminal:
+            return False
+        if titled := _TITLED.match(line):
+            self._call(titled[1])
             return True
         bullet, prompt = _BULLET.match(line), _PROMPT.match(line)
         if not (said := bullet or prompt):
@@ -402,6 +421,21 @@ class _Cutter:
         self._role = Role.USER if prompt else Role.ASSISTANT
         if not self._take_shown(line):
             self._said.append(said[1])
+            self._is_done = bullet is not None
+        return True
+
+    def _take_done(self) -> bool:
+        """Take what a bullet says for what was done: something came back below it."""
+        if not self._is_done or len(self._said) > _MOST_LOOKS:
+            return False
+        verb, _, rest = " ".join(filter(None, map(str.strip, self._said))).partition(" ")
+        self._said.clear()
+        if called := _SHOWN.match(f"-> {rest}"):
+            self._call(called[1], called[2].rstrip().removesuffix(")"))
+        elif done := _DID.get(verb.lower()):
+            self._call(done, rest)
+        else:
+            self._call(f"{verb} {rest}".strip())
         return True
 
     def _take_shown(self, line: str) -> bool:
@@ -436,7 +470,7 @@ class _Cutter:
     def _take_called(self, line: str) -> bool:
         """Take a line that says which tool is called."""
         found = _CALL.match(line) if self._calls(line) else None
-        name = _ID.sub("", found[1]).strip("*_`'\"]) ") if found else ""
+        name = _ID.sub("", found[1]).replace("`", "").strip("*_'\"]) ") if found else ""
         if not found or len(name.split()) > _MOST_WORDS or name.endswith((".", "!", "?")):
             return False
         self._call(name, is_sure=_CALLED.search(line[: found.start(1)]) is not None)
@@ -459,7 +493,7 @@ class _Cutter:
         if not self._tool or self._into is not self._given:
             return False
         if found := _GIVEN.match(line[:_LONGEST_ARGUMENTS]):
-            self._is_sure = True
+            self._is_sure = self._is_labelled = True
             self._may_follow = self._may_follow or "ction" in line[:12]  # as ReAct has it
             self._give(found[1])
         return found is not None
@@ -505,13 +539,20 @@ class _Cutter:
             self._answer(line)
         elif self._tool and (self._is_complete or not is_right):
             self._speak(line)
-        elif self._into is not self._given:
-            self._into.append(line)
-        elif self._given or _BEGINS.match(line):
+        elif self._into is self._came:
+            self._came.append(line)
+        elif self._into is self._given and (self._is_labelled or self._begins(line)):
             self._give(line)
+        elif self._is_terminal and self._role is Role.USER and line[:1] != " ":
+            self.flush()  # what a person typed goes on indented
+            self._role = Role.ASSISTANT
+            self._said.append(line)
         else:
             self._speak(line)
         return True
+
+    def _begins(self, line: str) -> bool:
+        return any(map(str.strip, self._given)) or _BEGINS.match(line) is not None
 
 
 def _joined(lines: Sequence[str]) -> str:
@@ -543,9 +584,10 @@ def _arguments(tool: str, text: str) -> dict[str, Any]:
             value = json.loads(value) if isinstance(value, str) else value
             if isinstance(value, dict):
                 return {str(name): inner for name, inner in value.items()}
-    items, name = dict[str, str](), ""
-    for line in text.splitlines():
-        if item := _ITEM.match(line):
+    items, name, lines = dict[str, str](), "", text.splitlines()
+    form = _NAMED if all(map(_NAMED.match, lines)) else _ITEM
+    for line in lines:
+        if item := form.match(line):
             name = item[1]
             items[name] = item[2].strip("` ")
         elif name:

@@ -176,6 +176,87 @@ def test_a_captured_terminal_has_bullets_prompts_and_answers_below(file):
     assert [one.content for one in recording.turns if one.role is Role.USER] == ["build it", "yes"]
 
 
+def test_a_bullet_that_goes_on_along_a_bar_is_what_was_done(file):
+    text = """\u203a weigh it
+
+• Ran weigh --all
+  │ --in tons
+  └ 12 t
+    13 t
+
+• Called scale.read({"unit": "t"})
+  └ 12
+
+• It weighs twelve tons.
+"""
+
+    assert calls(file, text) == [
+        ("run", {"command": "weigh --all --in tons"}, "12 t\n    13 t", None),
+        ("scale.read", {"unit": "t"}, "12", None),
+    ]
+
+
+def test_a_rule_with_a_tool_s_name_begins_a_call_and_a_prompt_ends_with_its_line(file):
+    text = """( O)> where are we?
+I'll look.
+─── shell | developer ──────────
+command: pwd
+
+Here we are.
+─── open_file | developer ──────────
+path: map.txt
+lines: 3
+
+( O)> thanks
+"""
+
+    recording = read(file, text)
+
+    assert calls(file, text) == [
+        ("shell", {"command": "pwd"}, None, None),
+        ("open_file", {"path": "map.txt", "lines": "3"}, None, None),
+    ]
+    assert [one.content for one in recording.turns] == [
+        "where are we?",
+        "I'll look.",
+        "Here we are.",
+        "thanks",
+    ]
+
+
+def test_a_log_within_a_fence_is_read(file):
+    log = "".join(STAMPED.format(n=n) for n in range(1, 3))
+
+    assert len(calls(file, f"# A report\n\nIt said:\n\n```\n{log}```\n")) == 2
+
+
+def test_a_state_stands_above_what_came_back(file):
+    text = """## User
+
+look
+
+## Assistant
+
+**Tool Call: List the `pier`**
+Status: Completed
+
+# Files
+rope
+
+## Assistant
+
+Only a rope.
+"""
+
+    assert calls(file, text) == [("List the pier", {}, "# Files\nrope", None)]
+
+
+def test_numbered_speakers_of_any_language_are_told_apart(file):
+    text = "### 用户 #1\n\n看船\n\n### 助手\n\n好\n\n### 用户 #2\n\n谢谢\n"
+
+    assert [one.role for one in read(file, text).turns] == [Role.USER, Role.ASSISTANT, Role.USER]
+
+
 def test_a_panel_holds_a_call_its_state_and_what_came_back(file):
     text = """✦ I'll look.
 ╭──────────────────────╮
