@@ -45,9 +45,7 @@ _ASSIGNED = re.compile(any_of("assigned_call"), re.IGNORECASE)
 _CALLED = re.compile(r"us(?:e|ing|ed)|call|invo", re.IGNORECASE)
 _COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
 _FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})([\w+-]{0,20})")
-_FENCED = re.compile(r"^(`{3,})([\w+-]{0,20})[^\n`]*\n((?:.*\n)*?)\1[ \t]*$", re.MULTILINE)
 _ELEMENT = re.compile(r"<([a-z][\w-]{0,30})\s[^<>\n]{0,200}?\bname=\"([^\"\n]{1,80})\"[^<>\n]*>")
-_SUMMARY = re.compile(r"<summary>(.{0,4000}?)</summary>", re.DOTALL)
 _TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>")
 _QUOTED = re.compile(r"^[ \t]{0,4}`([^`\n]{1,2000})`[ \t]*$", re.MULTILINE)
 # How a call in a panel begins: how it went, and the tool's name. "✓  Shell ls"
@@ -62,7 +60,7 @@ _WRAPPED, _BELOW = (
 # What stands there until something came back.
 _WAITS = re.compile(r"(?:\w{1,30}(?:…|\.\.\.))?")
 _TITLED, _NAMED = re.compile(any_of("titled")), re.compile(r"([A-Za-z][\w-]{0,40}):[ \t](.*)")
-_ITEM = re.compile(r"[ \t]*[-*] \**([\w-]{1,40})\**:[ \t]?(.*)")
+_ITEM = re.compile(r"[ \t]{0,8}[-*] \*{0,3}([\w-]{1,40})\*{0,3}:[ \t]?(.*)")
 # What a call is given begins with an item, an object, a tag or a bar.
 _BEGINS = re.compile(rf"[ \t]*[{{\[\"|<]|{_ITEM.pattern}|[a-z][\w-]{{0,40}}: ")
 # Said by nobody: a rule, a date, a label with one, a call's id, a number.
@@ -71,7 +69,7 @@ _FRAME = re.compile(
     rf"|[_*`]{{0,2}}(?i:(?:tool_)?call_id)[_*`]{{0,2}}:.*|(?i:{any_of('stamps')})"
 )
 _ID = re.compile(r"[*_`]{0,4}[ \t]{0,4}\(ID: [^)\n]{1,80}\)")
-_OBJECT = re.compile(r"`[^`\n]+`|\[[^\]\n]*\]\([^)\n]+\)|: +\S|\"[^\"\n]+\"")
+_OBJECT = re.compile(r"`[^`\n]+`|\[[^\[\]\n]*\]\([^()\n]+\)|: +\S|\"[^\"\n]+\"")
 # The head of a file in which headings are a person's words, and quotes what a program says.
 _QUOTES_TOOLS = re.compile(r"# aider chat started")
 _EDGE, _END = "\0panel", "\0end"
@@ -82,7 +80,7 @@ _read_json = json.JSONDecoder(strict=False).raw_decode
 
 def read_transcript(text: str, *, stem: str) -> Recording | None:
     """Read a transcript; None where nothing in the text says that it is one."""
-    turns = _cut(text) or _cut("\n".join(fenced[3] for fenced in _FENCED.finditer(text)))
+    turns = _cut(text) or _cut("\n".join(inner for _, _, inner in _fences(text)[0]))
     return Recording(run=stem, turns=tuple(turns)) if turns else None
 
 
@@ -560,8 +558,29 @@ def _joined(lines: Sequence[str]) -> str:
 
 
 def _unfenced(text: str) -> str:
-    fenced = _FENCED.fullmatch(text.strip())
-    return fenced[3].rstrip() if fenced else text
+    first, _, rest = text.strip().partition("\n")
+    inner, _, last = rest.rpartition("\n")
+    fence = _FENCE.match(first)
+    return inner.rstrip() if fence and last.strip() == fence[1] else text
+
+
+def _fences(text: str) -> tuple[list[tuple[str, str, str]], str]:
+    """Give what is fenced, each with the line above it and its language; and the rest."""
+    fenced, plain, inner = list[tuple[str, str, str]](), [""], list[str]()
+    opened: re.Match[str] | None = None
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        if opened is None and found is None:
+            plain.append(line)
+        elif opened is None:
+            opened, inner = found, []
+        elif line.strip() == opened[1]:
+            above = next(filter(str.strip, plain[:-4:-1]), "")
+            fenced.append((above, opened[2], "\n".join(inner)))
+            opened = None
+        else:
+            inner.append(line)
+    return fenced, "\n".join(plain)
 
 
 def _object_end(text: str) -> int | None:
@@ -600,22 +619,21 @@ def _arguments(tool: str, text: str) -> dict[str, Any]:
 
 def _read_element(text: str) -> tuple[dict[str, Any], str | None]:
     """Read what an element tells of a call: what it was given, and what came back."""
-    summary = _SUMMARY.search(text)
-    given = summary[1].partition("• ")[2].partition(": ")[2] if summary else ""
-    body = text[summary.end() :] if summary else text
+    summary, has_summary, body = text.partition("<summary>")[2].partition("</summary>")
+    given = summary.partition("• ")[2].partition(": ")[2] if has_summary else ""
     args, came = dict[str, Any](), list[str]()
-    for fence in _FENCED.finditer(body):
-        inner = fence[3].strip()
-        label = body[: fence.start()].rstrip().rpartition("\n")[2]
-        if inner == given.strip() or fence[2] in _SCRIPTS:
+    fenced, plain = _fences(body if has_summary else text)
+    for label, language, told in fenced:
+        inner = told.strip()
+        if inner == given.strip() or language in _SCRIPTS:
             args["command"] = inner
-        elif fence[2] == "diff":
+        elif language == "diff":
             args["diff"] = args.get("diff", "") + inner
         elif _GIVEN.match(label):
             args |= _arguments("", inner)
         else:
             came.append(inner)
-    plain = _TAG.sub("", _FENCED.sub("", body)).strip()
+    plain = _TAG.sub("", plain).strip()
     if quoted := _QUOTED.search(plain):
         args.setdefault("command", quoted[1])
     elif given and "command" not in args:
