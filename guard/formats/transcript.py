@@ -130,7 +130,9 @@ def _within_walls(line: str) -> str | None:
 
 def _speaker(line: str) -> tuple[str, str, str] | None:
     """Tell a line that may name a speaker: in what form, whom, and what is said on it."""
-    if len(line) > _LONGEST_LINE or not (found := _SPEAKER.match(line)):
+    # Further in stand the fields of a text in code.
+    is_inner = line[:1].isspace() or len(line) > _LONGEST_LINE
+    if is_inner or not (found := _SPEAKER.match(line)):
         return None
     name, rest = found[2].lower(), found[3].lstrip("*_`")
     said = rest[1:].strip("*_` \t") if rest[:1] == ":" else ""
@@ -469,7 +471,7 @@ class _Cutter:
         """Take a line that says which tool is called."""
         found = _CALL.match(line) if self._calls(line) else None
         name = _ID.sub("", found[1]).replace("`", "").strip("*_'\"]) ") if found else ""
-        if not found or len(name.split()) > _MOST_WORDS or name.endswith((".", "!", "?")):
+        if not found or len(name.split()) > _MOST_WORDS or name.endswith(tuple(".!?,;{")):
             return False
         self._call(name, is_sure=_CALLED.search(line[: found.start(1)]) is not None)
         return True

@@ -437,6 +437,9 @@ Painted.
         "# A harbour\n\nTools: rope, hook\n\nOutput: none yet.\n",
         "## Usage\n\n```sh\nmake\n```\n\n## Model\n\nSmall.\n",
         "not a log\n",
+        "class Pier:\n    user: str\n    agent: str\n    user: int\n"
+        + 2 * "    tool: str,\n    args: dict,\n",
+        "turn(tool='Read', args={'a': 1})\nturn(tool='Read', args={'a': 2})\n",
     ],
 )
 def test_a_text_that_is_no_transcript_is_refused(file, text):
