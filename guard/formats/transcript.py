@@ -134,7 +134,7 @@ def _speaker(line: str) -> tuple[str, str, str] | None:
     is_inner = line[:1].isspace() or len(line) > _LONGEST_LINE
     if is_inner or not (found := _SPEAKER.match(line)):
         return None
-    name, rest = found[2].lower(), found[3].lstrip("*_`")
+    name, rest = found[2].lower(), found[3].lstrip("*_`]")
     said = rest[1:].strip("*_` \t") if rest[:1] == ":" else ""
     form = "".join(sign for sign in found[1] if sign in "#*_>[<") + ":" * bool(said)
     return form, name, said
@@ -352,7 +352,8 @@ class _Cutter:
             return False
         self.flush()
         self._role, said = role, found[2]
-        self._agent = said if found[1] == "agent" else ""  # "Agent: Researcher" names one
+        # "# Agent: Researcher" names one.
+        self._agent = said if found[:2] == ("#:", "agent") else ""
         self._said.append("" if self._agent else said)
         return True
 
@@ -470,10 +471,12 @@ class _Cutter:
     def _take_called(self, line: str) -> bool:
         """Take a line that says which tool is called."""
         found = _CALL.match(line) if self._calls(line) else None
-        name = _ID.sub("", found[1]).replace("`", "").strip("*_'\"]) ") if found else ""
+        name = _ID.sub("", found[1]).replace("`", "").strip("*_'\"] ") if found else ""
         if not found or len(name.split()) > _MOST_WORDS or name.endswith(tuple(".!?,;{")):
             return False
-        self._call(name, is_sure=_CALLED.search(line[: found.start(1)]) is not None)
+        shown = _SHOWN.match(f"-> {name}") if name.endswith(")") else None
+        name, given = (shown[1], shown[2][:-1]) if shown else (name, "")
+        self._call(name, given, is_sure=_CALLED.search(line[: found.start(1)]) is not None)
         return True
 
     def _take_deed(self, line: str) -> bool:
@@ -524,7 +527,8 @@ class _Cutter:
             return True
         if len(line) > _LONGEST_LINE or not _FRAME.fullmatch(line.strip()):
             return False
-        if self._tool and (self._into is self._given or self._is_complete or self._indent):
+        is_apart = self._is_complete or self._indent or line.startswith("#")
+        if self._tool and (self._into is self._given or is_apart):
             self._is_complete = True
             return True
         return self._into is self._said

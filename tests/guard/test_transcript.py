@@ -257,6 +257,40 @@ def test_numbered_speakers_of_any_language_are_told_apart(file):
     assert [one.role for one in read(file, text).turns] == [Role.USER, Role.ASSISTANT, Role.USER]
 
 
+def test_labels_on_the_line_tell_speakers_calls_and_answers_behind_a_clock(file):
+    text = """[10:00:01] User: look
+[10:00:02] Assistant: I look.
+[10:00:03] Tool call: read_file({"path": "a"})
+[10:00:04] Tool result: low
+[10:00:05] Assistant: It is low.
+[10:00:06] Tool call: read_file({"path": "b"})
+[10:00:07] Tool result: high
+"""
+
+    assert calls(file, text) == [
+        ("read_file", {"path": "a"}, "low", None),
+        ("read_file", {"path": "b"}, "high", None),
+    ]
+    assert [one.content for one in read(file, text).turns] == ["look", "I look.", "It is low."]
+
+
+def test_a_numbered_heading_ends_what_came_back(file):
+    step = (
+        '### Step {n}\n**Action:** look\n**Action Input:** {{"at": {n}}}\n**Observation:** fog\n\n'
+    )
+
+    assert calls(file, step.format(n=1) + step.format(n=2)) == [
+        ("look", {"at": 1}, "fog", None),
+        ("look", {"at": 2}, "fog", None),
+    ]
+
+
+def test_speakers_in_brackets_are_no_names_of_agents(file):
+    text = "[USER]: do it\n\n[AGENT]: I begin.\n\n[AGENT]: Done.\n"
+
+    assert [one.content for one in read(file, text).turns] == ["do it", "I begin.", "Done."]
+
+
 def test_a_panel_holds_a_call_its_state_and_what_came_back(file):
     text = """✦ I'll look.
 ╭──────────────────────╮
