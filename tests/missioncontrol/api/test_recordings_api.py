@@ -281,6 +281,17 @@ def test_what_an_agent_keeps_is_imported_and_its_loop_found(as_person, operator,
     assert [alarm["kind"] for alarm in answer["alarms"]] == ["exact_repeat"]
 
 
+def test_a_transcript_written_for_people_is_imported_and_its_loop_found(as_person, operator):
+    step = "⏺ Bash(make ferry)\n  ⎿  Error: no planks\n\n"
+
+    response = send(as_person(operator), f"> build it\n\n{4 * step}".encode(), name="ferry.md")
+
+    assert response.status_code == 201, response.content
+    row = response.json()
+    assert (row["form"], row["run_name"], row["turns"]) == ("transcript", "ferry", 5)
+    assert row["alarms"]
+
+
 def test_an_export_of_telemetry_is_one_run(as_person, operator):
     body = logs(
         a_log("claude_code.user_prompt", **{"session.id": "s1", "prompt": "Fix it"}),
