@@ -19,6 +19,7 @@ from typing import Any
 from guard.errors import UnreadableRecording
 from guard.formats import claude_code, codex, gemini, messages, trajectories, turn_file
 from guard.formats.recording import Recording, Unread, Why
+from guard.formats.transcript import read_transcript
 
 Row = Mapping[str, Any]
 Recognises = Callable[[Sequence[Row]], bool]
@@ -79,11 +80,16 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
             recording = read(chain(early, rows), stem=path.stem)
             named = sorted([*unread, *recording.unread], key=lambda one: one.entry)
             return replace(recording, form=form, unread=tuple(named[:_NAMED]))
+    file.seek(0)
+    text = file.read(_LONGEST_LINE)
+    transcript = read_transcript(text.decode("utf-8", "replace"), stem=path.stem)
+    if transcript and not file.read(1):
+        return replace(transcript, form="transcript")
     if known or not early:
         raise UnreadableRecording(
             str(path),
-            "is no turn file, no transcript of Claude Code, Codex or Gemini, and holds no"
-            " records in which somebody speaks, calls a tool or answers",
+            "is no turn file, no transcript of Claude Code, Codex or Gemini, and holds neither"
+            " records in which somebody speaks, calls a tool or answers, nor a text that says so",
         )
     raise UnreadableRecording(str(path), "holds no readable line")
 

@@ -186,7 +186,7 @@ def _tagged(text: str) -> _Call | None:
             return said, script[0], {script[1]: inner.strip()}
         # One that is named in two words, as tools are, and ends the text.
         is_tool = "_" in tag and not tag.startswith(("tool_call", "function_call"))
-        if closed and is_tool and not rest.strip():
+        if closed and is_tool and not rest.strip(_SIGNS):
             return said, name, _fields(inner) or {"input": inner.strip()}
     return None
 
@@ -208,7 +208,7 @@ def _structured(text: str) -> _Call | None:
     for found in islice(_ATTRIBUTES.finditer(text), _LOOKS):
         given = text[found.end() :]
         given = given if found[2] is None else unescape(given.partition('"')[0])
-        if (args := _object_in(given)) is not None:
+        if (args := _object_in(given) or _object_at_end(given)[1]) is not None:
             return text[: found.start()], found[1], args
     start, value = _object_at_end(text)
     before = text[:start]
@@ -300,7 +300,7 @@ def _arguments(text: str, *, is_plain: bool = True) -> Mapping[str, Any] | None:
     above, *lines = _LINES.split(text, maxsplit=_LOOKS)
     if lines and not above.strip():
         return {name.lower(): told.strip() for name, told in zip(*[iter(lines)] * 2, strict=True)}
-    value = _object_at_end(text)[1]
+    value = _object_in(f'"{text}' if text[:2] == "{\\" else "") or _object_at_end(text)[1]
     if value is None and text.startswith(("{", "`")):  # something may be said below it
         value = _object_at_end(text.partition("\n")[0])[1]
     if value is None and _PAIRS.match(text):

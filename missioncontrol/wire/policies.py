@@ -177,7 +177,7 @@ class RecordingRow:
     project: UUID
     file: str
     form: str
-    """`claude-code codex gemini trajectory messages turns otlp`."""
+    """`claude-code codex gemini trajectory messages turns transcript otlp`."""
     turns: int
     unreadable: int
     """Entries of the file that could not be read and were left out."""

@@ -148,6 +148,10 @@ FORMS = {
         f"SAID\n\n**Tool:** `bash`\n\n**Arguments:**\n```json\n{ARGUMENTS}\n```",
         "**Result:**\n```\nANSWER\n```",
     ),
+    "Markdown, a call and its id over its arguments": Form(
+        f"SAID\n\n**Tool Use: bash** (ID: call_7f3a)\n```json\n{ARGUMENTS}\n```",
+        "**Tool Result:**\n```\nANSWER\n```",
+    ),
     "invocations in tags": Form(
         'SAID\n<function_calls>\n<invoke name="bash">\n<parameter name="command">COMMAND'
         "</parameter>\n</invoke>\n</function_calls>",
@@ -283,6 +287,37 @@ def test_a_tool_that_makes_functions_hands_none_on():
     )
 
     assert as_call(made) is made
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "args"),
+    [
+        ("NEXT ACTION:  COMMAND = look ARGUMENTS = {'at': 'tide'}", "look", {"at": "tide"}),
+        ('Action: Ask a colleague\nAction Input: {"why": 1}', "Ask a colleague", {"why": 1}),
+        (
+            '## Using tool: Ask a colleague\n## Tool Input:\n"{\\"why\\": \\"wet\\"}"',
+            "Ask a colleague",
+            {"why": "wet"},
+        ),
+        (
+            "Look.\n\n<read_file>\n<path>a.ts</path>\n</read_file>\n\n---",
+            "read_file",
+            {"path": "a.ts"},
+        ),
+        ('**Tool call: look**\n\n```json\n{\n "at": 1\n}\n```', "look", {"at": 1}),
+    ],
+)
+def test_a_call_is_read_whatever_stands_around_its_parts(text, tool, args):
+    call = as_call(a_message(text))
+
+    assert (call.tool, call.args) == (tool, args)
+
+
+def test_what_a_system_says_a_command_returned_is_a_report():
+    answer = Turn(role=Role.USER, content="SYSTEM:  Command look returned: It is low.")
+
+    assert is_report(answer)
+    assert reported(answer.content) == "It is low."
 
 
 def test_a_script_that_only_calls_a_tool_is_that_call():

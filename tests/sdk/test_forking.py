@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from guard import Session
-from guard.sdk import current
+from guard.sdk import session as sessions
 from guard.sdk.session import current_session
 from tests.installations import PATIENCE_S
 from tests.sdk.server import LoopbackServer
@@ -34,7 +34,7 @@ def of_transport(session):
 
 
 def of_current(session):
-    return current._process.lock
+    return sessions._process.lock
 
 
 @pytest.fixture

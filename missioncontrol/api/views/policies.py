@@ -113,7 +113,7 @@ def allowlist_suggestions(projects: Projects) -> list[AllowlistSuggestion]:
 
 PIECE = 1 << 16
 EXPECTED = (
-    "expected a transcript of Claude Code, Codex or Gemini, a turn file, chat messages,"
+    "expected a transcript of an agent, as JSON or as text, a turn file, chat messages,"
     " or OTLP JSON"
 )
 # Each is read and judged at once.

@@ -188,7 +188,7 @@ def test_a_viewer_may_not_and_to_a_stranger_there_is_no_such_project(
     ("body", "words"),
     [
         (b"", "got an empty file"),
-        (b"\na,b,c\n1,2,3\n", "expected a transcript of Claude Code, Codex or Gemini"),
+        (b"\na,b,c\n1,2,3\n", "expected a transcript of an agent, as JSON or as text"),
         (b"\na,b,c\n1,2,3\n", "got 'a,b,c' in line 2"),
         (b'{"tables": []}\n', "in line 1"),
         (b'{"run": "empty"}\n', "no turn in it"),
@@ -279,6 +279,17 @@ def test_what_an_agent_keeps_is_imported_and_its_loop_found(as_person, operator,
 
     assert (answer["form"], answer["unreadable"]) == (form, 0)
     assert [alarm["kind"] for alarm in answer["alarms"]] == ["exact_repeat"]
+
+
+def test_a_transcript_written_for_people_is_imported_and_its_loop_found(as_person, operator):
+    step = "⏺ Bash(make ferry)\n  ⎿  Error: no planks\n\n"
+
+    response = send(as_person(operator), f"> build it\n\n{4 * step}".encode(), name="ferry.md")
+
+    assert response.status_code == 201, response.content
+    row = response.json()
+    assert (row["form"], row["run_name"], row["turns"]) == ("transcript", "ferry", 5)
+    assert row["alarms"]
 
 
 def test_an_export_of_telemetry_is_one_run(as_person, operator):

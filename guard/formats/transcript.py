@@ -1,0 +1,668 @@
+"""Transcripts written for people: Markdown exports, captured terminals, verbose console logs.
+
+There are as many forms as programs that write them. All have lines that say what follows: who
+speaks, which tool is called, what it is given, what came back. Those lines are told by their
+words, whatever signs stand around them; only what has a form instead of words (a panel, an
+element, a bullet before a bracket) is told by that. What is said is cut there into turns; a call
+within what is said is read by `guard.reading.written`, as in any log.
+
+Source: exports of SpecStory, Cline, Cursor, Copilot, Windsurf and OpenCode, chat histories of
+aider, captured terminals of Claude Code, Gemini CLI and Codex, logs of AutoGPT and CrewAI.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from guard.formats.recording import Recording
+from guard.reading import TABLES, any_of, read_words
+from guard.turn import Role, Turn
+
+_WORDS = read_words("transcripts")
+_DID: dict[str, str] = TABLES["did"]
+_ROLES = {
+    **dict.fromkeys(_WORDS["people"], Role.USER),
+    **dict.fromkeys(_WORDS["agents"], Role.ASSISTANT),
+    **dict.fromkeys(_WORDS["tools"], Role.TOOL),
+}
+_SCRIPTS = read_words("fences")["shells"] | read_words("fences")["pythons"]
+# A longer line is never one that only says what follows.
+_LONGEST_LINE, _LONGEST_ARGUMENTS = 2000, 100_000
+_LEAST, _MOST_WORDS, _MOST_BEFORE, _MOST_LOOKS = 2, 8, 3, 16
+_SPEAKER, _STAMP = re.compile(any_of("speaker")), re.compile(any_of("log_stamp"))
+_CALL, _GIVEN = (re.compile(any_of(name), re.IGNORECASE) for name in ("call_line", "given_line"))
+_CAME, _SAYS = (re.compile(any_of(name), re.IGNORECASE) for name in ("came_line", "says_line"))
+_SHOWN, _ENDED = re.compile(any_of("shown_call")), re.compile(any_of("ended_line"))
+_ASSIGNED = re.compile(any_of("assigned_call"), re.IGNORECASE)
+# A label that speaks of a call, not of a tool alone, which may stand in any text.
+_CALLED = re.compile(r"us(?:e|ing|ed)|call|invo", re.IGNORECASE)
+_COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
+_FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})([\w+-]{0,20})")
+_ELEMENT = re.compile(r"<([a-z][\w-]{0,30})\s[^<>\n]{0,200}?\bname=\"([^\"\n]{1,80})\"[^<>\n]*>")
+_TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>")
+_QUOTED = re.compile(r"^[ \t]{0,4}`([^`\n]{1,2000})`[ \t]*$", re.MULTILINE)
+# How a call in a panel begins: how it went, and the tool's name. "✓  Shell ls"
+_STATUS = re.compile(r"([^\w\s\"'`({\[<>#*+.$-])[ \t]{1,3}([A-Z]\w{1,30})(?:[ \t]+(.*))?")
+_FAILED = frozenset("\u2717\u2718\u274c\u2716\u2a2fx!")
+_BULLET = re.compile("[\u23fa\u25cf\u2726\u2022\u273b\u2736\u2722\u2733\u273d][ \t]+(.*)")
+_PROMPT = re.compile("(?:\\([^()\n]{1,4}\\))?[>\u276f\u203a][ \t](.*)")
+_WRAPPED, _BELOW = (
+    re.compile("[ \t]+\u2502[ \t]?(.*)"),
+    re.compile("[ \t]+[\u23bf\u2514][ \t]*(.*)"),
+)
+# What stands there until something came back.
+_WAITS = re.compile(r"(?:\w{1,30}(?:…|\.\.\.))?")
+_TITLED, _NAMED = re.compile(any_of("titled")), re.compile(r"([A-Za-z][\w-]{0,40}):[ \t](.*)")
+_ITEM = re.compile(r"[ \t]{0,8}[-*] \*{0,3}([\w-]{1,40})\*{0,3}:[ \t]?(.*)")
+# What a call is given begins with an item, an object, a tag or a bar.
+_BEGINS = re.compile(rf"[ \t]*[{{\[\"|<]|{_ITEM.pattern}|[a-z][\w-]{{0,40}}: ")
+# Said by nobody: a rule, a date, a label with one, a call's id, a number.
+_FRAME = re.compile(
+    r"[-*_═─=]{3,}|\W{0,4}(?:\w{2,12}\W{1,6})?\d{4}-\d\d-\d\d[T ][\d:.]{5,18}Z?\W{0,4}"
+    rf"|[_*`]{{0,2}}(?i:(?:tool_)?call_id)[_*`]{{0,2}}:.*|(?i:{any_of('stamps')})"
+)
+_ID = re.compile(r"[*_`]{0,4}[ \t]{0,4}\(ID: [^)\n]{1,80}\)")
+_OBJECT = re.compile(r"`[^`\n]+`|\[[^\[\]\n]*\]\([^()\n]+\)|: +\S|\"[^\"\n]+\"")
+# The head of a file in which headings are a person's words, and quotes what a program says.
+_QUOTES_TOOLS = re.compile(r"# aider chat started")
+_EDGE, _END = "\0panel", "\0end"
+# What JSON and Python's literals raise for a text that is none.
+_UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
+_read_json = json.JSONDecoder(strict=False).raw_decode
+
+
+def read_transcript(text: str, *, stem: str) -> Recording | None:
+    """Read a transcript; None where nothing in the text says that it is one."""
+    turns = _cut(text) or _cut("\n".join(inner for _, _, inner in _fences(text)[0]))
+    return Recording(run=stem, turns=tuple(turns)) if turns else None
+
+
+def _cut(text: str) -> Sequence[Turn]:
+    """Cut a text into turns; none if it is no transcript."""
+    lines = _unstamped(_COLOURS.sub("", text).splitlines())
+    cutter = _Cutter(lines)
+    for line in lines if cutter.is_chat else _unpanelled(lines):
+        cutter.take(line)
+    cutter.flush()
+    calls = sum(turn.tool is not None for turn in cutter.turns)
+    if len(cutter.turns) < _LEAST or (calls < _LEAST and not cutter.is_chat):
+        return ()  # one call or message alone may stand in any text
+    return cutter.turns
+
+
+def _unstamped(lines: list[str]) -> list[str]:
+    """Leave out what a logger writes first, where it does so in most lines."""
+    ends = [found.end() if (found := _STAMP.match(line)) else 0 for line in lines]
+    if 2 * sum(map(bool, ends)) < len(lines):
+        return lines
+    return [line[end:] for line, end in zip(lines, ends, strict=True)]
+
+
+def _unpanelled(lines: Sequence[str]) -> Iterator[str]:
+    """Give what stands in a terminal's panels, each between two marks of its own."""
+    is_open = lines[:1] != [] and _within_walls(lines[0]) is not None
+    if is_open:
+        yield _EDGE
+    for line in lines:
+        bare = line.strip()
+        if bare[:2] in {"╭─", "╰─"} and bare[-1] in "╮╯":
+            is_open = bare[0] == "╭"
+            yield _EDGE if is_open else _END
+            if title := bare.strip("╭╮╰╯─ "):
+                yield f"{title}:"
+        else:
+            inner = _within_walls(line) if is_open else None
+            yield line if inner is None else inner
+
+
+def _within_walls(line: str) -> str | None:
+    bare = line.strip()
+    is_walled = len(bare) > 1 and bare[0] == bare[-1] == "│"
+    return bare[1:-1].rstrip().removeprefix(" ") if is_walled else None
+
+
+def _speaker(line: str) -> tuple[str, str, str] | None:
+    """Tell a line that may name a speaker: in what form, whom, and what is said on it."""
+    # Further in stand the fields of a text in code.
+    is_inner = line[:1].isspace() or len(line) > _LONGEST_LINE
+    if is_inner or not (found := _SPEAKER.match(line)):
+        return None
+    name, rest = found[2].lower(), found[3].lstrip("*_`]")
+    said = rest[1:].strip("*_` \t") if rest[:1] == ":" else ""
+    form = "".join(sign for sign in found[1] if sign in "#*_>[<") + ":" * bool(said)
+    return form, name, said
+
+
+def _role_of(name: str) -> Role | None:
+    """Tell whose name it is; None: it is none that is known."""
+    words = name.split()
+    if has_noun := len(words) > 1 and words[-1] in _WORDS["nouns"]:
+        words.pop()
+    if not all(word in _ROLES or word in _WORDS["before"] for word in words):
+        return None
+    role = _ROLES.get(words[-1])
+    return None if has_noun and role is Role.TOOL else role  # "Tool input" is what it is given
+
+
+def _speakers(lines: Sequence[str]) -> dict[tuple[str, str], Role]:
+    """Find who speaks, by form and name: in forms that name two sides, or one again and again."""
+    named: dict[str, Counter[str]] = {}
+    first: tuple[str, str] | None = None
+    for line in lines:
+        if found := _speaker(line):
+            form, name, said = found
+            first = first or (form, name)
+            # "Tool: Read" is a call.
+            if (role := _role_of(name)) and not (said and role is Role.TOOL):
+                named.setdefault(form, Counter())[name] += 1
+    speakers: dict[tuple[str, str], Role] = {}
+    for form, names in named.items():
+        roles = {name: role for name in names if (role := _role_of(name))}
+        is_bare = not form.strip(":")
+        if is_bare and names.total() <= len(names):
+            continue  # "model: gpt-5", in a head of settings
+        # Who begins, in the form of an agent's name, is the person it works for.
+        is_often = names.total() >= _LEAST
+        if is_often and first and first[0] == form and {*roles.values()} == {Role.ASSISTANT}:
+            roles.setdefault(first[1], Role.USER)
+        if len({*roles.values()}) > 1 or (names.total() > _LEAST and not is_bare):
+            speakers |= {(form, name): role for name, role in roles.items()}
+    return speakers
+
+
+class _Cutter:
+    """Takes a transcript line by line, and cuts it into turns."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.turns: list[Turn] = []
+        self._quotes_tools = any(map(_QUOTES_TOOLS.match, lines[:20]))
+        self._speakers = {} if self._quotes_tools else _speakers(lines)
+        self.is_chat = self._quotes_tools or bool(self._speakers)
+        # Bullets and prompts are a terminal's; elsewhere lists and quotes look so.
+        bullets = sum(line.startswith(("⏺", "✦")) for line in lines)
+        has_signs = any(_BELOW.match(line) or _TITLED.match(line) for line in lines)
+        self._is_terminal = not self.is_chat and (bullets > 1 or has_signs)
+        # The first that takes a line is right.
+        self._readings = (
+            self._take_element,
+            self._take_fence,
+            self._take_speaker,
+            self._take_quote,
+            self._take_panel,
+            self._take_below,
+            self._take_bullet,
+            self._take_shown,
+            self._take_assigned,
+            self._take_ended,
+            self._take_called,
+            self._take_deed,
+            self._take_given,
+            self._take_answer,
+            self._take_words,
+            self._take_text,
+        )
+        # What stands before the first speaker is the document's own head.
+        self._role, self._agent = Role.SYSTEM if self.is_chat else Role.ASSISTANT, ""
+        self._waiting: list[int] = []  # calls whose answers come later, by place
+        self._fence, self._element, self._is_panel = "", "", False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._said, self._given, self._came = list[str](), list[str](), list[str]()
+        self._into = self._said
+        self._tool, self._looks = "", 0
+        self._is_sure = False  # that it is a call
+        self._is_done = False  # what is said may be what was done
+        self._is_labelled = False  # what is given is announced
+        # What is given, or came back, is complete: what follows is something else.
+        self._is_complete = False
+        self._is_announced = self._has_failed = False  # what came back
+        # It may come without being announced, so far to the right at least.
+        self._may_follow, self._indent = False, 0
+        self._is_walled = False  # it ends with its panel
+
+    def take(self, line: str) -> None:
+        """Take the next line."""
+        any(read(line) for read in self._readings)
+
+    def flush(self) -> None:
+        """End the turn, and begin the next."""
+        said, came = _joined(self._said), _unfenced(_joined(self._came))
+        if self._tool and (self._is_sure or self._given or self._into is self._came):
+            self._add_call(said, came)
+        elif said and self._role is Role.TOOL and self._waiting:
+            place, told = self._waiting.pop(0), _unfenced(said)
+            result, error = (None, told) if self._has_failed else (told, None)
+            self.turns[place] = replace(self.turns[place], result=result, error=error)
+        elif (said := _joined([said, self._tool])) and self._role is not Role.SYSTEM:
+            self._add(Turn(role=self._role, content=said))
+        self._begin()
+
+    def _add(self, turn: Turn) -> None:
+        self.turns.append(replace(turn, agent=self._agent or None, seq=len(self.turns)))
+
+    def _add_call(self, said: str, came: str) -> None:
+        args = _arguments(self._tool, _joined(self._given))
+        last = self.turns[-1] if self.turns else None
+        if (
+            not args
+            and not said
+            and last
+            and last.tool == self._tool
+            and came in (last.result or "")
+        ):
+            return  # what it was given is left out: nobody knows whether it is the same again
+        if not args and not came and said:
+            args = {"input": said.rpartition("\n\n")[2]}
+        call = Turn(role=Role.ASSISTANT, tool=self._tool, args=args, content=said or None)
+        if self._into is not self._came:
+            self._waiting.append(len(self.turns))
+        elif self._has_failed:
+            call = replace(call, error=came or "failed")
+        else:
+            call = replace(call, result=came)
+        self._add(call)
+
+    def _speak(self, line: str) -> None:
+        """Go on with what is said: in a turn of its own, if a call stands before it."""
+        if self._tool:
+            self.flush()
+        self._said.append(line)
+
+    def _call(self, tool: str, given: str = "", *, is_sure: bool = True) -> None:
+        if self._tool:
+            self.flush()
+        self._tool, self._is_sure, self._into = tool, is_sure, self._given
+        if given:
+            self._give(given)
+
+    def _give(self, text: str) -> None:
+        self._given.append(text)
+        # An object ends in a line of its own; who writes many such lines gets a few looks.
+        self._looks += len(self._given) == 1 or text.startswith("}")
+        if self._looks > _MOST_LOOKS or (len(self._given) > 1 and text[:1] != "}"):
+            return
+        given = _joined(self._given)
+        end = _object_end(given)
+        self._is_complete = end is not None
+        if end and self._may_follow and (rest := given[end:].strip()):
+            self._given[:] = [given[:end]]
+            self._answer(rest)
+
+    def _answer(self, text: str, *, has_failed: bool = False) -> None:
+        is_there = len(self._came) > _MOST_BEFORE or not _WAITS.fullmatch(_joined(self._came))
+        if self._into is self._came and is_there:
+            self._came.append(text)
+            return
+        self._into, self._has_failed, self._is_complete = self._came, has_failed, False
+        self._came[:] = [text] if text else []
+
+    def _take_element(self, line: str) -> bool:
+        """Take a line of an element that is named after a tool, and holds all of its call."""
+        if not self._element:
+            found = (
+                _ELEMENT.match(line) if self._role is Role.ASSISTANT and not self._fence else None
+            )
+            if found is None:
+                return False
+            self._call(found[2])
+            self._element = found[1]
+        self._given.append(line)
+        if f"</{self._element}>" in line:
+            args, came = _read_element(_joined(self._given)[:_LONGEST_ARGUMENTS])
+            self._element, self._given[:] = "", [json.dumps(args)] if args else []
+            if came is not None:
+                self._answer(came)
+            self.flush()
+        return True
+
+    def _take_fence(self, line: str) -> bool:
+        """Take a line of a fenced text, or its fence."""
+        found = _FENCE.match(line)
+        if self._fence:
+            speaker = _speaker(line) if line.startswith("#") else None
+            if speaker and speaker[:2] in self._speakers:  # the fence was never closed
+                self._fence = ""
+                return False
+            self._into.append(line)
+            if found and found[1].startswith(self._fence) and not found[2]:
+                self._fence, self._is_complete = "", self._into is not self._said
+            return True
+        if found is None or self._is_walled:
+            return False
+        if self._is_complete and self._into is self._given:
+            self._answer("")  # a second one, right below what is given
+        elif self._is_complete:
+            self.flush()
+        self._fence = found[1]
+        self._into.append(line)
+        return True
+
+    def _take_speaker(self, line: str) -> bool:
+        """Take a line that says who speaks now."""
+        found = _speaker(line) if self._speakers else None
+        if found is None or (role := self._speakers.get(found[:2])) is None:
+            return False
+        self.flush()
+        self._role, said = role, found[2]
+        # "# Agent: Researcher" names one.
+        self._agent = said if found[:2] == ("#:", "agent") else ""
+        self._said.append("" if self._agent else said)
+        return True
+
+    def _take_quote(self, line: str) -> bool:
+        """Take a line of a chat in which headings are a person's and quotes a program's."""
+        if not self._quotes_tools:
+            return False
+        role, said = Role.ASSISTANT, line
+        if _QUOTES_TOOLS.match(line):
+            role = Role.SYSTEM
+        elif line.startswith("#### "):
+            role, said = Role.USER, line[5:]
+        elif line.startswith("> "):
+            role, said = Role.TOOL, line[2:]
+        if role is not self._role and line.strip():
+            self.flush()
+            self._role = role
+        self._said.append(said)
+        return True
+
+    def _take_panel(self, line: str) -> bool:
+        """Take a panel's edge, what came back in it, or its first line if that tells a call."""
+        if line in {_EDGE, _END}:
+            if self._tool:
+                self.flush()
+            self._is_panel = line == _EDGE
+            return True
+        if self._is_walled:
+            self._came.append(line)
+            return True
+        if not self._is_panel or not line.strip():
+            return False
+        self._is_panel = False
+        found = _STATUS.fullmatch(line.strip())
+        if found:
+            self._call(found[2], found[3] or "")
+            self._answer("", has_failed=found[1] in _FAILED)
+            self._is_walled = True
+        return found is not None
+
+    def _take_below(self, line: str) -> bool:
+        """Take a line below a bullet: more of what it says, or what came back."""
+        if not self._is_terminal:
+            return False
+        if self._is_done and (wrapped := _WRAPPED.match(line)):
+            self._said.append(wrapped[1])
+            return True
+        below = _BELOW.match(line)
+        if below is None or not (self._tool or self._take_done()):
+            return False
+        self._answer(below[1])
+        self._indent = 1
+        return True
+
+    def _take_bullet(self, line: str) -> bool:
+        """Take a line of a terminal's that begins with a sign, or a rule with a tool's name."""
+        if not self._is_terminal:
+            return False
+        if titled := _TITLED.match(line):
+            self._call(titled[1])
+            return True
+        bullet, prompt = _BULLET.match(line), _PROMPT.match(line)
+        if not (said := bullet or prompt):
+            return False
+        self.flush()
+        self._role = Role.USER if prompt else Role.ASSISTANT
+        if not self._take_shown(line):
+            self._said.append(said[1])
+            self._is_done = bullet is not None
+        return True
+
+    def _take_done(self) -> bool:
+        """Take what a bullet says for what was done: something came back below it."""
+        if not self._is_done or len(self._said) > _MOST_LOOKS:
+            return False
+        verb, _, rest = " ".join(filter(None, map(str.strip, self._said))).partition(" ")
+        self._said.clear()
+        if called := _SHOWN.match(f"-> {rest}"):
+            self._call(called[1], called[2].rstrip().removesuffix(")"))
+        elif done := _DID.get(verb.lower()):
+            self._call(done, rest)
+        else:
+            self._call(f"{verb} {rest}".strip())
+        return True
+
+    def _take_shown(self, line: str) -> bool:
+        """Take a call as code writes it, behind a sign."""
+        found = _SHOWN.match(line) if self._calls(line) else None
+        if found is None or not (given := found[2].rstrip()).endswith(")"):
+            return False
+        self._call(found[1], given[:-1])
+        self._is_complete = self._may_follow = True
+        self._indent = 1 + len(line) - len(line.lstrip())
+        return True
+
+    def _take_assigned(self, line: str) -> bool:
+        """Take a call whose name and arguments stand behind equals signs."""
+        found = _ASSIGNED.search(line) if self._calls(line) else None
+        if found is None or not found[1]:
+            return False
+        self._call(found[1])
+        self._may_follow = True
+        self._give(found[2])
+        return True
+
+    def _take_ended(self, line: str) -> bool:
+        """Take a command with where it ran and how it ended."""
+        ended = _ENDED.search(line) if self._calls(line) else None
+        typed = line[: ended.start()].rpartition(" in ")[0] if ended else ""
+        if ended and typed:
+            self._call("bash", typed)
+            self._answer("", has_failed=ended[1] != "succeeded")
+        return typed != ""
+
+    def _take_called(self, line: str) -> bool:
+        """Take a line that says which tool is called."""
+        found = _CALL.match(line) if self._calls(line) else None
+        name = _ID.sub("", found[1]).replace("`", "").strip("*_'\"] ") if found else ""
+        if not found or len(name.split()) > _MOST_WORDS or name.endswith(tuple(".!?,;{")):
+            return False
+        shown = _SHOWN.match(f"-> {name}") if name.endswith(")") else None
+        name, given = (shown[1], shown[2][:-1]) if shown else (name, "")
+        self._call(name, given, is_sure=_CALLED.search(line[: found.start(1)]) is not None)
+        return True
+
+    def _take_deed(self, line: str) -> bool:
+        """Take a line that says what was done."""
+        is_line = self.is_chat and len(line) < _LONGEST_LINE
+        did = _did(line) if is_line and self._calls(line) else None
+        if did:
+            self._call(*did)
+            self._is_complete = True
+        return did is not None
+
+    def _calls(self, line: str) -> bool:
+        return self._role is Role.ASSISTANT and len(line) < _LONGEST_ARGUMENTS
+
+    def _take_given(self, line: str) -> bool:
+        """Take a line that says what a call is given."""
+        if not self._tool or self._into is not self._given:
+            return False
+        if found := _GIVEN.match(line[:_LONGEST_ARGUMENTS]):
+            self._is_sure = self._is_labelled = True
+            self._may_follow = self._may_follow or "ction" in line[:12]  # as ReAct has it
+            self._give(found[1])
+        return found is not None
+
+    def _take_answer(self, line: str) -> bool:
+        """Take a line that says what came back."""
+        if (found := _CAME.match(line)) is None:
+            return False
+        told = next(filter(None, found.groups()), "").strip(" *_`")
+        has_failed = "rror" in line[: len(line) - len(told)]
+        if self._tool:
+            if not self._is_announced:  # what stands before it was said of the call
+                self._into = self._given
+            self._is_sure = self._is_announced = True
+            self._answer(told, has_failed=has_failed)
+            return True
+        if not self._waiting or self._role is Role.ASSISTANT or any(map(str.strip, self._said)):
+            return False
+        self._role, self._has_failed = Role.TOOL, has_failed
+        self._said.append(told)
+        return True
+
+    def _take_words(self, line: str) -> bool:
+        """Take a line at which an agent speaks again, or one that nobody says."""
+        is_said = _SAYS.match(line) or (line.startswith("> ") and not self.is_chat)
+        if self._role is Role.ASSISTANT and is_said:
+            self._speak(line)
+            return True
+        if len(line) > _LONGEST_LINE or not _FRAME.fullmatch(line.strip()):
+            return False
+        is_apart = self._is_complete or self._indent or line.startswith("#")
+        if self._tool and (self._into is self._given or is_apart):
+            self._is_complete = True
+            return True
+        return self._into is self._said
+
+    def _take_text(self, line: str) -> bool:
+        """Take any other line, as more of what the lines before it are."""
+        is_right = line.startswith(" " * self._indent)
+        if not line.strip():
+            self._into.append(line)
+            self._is_complete |= self._into is self._given and self._given[0][:1] not in {"", "{"}
+        elif self._into is self._given and self._is_complete and self._may_follow and is_right:
+            self._answer(line)
+        elif self._tool and (self._is_complete or not is_right):
+            self._speak(line)
+        elif self._into is self._came:
+            self._came.append(line)
+        elif self._into is self._given and (self._is_labelled or self._begins(line)):
+            self._give(line)
+        elif self._is_terminal and self._role is Role.USER and line[:1] != " ":
+            self.flush()  # what a person typed goes on indented
+            self._role = Role.ASSISTANT
+            self._said.append(line)
+        else:
+            self._speak(line)
+        return True
+
+    def _begins(self, line: str) -> bool:
+        return any(map(str.strip, self._given)) or _BEGINS.match(line) is not None
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "\n".join(lines).strip("\n")
+
+
+def _unfenced(text: str) -> str:
+    first, _, rest = text.strip().partition("\n")
+    inner, _, last = rest.rpartition("\n")
+    fence = _FENCE.match(first)
+    return inner.rstrip() if fence and last.strip() == fence[1] else text
+
+
+def _fences(text: str) -> tuple[list[tuple[str, str, str]], str]:
+    """Give what is fenced, each with the line above it and its language; and the rest."""
+    fenced, plain, inner = list[tuple[str, str, str]](), [""], list[str]()
+    opened: re.Match[str] | None = None
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        if opened is None and found is None:
+            plain.append(line)
+        elif opened is None:
+            opened, inner = found, []
+        elif line.strip() == opened[1]:
+            above = next(filter(str.strip, plain[:-4:-1]), "")
+            fenced.append((above, opened[2], "\n".join(inner)))
+            opened = None
+        else:
+            inner.append(line)
+    return fenced, "\n".join(plain)
+
+
+def _object_end(text: str) -> int | None:
+    """Tell where the object ends with which a text begins; None: it does not, or not yet."""
+    if text.startswith(("{", '"{')):
+        with suppress(*_UNREADABLE):
+            return _read_json(text)[1]
+        with suppress(*_UNREADABLE):
+            ast.literal_eval(text)
+            return len(text)
+    return None
+
+
+def _arguments(tool: str, text: str) -> dict[str, Any]:
+    """Read what a call is given: an object, a list of names and values, or a text."""
+    text = _unfenced(text.strip()).strip()
+    for read in (json.loads, ast.literal_eval):
+        with suppress(*_UNREADABLE):
+            value = read(text)
+            value = json.loads(value) if isinstance(value, str) else value
+            if isinstance(value, dict):
+                return {str(name): inner for name, inner in value.items()}
+    items, name, lines = dict[str, str](), "", text.splitlines()
+    form = _NAMED if all(map(_NAMED.match, lines)) else _ITEM
+    for line in lines:
+        if item := form.match(line):
+            name = item[1]
+            items[name] = item[2].strip("` ")
+        elif name:
+            items[name] += f"\n{line}"
+    if items or not text:
+        return {**items}
+    words = frozenset(re.findall(r"[a-z]+", tool.lower()))
+    return {"command" if words & _WORDS["shells"] else "input": text}
+
+
+def _read_element(text: str) -> tuple[dict[str, Any], str | None]:
+    """Read what an element tells of a call: what it was given, and what came back."""
+    summary, has_summary, body = text.partition("<summary>")[2].partition("</summary>")
+    given = summary.partition("• ")[2].partition(": ")[2] if has_summary else ""
+    args, came = dict[str, Any](), list[str]()
+    fenced, plain = _fences(body if has_summary else text)
+    for label, language, told in fenced:
+        inner = told.strip()
+        if inner == given.strip() or language in _SCRIPTS:
+            args["command"] = inner
+        elif language == "diff":
+            args["diff"] = args.get("diff", "") + inner
+        elif _GIVEN.match(label):
+            args |= _arguments("", inner)
+        else:
+            came.append(inner)
+    plain = _TAG.sub("", plain).strip()
+    if quoted := _QUOTED.search(plain):
+        args.setdefault("command", quoted[1])
+    elif given and "command" not in args:
+        args["input"] = given
+    elif plain and not came and not args and ": " in plain.partition("\n")[0]:
+        args["input"] = plain
+    elif plain and not came and not args:
+        came.append(plain)
+    return args, "\n".join(came) if came else None
+
+
+def _did(line: str) -> tuple[str, str] | None:
+    """Read a line that says what was done to what: the tool by its verb, and what follows."""
+    is_slanted = line[:1] in "*_" and line.rstrip()[-1:] in "*_"
+    text = line.strip().rstrip("*").strip("*_ ")
+    found = _OBJECT.search(text)
+    if text.endswith((".", "!", "?", ":")) or not (found or is_slanted):
+        return None
+    if found and text.lower().startswith("using ") and found[0][0] == '"':
+        return found[0].strip('"'), ""
+    phrase = re.findall(r"[a-z]+", (text[: found.start()] if found else text).lower())
+    at = next((at for at, word in enumerate(phrase[:_MOST_BEFORE]) if word in _DID), None)
+    if at is None or len(phrase) > _MOST_WORDS:
+        return None
+    tool = "run_command" if "command" in phrase else "_".join((_DID[phrase[at]], *phrase[at + 1 :]))
+    return tool, text[found.start() :].strip(": `") if found else ""

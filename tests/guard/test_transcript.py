@@ -1,0 +1,518 @@
+"""Transcripts written for people: what is said, called, given and answered is told apart."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from guard.errors import UnreadableRecording
+from guard.formats import read_recording
+from guard.formats.transcript import read_transcript
+from guard.replay import replay
+from guard.turn import Role
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "walk.md"
+
+
+def read(file, text):
+    file.write_text(text, encoding="utf-8")
+    return read_recording(file)
+
+
+def calls(file, text):
+    turns = read(file, text).turns
+    return [(one.tool, one.args, one.result, one.error) for one in turns if one.tool]
+
+
+HEADINGS = """# Export of Tuesday
+
+---
+
+## \U0001f464 User
+
+Mend the tide table.
+
+---
+
+## \U0001f916 Assistant (mid-size model)
+
+I'll read it first.
+
+\U0001f527 **Tool Use: Read** (ID: call_7)
+```json
+{"path": "tides.csv"}
+```
+
+---
+
+## \U0001f464 User
+
+\U0001f4ca **Tool Result:**
+```
+low,high
+```
+"""
+
+
+def test_headings_tell_who_speaks_and_an_answer_in_the_user_s_name_is_the_call_s(file):
+    recording = read(file, HEADINGS)
+
+    assert [one.role for one in recording.turns] == [Role.USER, Role.ASSISTANT]
+    assert recording.turns[1].content == "I'll read it first."
+    assert calls(file, HEADINGS) == [("Read", {"path": "tides.csv"}, "low,high", None)]
+    assert (recording.form, recording.run) == ("transcript", "walk")
+
+
+def test_a_call_under_labels_is_read_with_its_error(file):
+    text = """## User
+
+go
+
+## Assistant (Build)
+
+**Tool: edit**
+
+**Input:**
+```json
+{"file": "quay.md"}
+```
+
+**Error:**
+```
+quay.md is gone
+```
+
+**Tool: shell**
+
+**Input:**
+```json
+{"command": "ls"}
+```
+
+**Output:**
+```
+pier.md
+```
+
+It moved.
+"""
+
+    assert calls(file, text) == [
+        ("edit", {"file": "quay.md"}, None, "quay.md is gone"),
+        ("shell", {"command": "ls"}, "pier.md", None),
+    ]
+    assert read(file, text).turns[-1].content == "It moved."
+
+
+def test_an_element_named_after_a_tool_holds_all_of_a_call(file):
+    text = """_**User (2026-05-01 10:00Z)**_
+
+Count the boats.
+
+---
+
+_**Agent (large model)**_
+
+<tool-use data-tool-type="shell" data-tool-name="run_cmd">
+<details><summary>Tool use: **run_cmd** • Run command: wc -l boats</summary>
+
+```bash
+wc -l boats
+```
+
+```
+12 boats
+```
+</details>
+</tool-use>
+
+---
+
+<tool-use data-tool-type="read" data-tool-name="open_file">
+<details><summary>Tool use: **open_file** • Read file: boats</summary>
+
+</details>
+</tool-use>
+"""
+
+    assert calls(file, text) == [
+        ("run_cmd", {"command": "wc -l boats"}, "12 boats", None),
+        ("open_file", {"input": "boats"}, None, None),
+    ]
+
+
+def test_a_captured_terminal_has_bullets_prompts_and_answers_below(file):
+    text = """> build it
+
+⏺ I'll build the ferry.
+
+⏺ Bash(make ferry)
+  ⎿  Waiting…
+
+  ⎿  Error: no planks
+     in the yard
+
+⏺ Update Todos
+  ⎿  ☐ Buy planks
+
+⏺ There are no planks.
+  Shall I buy some?
+
+> yes
+"""
+
+    recording = read(file, text)
+
+    assert calls(file, text) == [
+        ("Bash", {"command": "make ferry"}, "Error: no planks\n     in the yard", None),
+        ("Update Todos", {}, "☐ Buy planks", None),
+    ]
+    assert [one.content for one in recording.turns if one.role is Role.USER] == ["build it", "yes"]
+
+
+def test_a_bullet_that_goes_on_along_a_bar_is_what_was_done(file):
+    text = """\u203a weigh it
+
+• Ran weigh --all
+  │ --in tons
+  └ 12 t
+    13 t
+
+• Called scale.read({"unit": "t"})
+  └ 12
+
+• It weighs twelve tons.
+"""
+
+    assert calls(file, text) == [
+        ("run", {"command": "weigh --all --in tons"}, "12 t\n    13 t", None),
+        ("scale.read", {"unit": "t"}, "12", None),
+    ]
+
+
+def test_a_rule_with_a_tool_s_name_begins_a_call_and_a_prompt_ends_with_its_line(file):
+    text = """( O)> where are we?
+I'll look.
+─── shell | developer ──────────
+command: pwd
+
+Here we are.
+─── open_file | developer ──────────
+path: map.txt
+lines: 3
+
+( O)> thanks
+"""
+
+    recording = read(file, text)
+
+    assert calls(file, text) == [
+        ("shell", {"command": "pwd"}, None, None),
+        ("open_file", {"path": "map.txt", "lines": "3"}, None, None),
+    ]
+    assert [one.content for one in recording.turns] == [
+        "where are we?",
+        "I'll look.",
+        "Here we are.",
+        "thanks",
+    ]
+
+
+def test_a_log_within_a_fence_is_read(file):
+    log = "".join(STAMPED.format(n=n) for n in range(1, 3))
+
+    assert len(calls(file, f"# A report\n\nIt said:\n\n```\n{log}```\n")) == 2
+
+
+def test_a_state_stands_above_what_came_back(file):
+    text = """## User
+
+look
+
+## Assistant
+
+**Tool Call: List the `pier`**
+Status: Completed
+
+# Files
+rope
+
+## Assistant
+
+Only a rope.
+"""
+
+    assert calls(file, text) == [("List the pier", {}, "# Files\nrope", None)]
+
+
+def test_numbered_speakers_of_any_language_are_told_apart(file):
+    text = "### 用户 #1\n\n看船\n\n### 助手\n\n好\n\n### 用户 #2\n\n谢谢\n"
+
+    assert [one.role for one in read(file, text).turns] == [Role.USER, Role.ASSISTANT, Role.USER]
+
+
+def test_labels_on_the_line_tell_speakers_calls_and_answers_behind_a_clock(file):
+    text = """[10:00:01] User: look
+[10:00:02] Assistant: I look.
+[10:00:03] Tool call: read_file({"path": "a"})
+[10:00:04] Tool result: low
+[10:00:05] Assistant: It is low.
+[10:00:06] Tool call: read_file({"path": "b"})
+[10:00:07] Tool result: high
+"""
+
+    assert calls(file, text) == [
+        ("read_file", {"path": "a"}, "low", None),
+        ("read_file", {"path": "b"}, "high", None),
+    ]
+    assert [one.content for one in read(file, text).turns] == ["look", "I look.", "It is low."]
+
+
+def test_a_numbered_heading_ends_what_came_back(file):
+    step = (
+        '### Step {n}\n**Action:** look\n**Action Input:** {{"at": {n}}}\n**Observation:** fog\n\n'
+    )
+
+    assert calls(file, step.format(n=1) + step.format(n=2)) == [
+        ("look", {"at": 1}, "fog", None),
+        ("look", {"at": 2}, "fog", None),
+    ]
+
+
+def test_speakers_in_brackets_are_no_names_of_agents(file):
+    text = "[USER]: do it\n\n[AGENT]: I begin.\n\n[AGENT]: Done.\n"
+
+    assert [one.content for one in read(file, text).turns] == ["do it", "I begin.", "Done."]
+
+
+def test_a_panel_holds_a_call_its_state_and_what_came_back(file):
+    text = """✦ I'll look.
+╭──────────────────────╮
+│ ✓  Shell ls pier     │
+│                      │
+│ rope                 │
+│ "tools": [           │
+╰──────────────────────╯
+✦ And again.
+╭──────────────────────╮
+│ ✗  ReadFile rope     │
+│                      │
+│ it is a directory    │
+╰──────────────────────╯
+"""
+
+    assert calls(file, text) == [
+        ("Shell", {"command": "ls pier"}, 'rope\n"tools": [', None),
+        ("ReadFile", {"input": "rope"}, None, "it is a directory"),
+    ]
+
+
+def test_an_arrow_shows_a_call_and_what_stands_to_the_right_of_it_came_back(file):
+    text = """## step 1
+
+I'll test it.
+
+    -> run_tests({})
+
+       2 of 3 pass
+
+## step 2
+
+Once more:
+
+    -> run_tests({"only": "gate"})
+
+       1 of 1 pass
+"""
+
+    assert calls(file, text) == [
+        ("run_tests", {}, "       2 of 3 pass", None),
+        ("run_tests", {"only": "gate"}, "       1 of 1 pass", None),
+    ]
+    assert [one.content for one in read(file, text).turns] == ["I'll test it.", "Once more:"]
+
+
+STAMPED = """2026-05-01 10:00:0{n},120 INFO  THOUGHTS: I should look at the tide.
+2026-05-01 10:00:0{n},220 INFO NEXT ACTION:  COMMAND = look_up  ARGUMENTS = {{'what': 'tide'}}
+2026-05-01 10:00:0{n},320 INFO AUTHORISED COMMANDS LEFT: {n}
+2026-05-01 10:00:0{n},420 INFO SYSTEM:  Command look_up returned: It is low.
+"""
+
+
+def test_a_logger_s_lines_are_read_without_its_stamps_and_a_loop_in_them_is_found(file):
+    text = "".join(STAMPED.format(n=n) for n in range(1, 6))
+
+    assert calls(file, text) == 5 * [("look_up", {"what": "tide"}, "It is low.", None)]
+    assert replay(read_recording(file)).first_alarm == 2
+
+
+def test_a_verbose_console_names_agents_tools_and_what_they_gave(file):
+    text = """# Agent: Harbour master
+## Thought: Somebody has to look.
+## Using tool: Ask a colleague
+## Tool Input:
+"{\\"question\\": \\"Is the gate shut?\\"}"
+## Tool Output:
+It is.
+
+
+# Agent: Harbour master
+## Using tool: Ask a colleague
+## Tool Input:
+"{\\"question\\": \\"Since when?\\"}"
+## Tool Output:
+Since noon.
+
+
+# Agent: Harbour master
+## Final Answer:
+Shut since noon.
+"""
+
+    assert calls(file, text) == [
+        ("Ask a colleague", {"question": "Is the gate shut?"}, "It is.", None),
+        ("Ask a colleague", {"question": "Since when?"}, "Since noon.", None),
+    ]
+    assert {one.agent for one in read(file, text).turns} == {"Harbour master"}
+
+
+def test_a_command_is_told_with_where_it_ran_and_how_it_ended(file):
+    text = """user
+Weigh the cargo.
+codex
+I'll weigh it.
+exec
+/bin/sh -c 'weigh in kilos' in /srv/port exited 2 in 31ms:
+no scale
+exec
+/bin/sh -c 'weigh' in /srv/port succeeded in 4ms:
+12 t
+codex
+It is 12 t.
+"""
+
+    assert calls(file, text) == [
+        ("bash", {"command": "/bin/sh -c 'weigh in kilos'"}, None, "no scale"),
+        ("bash", {"command": "/bin/sh -c 'weigh'"}, "12 t", None),
+    ]
+
+
+def test_lines_that_tell_what_was_done_are_calls_and_who_begins_is_a_person(file):
+    text = """Wanda: run the pump
+
+GitHub Copilot: Let me start it.
+
+Ran terminal command: pump --start
+
+Now I'll oil it:
+
+Using "Replace Text"
+
+
+```
+
+```
+Made changes.
+
+Wanda: and stop it
+
+GitHub Copilot: Stopping.
+
+Ran terminal command: pump --stop
+"""
+
+    recording = read(file, text)
+
+    assert [one.content for one in recording.turns if one.role is Role.USER] == [
+        "run the pump",
+        "and stop it",
+    ]
+    assert [(tool, args) for tool, args, *_ in calls(file, text)] == [
+        ("run_command", {"command": "pump --start"}),
+        ("Replace Text", {"input": "Now I'll oil it:"}),
+        ("run_command", {"command": "pump --stop"}),
+    ]
+
+
+def test_deeds_whose_object_a_log_leaves_out_are_not_the_same_again(file):
+    said = "\n\n*Edited relevant file*\n\n*Edited relevant file*\n\n*Edited relevant file*\n"
+    text = f"### User Input\n\ngo\n\n### Planner Response\n\nI mend three sails.{said}"
+
+    assert [tool for tool, *_ in calls(file, text)] == ["edit_relevant_file"]
+
+
+def test_in_a_chat_of_headings_and_quotes_a_program_s_words_are_no_person_s(file):
+    text = """# aider chat started at 2026-05-01 10:00:00
+
+#### paint the hull
+#### in blue
+
+Painted.
+
+> Applied edit to hull.txt
+"""
+
+    assert [(one.role, one.content) for one in read(file, text).turns] == [
+        (Role.USER, "paint the hull\nin blue"),
+        (Role.ASSISTANT, "Painted."),
+        (Role.TOOL, "Applied edit to hull.txt"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# A harbour\n\nTools: rope, hook\n\nOutput: none yet.\n",
+        "## Usage\n\n```sh\nmake\n```\n\n## Model\n\nSmall.\n",
+        "not a log\n",
+        "class Pier:\n    user: str\n    agent: str\n    user: int\n"
+        + 2 * "    tool: str,\n    args: dict,\n",
+        "turn(tool='Read', args={'a': 1})\nturn(tool='Read', args={'a': 2})\n",
+    ],
+)
+def test_a_text_that_is_no_transcript_is_refused(file, text):
+    with pytest.raises(UnreadableRecording, match="holds no readable line"):
+        read(file, text)
+
+
+def test_a_fence_that_is_never_closed_ends_where_somebody_speaks(file):
+    text = "## User\n\nlook\n\n## Assistant\n\n```\ncut off\n\n## User\n\ngo on\n"
+
+    assert [one.role for one in read(file, text).turns] == [Role.USER, Role.ASSISTANT, Role.USER]
+
+
+def test_lines_of_an_object_in_a_transcript_do_not_hide_it(file):
+    text = HEADINGS.replace("low,high", '{"low": 1}')
+
+    assert calls(file, text)[0][2] == '{"low": 1}'
+
+
+HEAD = "## User\n\ngo\n\n## Assistant\n\n"
+HOSTILE = {
+    "objects without end": HEAD + "**Tool Call: x**\n\nInput: {\n" + 20_000 * "},\n",
+    "fences of every length": HEAD + "".join(f"{'`' * (3 + n)}a\nx\n" for n in range(400)),
+    "an element without end": HEAD + '<t name="a">\n' + 20_000 * "<summary>",
+    "answers over answers": HEAD + "**Tool Call: x**\n" + 20_000 * "Output:\n",
+    "a line of a megabyte": HEAD + 200_000 * "call: ",
+    "walls": "╭──╮\n" + 2 * f"│{100_000 * ' '}x\n",
+    "brackets in brackets": HEAD + "**Tool Call: x**\n\n" + 90_000 * "[",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_texts_are_read_or_refused(file, text):
+    with suppress(UnreadableRecording):
+        assert read(file, text).turns
+
+
+@given(
+    st.lists(st.sampled_from([*HEADINGS.splitlines(), *STAMPED.splitlines(), "⏺ a(b)", "  ⎿  c"]))
+)
+def test_lines_in_any_order_raise_nothing(lines):
+    read_transcript("\n".join(lines), stem="any")
