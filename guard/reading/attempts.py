@@ -81,6 +81,7 @@ class TurnReader:
         # Tools whose calls carry their own results: what follows those is no answer.
         self._self_told: set[str] = set()
         self._names: set[str] = set()
+        self._named: str | None = None  # whose name was taken last
         self._callers: set[str] = set()
         self._messages: deque[_UserMessage] = deque(maxlen=_REMEMBERED)
         self._action = False
@@ -118,8 +119,9 @@ class TurnReader:
             again = not self._action and turn.content == self._notice
             self._notice = turn.content
             return ReadTurn(Kind.NUDGE if again else Kind.NOISE, turn)
-        if len(self._names) < _MOST_NAMES:
+        if turn.agent != self._named and len(self._names) < _MOST_NAMES:
             self._names |= terms_of(turn.agent or "")
+            self._named = turn.agent
         if self._is_route(turn):
             self._routes += 1
             return ReadTurn(Kind.ACTION if self._routes >= _ROUTINGS else Kind.NOISE, turn)

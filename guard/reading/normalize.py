@@ -38,6 +38,7 @@ _write_parts: Callable[[object, int], Iterable[str]] = (
 )
 
 _ARGUMENTS = read_words("arguments")
+_SEQUENCES = (list, tuple)  # made once; a union is made anew each time
 COMMANDS = ("command", "cmd", "script", "code", "input")
 _SHORT = 600
 _GIANT = 10**12
@@ -104,6 +105,8 @@ def lasting_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
 def meant_args(args: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Give the arguments without the model's remarks about its own call."""
     args, remarks = args or {}, _ARGUMENTS["remarks"]
+    if remarks.isdisjoint(args):
+        return dict(args)
     meant = {name: value for name, value in args.items() if name not in remarks}
     # A call of nothing but remarks ("think") is identified by them.
     return meant or args
@@ -128,7 +131,7 @@ def command_in(args: Mapping[str, Any] | None) -> str:
     for value in map(args.get, COMMANDS):
         if isinstance(value, str):
             return value
-        if isinstance(value, list | tuple) and value:
+        if isinstance(value, _SEQUENCES) and value:
             words = [word if isinstance(word, str) else canonical_json(word) for word in value]
             is_wrapped = len(words) > 2 and words[1].startswith("-") and words[1].endswith("c")  # noqa: PLR2004 - shell, -lc, command
             return words[2] if is_wrapped else " ".join(words)

@@ -59,7 +59,7 @@ def mask_volatile(text: str) -> str:
 
 
 def mask_lines(lines: list[str]) -> list[str]:
-    """Mask each line as `mask_volatile` does; give the same list where no digit stands."""
+    """Mask each line as `mask_volatile` does; give the same list where nothing is masked."""
     if lines and lines[0][:1] == "[":
         lines = [HOLE if _JOB.fullmatch(line) else line for line in lines]
     # Every plain digit as 0, and marks between words as spaces, sign for sign.
@@ -68,12 +68,13 @@ def mask_lines(lines: list[str]) -> list[str]:
         return lines
     shapes = signs.decode("utf-8", "surrogatepass").split("\n")
     places = [at for at, shape in enumerate(shapes) if "0" in shape or not shape.isascii()]
-    masked = lines.copy()
-    some, marked = [lines[at] for at in places], [shapes[at] for at in places]
+    marked = [shapes[at] for at in places]
     suspects, may_stand_beside = _suspects("\n".join(marked))
-    if suspects:
-        for at in _places_of(suspects, marked):
-            some[at] = " ".join([_mask_word(word) for word in some[at].split(" ")])
+    if not suspects and not may_stand_beside:
+        return lines  # most often
+    masked, some = lines.copy(), [lines[at] for at in places]
+    for at in _places_of(suspects, marked):
+        some[at] = " ".join([_mask_word(word) for word in some[at].split(" ")])
     if may_stand_beside:
         low = "\n".join(some).lower()
         low_lines = low.split("\n")
