@@ -27,9 +27,7 @@ TABLES: dict[str, Any] = tomllib.loads(
 def read_words(table: str) -> dict[str, frozenset[str]]:
     """Give the lists of words in a table of `words.toml`, by name."""
     lists = TABLES[table].items()
-    return {
-        name: frozenset(words.split() if isinstance(words, str) else words) for name, words in lists
-    }
+    return {name: frozenset(one.split() if isinstance(one, str) else one) for name, one in lists}
 
 
 def any_of(name: str) -> str:

@@ -228,9 +228,8 @@ class TurnReader:
         if said is None or not turn.content:
             return None
         seq, message = said
-        attempt = replace(
-            shown_call(message) or spoken_call(message), seq=seq, result=reported(turn.content)
-        )
+        call = shown_call(message) or spoken_call(message)
+        attempt = replace(call, seq=seq, result=reported(turn.content))
         words = words_in(turn.content) if terms_of(turn.content[:_LONGEST]) else frozenset[str]()
         reply = _Reply(attempt, words_in(message.content or ""), words)
         alike = [one for one in self._replies if reply.is_like(one)]
@@ -270,7 +269,7 @@ class TurnReader:
         if not is_message or turn.result or len(text) > _LONGEST_ROUTE:
             return False
         terms = terms_of(text)
-        asked = terms_of(self._open[-1].tool or "") if self._open else frozenset[str]()
+        asked = terms_of(self._open[-1].tool or "" if self._open else "")
         names = self._names | asked if terms & _ROUTES else self._names
         if not terms <= names | _ROUTES:
             return False

@@ -33,17 +33,14 @@ _SQL = re.compile(rf"\s*(?:--[^\n]*\n\s*)*({any_of('sql_verbs')})\b", re.IGNOREC
 _TEST_COMMAND, _EDIT_COMMAND = Phrase("test_command"), Phrase("edit_command")
 # Apart from those above: it begins with one sign, and is looked for at a tenth of their cost.
 _REDIRECT = re.compile(r">(?<![0-9&>=-]>)>?(?!&)\s?(?!/dev/)[\w./~\"'$-]")
-_PARTS = re.compile(r"\|\||&&|[|;\n]")
-_LEADERS = _COMMANDS["leaders"]
+_PARTS, _LEADERS = re.compile(r"\|\||&&|[|;\n]"), _COMMANDS["leaders"]
 _READ_SUBCOMMANDS = read_words("subcommands")
 _READ_ALONE = _COMMANDS["reads"] | _COMMANDS["searches"] | {"cd"}
 _PROGRAMS = _COMMANDS["reads"] | _COMMANDS["searches"] | _READ_SUBCOMMANDS.keys()
 
 _WAIT_COMMAND = Phrase("wait_command", head=_LONGEST_COMMAND)
 _WAIT_ANSWER = Phrase("wait_answer", lower=True)
-_QUESTIONS = frozenset(
-    {ActionClass.READ, ActionClass.SEARCH, ActionClass.TEST_RUN, ActionClass.MESSAGE}
-)
+_QUESTIONS = {ActionClass.READ, ActionClass.SEARCH, ActionClass.TEST_RUN, ActionClass.MESSAGE}
 _LONGEST_WAIT_ANSWER = 300
 
 

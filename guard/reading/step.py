@@ -99,7 +99,7 @@ class Action:
         self.announces = not self.is_call and ANNOUNCES.stands_in(self.meaning)
         tells = not self.is_call or self.thinks or self.hands_over
         # What a message tells (`terms_of`); a call's only where it hands over, or thinks.
-        self.terms = terms_of(self.meaning) if tells else frozenset[str]()
+        self.terms = terms_of(self.meaning) if tells else frozenset()
         # What a message says over and over within itself.
         self.chant = None if self.is_call else find_chant(text)
 
