@@ -51,10 +51,9 @@ class Errors(Detector):
         """Tell work that is refused alike, whatever stood between."""
         newest, count = history.last, history.last.refusals
         if count:
+            kind, limit = Kind.SAME_ERROR, _HANDED_IN
             summary = f"It handed in its work {count} times; each was refused alike."
-            yield signal_of(
-                self.name, Kind.SAME_ERROR, [newest], summary, limit=_HANDED_IN, repeats=count
-            )
+            yield signal_of(self.name, kind, [newest], summary, limit=limit, repeats=count)
 
     def failing(self, history: History) -> Iterator[Signal | None]:
         """Look for what one agent keeps failing at."""

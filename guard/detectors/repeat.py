@@ -192,11 +192,11 @@ it began."
         if newest.outcome is None or newest.fresh:
             return
         calls, first = history.answered_of(newest.agent), dict[tuple[str, Hashable], int]()
-        if len(calls) < length:
+        last = calls[-length:]
+        if len(last) < length or sum([step.fresh for step in last]) > 1:
             return
         asked = [(step.request, step.outcome_key) for step in calls]
         known = [first.setdefault(one, place) < place for place, one in enumerate(asked)]
-        last = calls[-length:]
         if sum(known[-length:]) < length - 1 or any(step.patient for step in last):
             return
         if len({step.outcome_key for step in last}) < _PLACES:

@@ -53,14 +53,17 @@ class Weight(NamedTuple):
     begins: bool = False  # it is the first to repeat an attempt, at once or nearly
 
 
-def weight_of(
-    weights: Mapping[str, float], repeats: str, brings: str, *, begins: bool = False
-) -> Weight:
+def weight_of(weights: Mapping[str, float], repeats: str, brings: str, *, begins: bool) -> Weight:
     """Give what an attempt does to the score that repeats this and brings that."""
     gain = weights[repeats] if repeats else 0.0
     # The attempt that is repeated was vain as well.
     gain *= 1 + weights["first"] if begins else 1.0
     return Weight(gain, weights[brings] if brings else 1.0, repeats, brings, begins)
+
+
+@functools.cache
+def _fitted(repeats: str, brings: str, *, begins: bool = False) -> Weight:
+    return weight_of(fitted_weights(), repeats, brings, begins=begins)
 
 
 @functools.cache
@@ -90,10 +93,10 @@ def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
     """Weigh the newest attempt beside those `before`, whoever made them, and what they did."""
     # Of plans and ledgers between actions only what comes of the actions counts.
     if not step.is_call or step.nudged or step.proposed or step.thinks:
-        return Weight(0.0, 1.0)
+        return _fitted("", "")
     repeats, earlier = _find_earlier(step, before, done)
     begins = repeats in _BEGINS and earlier is not None and not done[earlier].repeats
-    return weight_of(fitted_weights(), repeats, _find_news(step, before, repeats), begins=begins)
+    return _fitted(repeats, _find_news(step, before, repeats), begins=begins)
 
 
 def add_up(weights: Iterable[Weight]) -> float:

@@ -10,6 +10,7 @@ from typing import ClassVar
 from guard.detectors.base import (
     Detector,
     History,
+    View,
     aim_elsewhere,
     compare_answers,
     signal_of,
@@ -52,10 +53,14 @@ class Stagnation(Detector):
     def __init__(self, policy: Policy) -> None:
         self._rule = policy.stagnation
 
+    def examine(self, view: View) -> Signal | None:
+        """Look where the newest step brought nothing new."""
+        return None if view.history.last.news >= NEWS else super().examine(view)
+
     def answered(self, history: History) -> Iterator[Signal | None]:
         """Look at the questions the run ends with."""
         newest = history.last
-        if newest.outcome is None or newest.news >= NEWS or newest.outcome.has_more:
+        if newest.outcome is None or newest.outcome.has_more:
             return
         # Equal acknowledgements of other acts are a batch.
         if not newest.is_answered or not (newest.asks or newest.runs):

@@ -46,8 +46,9 @@ class Stall(Detector):
 
     def evidence_of(self, history: History) -> float:
         """Give the evidence, or what the tries alone come to, where that is more."""
-        tried = add_up(history.tries.values()) / fitted_weights()["third"]
-        return max(history.evidence, tried) if self._weighs_tries else history.evidence
+        if not (history.tries and self._weighs_tries):
+            return history.evidence
+        return max(history.evidence, add_up(history.tries.values()) / fitted_weights()["third"])
 
     def examine(self, view: View) -> Signal | None:
         """Hold what the remembered steps add up to against the policy."""

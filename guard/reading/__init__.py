@@ -27,9 +27,7 @@ TABLES: dict[str, Any] = tomllib.loads(
 def read_words(table: str) -> dict[str, frozenset[str]]:
     """Give the lists of words in a table of `words.toml`, by name."""
     lists = TABLES[table].items()
-    return {
-        name: frozenset(words.split() if isinstance(words, str) else words) for name, words in lists
-    }
+    return {name: frozenset(one.split() if isinstance(one, str) else one) for name, one in lists}
 
 
 def any_of(name: str) -> str:
@@ -48,7 +46,7 @@ class Phrase:
     ) -> None:
         """Take the phrases of this name, whole words or not, for the `head` of a text."""
         self._search = re.compile(rf"\b{any_of(name)}\b" if words else any_of(name)).search
-        self._hints = _HINTS.get(name, frozenset({""}))
+        self._hints = tuple(sorted(_HINTS.get(name, {""})))  # a tuple is gone through faster
         self._head, self._lower = head, lower
 
     def stands_in(self, text: str) -> bool:
@@ -63,6 +61,6 @@ class Phrase:
         """Give the lines in which one of them stands."""
         text = "\n".join(lines)
         hints = [hint for hint in self._hints if hint in text]
-        for line in lines:
+        for line in lines if hints else ():
             if any(map(line.__contains__, hints)) and self._search(line):
                 yield line

@@ -81,6 +81,7 @@ class TurnReader:
         # Tools whose calls carry their own results: what follows those is no answer.
         self._self_told: set[str] = set()
         self._names: set[str] = set()
+        self._named: str | None = None  # whose name was taken last
         self._callers: set[str] = set()
         self._messages: deque[_UserMessage] = deque(maxlen=_REMEMBERED)
         self._action = False
@@ -118,8 +119,9 @@ class TurnReader:
             again = not self._action and turn.content == self._notice
             self._notice = turn.content
             return ReadTurn(Kind.NUDGE if again else Kind.NOISE, turn)
-        if len(self._names) < _MOST_NAMES:
+        if turn.agent != self._named and len(self._names) < _MOST_NAMES:
             self._names |= terms_of(turn.agent or "")
+            self._named = turn.agent
         if self._is_route(turn):
             self._routes += 1
             return ReadTurn(Kind.ACTION if self._routes >= _ROUTINGS else Kind.NOISE, turn)
@@ -226,9 +228,8 @@ class TurnReader:
         if said is None or not turn.content:
             return None
         seq, message = said
-        attempt = replace(
-            shown_call(message) or spoken_call(message), seq=seq, result=reported(turn.content)
-        )
+        call = shown_call(message) or spoken_call(message)
+        attempt = replace(call, seq=seq, result=reported(turn.content))
         words = words_in(turn.content) if terms_of(turn.content[:_LONGEST]) else frozenset[str]()
         reply = _Reply(attempt, words_in(message.content or ""), words)
         alike = [one for one in self._replies if reply.is_like(one)]
@@ -268,7 +269,7 @@ class TurnReader:
         if not is_message or turn.result or len(text) > _LONGEST_ROUTE:
             return False
         terms = terms_of(text)
-        asked = terms_of(self._open[-1].tool or "") if self._open else frozenset[str]()
+        asked = terms_of(self._open[-1].tool or "" if self._open else "")
         names = self._names | asked if terms & _ROUTES else self._names
         if not terms <= names | _ROUTES:
             return False

@@ -33,16 +33,14 @@ _SQL = re.compile(rf"\s*(?:--[^\n]*\n\s*)*({any_of('sql_verbs')})\b", re.IGNOREC
 _TEST_COMMAND, _EDIT_COMMAND = Phrase("test_command"), Phrase("edit_command")
 # Apart from those above: it begins with one sign, and is looked for at a tenth of their cost.
 _REDIRECT = re.compile(r">(?<![0-9&>=-]>)>?(?!&)\s?(?!/dev/)[\w./~\"'$-]")
-_LEADERS = _COMMANDS["leaders"]
+_PARTS, _LEADERS = re.compile(r"\|\||&&|[|;\n]"), _COMMANDS["leaders"]
 _READ_SUBCOMMANDS = read_words("subcommands")
 _READ_ALONE = _COMMANDS["reads"] | _COMMANDS["searches"] | {"cd"}
 _PROGRAMS = _COMMANDS["reads"] | _COMMANDS["searches"] | _READ_SUBCOMMANDS.keys()
 
 _WAIT_COMMAND = Phrase("wait_command", head=_LONGEST_COMMAND)
 _WAIT_ANSWER = Phrase("wait_answer", lower=True)
-_QUESTIONS = frozenset(
-    {ActionClass.READ, ActionClass.SEARCH, ActionClass.TEST_RUN, ActionClass.MESSAGE}
-)
+_QUESTIONS = {ActionClass.READ, ActionClass.SEARCH, ActionClass.TEST_RUN, ActionClass.MESSAGE}
 _LONGEST_WAIT_ANSWER = 300
 
 
@@ -165,7 +163,7 @@ def verb_of(tool: str, command: str) -> str:
 def _programs_in(command: str) -> tuple[tuple[str, str], ...]:
     """Give what each part of a command line runs, and the word after it."""
     programs = []
-    for part in re.split(r"\|\||&&|[|;\n]", command):
+    for part in _PARTS.split(command):
         words = [word for word in part.split() if "=" not in word and word not in _LEADERS]
         if words:
             head = words[0].strip("`'\"($").rsplit("/", 1)[-1]

@@ -155,9 +155,7 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
         return outcome
     # Numbers that were not asked for are written as 0.
     named = frozenset(_BARE_NUMBER.findall(canonical_json(asked)))
-    failure = _BARE_NUMBER.sub(
-        lambda found: found[0] if found[0] in named else "0", outcome.failure
-    )
+    failure = _BARE_NUMBER.sub(lambda one: one[0] if one[0] in named else "0", outcome.failure)
     return outcome._replace(failure=failure, template=_template(failure))
 
 
@@ -169,20 +167,20 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
     if not is_error and len(text) <= _LONGEST_NOTHING and _NOTHING.fullmatch(text.lower()):
         # Saying so for the first time tells something; silence, or the word for it, never does.
         is_silent = not text or "output" in text.lower()
-        return NOTHING_FOUND._replace(
-            text=head, terms=frozenset() if is_silent else frozenset({"nothing"})
-        )
-    tail, terms, failures = text[-_FAILURE_HEAD:].lower(), terms_in(text), 0
+        return NOTHING_FOUND._replace(text=head, terms=frozenset(() if is_silent else {"nothing"}))
+    tail, failures = text[-_FAILURE_HEAD:].lower(), 0
     if "fail" in tail or "error" in tail:
         failures = sum([int(found) for found in _TESTS_FAILED.findall(tail)])
     is_counted = failures > 0 or " passed" in tail
     failed = is_error or (failures > 0 if is_counted else looks_failed(text))
-    failure = None
+    # Of a failure its essence tells.
+    failure, terms = None, frozenset() if failed else terms_in(text)
     if failed:
         lines = masked_lines(text)
         why = dict.fromkeys(filterfalse(_looks_like_source, _TELLS_WHY.pick(lines)))
         shown = [line[:_LONGEST_MESSAGE] for line in list(why or lines)[:3]]
         failure = mask_failure("\n".join(shown))
+        terms = terms_in(failure)
     return Outcome(
         key=_identify(text, terms, failed=failed),
         failed=failed,
@@ -193,7 +191,7 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
         refers_back=_SAME_AS_BEFORE.stands_in(head),
         has_more=not failed and _MORE.stands_in(head),
         text=head,
-        terms=terms if failure is None else terms_in(failure),
+        terms=terms,
     )
 
 

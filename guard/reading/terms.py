@@ -98,11 +98,7 @@ def terms_in(text: str) -> frozenset[str]:
 def same_but_quoted(
     answered: frozenset[str], asked: frozenset[str], again: frozenset[str], anew: frozenset[str]
 ) -> bool:
-    """Tell answers that differ only by what each quotes of its own request.
-
-    `told` are the words of an answer, `asked` those of its request; `again` and `anew` are those
-    of another answer and of its request.
-    """
+    """Tell answers that differ only by what each quotes of its own request (`asked`, `anew`)."""
     if len(answered & again) < _TOLD:
         return False
     return answered == again or (answered - again <= asked and again - answered <= anew)

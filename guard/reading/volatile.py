@@ -35,18 +35,11 @@ _VOLATILE_SHAPE = re.compile(any_of("volatile") % "00")
 _TEMPORARY = (" tmp ", " var folders ", " dev shm ")
 # One of these stands in whatever they find in a word, at a quarter of their cost.
 _MAY_BE_VOLATILE = re.compile(r"[-:_/]|0x|\d[nuµmsh]|.{10}")
-_SCRATCH = re.compile(
-    r"(?:/private)?/(?:tmp|var/tmp|var/folders)/(?:[^\W\d]|[./-]){0,150}+\d[\w./-]*+"
-)
+_SCRATCH, _LINE_NUMBER = re.compile(any_of("scratch")), re.compile(any_of("line_number"))
 _BESIDE = [(beside["hints"], re.compile(beside["finds"])) for beside in TABLES["beside"]]
 _BESIDE_HINT = re.compile(any_of("beside_hint"))
 # What a shell says of a job it put into the background: "[1] 46519".
 _JOB = re.compile(r"\[\d+\]\s+\d+")
-# It begins with a digit, and looks back from there: an expression that begins with one of
-# several words is tried at every sign of a text, at seven times the cost.
-_LINE_NUMBER = re.compile(
-    r"\d(?:(?<=[:(]\d)|(?<=\bL\d)|(?<=[lL]ine\d)|(?<=[lL]ine[ s]\d)|(?<=[lL]ines \d))\d*+(?::\d+)?"
-)
 _ABSOLUTE_PATH = re.compile(r"/(?:[\w.@+-]+/)+([\w.@+-]+)")
 
 
@@ -59,7 +52,7 @@ def mask_volatile(text: str) -> str:
 
 
 def mask_lines(lines: list[str]) -> list[str]:
-    """Mask each line as `mask_volatile` does; give the same list where no digit stands."""
+    """Mask each line as `mask_volatile` does; give the same list where nothing is masked."""
     if lines and lines[0][:1] == "[":
         lines = [HOLE if _JOB.fullmatch(line) else line for line in lines]
     # Every plain digit as 0, and marks between words as spaces, sign for sign.
@@ -68,12 +61,13 @@ def mask_lines(lines: list[str]) -> list[str]:
         return lines
     shapes = signs.decode("utf-8", "surrogatepass").split("\n")
     places = [at for at, shape in enumerate(shapes) if "0" in shape or not shape.isascii()]
-    masked = lines.copy()
-    some, marked = [lines[at] for at in places], [shapes[at] for at in places]
+    marked = [shapes[at] for at in places]
     suspects, may_stand_beside = _suspects("\n".join(marked))
-    if suspects:
-        for at in _places_of(suspects, marked):
-            some[at] = " ".join([_mask_word(word) for word in some[at].split(" ")])
+    if not suspects and not may_stand_beside:
+        return lines  # most often
+    some = [lines[at] for at in places]
+    for at in _places_of(suspects, marked):
+        some[at] = " ".join([_mask_word(word) for word in some[at].split(" ")])
     if may_stand_beside:
         low = "\n".join(some).lower()
         low_lines = low.split("\n")
@@ -82,9 +76,8 @@ def mask_lines(lines: list[str]) -> list[str]:
                 mask = rf"\g<1>{HOLE}" if pattern.groups else HOLE
                 for at in _places_of(standing, low_lines):
                     some[at] = pattern.sub(mask, some[at])
-    for place, line in zip(places, some, strict=True):
-        masked[place] = line
-    return masked
+    masked = dict(zip(places, some, strict=True))
+    return [masked.get(at, line) for at, line in enumerate(lines)]
 
 
 def mask_scratch(text: str) -> str:

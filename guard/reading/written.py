@@ -37,7 +37,8 @@ _TAG = re.compile(any_of("tag"), re.MULTILINE)
 _CHILD = re.compile(r"<(parameter|arg|\w{1,60})(?:(?:=| name=\"?)([\w.:-]{1,60}))?\"?>")
 _WORDS = re.compile(r"(?:^|(?<=[\s.]))\s{0,4}Action(?: \d{1,4})?:\s*", re.MULTILINE)
 _BRACKETED = re.compile(r"[^\w\n]{0,6}([^\W\d][\w.]{0,60}) ?[\[(](.*)[\])]\s*", re.DOTALL)
-_NAMED = re.compile(any_of("named_call"), re.IGNORECASE | re.MULTILINE)
+# After a sign, which is found faster than the beginning of a line.
+_NAMED = re.compile(f"\n{any_of('named_call')}", re.IGNORECASE)
 _GIVEN = re.compile(any_of("given"), re.IGNORECASE)
 _ALONE = re.compile(any_of("named_alone"))
 _LINES = re.compile(r"^[ \t]*[-*]? ?[`'\"*]*([^\W\d][\w-]{0,40})[`'\"*]*: ", re.MULTILINE)
@@ -73,8 +74,9 @@ def as_call(turn: Turn) -> Turn:
     ('search', {'input': 'tide mill'}, 'No page.')
     """
     if turn.tool is not None:
-        args = turn.args if turn.args and _CARRIES.search(turn.tool) else {}
-        call = _named(args, "") or _scripted(args.get("code"))
+        if not turn.args or not _CARRIES.match(turn.tool):
+            return turn
+        call = _named(turn.args, "") or _scripted(turn.args.get("code"))
         return replace(turn, tool=call[1], args=call[2]) if call else turn
     if turn.role is Role.ASSISTANT and turn.content:
         return _read_call(turn, turn.content)
@@ -137,7 +139,8 @@ def reported(text: str) -> str:
         text = bare[announced.end() :] if announced else bare
     if _PROMPT_HINT in text:  # it stands at the end; a long line of them is read once
         text = text[:-_HEAD] + _PROMPT.sub("", text[-_HEAD:])
-    text = _CLOSED.sub("", text.rstrip()).rstrip()
+    text = text.rstrip()
+    text = _CLOSED.sub("", text).rstrip() if text.endswith(">") else text
     if ended := _EXIT.match(text):
         rest = text[ended.end() :].rpartition("</output>")[0] or text[ended.end() :]
         rest = rest.strip()
@@ -205,7 +208,7 @@ def _structured(text: str) -> _Call | None:
     """Read a call that ends a text: a name, announced or alone, and what it is given."""
     before, _, inner = text.partition("<tool_call>")
     text = before + inner.partition("</tool_call>")[0]
-    for found in islice(_ATTRIBUTES.finditer(text), _LOOKS):
+    for found in islice(_ATTRIBUTES.finditer(text), _LOOKS) if " arguments" in text else ():
         given = text[found.end() :]
         given = given if found[2] is None else unescape(given.partition('"')[0])
         if (args := _object_in(given) or _object_at_end(given)[1]) is not None:
@@ -214,14 +217,15 @@ def _structured(text: str) -> _Call | None:
     before = text[:start]
     if call := _named(value, before):
         return call
-    for found in islice(_NAMED.finditer(before), _LOOKS):
-        below, args = before[found.end() :], value
+    lined = f"\n{before}"
+    for found in islice(_NAMED.finditer(lined), _LOOKS):
+        below, args = lined[found.end() :], value
         rest = _GIVEN.sub("", below, count=1).strip()
         if rest:  # a text alone is given where the log says so
             is_plain = rest[0] in "([" or any(map(str.isalpha, below.partition(rest)[0]))
             args = _arguments(rest, is_plain=is_plain) if value is None else None
         if args is not None:
-            said, name = text[: found.start()], found[found.lastindex or 1]
+            said, name = lined[: found.start()], found[found.lastindex or 1]
             return _named(args, said) or (said, name, args)
     alone = _ALONE.search(before[-_LONGEST_WORDS:]) if value is not None else None
     return (before[: -len(alone[0])], alone[1], value or {}) if alone else None

@@ -292,6 +292,7 @@ def test_what_wraps_no_text_is_the_answer_itself(told):
         "No changes were made to the file.",
         "find: invalid -size type `m'",
         "Please provide the order's number.",
+        "Not changed.",
         '{"status": "fail", "reason": "bad id"}',
     ],
 )
