@@ -208,7 +208,8 @@ def _structured(text: str) -> _Call | None:
     """Read a call that ends a text: a name, announced or alone, and what it is given."""
     before, _, inner = text.partition("<tool_call>")
     text = before + inner.partition("</tool_call>")[0]
-    for found in islice(_ATTRIBUTES.finditer(text), _LOOKS) if " arguments" in text else ():
+    has_arguments = " arguments" in text or " ARGUMENTS" in text
+    for found in islice(_ATTRIBUTES.finditer(text), _LOOKS) if has_arguments else ():
         given = text[found.end() :]
         given = given if found[2] is None else unescape(given.partition('"')[0])
         if (args := _object_in(given) or _object_at_end(given)[1]) is not None:
