@@ -323,16 +323,14 @@ def _state_key(state: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _raised(now: Ceilings, spent: Spent, more: Ceilings) -> dict[str, Any]:
-    """Return each named ceiling, raised so that something is left of it.
+    """Return each named ceiling, raised so that so much more may be spent.
 
-    One that was not set starts from what is spent.
+    One that was not set, or is below what is spent, starts from that.
     """
     raised: dict[str, Any] = {}
     for unit, value in more.items():
         used, step = Decimal(str(getattr(spent, unit))), Decimal(str(value))
-        ceiling = Decimal(str(now.get(unit) or used)) + step
-        # Spent may be far above the old ceiling: raised to less than that, it would hold at once.
-        ceiling = ceiling if ceiling > used else used + step
+        ceiling = max(Decimal(str(now.get(unit) or 0)), used) + step
         raised[unit] = str(ceiling) if unit == "usd" else int(ceiling)
     return raised
 

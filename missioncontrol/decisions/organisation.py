@@ -89,9 +89,9 @@ def raise_today(
         raise InvalidRequest("amount: all projects share a ceiling of dollars only.")
     step = Decimal(str(more["usd"]))
     spent = Spending([run], at=tx.at).spent(project, ORGANISATION, day)
-    raised = ceilings.usd + step
-    if raised <= spent.usd:  # to the dollar: the new ceiling must not tell the sum
-        raised = (spent.usd + step).quantize(Decimal(1), rounding=ROUND_UP)
+    raised = max(ceilings.usd, spent.usd) + step
+    if spent.usd > ceilings.usd:  # to the dollar: the new ceiling must not tell the sum
+        raised = raised.quantize(Decimal(1), rounding=ROUND_UP)
     Budget.from_mapping({"usd": str(raised)}, path="day")
     over = raised - Decimal((project.organisation_budget or {})["usd"])
     set_extra(tx, {"day": day, "more": {"usd": str(over)}}, by=by)

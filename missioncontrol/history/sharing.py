@@ -201,7 +201,7 @@ def tell(row: Share, *, at: datetime) -> Story:
     if row.decision is not None:
         return _of_card(row.decision, t, row.language)
     asked = Asked(kind="week", day=row.week)
-    return _of_costs(row.project, account([row.project_id], asked, at=at), t)
+    return _of_costs(row.project, account([row.project_id], asked, at=at), t, row.language)
 
 
 def _live(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
@@ -243,7 +243,7 @@ def _of_run(run: Run, t: SharedTexts, language: str) -> Story:
         figures=(
             (t.turns, str(run.meters.last_seq + 1)),
             (t.calls, str(run.meters.tool_calls)),
-            (t.cost, _cost(run, t)),
+            (t.cost, _cost(run, t, language)),
         ),
         bars=_tape(run),
         of_bars=t.tape,
@@ -254,9 +254,10 @@ def _of_card(card: Decision, t: SharedTexts, language: str) -> Story:
     run, evidence = card.run, card.evidence
     summary = evidence.get("summary") or ""
     # Figures and the guard's own sentence: turns may name people, paths and secrets.
-    figures = [(t.turns, str(run.meters.last_seq + 1)), (t.cost, _cost(run, t))]
+    figures = [(t.turns, str(run.meters.last_seq + 1)), (t.cost, _cost(run, t, language))]
     if evidence.get("cost_usd") is not None:
-        figures.append((t.in_loops, f"${float(evidence['cost_usd']):,.2f}"))
+        money = texts_in(language).figures.money
+        figures.append((t.in_loops, money(Decimal(str(evidence["cost_usd"])))))
     return Story(
         above=f"{run.name} · {t.waits if card.status in OPEN else t.answered}",
         title=texts_in(language).sentence(summary) if summary else run.name,
@@ -267,7 +268,8 @@ def _of_card(card: Decision, t: SharedTexts, language: str) -> Story:
     )
 
 
-def _of_costs(project: Project, costs: CostAccount, t: SharedTexts) -> Story:
+def _of_costs(project: Project, costs: CostAccount, t: SharedTexts, language: str) -> Story:
+    figures = texts_in(language).figures
     # Of the week: the account's trend begins before it.
     days = [day for day in costs.days if costs.first_day <= day.day <= costs.last_day]
     # Never 0, which the heights are divided by.
@@ -275,12 +277,12 @@ def _of_costs(project: Project, costs: CostAccount, t: SharedTexts) -> Story:
     first = date.fromisoformat(costs.first_day)
     return Story(
         above=f"{project.name} · {t.week.format(day=first.strftime(t.day))}",
-        title=f"${costs.spent.total_usd:,.2f}",
+        title=figures.money(costs.spent.total_usd),
         text="",
         figures=(
             (t.runs, str(costs.spent.runs)),
             (t.loops, str(costs.spent.loops)),
-            (t.before, f"${costs.before.total_usd:,.2f}"),
+            (t.before, figures.money(costs.before.total_usd)),
         ),
         bars=tuple(
             Bar(
@@ -288,7 +290,9 @@ def _of_costs(project: Project, costs: CostAccount, t: SharedTexts) -> Story:
                 kind="new",
                 day=t.weekdays[date.fromisoformat(day.day).weekday()],
                 # For a column of a phone: cents only where the amount is small.
-                spent=f"${day.total_usd:,.{2 if day.total_usd < SMALL_USD else 0}f}",
+                spent=figures.money(day.total_usd)
+                if day.total_usd < SMALL_USD
+                else figures.round_money(Decimal(round(day.total_usd))),
             )
             for day in days
         ),
@@ -303,10 +307,12 @@ def _tape(run: Run) -> tuple[Bar, ...]:
     )
 
 
-def _cost(run: Run, t: SharedTexts) -> str:
+def _cost(run: Run, t: SharedTexts, language: str) -> str:
     spent = run.meters.cost_usd + run.meters.judge_cost_usd
     # $0.00 would claim that it cost nothing.
-    return t.unpriced if not spent and run.meters.unpriced_calls else f"${spent:,.2f}"
+    if not spent and run.meters.unpriced_calls:
+        return t.unpriced
+    return texts_in(language).figures.money(spent)
 
 
 class SharedTexts:

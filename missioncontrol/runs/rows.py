@@ -10,7 +10,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from typing import Any, cast
@@ -104,9 +104,15 @@ def _preset_ceilings(name: str | None) -> Mapping[str, Any]:
 
 
 def burn_of(run: Run, at: datetime) -> Decimal:
-    """Return dollars an hour over the last five minutes, or since the start."""
+    """Return dollars an hour over the five minutes up to its last turn; 0 once that is long past.
+
+    As of that turn, not of `at`: a page that is opened later shows what the board was told.
+    """
+    last = run.meters.last_turn_at
+    if last is None or at - last > timedelta(minutes=BURN_MINUTES):
+        return Decimal(0)
     # Whole minutes: costs are kept by the minute, so that the column stays short.
-    this_minute = int(at.timestamp()) // 60
+    this_minute = int(last.timestamp()) // 60
     spent = sum(
         Decimal(cost)
         for minute, cost in run.meters.recent_costs
@@ -114,7 +120,8 @@ def burn_of(run: Run, at: datetime) -> Decimal:
     )
     # A run younger than that is not measured by minutes in which it did not exist.
     age = max(1, min(BURN_MINUTES, this_minute - int(run.started_at.timestamp()) // 60 + 1))
-    return (Decimal(spent) * 60 / age).quantize(Decimal("0.01"))
+    # Finer than a cent: an agent of a cheap model spends something, not $0.00.
+    return (Decimal(spent) * 60 / age).quantize(Decimal("0.0001"))
 
 
 def dollars(amount: Decimal | None) -> Decimal:

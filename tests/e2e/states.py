@@ -306,7 +306,7 @@ def terminate(page: Page) -> None:
 
 def select_two(page: Page) -> None:
     if page.locator(".queued").count() == 0:
-        page.locator("header .tap").first.click()
+        page.locator(".choosing button").first.click()
     boxes = page.locator(".queued input, .pick input")
     for number in range(2):
         boxes.nth(number).check()

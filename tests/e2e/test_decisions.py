@@ -123,6 +123,17 @@ def test_select_on_a_phone_continues_two_at_once(open_page, stuck):
     assert second.person.card_of(second.id)["status"] == "open"
 
 
+def test_several_cards_on_a_phone_leave_search_and_line_in_sight(open_page, stuck):
+    stuck("one"), stuck("two")
+    page = open_page("/decisions", phone=True)
+
+    expect(page.get_by_role("button", name="Select", exact=True)).to_be_visible()
+    expect(link_of(page)).to_have_text("Live")
+    assert link_of(page).bounding_box()["width"] > 20
+    page.get_by_role("button", name="Search").tap()
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
 def test_selecting_on_a_phone_moves_no_card(open_page, stuck):
     run, _ = stuck("one"), stuck("two")
     page = open_page("/decisions", phone=True)

@@ -86,6 +86,18 @@ def test_a_failed_screen_is_fetched_again_by_keyboard_without_a_reload(failing, 
     assert page.evaluate("window.here")
 
 
+def test_costs_that_cannot_be_fetched_have_no_day_to_step_from(failing):
+    page, breakdown = failing("/costs")
+    again = page.get_by_role("button", name="Try again")
+    expect(again).to_be_visible()
+    expect(page.get_by_role("button", name="Earlier")).to_have_count(0)
+
+    breakdown.mend()
+    again.click()
+
+    expect(page.get_by_role("button", name="Earlier")).to_be_visible()
+
+
 def test_it_is_said_in_german_and_tapped_on_a_phone(failing):
     page, breakdown = failing("/audit", phone=True, locale="de-DE")
     again = page.get_by_role("button", name="Erneut versuchen")

@@ -65,6 +65,16 @@ def test_cards_are_selected_on_a_german_phone_without_overflow(visit):
     assert page.evaluate(FITS)
 
 
+@pytest.mark.parametrize("name", ["now", "decisions", "settings keys", "settings members"])
+def test_the_smallest_phone_has_room_for_it(visit, name):
+    page = visit(name)
+    as_ever = page.locator("header.head").bounding_box()["height"]
+    page.set_viewport_size({"width": 320, "height": 700})
+
+    assert page.locator("header.head").bounding_box()["height"] == as_ever
+    assert page.evaluate(FITS)
+
+
 @pytest.mark.parametrize("name", ["now", "decisions", "decision", "run", "settings", "lost"])
 def test_no_english_is_left(visit, stuck_run, name):
     page = visit(name)

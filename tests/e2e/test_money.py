@@ -47,6 +47,15 @@ def test_today_stands_against_the_days_budget(open_page, installation, agent, bu
     expect(page.get_by_role("meter", name=USED)).to_be_visible()
 
 
+def test_what_is_spent_now_is_not_said_to_be_nothing_before_it_is_known(open_page):
+    page = open_page("/no/such/page")
+    page.route("**/api/v1/boards/**", lambda route: route.abort())
+    page.route_web_socket("**/ws/**", lambda _: None)
+    page.goto(page.url.replace("/no/such/page", "/costs"))
+
+    expect(page.locator(".money .burn")).to_have_text("Spending —")
+
+
 @pytest.mark.screens
 def test_without_a_budget_today_stands_alone(open_page, agent, installation):
     agent.post_turns(agent.open_run(name="spender"), a_turn("ls", cost_usd="1.25"))

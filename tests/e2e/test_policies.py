@@ -164,8 +164,15 @@ def test_a_preset_is_one_choice_and_says_how_many_runs_reached_its_line(over_a_m
     page = over_a_month()
     presets = page.get_by_role("radiogroup", name="When it asks you")
 
-    expect(presets).to_contain_text(re.compile(r"Quiet ?0 of \d+ runs reached 0\.95"))
-    expect(presets).to_contain_text(re.compile(r"Balanced ?[1-9]\d* of \d+ runs reached 0\.80"))
+    expect(presets).to_contain_text(re.compile(r"Quiet ?0 of \d+ runs reached a score of 0\.95"))
+    expect(presets).to_contain_text(
+        re.compile(r"Balanced ?[1-9]\d* of \d+ runs reached a score of 0\.80")
+    )
+    sentence = page.get_by_role("heading", name="Would have asked you").inner_text()
+    (asked,) = map(int, re.findall(r"asked you (\d+) times", sentence))
+    (reached,) = map(int, re.findall(r"Balanced\s*(\d+) of", presets.inner_text()))
+    limits = page.get_by_text(f"{asked - reached} of {asked} by a limit, not by the score.")
+    expect(limits).to_have_count(1 if asked > reached else 0)
     presets.get_by_role("radio").first.check()
 
     expect(page.get_by_role("region", name="Dropped by the draft")).to_be_visible()

@@ -4,6 +4,7 @@ import html
 import io
 import logging
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import pytest
 from django.contrib.auth.models import User
@@ -19,7 +20,7 @@ from missioncontrol.clock import now
 from missioncontrol.decisions.models import Decision
 from missioncontrol.history import sharing
 from missioncontrol.history.models import Share
-from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, put
+from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, put, report
 
 pytestmark = pytest.mark.django_db
 
@@ -121,6 +122,18 @@ def test_a_week_of_costs_says_what_was_spent_in_german_too(share, project):
     assert "Woche ab 16.11.2026" in text
     assert '<html lang="de">' in text
     assert look(made, image=True).status_code == 200
+
+
+def test_german_figures_stand_in_a_german_page(share, project):
+    run = a_run(project)
+    report(run, a_call("ls", cost_usd=Decimal("119.27")))
+
+    text = look(share(run=str(run.id), language="de")).content.decode()
+
+    assert "119,27 $" in html.unescape(text).replace("\xa0", " ")
+    assert "0,00 $" in look(share(week="2026-11-18", language="de")).content.decode().replace(
+        "\xa0", " "
+    )
 
 
 def test_a_link_that_is_revoked_expired_or_made_up_shows_nothing(share, run, as_person, operator):

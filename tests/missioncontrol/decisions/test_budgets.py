@@ -121,6 +121,15 @@ def test_a_budget_of_time_that_is_long_over_is_raised_so_that_something_is_left(
     assert run.budget["seconds"] == 1030
 
 
+@pytest.mark.parametrize(("spent", "ceiling"), [("60", "90"), ("85", "115"), ("119.27", "149.27")])
+def test_so_much_more_may_be_spent_as_the_tap_allows(spent, ceiling):
+    run = report(a_run(budget={"usd": 60}), paid(spent))
+
+    tap(run, "allow_budget", amount=Amount(usd=Decimal(30)))
+
+    assert Decimal(run.budget["usd"]) == Decimal(ceiling)
+
+
 def test_failures_in_a_row_begin_anew_after_a_person_spoke():
     run = report(a_run(budget={"failures": 3}), a_call("a", error="x"), a_call("b", error="y"))
     run = report(run, Turn(role=Role.USER, content="try the other one"))

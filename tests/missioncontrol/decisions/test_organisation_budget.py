@@ -90,6 +90,16 @@ def test_it_may_be_set_below_what_was_used_and_raised_to_a_whole_dollar_above_it
     assert (run.status, told_now.extra_usd) == ("running", Decimal(7))
 
 
+def test_so_much_more_may_be_spent_as_the_tap_allows_where_it_was_overspent():
+    run = report(a_run(a_project()), paid("3.30"))
+    allow(2)
+    run = report(run, a_proposal("pwd"))
+
+    tap(run, "allow_budget", amount=Amount(usd=Decimal(2)))
+
+    assert organisation.day_budget(at=NOON).extra_usd == Decimal(4)
+
+
 def test_a_day_begins_at_midnight_in_utc_wherever_a_project_has_its_own():
     allow(3)
     tokyo = a_project(time_zone="Asia/Tokyo")

@@ -53,8 +53,7 @@ const texts: typeof en = {
     watchful: "Früh, für teure oder heikle Läufe.",
   },
   asksByRules: "Fragt nur nach seinen Grenzen.",
-  reach: (n, all, score) =>
-    `${String(n)} von ${counted(all, ofRuns)} ${n === 1 ? "erreichte" : "erreichten"} ${score}`,
+  reach: (n, all, score) => `${String(n)} von ${counted(all, ofRuns)} mit Wert ab ${score}`,
   andChanges: (n) => `+ ${counted(n, { one: "Änderung", other: "Änderungen" })}`,
   limit: {
     call: {
@@ -153,6 +152,8 @@ const texts: typeof en = {
             ? "; Sie ließen ihn weiterlaufen."
             : "; Sie ließen alle weiterlaufen."
           : `; ${String(n)} davon ließen Sie weiterlaufen.`,
+    byLimits: (n, asked) =>
+      `${String(n)} von ${String(asked)} durch eine Grenze, nicht durch den Wert.`,
     today: (at, asked, continued) =>
       `Heute ${at}: ${timesOf(asked)}${continued > 0 ? `, ${String(continued)} weiterlaufen lassen` : ""}.`,
     todayRules: (asked, continued) =>

@@ -44,7 +44,7 @@ const texts: typeof en = {
   },
   standing: {
     parkedSince: (at) => `Geparkt bis zur Fortsetzung, seit ${at}`,
-    gaveUp: (at) => `Agent wartet nicht mehr, seit ${at}`,
+    gaveUp: (at) => `Wartet nicht mehr seit ${at}`,
     heldAsOf: (at, asOf) => `Angehalten um ${at}, Stand ${asOf}`,
     held: "Angehalten",
     heldAtBudget: "Am Budget angehalten",

@@ -54,7 +54,7 @@ const texts = {
   },
   asksByRules: "Asks by its limits only.",
   reach: (n: number, all: number, score: string) =>
-    `${String(n)} of ${counted(all, runs)} reached ${score}`,
+    `${String(n)} of ${counted(all, runs)} reached a score of ${score}`,
   andChanges: (n: number) => `+ ${counted(n, { one: "change", other: "changes" })}`,
   limit: {
     call: {
@@ -139,6 +139,8 @@ const texts = {
             ? "; you let it continue."
             : "; you let all of them continue."
           : `; you let ${String(n)} of them continue.`,
+    byLimits: (n: number, asked: number) =>
+      `${String(n)} of ${String(asked)} by a limit, not by the score.`,
     today: (at: string, asked: number, continued: number) =>
       `Today’s ${at}: ${timesOf(asked)}${continued > 0 ? `, ${String(continued)} let continue` : ""}.`,
     todayRules: (asked: number, continued: number) =>

@@ -99,8 +99,9 @@ describe("a line", () => {
   });
 
   it("counts how often, and how often people let it go on", () => {
-    expect(tallyOf(runs, 0.8)).toEqual({ asked: 2, continued: 1 });
-    expect(tallyOf(runs, 0.7)).toEqual({ asked: 3, continued: 2 });
+    expect(tallyOf(runs, 0.8)).toEqual({ asked: 2, continued: 1, byLimits: 1 });
+    expect(tallyOf(runs, 0.7)).toEqual({ asked: 3, continued: 2, byLimits: 1 });
+    expect(tallyOf(runs, null)).toEqual({ asked: 1, continued: 1, byLimits: null });
   });
 
   it("adds what lies between it and today's, and drops it when it rises", () => {
@@ -193,7 +194,7 @@ it("counts for a preset the runs that reached its line, not those that today's l
 
 it("says in German how many runs reached a line, one or several", () => {
   expect([german.reach(1, 30, "0,80"), german.reach(2, 30, "0,80")]).toEqual([
-    "1 von 30 Läufen erreichte 0,80",
-    "2 von 30 Läufen erreichten 0,80",
+    "1 von 30 Läufen mit Wert ab 0,80",
+    "2 von 30 Läufen mit Wert ab 0,80",
   ]);
 });

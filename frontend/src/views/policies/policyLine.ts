@@ -10,6 +10,8 @@ const MOST = 0.99;
 export interface Tally {
   asked: number;
   continued: number;
+  /** How many of those a rule asked about, though their score lies under the line; null: unknown. */
+  byLimits: number | null;
 }
 
 export interface Difference {
@@ -38,6 +40,7 @@ export function tallyOf(runs: readonly RunScore[], line: number | null): Tally {
   return {
     asked: asked.length,
     continued: asked.filter(({ outcome }) => outcome === "continued").length,
+    byLimits: line === null ? null : asked.length - reaching(asked, line),
   };
 }
 
@@ -76,7 +79,7 @@ export function replayedDifferences(row: BacktestRow, runs: readonly RunScore[])
 }
 
 export function replayedTally(side: BacktestRow["today"]): Tally {
-  return { asked: side.flagged, continued: side.healthy_flagged };
+  return { asked: side.flagged, continued: side.healthy_flagged, byLimits: null };
 }
 
 /** What the draft would have saved more than today's policy, in dollars; null: unpriced, or nothing. */

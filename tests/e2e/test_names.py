@@ -1,0 +1,35 @@
+"""Names as their agents' people write them, from whichever side."""
+
+import pytest
+from playwright.sync_api import expect
+
+NAME = "בדיקת חשבוניות הרבעון השלישי מול ספר החשבונות אחרי המעבר למערכת החדשה של החברה"
+
+SHOWS_ITS_BEGINNING = """(name) => {
+  const first = document.createRange();
+  first.setStart(name.firstChild, 0);
+  first.setEnd(name.firstChild, 1);
+  const sign = first.getBoundingClientRect();
+  const { left, right } = name.closest(".el, th, h1").getBoundingClientRect();
+  return sign.left >= left - 1 && sign.right <= right + 1;
+}"""
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desk", "phone"])
+@pytest.mark.parametrize("path", ["/", "/history", "/runs/{run}"])
+def test_a_name_from_right_to_left_is_cut_at_its_end(open_page, agent, path, phone):
+    run = agent.open_run(name=NAME)
+    page = open_page(path.format(run=run), phone=phone)
+    name = page.get_by_text(NAME, exact=True).first
+
+    expect(name).to_be_visible()
+    assert name.evaluate(SHOWS_ITS_BEGINNING)
+
+
+def test_a_sentence_about_it_shows_its_beginning_too(open_page, stuck):
+    stuck("one"), stuck(NAME)
+    page = open_page("/", phone=True)
+    sentence = page.get_by_role("link").filter(has_text=NAME).locator(".md")
+
+    expect(sentence).to_be_visible()
+    assert sentence.evaluate(SHOWS_ITS_BEGINNING)

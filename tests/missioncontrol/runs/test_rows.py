@@ -1,0 +1,29 @@
+"""What a run's row says of its money, whenever it is read."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from missioncontrol.runs.rows import burn_of
+from tests.build import NOON, a_call, a_run, report
+
+pytestmark = pytest.mark.django_db
+
+
+def burning(cost, *, minutes=0):
+    """Return what a run that spent so much is said to burn, so long after its last turn."""
+    run = report(a_run(), a_call("ls", cost_usd=Decimal(cost)))
+    return burn_of(run, NOON + timedelta(minutes=minutes))
+
+
+def test_a_page_that_is_opened_later_says_what_the_board_was_told():
+    assert burning("0.01", minutes=4) == burning("0.01") == Decimal("0.6")
+
+
+def test_what_a_cheap_model_spends_is_not_nothing():
+    assert burning("0.00005") == Decimal("0.003")
+
+
+def test_who_is_quiet_for_long_spends_nothing():
+    assert burning("5", minutes=6) == 0
