@@ -100,7 +100,7 @@ class Engine:
                 self._start_afresh("session")
             self._session = turn.session
         assessment = self._take(turn, spent)
-        if self._emit.is_heard:
+        if self._emit.has_listeners:
             for event in events_of(turn, assessment):
                 self._emit(event)
         return assessment

@@ -148,7 +148,7 @@ class Emitter:
     def __init__(self, callback: Emit | None) -> None:
         self._callback = callback
         self._failed = False
-        self.is_heard = callback is not None
+        self.has_listeners = callback is not None
         """Asked before events are made: without a listener a turn costs nothing here."""
 
     def __call__(self, event: Event) -> None:

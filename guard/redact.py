@@ -44,17 +44,17 @@ def _has_digit(match: re.Match[str]) -> bool:
 
 def _has_sign(match: re.Match[str]) -> bool:
     """A value that is only a word of prose or code ("token: str") is no secret."""
-    return _SIGN.search(match["value"]) is not None and _is_told(match)
+    return _SIGN.search(match["value"]) is not None and _is_value(match)
 
 
-def _is_told(match: re.Match[str]) -> bool:
+def _is_value(match: re.Match[str]) -> bool:
     """Tell a value from a type, a remark or stars in its place."""
     return not _NO_VALUE.fullmatch(match["value"]) and bool(match["value"].strip("*•.x"))
 
 
 def _is_password(match: re.Match[str]) -> bool:
     """Tell a password from a variable."""
-    return _is_told(match) and not _NAMED.search(match["value"])
+    return _is_value(match) and not _NAMED.search(match["value"])
 
 
 def _in_settings(match: re.Match[str]) -> bool:
@@ -212,7 +212,7 @@ def _assigned(name: str, hint: str) -> tuple[Rule, ...]:
             hint,
             name + r"\\{0,3}[\"'][ \t]{0,3}:[ \t]{0,3}\\{0,3}[\"']"
             r"(?P<value>[^\"'\\\n]{4,}+)(?=\\{0,3}[\"'])",
-            _is_told,
+            _is_value,
         ),
     )
 

@@ -135,7 +135,7 @@ async def _publish_each(broker: Redis, messages: Iterable[tuple[str, Any]]) -> N
         await broker.publish(name, json.dumps(message))
 
 
-async def _tell_screens(broker: Redis, news: Sequence[tuple[Collection[str], Build]]) -> None:
+async def _send_to_screens(broker: Redis, news: Sequence[tuple[Collection[str], Build]]) -> None:
     """Make and send the frames that somebody listens to, and gather what comes next.
 
     Who subscribes after this look reads a state that has all of it: a socket reads
@@ -159,7 +159,7 @@ async def _tell_screens(broker: Redis, news: Sequence[tuple[Collection[str], Bui
     await asyncio.sleep(SCREENS_EVERY_S if listened else UNSEEN_S)
 
 
-_to_screens = _Publisher(_tell_screens)
+_to_screens = _Publisher(_send_to_screens)
 # A verdict does not queue behind what the screens hear.
 _to_agents = _Publisher(_publish_each)
 

@@ -39,11 +39,11 @@ from missioncontrol.wire.events import Snapshot
 
 logger = logging.getLogger(__name__)
 
-TELL_EVERY_S = 0.25
+PUBLISH_EVERY_S = 0.25
 # Telling one socket takes about a tenth of that.
-TELL_EVERY_S_EACH = 0.002
+PUBLISH_EVERY_S_EACH = 0.002
 
-Hear = Callable[[str], Awaitable[None]]
+Send = Callable[[str], Awaitable[None]]
 
 
 class Audience:
@@ -53,11 +53,11 @@ class Audience:
 
     def __init__(self) -> None:
         # A dict for its order: who came first is told first.
-        self.sockets: dict[Hear, None] = {}
+        self.sockets: dict[Send, None] = {}
         self._events: list[str] = []
         self._meters: dict[str, dict[str, Any]] = {}
         self._at_once = asyncio.Event()
-        self._telling: asyncio.Task[None] | None = None
+        self._publishing: asyncio.Task[None] | None = None
 
     def take(self, frame: Frame) -> None:
         """Take in what one commit brought: events in order, the newest meters of each run."""
@@ -76,15 +76,15 @@ class Audience:
             self._meters[run] = newest
         if frame["at_once"]:
             self._at_once.set()
-        if self._telling is None or self._telling.done():
-            self._telling = asyncio.create_task(self._tell())
+        if self._publishing is None or self._publishing.done():
+            self._publishing = asyncio.create_task(self._publish())
 
     def close(self) -> None:
         """Tell nothing more."""
-        if self._telling is not None:
-            self._telling.cancel()
+        if self._publishing is not None:
+            self._publishing.cancel()
 
-    async def _tell(self) -> None:
+    async def _publish(self) -> None:
         while self._events or self._meters:
             self._at_once.clear()
             texts, self._events = self._events, []
@@ -93,17 +93,17 @@ class Audience:
                 texts = ['{"type":"batch","events":[' + ",".join(texts) + "]}"]
             if runs:
                 texts = [*texts, json.dumps({"type": "meters", "runs": runs})]
-            for hear in tuple(self.sockets):
+            for send in tuple(self.sockets):
                 try:
                     for text in texts:
-                        await hear(text)
+                        await send(text)
                 except Exception:  # the others are told all the same
                     logger.exception("a socket could not be told")
-                    self.sockets.pop(hear, None)
+                    self.sockets.pop(send, None)
                 await asyncio.sleep(0)  # agents come between
             # Ten times what telling them takes, however many listen: the rest of the time is the
             # agents'.
-            pause_s = max(TELL_EVERY_S, TELL_EVERY_S_EACH * len(self.sockets))
+            pause_s = max(PUBLISH_EVERY_S, PUBLISH_EVERY_S_EACH * len(self.sockets))
             await self.pause(self._at_once, pause_s)
 
 
@@ -113,19 +113,19 @@ class Audiences:
     def __init__(self) -> None:
         self._by_group: dict[str, Audience] = {}
 
-    async def join(self, group: str, hear: Hear) -> None:
+    async def join(self, group: str, send: Send) -> None:
         """Have `hear` told what the group is; on return, of everything committed from now on."""
         audience = self._by_group.setdefault(group, Audience())
         # In the audience before it is subscribed, so that the first message finds it there.
-        audience.sockets[hear] = None
+        audience.sockets[send] = None
         await subscriber.add(group, audience.take)
 
-    async def leave(self, group: str, hear: Hear) -> None:
+    async def leave(self, group: str, send: Send) -> None:
         """Tell it nothing more."""
         audience = self._by_group.get(group)
         if audience is None:
             return
-        audience.sockets.pop(hear, None)
+        audience.sockets.pop(send, None)
         if not audience.sockets:
             del self._by_group[group]
             audience.close()

@@ -334,7 +334,7 @@ class RunChain(Chain):
         self._anchor = project.heads.get(run)
         self._erased_through = project.erased.get(run, Erased()).rows
         self._anchored_at = _moment(project.anchored_at)
-        self._is_told = False
+        self._is_reported = False
 
     def take(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
         """Walk over the next row."""
@@ -348,8 +348,8 @@ class RunChain(Chain):
         # The last checkpoint would know a row that old: it was put in afterwards.
         anchored_at, at = self._anchored_at, _moment(link.at)
         is_old = anchored_at is not None and at is not None and at < anchored_at - SLACK
-        if link.seq > anchored_seq and is_old and not self._is_told:
-            self._is_told = True
+        if link.seq > anchored_seq and is_old and not self._is_reported:
+            self._is_reported = True
             yield fault_at(link, "unanchored")
 
     def end_signed(self, *, project: str, run: str) -> Iterator[Fault]:

@@ -257,8 +257,8 @@ class _Watch:
 
     def ending(self) -> dict[str, Any]:
         """End the graph; its last message says why."""
-        farewell = f"[Mission Control] This run was ended: {self.stopped}"
-        return {"messages": [AIMessage(farewell)], "jump_to": "end"}
+        message = f"[Mission Control] This run was ended: {self.stopped}"
+        return {"messages": [AIMessage(message)], "jump_to": "end"}
 
 
 Kind = type[Session] | type[AsyncSession]

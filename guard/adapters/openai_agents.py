@@ -101,12 +101,12 @@ class MissionControl(RunHooks):
         """Tell of a hand-off, and wait here while it is held."""
         facts = self._facts.get(from_agent.name, {})
         tool = f"transfer_to_{to_agent.name}".replace(" ", "_")
-        go = await _told(self._open().before(tool, {}, agent=from_agent.name, **facts))
+        go = await _reported(self._open().before(tool, {}, agent=from_agent.name, **facts))
         if not go.run:
             self._notes.append(go.text)
             return
         result = f"{to_agent.name} has it now"
-        self._notes += await _told(self._open().after(go, result=result))
+        self._notes += await _reported(self._open().after(go, result=result))
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         """Keep what the call cost for the turns it leads to; tell an answer."""
@@ -155,7 +155,7 @@ class MissionControl(RunHooks):
         call_id = getattr(context, "tool_call_id", None) or new_key()
         args = read_arguments(getattr(context, "tool_arguments", None))
         facts = self._facts.pop(call_id, None) or self._facts.get(agent.name, {})
-        go = await _told(self._open().before(tool.name, args, agent=agent.name, **facts))
+        go = await _reported(self._open().before(tool.name, args, agent=agent.name, **facts))
         if go.run:
             self._notes += go.messages
             self._gone[call_id] = go
@@ -176,10 +176,10 @@ class MissionControl(RunHooks):
         if go is not None:
             text = str(result)
             outcome = {"error" if text.startswith(FAILED) else "result": text}
-            self._notes += await _told(self._open().after(go, **outcome))
+            self._notes += await _reported(self._open().after(go, **outcome))
 
     async def _say(self, text: str, **facts: Any) -> None:
-        self._notes += await _told(self._open().say(text, **facts))
+        self._notes += await _reported(self._open().say(text, **facts))
 
     def _open(self) -> AsyncSession:
         """The session; it opens the run with its first turn."""
@@ -189,10 +189,10 @@ class MissionControl(RunHooks):
         return self._session
 
 
-async def _told(telling: Awaitable[T]) -> T:
+async def _reported(reporting: Awaitable[T]) -> T:
     """Await a session; that the run was ended is raised as an exception of the SDK's own."""
     try:
-        return await telling
+        return await reporting
     except Stopped as stopped:
         raise RunEnded(stopped.reason) from stopped
 

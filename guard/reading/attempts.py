@@ -94,7 +94,7 @@ class TurnReader:
         # A message showed a command; and the harness carries out what is shown.
         self._shows, self._carries_out = False, False
         # What was said last, what was answered to each message, and whether by a machine.
-        self._said: tuple[int, Turn] | None = None  # by its number
+        self._message: tuple[int, Turn] | None = None  # by its number
         self._replies: deque[_Reply] = deque(maxlen=_REMEMBERED)
         self._is_machine = False
 
@@ -103,7 +103,7 @@ class TurnReader:
         if messages:
             self._messages.clear()
             self._replies.clear()
-            self._said, self._is_machine = None, False
+            self._message, self._is_machine = None, False
         self._open.clear()
         self._was_answered, self._side, self._owed = False, None, set()
 
@@ -144,7 +144,7 @@ class TurnReader:
         self._last_agent = turn.agent
         self._note(turn, seq)
         is_said = turn.role is Role.ASSISTANT and turn.tool is None
-        self._said = (seq, turn) if is_said and not self._open else None
+        self._message = (seq, turn) if is_said and not self._open else None
         return ReadTurn(Kind.ACTION, turn)
 
     def _is_promised(self, turn: Turn, seq: int) -> bool:
@@ -224,7 +224,7 @@ class TurnReader:
         name it is known by its words: the same said to different messages, but for what
         it quotes of each. One and the same request to go on is no answer.
         """
-        said, self._said = self._said, None
+        said, self._message = self._message, None
         if said is None or not turn.content:
             return None
         seq, message = said
@@ -283,7 +283,7 @@ class TurnReader:
         text = turn.content or ""
         if not text.strip() or _NOTICE.match(text):
             return ReadTurn(Kind.NOISE, turn)
-        answers = self._said is not None and not self._action
+        answers = self._message is not None and not self._action
         if not self._action and (replied := self._reply(turn)) is not None:
             return replied
         plain = " ".join(text[:_LONGEST].lower().split()).rstrip(".!? ")

@@ -43,7 +43,7 @@ NEWS = 0.2
 MANY = 0.25
 # From this share of common words on two messages say the same.
 SAME_WORDS = 0.75
-_TOLD = 2  # so many words say something
+_SOMETHING = 2  # so many words say something
 # An answer of fewer terms is told apart by each of them.
 BRIEF = 12
 
@@ -99,7 +99,7 @@ def same_but_quoted(
     answered: frozenset[str], asked: frozenset[str], again: frozenset[str], anew: frozenset[str]
 ) -> bool:
     """Tell answers that differ only by what each quotes of its own request (`asked`, `anew`)."""
-    if len(answered & again) < _TOLD:
+    if len(answered & again) < _SOMETHING:
         return False
     return answered == again or (answered - again <= asked and again - answered <= anew)
 

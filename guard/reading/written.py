@@ -26,7 +26,7 @@ _LONGEST, _HEAD, _LONGEST_WORDS, _LOOKS, _MOST_BRACES, _DEEPEST = 40_000, 4000, 
 # The tool's name where an action is told in free words.
 ACT = "act"
 # A terminal changes colours, or ends what is typed, between a call and what came of it.
-_COLOURS, _TOLD_NEXT = re.compile(r"\x1b\[[\d;?]*[A-Za-z]"), re.compile(any_of("told_next"))
+_COLOURS, _OUTPUT_NEXT = re.compile(r"\x1b\[[\d;?]*[A-Za-z]"), re.compile(any_of("output_next"))
 _TYPED, _ATTRIBUTES = re.compile(any_of("typed"), re.MULTILINE), re.compile(any_of("attributes"))
 # A tool that only hands a call on to the tool that it names.
 _CARRIES, _CALLED = re.compile(any_of("carries")), re.compile(any_of("called"), re.DOTALL)
@@ -48,7 +48,7 @@ _CLOSING, _SIGNS = re.compile(r"</\w{1,40}>\Z"), " \t\n\r`*~_])|-"
 _RULE, _RULES = re.compile(any_of("ruled"), re.MULTILINE), [4 * sign for sign in "─━═*=~#-"]
 _WALL = re.compile(any_of("wall"), re.MULTILINE)
 _REPORTS = re.compile(rf"\s{{0,4}}{any_of('reports')}")
-_TOLD_BELOW = re.compile(rf"\n{any_of('reports')}")
+_REPORT_BELOW = re.compile(rf"\n{any_of('reports')}")
 _EXIT = re.compile(r"\s{0,4}<returncode>(-?\d{1,9})</returncode>\s*(?:<output>)?")
 _PROMPT, _PROMPT_HINT = re.compile(any_of("prompt")), "(Current directory: "
 _SENT_BACK = re.compile(rf"\s{{0,4}}{any_of('sent_back')}")
@@ -89,14 +89,14 @@ def as_call(turn: Turn) -> Turn:
 
 
 def _read_call(turn: Turn, content: str) -> Turn:
-    text = _unframed(_COLOURS.sub("", _TOLD_NEXT.sub("\nOutput:\n", content)))
+    text = _unframed(_COLOURS.sub("", _OUTPUT_NEXT.sub("\nOutput:\n", content)))
     if not any(map(text.__contains__, _MAY_CALL)) or _REPORTS.match(text):
         return turn  # an observation alone is the answer to a call before
     before, seen, inline = text.partition("Observation:")
-    below = islice(_TOLD_BELOW.finditer(text, 0, _LONGEST), _LOOKS)
+    below = islice(_REPORT_BELOW.finditer(text, 0, _LONGEST), _LOOKS)
     parts = [(text[: told.start()], text[told.end() :]) for told in below]
     for asked, came in [*parts, (before, inline if seen else turn.result), (text, turn.result)]:
-        if (call := _told(turn, asked, _tagged, _structured, _typed)) is None:
+        if (call := _call_in(turn, asked, _tagged, _structured, _typed)) is None:
             continue
         if call.tool in _KEYS["speaks"]:
             return _spoken(turn, ("", call.tool or "", call.args or {}))
@@ -109,7 +109,7 @@ def _read_call(turn: Turn, content: str) -> Turn:
 
 def shown_call(turn: Turn) -> Turn | None:
     """Give the call that a message may be, if a harness carries out what it shows: only then."""
-    return _told(turn, turn.content or "", _shown)
+    return _call_in(turn, turn.content or "", _shown)
 
 
 def spoken_call(turn: Turn) -> Turn:
@@ -135,7 +135,7 @@ def reported(text: str) -> str:
     """Give what a report reports, without what announces it or stands below each."""
     text = text.partition("<environment_details>")[0]
     if (bare := _unframed(text)) is not text:  # a heading may stand over what announces it
-        announced = _TOLD_BELOW.search(bare, 0, _LONGEST_WORDS)
+        announced = _REPORT_BELOW.search(bare, 0, _LONGEST_WORDS)
         text = bare[announced.end() :] if announced else bare
     if _PROMPT_HINT in text:  # it stands at the end; a long line of them is read once
         text = text[:-_HEAD] + _PROMPT.sub("", text[-_HEAD:])
@@ -170,7 +170,7 @@ def _spoken(turn: Turn, call: _Call | None) -> Turn:
     return replace(turn, content=said) if isinstance(said, str) else turn
 
 
-def _told(turn: Turn, text: str, *readings: Callable[[str], _Call | None]) -> Turn | None:
+def _call_in(turn: Turn, text: str, *readings: Callable[[str], _Call | None]) -> Turn | None:
     """Give a turn as the first call that one of these reads in its text."""
     calls = filter(None, (read(text) for read in readings))
     if len(text) > _LONGEST or (call := next(calls, None)) is None:

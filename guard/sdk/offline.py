@@ -162,7 +162,7 @@ class Offline:
         """Deliver what can be delivered at once, and let go."""
         heartbeat.stop(self)
         if self.outbox is not None:
-            self.outbox.tell_dropped()
+            self.outbox.report_dropped()
         self._background.dismiss(CLOSE_S, last_try=self.has_mail)
 
     @property

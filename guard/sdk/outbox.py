@@ -115,7 +115,7 @@ class Outbox:
                 self.dropped += 1
                 # Written down each time it has doubled: a full outbox has little room for it.
                 if self.dropped >= 2 * self._dropped_told:
-                    self.tell_dropped()
+                    self.report_dropped()
             return kept
 
     def batch(self) -> Batch:
@@ -167,7 +167,7 @@ class Outbox:
         self._turns += is_turn
         return True
 
-    def tell_dropped(self) -> None:
+    def report_dropped(self) -> None:
         """Write down how many turns were dropped, if that is news."""
         with self._lock:
             if self.dropped > self._dropped_told and self._file is not None:

@@ -116,8 +116,8 @@ async def get_directive(request: Request) -> Response:
         return Response(204)
     directive = await _directive(request, run_id, control, asked_seq=asked_seq)
     # A keeper ends its agent, and does nothing else: what else it hears is not delivered yet.
-    is_told = as_agent or (control.forbidden and not request.key.reports_only)
-    sent = once_sent(run_id, control) if is_told else None
+    is_delivered = as_agent or (control.forbidden and not request.key.reports_only)
+    sent = once_sent(run_id, control) if is_delivered else None
     return Response(200, _directives.dump_json(directive), sent=sent)
 
 

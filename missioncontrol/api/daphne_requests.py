@@ -38,7 +38,7 @@ reactor: Any = twisted_reactor  # a module that is replaced by an object: no typ
 # Connections in one turn of the event loop.
 ACCEPTS = 8
 # Bytes of one message on a socket; screens send none.
-MOST_HEARD = 4096
+MOST_READ = 4096
 # Of what a socket is sent behind a message that its peer still takes: a screen that is so far
 # behind is better served by a new snapshot.
 MOST_UNSENT = 512 * 1024
@@ -276,9 +276,9 @@ class OneWaySocket(ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # Daph
     def onMessageFrameBegin(self, length: int) -> None:  # noqa: N802 - Autobahn's name
         """A piece of a message begins."""
         super().onMessageFrameBegin(length)
-        if self.message_data_total_length > MOST_HEARD and not self.failedByMe:
+        if self.message_data_total_length > MOST_READ and not self.failedByMe:
             self._max_message_size_exceeded(
-                self.message_data_total_length, MOST_HEARD, "nothing is read on this socket"
+                self.message_data_total_length, MOST_READ, "nothing is read on this socket"
             )
 
     def onMessage(self, payload: bytes, isBinary: bool) -> None:  # noqa: N802, N803 - the same

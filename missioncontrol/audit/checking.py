@@ -253,11 +253,11 @@ def _turn_faults(run: Run, replayed: Replayed, erased: Erased, last: Link) -> It
             signed = {name: getattr(turn, name) for name in TURN_SIGNS}
             # As it was stored, or as PostgreSQL gave it back:
             # a large float comes as a whole number.
-            is_as_told = event == (str(turn.id), turn.digest) and (
+            is_unchanged = event == (str(turn.id), turn.digest) and (
                 turn_digest(signed) == turn.digest
                 or turn_digest({**signed, "args": _as_floats(signed["args"])}) == turn.digest
             )
-            kind = None if is_as_told else "turn_changed"
+            kind = None if is_unchanged else "turn_changed"
         if kind is not None:
             yield _turn_fault(kind, turn.seq, last)
     for seq in left:

@@ -19,7 +19,7 @@ from missioncontrol.costs.ledger import (
     Call,
     Pricer,
     enter,
-    is_heard,
+    is_best_source,
     row_of,
     take_back,
     to_the_micro,
@@ -73,7 +73,7 @@ class CostTotals:
     def claims(self, run: Run, turn: Turn) -> bool:
         """Claim a turn's model call; several turns may carry the same one."""
         name = _name(turn)
-        if (run.id, name) in self._counted or not is_heard(run, "turns"):
+        if (run.id, name) in self._counted or not is_best_source(run, "turns"):
             return False
         # Without a name nothing tells it from another call: it is counted each time.
         if name:

@@ -68,7 +68,7 @@ class Call:
         )
 
 
-def is_heard(run: Run, source: str) -> bool:
+def is_best_source(run: Run, source: str) -> bool:
     """Whether what this source tells of the run counts: no better one has spoken."""
     # The same source goes on being heard: it tells of one call after the other.
     return SOURCES.index(source) >= SOURCES.index(run.meters.usage_source or SOURCES[0])
@@ -81,7 +81,7 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
     """
     usage, (cost, pricer) = call.usage or Usage(), cost_of(call, run.project.prices)
     meters = run.meters
-    # Callers have asked `is_heard`: it is the best source that has spoken so far.
+    # Callers have asked `is_best_source`: it is the best source that has spoken so far.
     meters.usage_source = call.source
     for name, column in USAGE_COLUMNS.items():
         if used := getattr(usage, name):

@@ -12,7 +12,7 @@ from uuid import UUID
 from guard.turn import Usage
 from missioncontrol.compiled import CompiledQuery
 from missioncontrol.costs.counting import count_agent, take_over
-from missioncontrol.costs.ledger import JUDGE, SOURCES, Call, enter, is_heard
+from missioncontrol.costs.ledger import JUDGE, SOURCES, Call, enter, is_best_source
 from missioncontrol.costs.spending import Spending
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
@@ -63,7 +63,7 @@ def _enter_new(
 ) -> Iterator[ModelCall]:
     # An export may hold spans and logs of the same calls: the better source alone counts.
     best = max((call.source for call in calls), key=SOURCES.index)
-    if is_heard(run, best):
+    if is_best_source(run, best):
         from_best = [call for call in calls if call.source == best]
         made = [call.made_at for call in from_best if call.made_at is not None]
         began = [call.began_at for call in from_best if call.began_at is not None]
@@ -75,7 +75,7 @@ def _enter_new(
     known = counted(run.id, {call.call_id for call in calls})  # once what is taken back is gone
     for call in calls:
         # A worse source is passed over from now on: both tell of the same calls.
-        if not is_heard(run, call.source) or call.call_id in known:
+        if not is_best_source(run, call.source) or call.call_id in known:
             continue
         # One export may tell of a call twice.
         known.add(call.call_id)

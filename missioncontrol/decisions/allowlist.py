@@ -169,18 +169,18 @@ def add_entry(project: UUID, asked: NewAllowlistEntry, *, by: str, at: datetime)
         created_at=at,
         reason=asked.reason,
     )
-    _tell(entry, "added", by=by, at=at)
+    _record(entry, "added", by=by, at=at)
     return entry
 
 
 def remove_entry(entry: AllowlistEntry, *, by: str, at: datetime) -> None:
     """Remove an entry; the journal keeps that it stood."""
     # Told first: once deleted it has no id.
-    _tell(entry, "removed", by=by, at=at)
+    _record(entry, "removed", by=by, at=at)
     entry.delete()
 
 
-def _tell(entry: AllowlistEntry, change: str, *, by: str, at: datetime) -> None:
+def _record(entry: AllowlistEntry, change: str, *, by: str, at: datetime) -> None:
     journal.record_for_project(
         entry.project_id,
         AllowlistChanged,

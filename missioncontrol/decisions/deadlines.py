@@ -23,7 +23,7 @@ SILENCE = timedelta(minutes=30)
 # An agent in one of these should be heard of; one that is held has a request open.
 EXPECTED = frozenset({Status.RUNNING, Status.HOLDING, Status.STOPPING})
 # After the server was away, each client has this long to be heard of again.
-TO_BE_HEARD = timedelta(seconds=PROMISE_S)
+RECONNECT_WITHIN = timedelta(seconds=PROMISE_S)
 # And one that promised nothing: its model may still be answering.
 TO_SPEAK = timedelta(minutes=5)
 # A session that rests after it was told to stop, for so long, has stopped.
@@ -80,7 +80,7 @@ def miss_unheard(*, at: datetime) -> None:
 def lose_silent(*, at: datetime, listening_since: datetime) -> None:
     """Call runs lost that have not been heard of for thirty minutes.
 
-    Those whose clients vouch for themselves may rest for hours: `lose_unheard` misses them.
+    Those whose clients vouch for themselves may rest for hours: `lose_overdue` misses them.
     """
     if at - listening_since < TO_SPEAK:
         return
@@ -103,10 +103,10 @@ def lose_silent(*, at: datetime, listening_since: datetime) -> None:
             )
 
 
-def lose_unheard(*, at: datetime, listening_since: datetime) -> None:
+def lose_overdue(*, at: datetime, listening_since: datetime) -> None:
     """Lose contact with the clients that did not keep their promise to be heard of."""
     # While we were away nobody could be heard: each client gets its time first.
-    if at - listening_since < TO_BE_HEARD:
+    if at - listening_since < RECONNECT_WITHIN:
         return
     for run_id in ids_of(Q(meters__expected_by__lt=at)):
         with journal.writing([run_id], at=at) as tx:

@@ -33,9 +33,9 @@ from missioncontrol.runs.models import Run, Turn
 from missioncontrol.wire.decisions import PERMISSION, AskedCall, CardEvidence, EvidenceTurn
 
 # A request that was not known open for this long is not: the server was away under it.
-UNHEARD = timedelta(seconds=30)
-# A third of `UNHEARD`: one note that is late or lost closes nothing.
-HEARD_EVERY_S = 10.0
+UNSEEN_AFTER = timedelta(seconds=30)
+# A third of `UNSEEN_AFTER`: one note that is late or lost closes nothing.
+SEEN_EVERY_S = 10.0
 # Questions of one run that people are asked at once; the terminal has the rest.
 MOST_OPEN = 16
 # What people answer; whatever else closes such a card left it to the agent's own person.
@@ -168,7 +168,7 @@ def note_delivered(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
 
 def time_out_unheard(*, at: datetime) -> None:
     """Close the cards whose request is gone without a word: the server was away under it."""
-    lost = Decision.objects.filter(kind=PERMISSION, status="open", heard_at__lt=at - UNHEARD)
+    lost = Decision.objects.filter(kind=PERMISSION, status="open", heard_at__lt=at - UNSEEN_AFTER)
     for card_id, run_id in list(lost.values_list("id", "run_id")):
         # Each under its run's own lock; who answers meanwhile finds it open, or closed by this.
         settle(run_id, card_id, resolution="timed_out", at=at)

@@ -173,7 +173,7 @@ US_DATE = re.compile(r"\b(\d\d)/(\d\d)/(\d{4})\b")
 ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 
 
-SHELF = 3
+NOTE_FILES = 3
 # Possessive: a file of nothing but blanks must not be walked through again and again.
 DOCSTRING = re.compile(r'^[rRuU]?"""\s*+(.+)', re.MULTILINE)
 
@@ -186,14 +186,14 @@ def librarian(conversation: Conversation) -> Reply:
     read = {str(c.args["path"]): c.result or "" for c in conversation.done("read_file")}
     noted = {str(c.args["path"]) for c in conversation.done("write_file")}
     modules = [name for name in listing.split() if name.endswith(".py")]
-    shelves = [modules[start : start + SHELF] for start in range(0, len(modules), SHELF)]
-    for shelf in shelves:
-        for name in shelf:
+    groups = [modules[start : start + NOTE_FILES] for start in range(0, len(modules), NOTE_FILES)]
+    for group in notes:
+        for name in group:
             if name not in read:
                 return _slow(f"Now {name}.", "read_file", {"path": name})
-        path = f"notes/{'-'.join(_stem(name) for name in shelf)}.md"
+        path = f"notes/{'-'.join(_stem(name) for name in group)}.md"
         if path not in noted:
-            text = "".join(f"- {name}: {_purpose(read[name])}\n" for name in shelf)
+            text = "".join(f"- {name}: {_purpose(read[name])}\n" for name in group)
             args = {"path": path, "text": text}
             return _slow("These three belong together.", "write_file", args)
     if "SUMMARY.md" not in noted:

@@ -54,7 +54,7 @@ def python_project(root: Path) -> Workspace:
     return _made(root, PYTHON_PROJECT)
 
 
-def release_desk(root: Path) -> Workspace:
+def release_workspace(root: Path) -> Workspace:
     """What two agents need to write release notes."""
     return _made(root, RELEASE)
 
@@ -150,7 +150,7 @@ def npm_minded(stage: Stage) -> str:
 
 def ping_pong(stage: Stage) -> str:
     """Two agents that hand one decision to each other, until a person makes it."""
-    workspace = release_desk(stage.config.directory / "ping-pong")
+    workspace = release_workspace(stage.config.directory / "ping-pong")
     goal = "Write the release notes of tidepool 2.4.1."
     agents = (
         Agent(name="writer", instructions=WRITER, model=stage.model),

@@ -180,7 +180,7 @@ def _rule(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow)
     decision.status = "open"
     decision.save(update_fields=["asked_at", "verdict", "status"])
     actions = rows.offered(decision.kind, decision.holds, run)
-    _tell(tx, run, verdict, decision=decision, actions=actions)
+    _record_ruling(tx, run, verdict, decision=decision, actions=actions)
     notices.refresh(rows.decision_row(decision, run), run, at=tx.at)
     paused = cards.is_paused(run, decision)
     if not verdict.loop:
@@ -234,7 +234,7 @@ def _card_on(
     is_free = run.open_decision is None and run.status == Status.RUNNING
     is_past = run.meters.streak_obs > question.obs or run.meters.finish_seq is not None
     if not is_sure or not is_free or is_past:
-        _tell(tx, run, verdict)
+        _record_ruling(tx, run, verdict)
         return None
     # A suspicion trips nothing by itself: the judge's certainty makes it a trip.
     signal = replace(rows.signals.validate_python(question.signal), score=1.0)
@@ -247,7 +247,7 @@ def _card_on(
     write_down(tx, run, signal, seq=question.turn_seq, outcome=outcome, by="judge")
     if action is Action.WARN:
         notices.warn(run, kind=signal.kind, summary=signal.evidence.summary, at=tx.at)
-        _tell(tx, run, verdict)
+        _record_ruling(tx, run, verdict)
         return None
     holds = action is not Action.FLAG and capabilities_of(run).hold
     # The suspicious turns have run meanwhile: the next one is the first that can wait.
@@ -257,7 +257,7 @@ def _card_on(
     return decision
 
 
-def _tell(
+def _record_ruling(
     tx: RunTransaction,
     run: Run,
     verdict: VerdictRow,

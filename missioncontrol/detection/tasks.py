@@ -227,7 +227,7 @@ def call_controller(note_id: str) -> None:
 def _judge_left(*, at: datetime) -> None:
     global _looked_at_all  # noqa: PLW0603 - of this process
     among_all = at - _looked_at_all >= LOOKED_AT_ALL_EVERY
-    left = selectors.unjudged_runs(told_before=at - ASKED_FOR, among_all=among_all)
+    left = selectors.unjudged_runs(moved_before=at - ASKED_FOR, among_all=among_all)
     for first in range(0, len(left), RUNS_AT_ONCE):
         detect_now(left[first : first + RUNS_AT_ONCE])
     # Only now: if one of them broke this off, the next sweep looks at all of them again.
@@ -257,7 +257,7 @@ _ears = _Ears()
 
 
 def _lose_unheard(*, at: datetime) -> None:
-    deadlines.lose_unheard(at=at, listening_since=_ears.listening_since(at))
+    deadlines.lose_overdue(at=at, listening_since=_ears.listening_since(at))
 
 
 def ask_backtest(backtest_id: UUID) -> None:

@@ -85,7 +85,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class SharedContent:
     """What a link shows."""
 
     above: str
@@ -193,7 +193,7 @@ def share_row(row: Share) -> ShareRow:
     return row_of(ShareRow, row, kind=kind, name=run.name if run else "", made_by=made_by)
 
 
-def tell(row: Share, *, at: datetime) -> Story:
+def tell(row: Share, *, at: datetime) -> SharedContent:
     """Say what a link shows, as it is now."""
     t = SHARED_TEXTS[row.language]
     if row.run is not None:
@@ -232,11 +232,11 @@ def _note(row: Share, what: str, *, by: User, at: datetime) -> None:
     )
 
 
-def _of_run(run: Run, t: SharedTexts, language: str) -> Story:
+def _of_run(run: Run, t: SharedTexts, language: str) -> SharedContent:
     found = whys_of([run]).get(run.id)
     why = found.summary if found else ""
     parts = [run.agent, t.imported if run.imported else t.status[run.status]]
-    return Story(
+    return SharedContent(
         above=" · ".join(part for part in parts if part),
         title=run.name,
         text=texts_in(language).sentence(why) if why else "",
@@ -250,7 +250,7 @@ def _of_run(run: Run, t: SharedTexts, language: str) -> Story:
     )
 
 
-def _of_card(card: Decision, t: SharedTexts, language: str) -> Story:
+def _of_card(card: Decision, t: SharedTexts, language: str) -> SharedContent:
     run, evidence = card.run, card.evidence
     summary = evidence.get("summary") or ""
     # Figures and the guard's own sentence: turns may name people, paths and secrets.
@@ -258,7 +258,7 @@ def _of_card(card: Decision, t: SharedTexts, language: str) -> Story:
     if evidence.get("cost_usd") is not None:
         money = texts_in(language).figures.money
         figures.append((t.in_loops, money(Decimal(str(evidence["cost_usd"])))))
-    return Story(
+    return SharedContent(
         above=f"{run.name} · {t.waits if card.status in OPEN else t.answered}",
         title=texts_in(language).sentence(summary) if summary else run.name,
         text="",
@@ -268,14 +268,14 @@ def _of_card(card: Decision, t: SharedTexts, language: str) -> Story:
     )
 
 
-def _of_costs(project: Project, costs: CostAccount, t: SharedTexts, language: str) -> Story:
+def _of_costs(project: Project, costs: CostAccount, t: SharedTexts, language: str) -> SharedContent:
     figures = texts_in(language).figures
     # Of the week: the account's trend begins before it.
     days = [day for day in costs.days if costs.first_day <= day.day <= costs.last_day]
     # Never 0, which the heights are divided by.
     highest = max([*(day.total_usd for day in days), Decimal("0.01")])
     first = date.fromisoformat(costs.first_day)
-    return Story(
+    return SharedContent(
         above=f"{project.name} · {t.week.format(day=first.strftime(t.day))}",
         title=figures.money(costs.spent.total_usd),
         text="",

@@ -36,7 +36,7 @@ from missioncontrol.history.finding import NO_CARD, whys_of
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import dollars
 from missioncontrol.runs.timeline import place_moments
-from missioncontrol.runs.work import Details, tell_details
+from missioncontrol.runs.work import Details, details_of
 from missioncontrol.wire.history import CallCount, RunSummary, SaidRow, Work
 from missioncontrol.wire.rows import row_of
 
@@ -146,7 +146,7 @@ def _read_details(turns: QuerySet[Turn]) -> Details:
         .annotate(path=_first_named(PATH_ARGUMENTS), command=_first_named(COMMANDS), **ends)
         .values("seq", "tool", "action_class", "files", "path", "command", *ends)
     )
-    return tell_details(
+    return details_of(
         GuardTurn(
             role=Role.ASSISTANT,
             tool=one["tool"],

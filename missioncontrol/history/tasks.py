@@ -190,5 +190,5 @@ def index() -> None:
     until = time.monotonic() + BUSY_S
     while index_slice(at=now(), news=_news) and time.monotonic() < until:
         # An agent waits for a verdict; nobody waits for words.
-        if unjudged_runs(told_before=now()):
+        if unjudged_runs(moved_before=now()):
             break

@@ -37,7 +37,7 @@ from missioncontrol.wire.rows import row_of
 MOST_CHANNELS = 50
 LONGEST_STEP = 24 * 60
 # In the order in which the page offers them.
-HEARD: tuple[ChannelHears, ...] = ("decisions", "budgets", "reports")
+TOPICS: tuple[ChannelHears, ...] = ("decisions", "budgets", "reports")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +146,7 @@ RULES = (
 
 def _apply(channel: Channel, rules: dict[str, Any]) -> None:
     if "hears" in rules:
-        for topic in HEARD:
+        for topic in TOPICS:
             setattr(channel, f"hears_{topic}", topic in rules["hears"])
     minutes = rules.get("step_minutes", 0)
     if not 0 <= minutes <= LONGEST_STEP:
@@ -168,7 +168,7 @@ def _audit_fields(channel: Channel) -> dict[str, Any]:
         "language": channel.language,
         "quiet_from": str(channel.quiet_from or ""),
         "quiet_to": str(channel.quiet_to or ""),
-        "hears": [topic for topic in HEARD if getattr(channel, f"hears_{topic}")],
+        "hears": [topic for topic in TOPICS if getattr(channel, f"hears_{topic}")],
     }
 
 
@@ -195,12 +195,12 @@ class Health:
 
 
 # What says something of a channel: somebody was told, or it was tried.
-TOLD = Q(status__in=["sent", "failed"]) | Q(status="waiting", tries__gt=0)
+TRIED = Q(status__in=["sent", "failed"]) | Q(status="waiting", tries__gt=0)
 
 
 def list_channels(*, projects: Collection[UUID]) -> list[ChannelRow]:
     """Return the channels of projects in the order of their steps, with what was told last."""
-    tried = Delivery.objects.filter(TOLD, channel=OuterRef("pk"))
+    tried = Delivery.objects.filter(TRIED, channel=OuterRef("pk"))
     newest = tried.order_by("-id").values("id")[:1]
     found = list(
         # The newest of each by a subquery: a channel may have been told thousands of things.
@@ -231,7 +231,7 @@ def health(*, at: datetime) -> Health:
 
 def show_channel(channel: Channel) -> ChannelRow:
     """Show one channel with what it was told last."""
-    last = _with_notice(channel.deliveries.filter(TOLD).order_by("-id")).first()
+    last = _with_notice(channel.deliveries.filter(TRIED).order_by("-id")).first()
     return channel_row(channel, last=last)
 
 
@@ -296,7 +296,7 @@ def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
         shown=shown,
         quiet_from=write_clock(channel.quiet_from),
         quiet_to=write_clock(channel.quiet_to),
-        hears=tuple(topic for topic in HEARD if getattr(channel, f"hears_{topic}")),
+        hears=tuple(topic for topic in TOPICS if getattr(channel, f"hears_{topic}")),
         last=delivery_row(last, language=channel.language) if last else None,
     )
 

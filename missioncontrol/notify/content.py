@@ -168,8 +168,8 @@ def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Announcem
         return message
     # None: English, or kept before that language was spoken here.
     translation = message.others.get(language_of(language))
-    said = asdict(translation) if translation else {}
-    return replace(message, **said, others={})
+    fields = asdict(translation) if translation else {}
+    return replace(message, **fields, others={})
 
 
 def in_every_language(say: Callable[[Texts], Announcement]) -> Announcement:
@@ -177,5 +177,5 @@ def in_every_language(say: Callable[[Texts], Announcement]) -> Announcement:
     # In all of them, for whoever is told may choose another before it is sent.
     by_language = {language: say(texts) for language, texts in CATALOGUES.items()}
     english = by_language.pop(SOURCE)
-    others = {language: row_of(Translation, said) for language, said in by_language.items()}
+    others = {language: row_of(Translation, message) for language, message in by_language.items()}
     return replace(english, others=others)

@@ -37,7 +37,7 @@ VERDICT_WAIT = timedelta(seconds=10)
 ANSWERERS = (Role.OWNER, Role.OPERATOR)
 # Who asked for a test waits for it; the others take away, and wake nobody.
 WHATEVER_THE_HOUR = frozenset({"test", "withdrawal", "sign_out"})
-HEARS = {
+TOPIC_OF = {
     "decision": "hears_decisions",
     "warning": "hears_decisions",
     "budget": "hears_budgets",
@@ -210,7 +210,7 @@ def tell(
     )
     if not is_new:
         return None
-    hears = Q(**{HEARS[what]: True}) | Q(**{HEARS[also or what]: True})
+    hears = Q(**{TOPIC_OF[what]: True}) | Q(**{TOPIC_OF[also or what]: True})
     channels = list(Channel.objects.filter(hears, project_id=project, enabled=True))
     _write(notice, channels=channels, at=at, wait=wait)
     return notice

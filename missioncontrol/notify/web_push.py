@@ -190,15 +190,15 @@ def withdrawal_push(card: Card, t: Texts, *, outcome: str, by: str, open_cards: 
     """Say that a card was answered: its notification goes."""
     text = t.by_person.get(outcome, t.by_itself.get(outcome, "")).format(by=by)
     title, path = wording.titled(t.answered, card.run_name), f"/runs/{card.run}"
-    said = {"title": title, "body": text, "path": path, "open": open_cards}
+    own = {"title": title, "body": text, "path": path, "open": open_cards}
     # The card's own tag: a push of it that still waits for the device is replaced unseen.
-    return _push("withdrawn", t, tag=str(card.decision), ttl_s=3600, urgency="normal", **said)
+    return _push("withdrawn", t, tag=str(card.decision), ttl_s=3600, urgency="normal", **own)
 
 
 def sign_out_push(announcement: Announcement, t: Texts, *, topic: str) -> Push:
     """Say that this device was signed out: whatever it shows of ours goes."""
-    said = {"title": announcement.title, "body": announcement.body, "path": announcement.path}
-    more = {"everything": True, "open": 0, **said}
+    own = {"title": announcement.title, "body": announcement.body, "path": announcement.path}
+    more = {"everything": True, "open": 0, **own}
     return _push("withdrawn", t, tag=topic, ttl_s=SIGNED_OUT_TTL_S, urgency="high", **more)
 
 
@@ -207,14 +207,20 @@ def announcement_push(
 ) -> Push:
     """Tell something that asks nothing."""
     body = announcement.body if details else ""
-    said: dict[str, Any] = {"title": announcement.title, "body": body, "path": announcement.path}
+    own: dict[str, Any] = {"title": announcement.title, "body": body, "path": announcement.path}
     return _push(
-        "announcement", t, tag=topic, ttl_s=LONGEST_TTL_S, urgency="normal", open=open_cards, **said
+        "announcement",
+        t,
+        tag=topic,
+        ttl_s=LONGEST_TTL_S,
+        urgency="normal",
+        open=open_cards,
+        **own,
     )
 
 
-def _push(kind: str, t: Texts, *, tag: str, ttl_s: int, urgency: str, **said: Any) -> Push:
-    payload = {"type": kind, "language": t.language, "tag": tag, **said}
+def _push(kind: str, t: Texts, *, tag: str, ttl_s: int, urgency: str, **own: Any) -> Push:
+    payload = {"type": kind, "language": t.language, "tag": tag, **own}
     return Push(payload=payload, ttl_s=ttl_s, urgency=urgency, topic=tag.replace("-", ""))
 
 

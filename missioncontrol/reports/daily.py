@@ -43,7 +43,7 @@ SETTLE = timedelta(minutes=15)
 # Days that are made up for after an absence.
 MISSED = 31
 # A report of an older day is made and not sent.
-TOLD = timedelta(days=7)
+SENT_WITHIN = timedelta(days=7)
 # Days whose reports are corrected.
 WATCHED = 7
 CENT = Decimal("0.01")
@@ -176,7 +176,7 @@ def _is_news(report: CostReport, *, at: datetime) -> bool:
         return report.version > 1
     zone = zone_of(report.time_zone)
     # A server that was away for long would tell of every day it missed at once.
-    if at - midnight(report.day + timedelta(days=1), zone) > TOLD:
+    if at - midnight(report.day + timedelta(days=1), zone) > SENT_WITHIN:
         return False
     if report.version == 1:
         return True

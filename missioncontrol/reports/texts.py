@@ -169,7 +169,7 @@ def body_of(report: Report, t: Texts) -> str:
     parts = [bounded(row.project_name, 60) + ":"]
     if row.was_usd is not None:
         parts.append(
-            words.was_told.format(usd=t.figures.money(row.was_usd), reason=_why(report, t))
+            words.was_reported.format(usd=t.figures.money(row.was_usd), reason=_why(report, t))
         )
     # A ceiling of nothing has no share that could be told.
     if row.budget and row.budget.ceiling_usd:

@@ -167,16 +167,16 @@ def list_journal(
     return found.order_by("id" if oldest_first else "-id")
 
 
-def unjudged_runs(*, told_before: datetime, among_all: bool = False) -> list[UUID]:
+def unjudged_runs(*, moved_before: datetime, among_all: bool = False) -> list[UUID]:
     """Return runs with observations that no detection has seen, the newest told before then.
 
     Of those that ended more than an hour ago only `among_all`: no index leads to them, as
     every turn would have to write it. Who speaks on after that is among them.
     """
     behind = Run.objects.filter(meters__detected_obs__lt=F("meters__last_obs"))
-    behind = behind.exclude(meters__last_turn_at__gte=told_before)
+    behind = behind.exclude(meters__last_turn_at__gte=moved_before)
     if not among_all:
         live = Q(status__in=set(Status) - ENDED)
-        behind = behind.filter(live | Q(ended_at__gte=told_before - JUST_ENDED))
+        behind = behind.filter(live | Q(ended_at__gte=moved_before - JUST_ENDED))
     # Sorted here: asked for an order, SQLite would walk all runs in it.
     return sorted(behind.values_list("id", flat=True))

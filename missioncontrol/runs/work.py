@@ -33,7 +33,7 @@ class Details:
     commit_count: int
 
 
-def tell_details(turns: Iterable[Turn]) -> Details:
+def details_of(turns: Iterable[Turn]) -> Details:
     """Tell what calls did, the turns oldest first, each with its `seq`.
 
     A call that failed changed no file and made no commit.

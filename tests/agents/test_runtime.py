@@ -159,7 +159,7 @@ def two_agents(session, model, tmp_path):
         Agent(name="writer", instructions=endpoint.WRITER, model=model),
         Agent(name="reviewer", instructions=endpoint.REVIEWER, model=model),
     )
-    desk = scenes.release_desk(tmp_path / "desk")
+    desk = scenes.release_workspace(tmp_path / "desk")
     answer = run_multi_agent(session, "Write it.", agents=agents, workspace=desk, most_steps=9)
     return answer, desk
 

@@ -158,14 +158,14 @@ async def test_it_hears_again_after_its_connection_was_cut(broker, name, caplog)
     await subscriber.add(name, received.put_nowait)
 
     await cut(broker)
-    await until(lambda: is_heard(broker, name))
+    await until(lambda: is_best_source(broker, name))
 
     assert await received.get() == {"n": 1}
     assert "the broker cannot be heard" in caplog.text
     await subscriber.remove(name, received.put_nowait)
 
 
-async def is_heard(broker, name):
+async def is_best_source(broker, name):
     return await broker.publish(name, json.dumps({"n": 1}))
 
 

@@ -87,7 +87,7 @@ def test_a_full_one_drops_what_is_newest_and_counts_it(folder, caplog):
     outbox = Outbox(folder, OPENING, most_turns=3)
     kept = [outbox.keep(a_turn(str(n))) for n in range(8)]
     outbox.keep({"end": "completed"})
-    outbox.tell_dropped()
+    outbox.report_dropped()
 
     found = drained(outbox)
     assert kept == [True] * 3 + [False] * 5

@@ -104,7 +104,7 @@ async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
             if outcome := await settled:
                 return outcome
             # One that nobody heard of for long counts as closed: its server went away under it.
-            if monotonic() - last_seen >= permissions.HEARD_EVERY_S:
+            if monotonic() - last_seen >= permissions.SEEN_EVERY_S:
                 last_seen = monotonic()
                 await dispatcher.run(lambda: permissions.hear(card, at=now()))
             control = await dispatcher.rested(run_id, after=version, timeout_s=left_s)

@@ -205,15 +205,15 @@ class Proposals:
 
     def add(self, turn: Turn) -> None:
         """Note one that is about to be stored."""
-        self._keys[self._told(turn)].append(turn.key)
+        self._keys[self._masked_call(turn)].append(turn.key)
 
     def completed_by(self, turn: Turn) -> Turn:
         """Give a tool call that has no id the key of the proposal it answers, if one waits."""
         # Once: two equal calls answer two proposals, the older first.
-        waiting = self._keys.get(self._told(turn))
+        waiting = self._keys.get(self._masked_call(turn))
         return replace(turn, key=waiting.popleft()) if waiting else turn
 
-    def _told(self, turn: Turn) -> tuple[str | None, str]:
+    def _masked_call(self, turn: Turn) -> tuple[str | None, str]:
         # As proposals are stored.
         tool, args = masked_text(turn.tool, self._own), masked_json(turn.args, self._own)
         return tool, canonical(args)

@@ -21,8 +21,8 @@ RUN_ID = re.compile(r"[0-9a-f-]{36}")
 # Where the screens themselves change over (`media.svelte.ts`): the other layout's files are not
 # asked for.
 PHONE = "(max-width: 759.98px), (max-width: 999.98px) and (max-height: 479.98px)"
-DESK = "(min-width: 760px) and (min-height: 480px), (min-width: 1000px)"
-LAYOUTS = (("", DESK), ("Phone", PHONE))
+DESKTOP = "(min-width: 760px) and (min-height: 480px), (min-width: 1000px)"
+LAYOUTS = (("", DESKTOP), ("Phone", PHONE))
 
 Preloads = dict[str, dict[str, dict[str, list[str]]]]
 """Language -> screen -> the addresses of its `files` and of the `parts` at its top."""

@@ -32,7 +32,7 @@ from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, TooManyRequests
 from missioncontrol.history import sharing
 from missioncontrol.history.models import Share
-from missioncontrol.history.sharing import SHARED_TEXTS, NewShare, Story
+from missioncontrol.history.sharing import SHARED_TEXTS, NewShare, SharedContent
 from missioncontrol.wire.history import MadeShare, ShareRow
 from missioncontrol.wire.rows import row_of
 
@@ -89,14 +89,14 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
     row, refused = _found(request, secret)
     if row is None:
         return refused
-    t, story = SHARED_TEXTS[row.language], sharing.tell(row, at=now())
+    t, shown = SHARED_TEXTS[row.language], sharing.tell(row, at=now())
     by = people.name_of(row.made_by)
     # Who never said what they are called is "you", which whoever has the link is not.
     until = t.until_nameless if by == LOCAL_OWNER else t.until
     context = {
         "language": row.language,
         "t": t,
-        "story": story,
+        "shown": shown,
         # A whole address: whoever draws a preview reads the page from elsewhere.
         "image": f"{address_of(request)}image.png",
         "until": until.format(by=by, day=row.expires_at.strftime(t.day)),
@@ -127,7 +127,7 @@ def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpRespons
     if row is not None:
         return row, HttpResponse()
     language = signing_in.preferred_language(request)
-    context: dict[str, Any] = {"language": language, "t": SHARED_TEXTS[language], "story": None}
+    context: dict[str, Any] = {"language": language, "t": SHARED_TEXTS[language], "shown": None}
     page = signing_in.page(request, "history/shared.html", context, status=HTTPStatus.NOT_FOUND)
     return None, page
 
@@ -145,29 +145,32 @@ LINES = 2
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
-def draw(story: Story) -> bytes:
-    """Draw a story.
+def draw(shown: SharedContent) -> bytes:
+    """Draw what a link shows.
 
     Letters that the bundled face lacks are drawn as its empty box.
     """
     picture = Image.new("RGB", SIZE, GROUND)
     pen = ImageDraw.Draw(picture)
     pen.text(
-        (EDGE, 64), _cut(pen, story.above, _font(30, 500), WIDTH - 2 * EDGE), INK_2, _font(30, 500)
+        (EDGE, 64),
+        _cut(pen, shown.above, _font(30, 500), WIDTH - 2 * EDGE),
+        INK_2,
+        _font(30, 500),
     )
     y = 116
-    for line in _wrapped(pen, story.title, _font(58, 650), LINES + (not story.text)):
+    for line in _wrapped(pen, shown.title, _font(58, 650), LINES + (not shown.text)):
         pen.text((EDGE, y), line, INK, _font(58, 650))
         y += 70
-    for line in _wrapped(pen, story.text, _font(30, 400), LINES):
+    for line in _wrapped(pen, shown.text, _font(30, 400), LINES):
         pen.text((EDGE, y + 14), line, INK_2, _font(30, 400))
         y += 40
-    if story.bars:
-        foot, tall = (DAYS_FOOT, DAYS_HEIGHT) if story.has_days else (BARS_FOOT, TURNS_HEIGHT)
-        above = 30 if story.has_days else 0
-        pen.text((EDGE, foot - tall - above - 42), story.of_bars, INK_3, _font(22, 450))
-        room = (WIDTH - 2 * EDGE) / story.slots
-        for place, bar in enumerate(story.bars):
+    if shown.bars:
+        foot, tall = (DAYS_FOOT, DAYS_HEIGHT) if shown.has_days else (BARS_FOOT, TURNS_HEIGHT)
+        above = 30 if shown.has_days else 0
+        pen.text((EDGE, foot - tall - above - 42), shown.of_bars, INK_3, _font(22, 450))
+        room = (WIDTH - 2 * EDGE) / shown.slots
+        for place, bar in enumerate(shown.bars):
             left, top = EDGE + place * room, foot - round(bar.percent * tall / 100)
             box = (left, top, left + room - 6, foot)
             pen.rounded_rectangle(box, radius=3, fill=BARS[bar.kind])
@@ -175,7 +178,7 @@ def draw(story: Story) -> bytes:
             pen.text((middle, top - 30), bar.spent, INK_2, _font(22, 500), anchor="ma")
             pen.text((middle, foot + 8), bar.day, INK_3, _font(22, 450), anchor="ma")
     x = float(EDGE)
-    for name, value in story.figures:
+    for name, value in shown.figures:
         pen.text((x, 556), value, INK, _font(34, 620))
         x += pen.textlength(value, _font(34, 620)) + 12
         pen.text((x, 565), name, INK_3, _font(25, 450))

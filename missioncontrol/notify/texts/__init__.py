@@ -59,7 +59,7 @@ def sentence(text: str) -> str:
 _OWNERS = tuple((re.compile(one, re.DOTALL), german) for one, german in TABLES["has"].items())
 
 
-def _said(table: str) -> Callable[[str], str]:
+def _from_table(table: str) -> Callable[[str], str]:
     return lambda english: TABLES[table].get(english, english)
 
 
@@ -88,18 +88,18 @@ def _dollars(english: str) -> str:
 _WRITERS: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
         "times": _times,
-        "got": _said("got"),
+        "got": _from_table("got"),
         "few": _comma,
         "used": _comma,
         "most": _comma,
-        "unit": _said("unit"),
+        "unit": _from_table("unit"),
         "usd_spent": _dollars,
         "usd_of": _dollars,
         "has": _owner,
         "who": lambda english: english.replace("one without a name", "ein Agent ohne Namen"),
         "act": _act,
-        "met": _said("met"),
-        "sort": _said("sort"),
+        "met": _from_table("met"),
+        "sort": _from_table("sort"),
     }
 )
 # At a text's start only, and the first of two gaps is bounded: else some take quadratic time.

@@ -76,7 +76,7 @@ class ReportTexts:
     date = "l j F Y"
     title = "{weekday} cost {cost}"
     corrected_title = "Corrected: {title}"
-    was_told = "previously reported as {usd}; {reason}."
+    was_reported = "previously reported as {usd}; {reason}."
     # By what is kept with the report.
     reasons = {
         "usage or a price became known after it was made": "usage or a price became known after it was made"  # noqa: E501 - a text, in one piece

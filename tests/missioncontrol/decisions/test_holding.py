@@ -210,7 +210,7 @@ def test_the_end_of_the_process_that_parked_it_loses_no_answer():
     tap(run, "continue")
 
     sessions.lose_process(run.id, witness="parked it", at=after(41))
-    deadlines.lose_unheard(at=after(200), listening_since=NOON)
+    deadlines.lose_overdue(at=after(200), listening_since=NOON)
     run.refresh_from_db()
     assert (run.status, answer_of(run)) == ("running", "asked")
 

@@ -26,7 +26,7 @@ def vouched(run, *, witness="one", at=NOON, for_s=45.0):
 
 
 def sweep(run, *, at, since=LONG_AGO):
-    deadlines.lose_unheard(at=at, listening_since=since)
+    deadlines.lose_overdue(at=at, listening_since=since)
     deadlines.end_stopped(at=at)
     run.refresh_from_db()
     return run

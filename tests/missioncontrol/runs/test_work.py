@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from guard.turn import Role, Turn
-from missioncontrol.runs.work import MOST_FILES, tell_details
+from missioncontrol.runs.work import MOST_FILES, details_of
 
 PATCH = "*** Begin Patch\n*** Update File: e.py\n@@\n*** Add File: f.py"
 
@@ -35,7 +35,7 @@ def ran(command, seq=0, result="", **more):
 
 
 def test_of_no_turn_nothing_is_told():
-    work = tell_details([])
+    work = details_of([])
 
     assert (work.files, work.tests, work.commits) == ((), None, ())
 
@@ -60,14 +60,14 @@ def test_of_no_turn_nothing_is_told():
     ],
 )
 def test_files_are_those_that_calls_changed(turns, files):
-    work = tell_details(turns)
+    work = details_of(turns)
 
     assert [(file.path, file.times, file.last_seq) for file in work.files] == files
     assert work.file_count == len(files)
 
 
 def test_of_many_files_the_latest_are_named_and_all_are_counted():
-    work = tell_details([edited(f"{n}.py", n) for n in range(40)])
+    work = details_of([edited(f"{n}.py", n) for n in range(40)])
 
     assert (work.files[0].path, len(work.files), work.file_count) == ("39.py", MOST_FILES, 40)
 
@@ -86,7 +86,7 @@ def test_of_many_files_the_latest_are_named_and_all_are_counted():
 def test_tests_are_counted_by_how_they_ended(
     results, runs, failed, last_failed, failures, last_passed
 ):
-    tests = tell_details([checked(text, seq) for seq, text in enumerate(results)]).tests
+    tests = details_of([checked(text, seq) for seq, text in enumerate(results)]).tests
 
     assert tests is not None
     assert (tests.runs, tests.failed, tests.last_seq) == (runs, failed, len(results) - 1)
@@ -95,7 +95,7 @@ def test_tests_are_counted_by_how_they_ended(
 
 
 def test_tests_that_end_with_an_error_failed():
-    tests = tell_details([checked(None, error="exit code 1")]).tests
+    tests = details_of([checked(None, error="exit code 1")]).tests
 
     assert tests is not None
     assert tests.last_failed
@@ -120,7 +120,7 @@ def test_tests_that_end_with_an_error_failed():
     ],
 )
 def test_commits_are_those_git_made(command, result, commit):
-    work = tell_details([ran(command, 7, result)])
+    work = details_of([ran(command, 7, result)])
 
     assert [(one.text, one.hash) for one in work.commits] == ([commit] if commit else [])
     assert work.commit_count == len(work.commits)
