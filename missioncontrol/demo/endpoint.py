@@ -187,7 +187,7 @@ def librarian(conversation: Conversation) -> Reply:
     noted = {str(c.args["path"]) for c in conversation.done("write_file")}
     modules = [name for name in listing.split() if name.endswith(".py")]
     groups = [modules[start : start + NOTE_FILES] for start in range(0, len(modules), NOTE_FILES)]
-    for group in notes:
+    for group in groups:
         for name in group:
             if name not in read:
                 return _slow(f"Now {name}.", "read_file", {"path": name})

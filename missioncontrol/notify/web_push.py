@@ -209,13 +209,7 @@ def announcement_push(
     body = announcement.body if details else ""
     own: dict[str, Any] = {"title": announcement.title, "body": body, "path": announcement.path}
     return _push(
-        "announcement",
-        t,
-        tag=topic,
-        ttl_s=LONGEST_TTL_S,
-        urgency="normal",
-        open=open_cards,
-        **own,
+        "announcement", t, tag=topic, ttl_s=LONGEST_TTL_S, urgency="normal", open=open_cards, **own
     )
 
 
