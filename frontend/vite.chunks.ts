@@ -9,7 +9,6 @@ import type { Rolldown } from "vite";
 
 /** Texts that are said together come together; every other view's are a file of their own. */
 const SAID_TOGETHER: Record<string, readonly string[]> = {
-  now: ["now", "decisions"],
   run: ["run", "agent", "summary"],
   costs: ["costs", "prices", "reports"],
   settings: ["access", "channels", "devices", "failures", "instance", "members", "settings"],

@@ -37,5 +37,23 @@ const texts: typeof en = {
   goneWhy: "Vor mehr als einem Tag beantwortet oder nicht zugänglich.",
   all: "Alle Entscheidungen",
   otherwise: "Antworten ohne Wischen",
+  calm: {
+    label: "Braucht eine Antwort",
+    title: "Nichts braucht eine Antwort.",
+    idle: "Es läuft nichts.",
+    lastCard: (ago, what) => `Letzte Karte vor ${ago}: ${what}.`,
+    opensHere: "Sobald etwas eine Antwort braucht, steht die Karte hier.",
+    story: {
+      inject: (who, run) => `${run}: Korrektur von ${who}`,
+      injectWorked: (who, run) => `${run}: Korrektur von ${who}, wieder in Gang`,
+      answered: (who, action, run) => `${run}: ${action} (${who})`,
+      allowlist: (who, run) => `${run}: ein Aufruf erlaubt (${who})`,
+      more: (who, run) => `${run}: mehr Budget erlaubt (${who})`,
+      finish: (who, run) => `${run}: zum Abschließen gebeten (${who})`,
+      autofix: (run) => `${run}: automatisch korrigiert`,
+      other: (run, action) => `${run}: ${action}`,
+      you: "hier",
+    },
+  },
 };
 export default texts;

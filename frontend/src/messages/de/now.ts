@@ -37,20 +37,5 @@ const texts: typeof en = {
     none: "Kein laufender Lauf passt.",
     inHistory: "Alle Läufe durchsuchen",
   },
-  calm: "Nichts braucht eine Antwort.",
-  idle: "Es läuft nichts.",
-  lastCard: (ago, what) => `Letzte Karte vor ${ago}: ${what}.`,
-  opensHere: "Sobald etwas eine Antwort braucht, steht die Karte hier.",
-  story: {
-    inject: (who, run) => `${run}: Korrektur von ${who}`,
-    injectWorked: (who, run) => `${run}: Korrektur von ${who}, wieder in Gang`,
-    answered: (who, action, run) => `${run}: ${action} (${who})`,
-    allowlist: (who, run) => `${run}: ein Aufruf erlaubt (${who})`,
-    more: (who, run) => `${run}: mehr Budget erlaubt (${who})`,
-    finish: (who, run) => `${run}: zum Abschließen gebeten (${who})`,
-    autofix: (run) => `${run}: automatisch korrigiert`,
-    other: (run, action) => `${run}: ${action}`,
-    you: "hier",
-  },
 };
 export default texts;

@@ -37,20 +37,5 @@ const texts = {
     none: "No running run matches.",
     inHistory: "Search all runs",
   },
-  calm: "Nothing needs you.",
-  idle: "Nothing is running.",
-  lastCard: (ago: string, what: string) => `Last card ${ago} ago: ${what}.`,
-  opensHere: "A card opens here when something needs you.",
-  story: {
-    inject: (who: string, run: string) => `${who} injected a fix in ${run}`,
-    injectWorked: (who: string, run: string) => `${who} injected a fix in ${run} and it recovered`,
-    answered: (who: string, action: string, run: string) => `${who} ${action} ${run}`,
-    allowlist: (who: string, run: string) => `${who} allowlisted a call of ${run}`,
-    more: (who: string, run: string) => `${who} allowed ${run} more budget`,
-    finish: (who: string, run: string) => `${who} asked ${run} to finish`,
-    autofix: (run: string) => `an autofix was injected in ${run}`,
-    other: (run: string, action: string) => `${run}: ${action}`,
-    you: "you",
-  },
 };
 export default texts;

@@ -17,11 +17,11 @@ function screen<Chunk extends object>(
 }
 
 export const SCREENS = {
-  now: screen(["now", "record"], () => import("../now/Now.svelte")),
-  nowPhone: screen(["now", "record"], () => import("../now/NowPhone.svelte")),
-  decisions: screen(["decisions", "now", "record"], () => import("../decisions/Decisions.svelte")),
+  now: screen(["decisions", "now", "record"], () => import("../now/Now.svelte")),
+  nowPhone: screen(["decisions", "now", "record"], () => import("../now/NowPhone.svelte")),
+  decisions: screen(["decisions", "record"], () => import("../decisions/Decisions.svelte")),
   decisionsPhone: screen(
-    ["decisions", "now", "record"],
+    ["decisions", "record"],
     () => import("../decisions/DecisionsPhone.svelte"),
   ),
   run: screen(["agent", "run"], () => import("../run/Run.svelte")),
