@@ -114,7 +114,7 @@ def burn_of(run: Run, at: datetime) -> Decimal:
         return Decimal(0)
     # Whole minutes: costs are kept by the minute, so that the column stays short. Telemetry may
     # tell of calls that no turn has come of yet.
-    this_minute = max(
+    this_minute: int = max(
         [int(last.timestamp()) // 60, *(minute for minute, _ in run.meters.recent_costs)]
     )
     spent = sum(
