@@ -114,7 +114,7 @@ class Audiences:
         self._by_group: dict[str, Audience] = {}
 
     async def join(self, group: str, send: Send) -> None:
-        """Have `hear` told what the group is; on return, of everything committed from now on."""
+        """Have `send` told what the group is; on return, of everything committed from now on."""
         audience = self._by_group.setdefault(group, Audience())
         # In the audience before it is subscribed, so that the first message finds it there.
         audience.sockets[send] = None

@@ -106,13 +106,17 @@ def _preset_ceilings(name: str | None) -> Mapping[str, Any]:
 def burn_of(run: Run, at: datetime) -> Decimal:
     """Return dollars an hour over the five minutes up to its last turn; 0 once that is long past.
 
-    As of that turn, not of `at`: a page that is opened later shows what the board was told.
+    As of that turn, or of what was spent since, not of `at`: a page that is opened later shows
+    what the board was told.
     """
     last = run.meters.last_turn_at
     if last is None or at - last > timedelta(minutes=BURN_MINUTES):
         return Decimal(0)
-    # Whole minutes: costs are kept by the minute, so that the column stays short.
-    this_minute = int(last.timestamp()) // 60
+    # Whole minutes: costs are kept by the minute, so that the column stays short. Telemetry may
+    # tell of calls that no turn has come of yet.
+    this_minute: int = max(
+        [int(last.timestamp()) // 60, *(minute for minute, _ in run.meters.recent_costs)]
+    )
     spent = sum(
         Decimal(cost)
         for minute, cost in run.meters.recent_costs

@@ -5,8 +5,10 @@ from decimal import Decimal
 
 import pytest
 
+from missioncontrol.costs.ledger import Call
+from missioncontrol.costs.telemetry import count_calls
 from missioncontrol.runs.rows import burn_of
-from tests.build import NOON, a_call, a_run, report
+from tests.build import NOON, a_call, a_run, after, report
 
 pytestmark = pytest.mark.django_db
 
@@ -27,3 +29,12 @@ def test_what_a_cheap_model_spends_is_not_nothing():
 
 def test_who_is_quiet_for_long_spends_nothing():
     assert burning("5", minutes=6) == 0
+
+
+def test_what_telemetry_tells_of_after_the_last_turn_is_spent_over_the_time_it_took():
+    run = report(a_run(), a_call("ls"))
+    told = Call(call_id="c", source="spans", cost_usd=Decimal(4))
+    count_calls({run.id: [told]}, at=after(180))
+    run.refresh_from_db()
+
+    assert burn_of(run, after(180)) == 60  # $4 in four minutes

@@ -4,7 +4,7 @@ import { counted } from "../plural";
 const texts: typeof en = {
   title: "Aufzeichnung importieren",
   about:
-    "Eine Sitzung, die anderswo oder früher lief: ein Protokoll von Claude Code, Codex oder Gemini, eine Schrittdatei oder ein OTLP-Export in JSON. Sie wird ein Lauf dieses Projekts. Niemand wird gefragt, und ihre Kosten zählen nirgends.",
+    "Eine Sitzung, die anderswo oder früher lief: ein Protokoll eines Agenten in JSON, CSV oder Text, eine Schrittdatei oder ein OTLP-Export in JSON. Sie wird ein Lauf dieses Projekts. Niemand wird gefragt, und ihre Kosten zählen nirgends.",
   drop: "Datei hier ablegen oder",
   choose: "Datei wählen",
   project: "Projekt",

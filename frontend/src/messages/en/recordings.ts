@@ -5,7 +5,7 @@ const cards = { one: "card", other: "cards" };
 const texts = {
   title: "Import a recording",
   about:
-    "A session that ran elsewhere or earlier: a transcript of Claude Code, Codex or Gemini, a turn file, or an OTLP export in JSON. It becomes a run of this project. Nobody is asked, and its cost counts nowhere.",
+    "A session that ran elsewhere or earlier: a transcript of an agent in JSON, CSV or text, a turn file, or an OTLP export in JSON. It becomes a run of this project. Nobody is asked, and its cost counts nowhere.",
   drop: "Drop a file here, or",
   choose: "Choose a file",
   project: "Project",
