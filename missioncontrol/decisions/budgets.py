@@ -45,7 +45,7 @@ from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run
-from missioncontrol.runs.rows import ceilings_of
+from missioncontrol.runs.rows import ceilings_of, dollars
 from missioncontrol.wire.events import BudgetCrossed
 from missioncontrol.wire.runs import BudgetState
 
@@ -329,7 +329,7 @@ def _raised(now: Ceilings, spent: Spent, more: Ceilings) -> dict[str, Any]:
     """
     raised: dict[str, Any] = {}
     for unit, value in more.items():
-        used, step = Decimal(str(getattr(spent, unit))), Decimal(str(value))
+        used, step = dollars(Decimal(str(getattr(spent, unit)))), Decimal(str(value))
         ceiling = max(Decimal(str(now.get(unit) or 0)), used) + step
         raised[unit] = str(ceiling) if unit == "usd" else int(ceiling)
     return raised
