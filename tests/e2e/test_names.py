@@ -34,7 +34,7 @@ def test_a_name_from_right_to_left_is_cut_at_its_end(open_page, agent, path, pho
 def test_a_sentence_about_it_shows_its_beginning_too(open_page, stuck):
     stuck("one"), stuck(NAME)
     page = open_page("/", phone=True)
-    sentence = page.get_by_role("link").filter(has_text=NAME).locator(".md")
+    sentence = page.get_by_role("link").filter(has_text=NAME).locator("span.md").first
 
     expect(sentence).to_be_visible()
     assert sentence.evaluate(SHOWS_ITS_BEGINNING)
