@@ -5,6 +5,7 @@ Only the thread that forks goes on in the child: what another one had is opened 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from typing import Protocol
@@ -40,7 +41,9 @@ class ProcessLock:
 
 def _start_afresh() -> None:
     for forked in list(_known):
-        forked.start_afresh()
+        # One whose file another thread was just closing must not cost the others their locks.
+        with contextlib.suppress(Exception):
+            forked.start_afresh()
 
 
 if hasattr(os, "register_at_fork"):

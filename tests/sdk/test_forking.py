@@ -8,6 +8,8 @@ import pytest
 
 from guard import Session
 from guard.sdk import session as sessions
+from guard.sdk.forking import ProcessLock
+from guard.sdk.outbox import Outbox
 from guard.sdk.session import current_session
 from tests.installations import PATIENCE_S
 from tests.sdk.server import LoopbackServer
@@ -85,3 +87,18 @@ def test_a_child_speaks_while_its_parents_thread_has(lock, is_away, server, tmp_
             session.after(session.before("Bash", {"command": "make"}), result="ok")
 
     assert forked_while_another_thread_has(lock(session), speak) == 0
+
+
+def test_a_file_that_is_just_being_closed_costs_no_other_its_lock(tmp_path):
+    outbox = Outbox(tmp_path, {"name": "s"})
+    outbox.keep({"turn": {"key": "1"}})
+    os.close(outbox._file._descriptor)  # as if another thread had come so far
+    locks = [ProcessLock() for _ in range(20)]
+    taken = locks[-1].lock
+    before = [known.lock for known in locks]
+
+    def look():
+        assert all(known.lock is not lock for known, lock in zip(locks, before, strict=True))
+        assert not outbox.pending
+
+    assert forked_while_another_thread_has(taken, look) == 0
