@@ -19,6 +19,10 @@ class Forked(Protocol):
         """Let go of what is the parent's."""
 
 
+# Held while a module is imported late, and by who forks: a child would wait for ever for one that
+# another thread of its parent was just importing. Re-entrant, for who forks meanwhile itself.
+importing = threading.RLock()
+
 _known: WeakSet[Forked] = WeakSet()
 
 
@@ -40,6 +44,7 @@ class ProcessLock:
 
 
 def _start_afresh() -> None:
+    importing.release()
     for forked in list(_known):
         # One whose file another thread was just closing must not cost the others their locks.
         with contextlib.suppress(Exception):
@@ -47,4 +52,6 @@ def _start_afresh() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_afresh)
+    os.register_at_fork(
+        before=importing.acquire, after_in_parent=importing.release, after_in_child=_start_afresh
+    )

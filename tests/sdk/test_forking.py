@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -102,3 +104,34 @@ def test_a_file_that_is_just_being_closed_costs_no_other_its_lock(tmp_path):
         assert not outbox.pending
 
     assert forked_while_another_thread_has(taken, look) == 0
+
+
+IMPORTS_WHILE_IT_FORKS = """
+import os, signal, sys, threading, time
+from guard import Session
+
+class Slow:
+    begun = threading.Event()
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "guard.sdk.local":
+            self.begun.set()
+            time.sleep(1)  # a slow disk
+
+sys.meta_path.insert(0, Slow())
+session = Session("s", url="http://127.0.0.1:9", key="k", outbox=False, ask=False)
+thread = threading.Thread(target=session.before, args=("Bash", {"command": "make"}))
+thread.start()
+Slow.begun.wait()
+child = os.fork()
+signal.alarm(20)
+if child == 0:
+    session.before("Bash", {"command": "make"})
+    os._exit(0)
+thread.join()
+os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_child_does_not_wait_for_what_its_parents_thread_imports():
+    subprocess.run([sys.executable, "-c", IMPORTS_WHILE_IT_FORKS], check=True)
