@@ -272,6 +272,10 @@ class _Invocations(BaseCallbackHandler):
 
     # Not in a thread: what is set here is found by the nodes of the graph that begins.
     run_inline = True
+    # Of chains alone: to tell us of a model call LangChain writes out all its messages, and fails
+    # the call where it cannot.
+    ignore_llm = ignore_chat_model = ignore_agent = ignore_retriever = True
+    ignore_custom_event = ignore_retry = True
 
     def __init__(self) -> None:
         self._current = ContextVar[UUID | None]("guard_invocation", default=None)

@@ -137,6 +137,21 @@ class ServerSilent(ServerAway):
         self.had_answered = had_answered
 
 
+# What a request gave, and whether a look beside it was answered.
+_Outcomes = queue.SimpleQueue[Answer | Exception | bool]
+
+
+def _ask(asking: Callable[[], Answer | bool], outcomes: _Outcomes) -> None:
+    # In a thread for each: an answer does not wait for what was asked beside it.
+    def ask() -> None:
+        try:
+            outcomes.put(asking())
+        except Exception as error:  # noqa: BLE001 - raised where it was asked
+            outcomes.put(error)
+
+    threading.Thread(target=ask, daemon=True).start()
+
+
 class WatchedTransport:
     """Carries a hook's requests, and asks beside each that takes long."""
 
@@ -153,35 +168,33 @@ class WatchedTransport:
         """
         if request.timeout_s <= LOOKS_EVERY_S:
             return self._carrier.send(request)
-        outcomes = queue.SimpleQueue[Answer | Exception]()
-        carrier, had_answered = self._carrier, False
+        outcomes = _Outcomes()
+        carrier, client = self._carrier, self._connection.client
 
-        def send() -> None:
-            try:
-                outcomes.put(carrier.send(request))
-            except Exception as error:  # noqa: BLE001 - raised where it was asked
-                outcomes.put(error)
+        def look(within_s: float) -> bool:
+            return probe(carrier, client, within_s=within_s) is not None
 
-        threading.Thread(target=send, daemon=True).start()
-        pauses = itertools.chain(EARLY_LOOKS_S, itertools.repeat(LOOKS_EVERY_S))
-        while True:
-            pause_s = next(pauses)
+        _ask(partial(carrier.send, request), outcomes)
+        had_answered = False
+        for pause_s in itertools.chain(EARLY_LOOKS_S, itertools.repeat(LOOKS_EVERY_S)):
+            is_early = pause_s < LOOKS_EVERY_S
+            within_s = EARLY_ANSWERS_WITHIN_S if is_early else ANSWERS_WITHIN_S
             try:
                 outcome = outcomes.get(timeout=pause_s)
             except queue.Empty:
-                is_early = pause_s < LOOKS_EVERY_S
-                within_s = EARLY_ANSWERS_WITHIN_S if is_early else ANSWERS_WITHIN_S
-                answer = probe(carrier, self._connection.client, within_s=within_s)
-                had_answered = had_answered or answer is not None
-                if answer or is_early:
-                    continue
-                # Once it goes on it must not answer there: nobody reads that any more.
-                carrier.cut()
-                self._carrier = HttpTransport(self._connection.url, self._connection.key)
-                raise ServerSilent(had_answered=had_answered) from None
+                _ask(partial(look, within_s), outcomes)
+                outcome = outcomes.get()
             if isinstance(outcome, Exception):
                 raise outcome
-            return outcome
+            if not isinstance(outcome, bool):
+                return outcome
+            had_answered = had_answered or outcome
+            if not (outcome or is_early):
+                break
+        # Once it goes on it must not answer there: nobody reads that any more.
+        carrier.cut()
+        self._carrier = HttpTransport(self._connection.url, self._connection.key)
+        raise ServerSilent(had_answered=had_answered)
 
     def close(self) -> None:
         """Close what is kept."""

@@ -5,6 +5,7 @@ Only the thread that forks goes on in the child: what another one had is opened 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from typing import Protocol
@@ -17,6 +18,10 @@ class Forked(Protocol):
     def start_afresh(self) -> None:
         """Let go of what is the parent's."""
 
+
+# Held while a module is imported late, and by who forks: a child would wait for ever for one that
+# another thread of its parent was just importing. Re-entrant, for who forks meanwhile itself.
+importing = threading.RLock()
 
 _known: WeakSet[Forked] = WeakSet()
 
@@ -39,9 +44,14 @@ class ProcessLock:
 
 
 def _start_afresh() -> None:
+    importing.release()
     for forked in list(_known):
-        forked.start_afresh()
+        # One whose file another thread was just closing must not cost the others their locks.
+        with contextlib.suppress(Exception):
+            forked.start_afresh()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_afresh)
+    os.register_at_fork(
+        before=importing.acquire, after_in_parent=importing.release, after_in_child=_start_afresh
+    )

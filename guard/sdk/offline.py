@@ -20,7 +20,7 @@ from guard.events import Away, Back, Delivered, Emitter, Opened, Tripped
 from guard.sdk.background import BackgroundTask, heartbeat
 from guard.sdk.delivery import Delivery, Send, deliver_leftovers, post
 from guard.sdk.exchange import Request
-from guard.sdk.forking import start_afresh_in_children
+from guard.sdk.forking import importing, start_afresh_in_children
 from guard.sdk.outbox import Outbox
 from guard.sdk.outbox_file import MOST_CHARS, Record
 from guard.sdk.wording import body_of, cut, turn_json
@@ -193,11 +193,12 @@ class Offline:
 
     def watch(self, turn: Turn) -> None:
         """Start the engine with what came before a turn; slow, the first time."""
-        # Only here: with a server a session never needs the engine, which takes long to import.
-        from guard.sdk.local import LocalGuard
-        from guard.sdk.rules import Rules, load_rules
+        # Only here: with a server a session never needs the engine, which takes long to import, and
+        # imports more as it is made.
+        with importing, self._lock:
+            from guard.sdk.local import LocalGuard
+            from guard.sdk.rules import Rules, load_rules
 
-        with self._lock:
             if self._guard is None:
                 rules = (
                     Rules.of_run(self._rules)
@@ -272,7 +273,8 @@ class Offline:
                 logger.info("%s turns of an earlier process were delivered", count)
 
     def _learn_rules(self, run_id: str) -> None:
-        from guard.sdk.rules import save_rules
+        with importing:
+            from guard.sdk.rules import save_rules
 
         try:
             answer = self._send(Request(method="GET", path=f"runs/{run_id}/rules/"))

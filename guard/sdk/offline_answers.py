@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from guard.errors import Stopped
 from guard.sdk.exchange import Do, Flow
+from guard.sdk.forking import importing
 from guard.sdk.offline import Offline
 from guard.turn import Turn
 
@@ -88,8 +89,9 @@ class OfflineAnswers:
 
     def _answer(self, turn: Turn, found: Finding) -> Flow[Go | None]:
         # Here, not above: an agent whose server is never away loads none of it.
-        from guard.describe import headline
-        from guard.sdk.terminal import Choice, Question, ask
+        with importing:
+            from guard.describe import headline
+            from guard.sdk.terminal import Choice, Question, ask
 
         if found.action == "stop":
             return self._obey(turn, found, Choice(action="terminate"), by="policy")
@@ -128,7 +130,8 @@ class OfflineAnswers:
         }
         # Told later as a tap is: the record must say who let it go on, or ended it.
         self.offline.keep({"choice": row})
-        from guard.engine import Correction
+        with importing:
+            from guard.engine import Correction
 
         corrected = Correction(call=turn, turns=found.signal.turns)
         self.offline.settle(

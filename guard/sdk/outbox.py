@@ -92,9 +92,9 @@ class Outbox:
         """Leave the file to the parent: both would append to it as if each knew its size."""
         # Re-entrant: the count of what was dropped is written while a record is kept.
         self._lock = threading.RLock()
-        if self._file is not None:
-            self._file.close()
-        self._file, self._turns = None, 0
+        parents, self._file, self._turns = self._file, None, 0
+        if parents is not None:
+            parents.close()
 
     @property
     def pending(self) -> bool:

@@ -279,8 +279,6 @@ def current_session() -> AnySession:
             return _open[-1]
         # Where a fork left the parent's behind, two processes would write one run.
         if _default is None or _default[0] != os.getpid():
-            from guard.sdk.session import Session
-
             _default = (os.getpid(), Session(Path(sys.argv[0] or "python").stem or "python"))
             atexit.register(end_own)
         return _default[1]

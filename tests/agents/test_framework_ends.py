@@ -86,6 +86,12 @@ def test_a_langgraph_run_that_nobody_ends_in_order_has_failed(
     charged(person.run(run), calls=len(api.requests))
 
 
+def test_a_model_is_asked_whatever_its_host_says_to_it_beside_our_adapter(play_agent):
+    program = play_agent("langgraph", "langgraph_own_message")
+
+    assert program.account()["answer"] == "yes"
+
+
 @pytest.mark.parametrize("how", ["limit", "raises", "stream-limit", "stream-raises"])
 def test_an_openai_agents_run_that_raises_has_failed(play_agent, api, person, tmp_path, how):
     api.script = breaks_down if how.endswith("raises") else goes_on

@@ -2,6 +2,7 @@
 
 import http.client
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -224,6 +225,38 @@ def test_a_held_call_is_answered_though_it_was_asked_about_meanwhile(monkeypatch
     connection = replace(HERE, url=server.url)
     assert forward(connection, {"hook_event_name": "PreToolUse"}, timeout_s=60) == {"it": "ran"}
     assert sum(asked.body["hook_event_name"] == "PreToolUse" for asked in server.asked) == 1
+    server.stop()
+
+
+class Busy(LoopbackServer):
+    """Answers the call once it is asked beside it, and that question never."""
+
+    def __init__(self):
+        super().__init__()
+        self.is_asked, self.ends = threading.Event(), threading.Event()
+
+    def answer(self, asked):
+        is_probe = asked.body["hook_event_name"] == "Probe"
+        if is_probe:
+            self.is_asked.set()
+        (self.ends if is_probe else self.is_asked).wait(60)
+        return 200, {"it": "ran"}
+
+
+@pytest.mark.parametrize("early", [(0.05,), ()])
+def test_an_answer_does_not_wait_for_what_was_asked_beside_it(monkeypatch, early):
+    monkeypatch.setattr(forwarding, "EARLY_LOOKS_S", early)
+    monkeypatch.setattr(forwarding, "EARLY_ANSWERS_WITHIN_S", 60.0)
+    monkeypatch.setattr(forwarding, "LOOKS_EVERY_S", 0.05 if not early else 30.0)
+    monkeypatch.setattr(forwarding, "ANSWERS_WITHIN_S", 60.0)
+    server = Busy()
+    server.start()
+    connection = replace(HERE, url=server.url)
+    with ThreadPoolExecutor(1) as agent:
+        call = agent.submit(forward, connection, {"hook_event_name": "PreToolUse"}, timeout_s=90)
+
+        assert call.result(timeout=20) == {"it": "ran"}
+        server.ends.set()
     server.stop()
 
 

@@ -2,12 +2,16 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
 
 from guard import Session
 from guard.sdk import session as sessions
+from guard.sdk.forking import ProcessLock
+from guard.sdk.outbox import Outbox
 from guard.sdk.session import current_session
 from tests.installations import PATIENCE_S
 from tests.sdk.server import LoopbackServer
@@ -85,3 +89,49 @@ def test_a_child_speaks_while_its_parents_thread_has(lock, is_away, server, tmp_
             session.after(session.before("Bash", {"command": "make"}), result="ok")
 
     assert forked_while_another_thread_has(lock(session), speak) == 0
+
+
+def test_a_file_that_is_just_being_closed_costs_no_other_its_lock(tmp_path):
+    outbox = Outbox(tmp_path, {"name": "s"})
+    outbox.keep({"turn": {"key": "1"}})
+    os.close(outbox._file._descriptor)  # as if another thread had come so far
+    locks = [ProcessLock() for _ in range(20)]
+    taken = locks[-1].lock
+    before = [known.lock for known in locks]
+
+    def look():
+        assert all(known.lock is not lock for known, lock in zip(locks, before, strict=True))
+        assert not outbox.pending
+
+    assert forked_while_another_thread_has(taken, look) == 0
+
+
+IMPORTS_WHILE_IT_FORKS = """
+import os, signal, sys, threading, time
+from guard import Session
+
+class Slow:
+    begun = threading.Event()
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "guard.sdk.local":
+            self.begun.set()
+            time.sleep(1)  # a slow disk
+
+sys.meta_path.insert(0, Slow())
+session = Session("s", url="http://127.0.0.1:9", key="k", outbox=False, ask=False)
+thread = threading.Thread(target=session.before, args=("Bash", {"command": "make"}))
+thread.start()
+Slow.begun.wait()
+child = os.fork()
+signal.alarm(20)
+if child == 0:
+    session.before("Bash", {"command": "make"})
+    os._exit(0)
+thread.join()
+os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_child_does_not_wait_for_what_its_parents_thread_imports():
+    subprocess.run([sys.executable, "-c", IMPORTS_WHILE_IT_FORKS], check=True)

@@ -2,7 +2,7 @@
 import { refused } from "../messages/refused";
 
 export class Attempt {
-  #busy = $state(false);
+  #underWay = $state(0);
   #wrong = $state("");
 
   constructor(
@@ -13,7 +13,7 @@ export class Attempt {
   ) {}
 
   get busy(): boolean {
-    return this.#busy;
+    return this.#underWay > 0;
   }
   get wrong(): string {
     return this.#wrong;
@@ -25,14 +25,16 @@ export class Attempt {
 
   /** Whether it was taken. */
   async make(action: () => Promise<unknown>): Promise<boolean> {
-    this.#busy = true;
+    this.#underWay += 1;
     this.forget(); // the same reason once more is read out once more
     try {
       await action();
+      return true; // whatever another one, made meanwhile, came to
     } catch (error) {
       this.#wrong = this.reasonOf(error) || (await refused(error, this.unreachable()));
+      return false;
+    } finally {
+      this.#underWay -= 1;
     }
-    this.#busy = false;
-    return this.#wrong === "";
   }
 }

@@ -28,3 +28,29 @@ it("gives the form's own reason before the server's", async () => {
   await attempt.make(fails(new UnreachableError()));
   expect(attempt.wrong).toBe("away");
 });
+
+it("answers for each of two that are made at once, and is busy until both are over", async () => {
+  const attempt = new Attempt(() => "away");
+  let arrive: (() => void) | undefined;
+  const slow = attempt.make(() => new Promise<void>((resolve) => (arrive = resolve)));
+  const quick = attempt.make(fails(new UnreachableError()));
+
+  expect(await quick).toBe(false);
+  expect(attempt.busy).toBe(true);
+
+  arrive?.();
+  expect(await slow).toBe(true);
+  expect([attempt.busy, attempt.wrong]).toEqual([false, "away"]);
+});
+
+it("is busy no more where its reason cannot be said", async () => {
+  const attempt = new Attempt(
+    () => "away",
+    () => {
+      throw new TypeError("no words");
+    },
+  );
+
+  await expect(attempt.make(fails(new UnreachableError()))).rejects.toThrow("no words");
+  expect(attempt.busy).toBe(false);
+});
