@@ -15,7 +15,11 @@ from guard.turn import Phase, Role, Turn, Usage
 
 _Word = TypeVar("_Word", bound=StrEnum)
 _TELLING = frozenset({"role", "tool", "content"})
-_ROLES = {"human": Role.USER, "function": Role.TOOL, "developer": Role.SYSTEM}
+_ROLES = {
+    **dict.fromkeys(("human", "customer"), Role.USER),
+    **dict.fromkeys(("function", "observation", "environment"), Role.TOOL),
+    "developer": Role.SYSTEM,
+}
 # More tokens than were ever sold: a larger count is a mistake or an attack.
 _MOST = 10**15
 _MOST_DOLLARS = 10**9

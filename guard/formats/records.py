@@ -59,7 +59,7 @@ _ENVELOPES = (
 _INNER = {"role", "parts", "content", "action", "toolcalls", "toolname"}
 _UNSAID = ("thinking", "reasoning", "redacted", "systemprompt")
 _ROLES = {
-    **dict.fromkeys(("user", "human", "userproxy", "request"), Role.USER),
+    **dict.fromkeys(("user", "human", "customer", "userproxy", "request"), Role.USER),
     **dict.fromkeys(("assistant", "ai", "model", "gpt", "agent", "response"), Role.ASSISTANT),
     **dict.fromkeys(("tool", "function", "observation", "environment"), Role.TOOL),
     **dict.fromkeys(("system", "developer"), Role.SYSTEM),

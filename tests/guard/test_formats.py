@@ -78,9 +78,14 @@ def test_whoever_is_not_known_acts(role):
     assert read_turn({"role": role, "tool": "Bash"}).role is Role.ASSISTANT
 
 
-@pytest.mark.parametrize("role", ["user", "User", "human"])
+@pytest.mark.parametrize("role", ["user", "User", "human", "customer"])
 def test_a_person_is_known_by_other_names_too(role):
     assert read_turn({"role": role, "content": "hi"}).role is Role.USER
+
+
+@pytest.mark.parametrize("role", ["tool", "function", "observation", "Environment"])
+def test_what_came_back_is_no_word_of_the_agent_s(role):
+    assert read_turn({"role": role, "content": "hi"}).role is Role.TOOL
 
 
 def test_what_is_said_may_stand_in_blocks():

@@ -596,3 +596,11 @@ def test_steps_that_only_tell_what_was_done_are_calls(read):
     steps = [{"step_num": n, "action": f"click({n}, 20)", "reward": 0} for n in range(2)]
 
     assert [turn.args["input"] for turn in read(steps)] == ["click(0, 20)", "click(1, 20)"]
+
+
+def test_a_row_with_a_role_and_a_tool_keeps_what_it_calls_in_other_words(read):
+    told = {"role": "assistant", "tool": "look", "input": {"at": "sky"}, "output": "grey"}
+
+    (turn,) = read([told])
+
+    assert (turn.tool, turn.args, turn.result) == ("look", {"at": "sky"}, "grey")
