@@ -51,6 +51,8 @@ _SPEAKERS = (
     *("role", "from", "author", "actor", "speaker", "source", "sender", "agentname", "nodename"),
 )
 _AGENTS = ("agent", "agentid")
+# Whoever stands there says the message beside it; a source may be what logs one.
+_SAY = ("speaker", "sender", "agentname", "agent")
 # What holds the rest of a record or a block, and is laid over it.
 _ENVELOPES = (
     *("message", "llmmessage", "data", "kwargs", "info", "modeloutput", "stepdetails"),
@@ -180,7 +182,7 @@ def _read_speaker(fields: Row) -> tuple[Role | None, str | None]:
             return role, None
         if role or place in {"role", "from"}:
             return Role.ASSISTANT, called
-        if speaks:
+        if speaks or (place in _SAY and read_text(fields.get("message"))):
             return Role.ASSISTANT, speaker
     for kind in kinds_of(fields) if speaks else ():
         if role := _ROLES.get(kind.removesuffix("chunk").removesuffix("message")):

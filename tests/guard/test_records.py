@@ -604,3 +604,12 @@ def test_a_row_with_a_role_and_a_tool_keeps_what_it_calls_in_other_words(read):
     (turn,) = read([told])
 
     assert (turn.tool, turn.args, turn.result) == ("look", {"at": "sky"}, "grey")
+
+
+@pytest.mark.parametrize("who", ["agent", "sender", "speaker", "agent_name"])
+def test_the_message_beside_an_agent_s_name_is_what_it_says(who, read):
+    rows = [{who: "coder", "message": "It is wet."}, {who: "user", "message": "Go on."}]
+
+    said = [(turn.role, turn.agent, turn.content) for turn in read(rows)]
+
+    assert said == [(Role.ASSISTANT, "coder", "It is wet."), (Role.USER, None, "Go on.")]
