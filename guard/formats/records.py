@@ -134,6 +134,11 @@ def _unwrap(row: Row) -> dict[str, Any]:
         if (_INNER if name != "content" else {"role", "parts"}) & inner.keys():
             del fields[name]
             fields |= inner
+    # As LangChain streams them: one event when a tool begins, and one when it ends.
+    if told := [kind for kind in kinds_of(fields) if kind.startswith("ontool")]:
+        fields |= plain(read_mapping(fields.pop("data", None)))
+        if told[0] != "ontoolstart":
+            fields.pop("input", None)  # the same again
     return fields
 
 
