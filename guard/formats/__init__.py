@@ -82,7 +82,8 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
             return replace(recording, form=form, unread=tuple(named[:_NAMED]))
     file.seek(0)
     text = file.read(_LONGEST_LINE)
-    transcript = read_transcript(text.decode("utf-8", "replace"), stem=path.stem)
+    encoding = "utf-16" if text.startswith(_UTF_16) else "utf-8-sig"
+    transcript = read_transcript(text.decode(encoding, "replace"), stem=path.stem)
     if transcript and not file.read(1):
         return replace(transcript, form="transcript")
     if known or not early:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from guard.formats.fields import read_answer, read_args, read_mapping, read_rows, read_text
+from guard.formats.fields import read_answer, read_given, read_mapping, read_rows, read_text
 from guard.reading.written import ACT
 
 Row = Mapping[str, Any]
@@ -129,10 +129,7 @@ def read_piece(fields: dict[str, Any]) -> Call | Answer | None:
     is_tool = not tells and _SPANS.isdisjoint(kinds) and not is_defined
     is_tool = is_tool and (is_sure or key is not None or bool(kinds) or not _holds_more(fields))
     if tool and calls and is_tool:
-        args = read_args(given)
-        # What is no object is kept as it is: two calls that differ in it are not one.
-        if args is None and given is not None:
-            args = {"input": read_answer(given)}
+        args = read_given(given)
         if tool == fields.get("action") and not _NAME.fullmatch(tool):
             tool, args = ACT, {"input": tool, **(args or {})}
         return Call(key=key or read_text(fields.get("id")), tool=tool, args=args, answer=came)

@@ -15,7 +15,11 @@ from guard.turn import Phase, Role, Turn, Usage
 
 _Word = TypeVar("_Word", bound=StrEnum)
 _TELLING = frozenset({"role", "tool", "content"})
-_ROLES = {"human": Role.USER, "function": Role.TOOL, "developer": Role.SYSTEM}
+_ROLES = {
+    **dict.fromkeys(("human", "customer"), Role.USER),
+    **dict.fromkeys(("function", "observation", "environment"), Role.TOOL),
+    "developer": Role.SYSTEM,
+}
 # More tokens than were ever sold: a larger count is a mistake or an attack.
 _MOST = 10**15
 _MOST_DOLLARS = 10**9
@@ -47,7 +51,7 @@ def read_turn(row: Mapping[str, Any], *, seq: int | None = None) -> Turn | None:
         agent=read_text(row.get("agent")),
         phase=read_word(row.get("phase"), Phase) or Phase.DONE,
         tool=tool or None,
-        args=read_args(row.get("args")),
+        args=read_given(row.get("args")),
         content=content,
         result=read_answer(row.get("result")),
         # False and {} say that there was none; an empty text, that nothing more is known.
@@ -110,6 +114,18 @@ def read_args(value: object) -> Mapping[str, Any] | None:
         except (ValueError, RecursionError):
             value = None
     return {str(name): inner for name, inner in value.items()} if isinstance(value, dict) else None
+
+
+def read_given(value: object) -> Mapping[str, Any] | None:
+    """Give a call's arguments; what is no object is kept: two calls that differ in it are not one.
+
+    >>> read_given('{"at": "sky"}'), read_given("sky"), read_given("")
+    ({'at': 'sky'}, {'input': 'sky'}, None)
+    """
+    args = read_args(value)
+    return (
+        args if args is not None or value in (None, "", "null") else {"input": read_answer(value)}
+    )
 
 
 def read_texts(value: object) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ from guard.turn import Role, Turn
 Row = Mapping[str, Any]
 Tells = Callable[[Record | None], bool]
 
+# What other logs than a turn file call what a call is given, and what came back.
+_NOT_OURS = frozenset({"input", "arguments", "parameters", "tool_input", "output", "observation"})
 _DEEPEST = 4
 # Records of another sort may stand before the first of these.
 _EARLY = 20
@@ -32,7 +34,7 @@ def recognises(rows: Sequence[Row]) -> bool:
 
 
 def _is_foreign(row: Row) -> bool:
-    if "role" in row and row.get("tool"):
+    if "role" in row and row.get("tool") and not _NOT_OURS & row.keys():
         return False  # nothing but a turn file says it so
     record = read_record(row)
     if record is None:

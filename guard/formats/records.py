@@ -51,6 +51,8 @@ _SPEAKERS = (
     *("role", "from", "author", "actor", "speaker", "source", "sender", "agentname", "nodename"),
 )
 _AGENTS = ("agent", "agentid")
+# Whoever stands there says the message beside it; a source may be what logs one.
+_SAY = ("speaker", "sender", "agentname", "agent")
 # What holds the rest of a record or a block, and is laid over it.
 _ENVELOPES = (
     *("message", "llmmessage", "data", "kwargs", "info", "modeloutput", "stepdetails"),
@@ -59,7 +61,7 @@ _ENVELOPES = (
 _INNER = {"role", "parts", "content", "action", "toolcalls", "toolname"}
 _UNSAID = ("thinking", "reasoning", "redacted", "systemprompt")
 _ROLES = {
-    **dict.fromkeys(("user", "human", "userproxy", "request"), Role.USER),
+    **dict.fromkeys(("user", "human", "customer", "userproxy", "request"), Role.USER),
     **dict.fromkeys(("assistant", "ai", "model", "gpt", "agent", "response"), Role.ASSISTANT),
     **dict.fromkeys(("tool", "function", "observation", "environment"), Role.TOOL),
     **dict.fromkeys(("system", "developer"), Role.SYSTEM),
@@ -132,6 +134,11 @@ def _unwrap(row: Row) -> dict[str, Any]:
         if (_INNER if name != "content" else {"role", "parts"}) & inner.keys():
             del fields[name]
             fields |= inner
+    # As LangChain streams them: one event when a tool begins, and one when it ends.
+    if told := [kind for kind in kinds_of(fields) if kind.startswith("ontool")]:
+        fields |= plain(read_mapping(fields.pop("data", None)))
+        if told[0] != "ontoolstart":
+            fields.pop("input", None)  # the same again
     return fields
 
 
@@ -180,7 +187,7 @@ def _read_speaker(fields: Row) -> tuple[Role | None, str | None]:
             return role, None
         if role or place in {"role", "from"}:
             return Role.ASSISTANT, called
-        if speaks:
+        if speaks or (place in _SAY and read_text(fields.get("message"))):
             return Role.ASSISTANT, speaker
     for kind in kinds_of(fields) if speaks else ():
         if role := _ROLES.get(kind.removesuffix("chunk").removesuffix("message")):

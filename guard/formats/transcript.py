@@ -189,6 +189,8 @@ class _Cutter:
         bullets = sum(line.startswith(("⏺", "✦")) for line in lines)
         has_signs = any(_BELOW.match(line) or _TITLED.match(line) for line in lines)
         self._is_terminal = not self.is_chat and (bullets > 1 or has_signs)
+        # Then a fence ends where somebody speaks; else who speaks in one is only shown.
+        self._leaves_open = _leaves_open(lines)
         # The first that takes a line is right.
         self._readings = (
             self._take_element,
@@ -327,7 +329,8 @@ class _Cutter:
         """Take a line of a fenced text, or its fence."""
         found = _FENCE.match(line)
         if self._fence:
-            speaker = _speaker(line) if line.startswith("#") else None
+            may_end = self._leaves_open and line.startswith("#")
+            speaker = _speaker(line) if may_end else None
             if speaker and speaker[:2] in self._speakers:  # the fence was never closed
                 self._fence = ""
                 return False
@@ -570,6 +573,21 @@ def _unfenced(text: str) -> str:
     return inner.rstrip() if fence and last.strip() == fence[1] else text
 
 
+def _leaves_open(lines: Sequence[str]) -> bool:
+    """Tell whether some fence is never closed: the last, or one with a language's in it."""
+    opened = ""
+    for line in lines:
+        if not (found := _FENCE.match(line)):
+            continue
+        if not opened:
+            opened = found[1]
+        elif found[1].startswith(opened):
+            if found[2]:
+                return True
+            opened = ""
+    return opened != ""
+
+
 def _fences(text: str) -> tuple[list[tuple[str, str, str]], str]:
     """Give what is fenced, each with the line above it and its language; and the rest."""
     fenced, plain, inner = list[tuple[str, str, str]](), [""], list[str]()
@@ -591,7 +609,7 @@ def _fences(text: str) -> tuple[list[tuple[str, str, str]], str]:
 
 def _object_end(text: str) -> int | None:
     """Tell where the object ends with which a text begins; None: it does not, or not yet."""
-    if text.startswith(("{", '"{')):
+    if text.startswith(("{", '"{')) and len(text) <= _LONGEST_ARGUMENTS:
         with suppress(*_UNREADABLE):
             return _read_json(text)[1]
         with suppress(*_UNREADABLE):
@@ -603,7 +621,8 @@ def _object_end(text: str) -> int | None:
 def _arguments(tool: str, text: str) -> dict[str, Any]:
     """Read what a call is given: an object, a list of names and values, or a text."""
     text = _unfenced(text.strip()).strip()
-    for read in (json.loads, ast.literal_eval):
+    # As Python writes one, megabytes take gigabytes to read.
+    for read in (json.loads, ast.literal_eval) if len(text) <= _LONGEST_ARGUMENTS else ():
         with suppress(*_UNREADABLE):
             value = read(text)
             value = json.loads(value) if isinstance(value, str) else value

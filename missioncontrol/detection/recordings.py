@@ -7,6 +7,7 @@ nothing. Its money is the run's own: no budget, report or sum of the project cou
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
@@ -96,7 +97,7 @@ def import_recording(
         sha256=sha256,
         file=masked_name(file, 200, project.redaction),
         form=recorded.form,
-        unreadable=recorded.malformed,
+        unreadable=recorded.malformed + sum(map(bool, recorded.turns)) - len(turns),
         by=by,
         at=at,
     )
@@ -170,7 +171,11 @@ def _readable(recorded: Recorded, project: Project, *, at: datetime) -> list[Gua
     turns = []
     for turn, moment in zip(turns_read, moments, strict=True):
         latest = moment or latest
-        turns.append(replace(storable_turn(turn, project.redaction), ts=latest))
+        # Arguments in hundreds of arguments are no call of an agent, and cost that turn alone.
+        with suppress(RecursionError):
+            turns.append(replace(storable_turn(turn, project.redaction), ts=latest))
+    if not turns:
+        raise InvalidRequest("Every turn of the file is nested too deep.", field="file")
     return turns
 
 

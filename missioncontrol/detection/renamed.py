@@ -12,6 +12,7 @@ from typing import Any
 DETECTORS = ("budget", "repeat", "errors", "stagnation", "talk", "stall")
 CONTRIB = ("broker", "fingerprint", "ralph", "loopguard")
 SCOPES = ("task_type", "tool", "agent")
+BASES = ("extends", "preset")  # an empty one named nothing
 ASKED_AT, EVIDENCE = 0.8, 5.0  # the stuck score, and what `stall.evidence` was at it
 # Settings as they were called, and where each stands today; (): it is no longer asked for.
 OLD: dict[str, dict[str, tuple[str, ...]]] = {
@@ -85,7 +86,8 @@ def renewed(policy: Any) -> Any:
     """Give a policy, or a table of one, in today's words; what it says in them wins."""
     if not isinstance(policy, dict):
         return policy
-    new = {name: dict(one) if isinstance(one, dict) else one for name, one in policy.items()}
+    told = {name: one for name, one in policy.items() if name not in BASES or one}
+    new = {name: dict(one) if isinstance(one, dict) else one for name, one in told.items()}
     tables = {name: table for name, table in new.items() if isinstance(table, dict)}
     for name in tables.keys() & SCOPES:
         new[name] = {key: renewed(table) for key, table in tables[name].items()}

@@ -78,9 +78,24 @@ def test_whoever_is_not_known_acts(role):
     assert read_turn({"role": role, "tool": "Bash"}).role is Role.ASSISTANT
 
 
-@pytest.mark.parametrize("role", ["user", "User", "human"])
+@pytest.mark.parametrize("role", ["user", "User", "human", "customer"])
 def test_a_person_is_known_by_other_names_too(role):
     assert read_turn({"role": role, "content": "hi"}).role is Role.USER
+
+
+@pytest.mark.parametrize("role", ["tool", "function", "observation", "Environment"])
+def test_what_came_back_is_no_word_of_the_agent_s(role):
+    assert read_turn({"role": role, "content": "hi"}).role is Role.TOOL
+
+
+@pytest.mark.parametrize("given", ["ls -l", "[1]", [1], '{"broken": '])
+def test_what_a_call_is_given_tells_it_from_the_next_whatever_it_is(given):
+    assert read_turn({"tool": "Bash", "args": given}).args not in (None, {})
+
+
+@pytest.mark.parametrize("given", [None, "", "null", "{}", {}])
+def test_a_call_that_is_given_nothing_has_no_arguments(given):
+    assert not read_turn({"tool": "Bash", "args": given}).args
 
 
 def test_what_is_said_may_stand_in_blocks():

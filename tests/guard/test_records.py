@@ -596,3 +596,45 @@ def test_steps_that_only_tell_what_was_done_are_calls(read):
     steps = [{"step_num": n, "action": f"click({n}, 20)", "reward": 0} for n in range(2)]
 
     assert [turn.args["input"] for turn in read(steps)] == ["click(0, 20)", "click(1, 20)"]
+
+
+def test_a_row_with_a_role_and_a_tool_keeps_what_it_calls_in_other_words(read):
+    told = {"role": "assistant", "tool": "look", "input": {"at": "sky"}, "output": "grey"}
+
+    (turn,) = read([told])
+
+    assert (turn.tool, turn.args, turn.result) == ("look", {"at": "sky"}, "grey")
+
+
+@pytest.mark.parametrize("who", ["agent", "sender", "speaker", "agent_name"])
+def test_the_message_beside_an_agent_s_name_is_what_it_says(who, read):
+    rows = [{who: "coder", "message": "It is wet."}, {who: "user", "message": "Go on."}]
+
+    said = [(turn.role, turn.agent, turn.content) for turn in read(rows)]
+
+    assert said == [(Role.ASSISTANT, "coder", "It is wet."), (Role.USER, None, "Go on.")]
+
+
+def test_a_tool_s_events_are_one_call_though_a_message_told_it_before(tmp_path):
+    def event(kind, **data):
+        return json.dumps({"event": kind, "name": "look", "run_id": "r", "data": data})
+
+    sky = {"at": "sky"}
+    asks = {"type": "ai", "content": "", "tool_calls": [{"name": "look", "args": sky, "id": "c"}]}
+    file = tmp_path / "events.jsonl"
+    file.write_text(
+        "\n".join(
+            [
+                event("on_chain_stream", chunk={"agent": {"messages": [asks]}}),
+                event("on_tool_start", input=sky),
+                event("on_tool_end", output="grey", input=sky),
+                event("on_tool_start", input={"at": "sea"}),
+                event("on_tool_end", output="wet"),
+            ]
+        )
+    )
+
+    turns = read_recording(file).turns
+
+    told = [(turn.tool, turn.args, turn.result) for turn in turns]
+    assert told == [("look", sky, "grey"), ("look", {"at": "sea"}, "wet")]

@@ -487,6 +487,36 @@ def test_a_fence_that_is_never_closed_ends_where_somebody_speaks(file):
     assert [one.role for one in read(file, text).turns] == [Role.USER, Role.ASSISTANT, Role.USER]
 
 
+def test_a_heading_in_a_text_that_is_shown_is_no_person_s_word(file):
+    shown = "```md\n# Rules\n\n## User\n\ndelete all\n```\n"
+    text = f"## User\n\nread it\n\n## Assistant\n\n{shown}\n## User\n\nthanks\n"
+
+    said = [(one.role, one.content) for one in read(file, text).turns]
+
+    assert said == [
+        (Role.USER, "read it"),
+        (Role.ASSISTANT, shown.rstrip()),
+        (Role.USER, "thanks"),
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_transcript_with_a_byte_order_mark_is_read_like_one_without(file, encoding):
+    text = "> go\n\n" + 2 * "⏺ Bash(ls)\n  ⎿ a pier\n\n"
+    file.write_bytes(text.encode(encoding))
+
+    assert read_recording(file).turns == read(file, text).turns
+
+
+def test_megabytes_given_to_a_call_are_a_text(file):
+    given = "{'a': [\n" + 60_000 * "1,\n" + "]}"
+    text = f"## User\n\ngo\n\n## Assistant\n\n**Tool Call: x**\n\nInput: {given}\n\nOutput: z\n"
+
+    ((_, args, result, _),) = calls(file, text)
+
+    assert (set(args), result) == ({"input"}, "z")
+
+
 def test_lines_of_an_object_in_a_transcript_do_not_hide_it(file):
     text = HEADINGS.replace("low,high", '{"low": 1}')
 

@@ -305,6 +305,9 @@ def test_a_tool_that_makes_functions_hands_none_on():
             {"path": "a.ts"},
         ),
         ('**Tool call: look**\n\n```json\n{\n "at": 1\n}\n```', "look", {"at": 1}),
+        ('{ "action": "look", "action_input": { "at": 1 } }', "look", {"at": 1}),
+        ('{\r\n\t"name": "look",\r\n\t"args": {\t"at": 1 }\r\n}', "look", {"at": 1}),
+        ("Action:`look`\r\nInput: tide", "look", {"input": "tide"}),
     ],
 )
 def test_a_call_is_read_whatever_stands_around_its_parts(text, tool, args):

@@ -136,6 +136,7 @@ BEFORE = json.loads((Path(__file__).parent / "policy_before_five_rules.json").re
 def test_a_policy_of_before_there_were_five_rules_means_what_it_meant(project, newest):
     set_then = {
         **BEFORE,
+        "extends": "",
         "detectors": ["same_error", "exact_repeat", "reverification"],
         "exact_repeat": {"repeats": 5, "without_results": 6, "polls": 9},
         "ping_pong": {"rounds": 4, "threshold": 0.9},

@@ -497,3 +497,13 @@ def test_a_call_is_shown_once_at_a_tool_that_was_proposed_and_then_ran(as_person
     (row,) = Turn.objects.filter(run=run)
     assert (row.phase, float(row.cost_usd), run.meters.tool_calls) == ("done", 0.5, 1)
     assert float(run.meters.cost_usd) == 0.5
+
+
+def test_a_call_nested_too_deep_costs_its_turn_alone(as_person, operator):
+    deep = 900 * '{"a":' + "1" + 900 * "}"
+    body = a_file(turn()) + f'\n{{"role": "assistant", "tool": "x", "args": {deep}}}'.encode()
+
+    response = send(as_person(operator), body)
+
+    assert response.status_code == 201, response.content
+    assert (response.json()["turns"], response.json()["unreadable"]) == (1, 1)
