@@ -108,7 +108,8 @@ class Installation:
     @contextmanager
     def away(self, by=signal.SIGTERM):
         """Be gone for as long as this lasts; then serve again at the same address."""
-        self.options = ("--port", str(urlsplit(self.url).port))
+        # Beside the port that it had may be one from which another process calls somebody.
+        self.options = ("--port", str(urlsplit(self.url).port), "--https-port", "0")
         self.stop(by=by)
         try:
             yield
