@@ -140,7 +140,8 @@ def test_taps_that_name_no_card_raise_a_shared_ceiling_one_after_the_other():
         together(*[functools.partial(tap, run) for run in runs])
 
         project.refresh_from_db()
-        assert project.budgets["project"]["calls"] == 2 + 10 * sum(done)
+        # Four were made: ten more may be, and with the second tap another ten.
+        assert project.budgets["project"]["calls"] == 4 + 10 * sum(done)
 
 
 def test_a_tap_is_stale_where_a_shared_card_opened_while_it_waited_for_the_run():
