@@ -12,15 +12,24 @@ aider, captured terminals of Claude Code, Gemini CLI and Codex, logs of AutoGPT 
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
+from guard.formats.given import (
+    FENCE,
+    GIVEN,
+    ITEM,
+    LONGEST_ARGUMENTS,
+    arguments_of,
+    fences,
+    leaves_open,
+    object_end,
+    read_element,
+    unfenced,
+)
 from guard.formats.recording import Recording
 from guard.reading import TABLES, any_of, read_words
 from guard.turn import Role, Turn
@@ -32,22 +41,18 @@ _ROLES = {
     **dict.fromkeys(_WORDS["agents"], Role.ASSISTANT),
     **dict.fromkeys(_WORDS["tools"], Role.TOOL),
 }
-_SCRIPTS = read_words("fences")["shells"] | read_words("fences")["pythons"]
 # A longer line is never one that only says what follows.
-_LONGEST_LINE, _LONGEST_ARGUMENTS = 2000, 100_000
+_LONGEST_LINE = 2000
 _LEAST, _MOST_WORDS, _MOST_BEFORE, _MOST_LOOKS = 2, 8, 3, 16
 _SPEAKER, _STAMP = re.compile(any_of("speaker")), re.compile(any_of("log_stamp"))
-_CALL, _GIVEN = (re.compile(any_of(name), re.IGNORECASE) for name in ("call_line", "given_line"))
+_CALL = re.compile(any_of("call_line"), re.IGNORECASE)
 _CAME, _SAYS = (re.compile(any_of(name), re.IGNORECASE) for name in ("came_line", "says_line"))
 _SHOWN, _ENDED = re.compile(any_of("shown_call")), re.compile(any_of("ended_line"))
 _ASSIGNED = re.compile(any_of("assigned_call"), re.IGNORECASE)
 # A label that speaks of a call, not of a tool alone, which may stand in any text.
 _CALLED = re.compile(r"us(?:e|ing|ed)|call|invo", re.IGNORECASE)
 _COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
-_FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})([\w+-]{0,20})")
 _ELEMENT = re.compile(r"<([a-z][\w-]{0,30})\s[^<>\n]{0,200}?\bname=\"([^\"\n]{1,80})\"[^<>\n]*>")
-_TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>")
-_QUOTED = re.compile(r"^[ \t]{0,4}`([^`\n]{1,2000})`[ \t]*$", re.MULTILINE)
 # How a call in a panel begins: how it went, and the tool's name. "✓  Shell ls"
 _STATUS = re.compile(r"([^\w\s\"'`({\[<>#*+.$-])[ \t]{1,3}([A-Z]\w{1,30})(?:[ \t]+(.*))?")
 _FAILED = frozenset("\u2717\u2718\u274c\u2716\u2a2fx!")
@@ -59,10 +64,9 @@ _WRAPPED, _BELOW = (
 )
 # What stands there until something came back.
 _WAITS = re.compile(r"(?:\w{1,30}(?:…|\.\.\.))?")
-_TITLED, _NAMED = re.compile(any_of("titled")), re.compile(r"([A-Za-z][\w-]{0,40}):[ \t](.*)")
-_ITEM = re.compile(r"[ \t]{0,8}[-*] \*{0,3}([\w-]{1,40})\*{0,3}:[ \t]?(.*)")
+_TITLED = re.compile(any_of("titled"))
 # What a call is given begins with an item, an object, a tag or a bar.
-_BEGINS = re.compile(rf"[ \t]*[{{\[\"|<]|{_ITEM.pattern}|[a-z][\w-]{{0,40}}: ")
+_BEGINS = re.compile(rf"[ \t]*[{{\[\"|<]|{ITEM.pattern}|[a-z][\w-]{{0,40}}: ")
 # Said by nobody: a rule, a date, a label with one, a call's id, a number.
 _FRAME = re.compile(
     r"[-*_═─=]{3,}|\W{0,4}(?:\w{2,12}\W{1,6})?\d{4}-\d\d-\d\d[T ][\d:.]{5,18}Z?\W{0,4}"
@@ -73,14 +77,11 @@ _OBJECT = re.compile(r"`[^`\n]+`|\[[^\[\]\n]*\]\([^()\n]+\)|: +\S|\"[^\"\n]+\"")
 # The head of a file in which headings are a person's words, and quotes what a program says.
 _QUOTES_TOOLS = re.compile(r"# aider chat started")
 _EDGE, _END = "\0panel", "\0end"
-# What JSON and Python's literals raise for a text that is none.
-_UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
-_read_json = json.JSONDecoder(strict=False).raw_decode
 
 
 def read_transcript(text: str, *, stem: str) -> Recording | None:
     """Read a transcript; None where nothing in the text says that it is one."""
-    turns = _cut(text) or _cut("\n".join(inner for _, _, inner in _fences(text)[0]))
+    turns = _cut(text) or _cut("\n".join(inner for _, _, inner in fences(text)[0]))
     return Recording(run=stem, turns=tuple(turns)) if turns else None
 
 
@@ -190,7 +191,7 @@ class _Cutter:
         has_signs = any(_BELOW.match(line) or _TITLED.match(line) for line in lines)
         self._is_terminal = not self.is_chat and (bullets > 1 or has_signs)
         # Then a fence ends where somebody speaks; else who speaks in one is only shown.
-        self._leaves_open = _leaves_open(lines)
+        self._leaves_open = leaves_open(lines)
         # The first that takes a line is right.
         self._readings = (
             self._take_element,
@@ -236,11 +237,11 @@ class _Cutter:
 
     def flush(self) -> None:
         """End the turn, and begin the next."""
-        said, came = _joined(self._said), _unfenced(_joined(self._came))
+        said, came = _joined(self._said), unfenced(_joined(self._came))
         if self._tool and (self._is_sure or self._given or self._into is self._came):
             self._add_call(said, came)
         elif said and self._role is Role.TOOL and self._waiting:
-            place, told = self._waiting.pop(0), _unfenced(said)
+            place, told = self._waiting.pop(0), unfenced(said)
             result, error = (None, told) if self._has_failed else (told, None)
             self.turns[place] = replace(self.turns[place], result=result, error=error)
         elif (said := _joined([said, self._tool])) and self._role is not Role.SYSTEM:
@@ -251,7 +252,7 @@ class _Cutter:
         self.turns.append(replace(turn, agent=self._agent or None, seq=len(self.turns)))
 
     def _add_call(self, said: str, came: str) -> None:
-        args = _arguments(self._tool, _joined(self._given))
+        args = arguments_of(self._tool, _joined(self._given))
         last = self.turns[-1] if self.turns else None
         if (
             not args
@@ -292,7 +293,7 @@ class _Cutter:
         if self._looks > _MOST_LOOKS or (len(self._given) > 1 and text[:1] != "}"):
             return
         given = _joined(self._given)
-        end = _object_end(given)
+        end = object_end(given)
         self._is_complete = end is not None
         if end and self._may_follow and (rest := given[end:].strip()):
             self._given[:] = [given[:end]]
@@ -318,7 +319,7 @@ class _Cutter:
             self._element = found[1]
         self._given.append(line)
         if f"</{self._element}>" in line:
-            args, came = _read_element(_joined(self._given)[:_LONGEST_ARGUMENTS])
+            args, came = read_element(_joined(self._given)[:LONGEST_ARGUMENTS])
             self._element, self._given[:] = "", [json.dumps(args)] if args else []
             if came is not None:
                 self._answer(came)
@@ -327,7 +328,7 @@ class _Cutter:
 
     def _take_fence(self, line: str) -> bool:
         """Take a line of a fenced text, or its fence."""
-        found = _FENCE.match(line)
+        found = FENCE.match(line)
         if self._fence:
             may_end = self._leaves_open and line.startswith("#")
             speaker = _speaker(line) if may_end else None
@@ -492,13 +493,13 @@ class _Cutter:
         return did is not None
 
     def _calls(self, line: str) -> bool:
-        return self._role is Role.ASSISTANT and len(line) < _LONGEST_ARGUMENTS
+        return self._role is Role.ASSISTANT and len(line) < LONGEST_ARGUMENTS
 
     def _take_given(self, line: str) -> bool:
         """Take a line that says what a call is given."""
         if not self._tool or self._into is not self._given:
             return False
-        if found := _GIVEN.match(line[:_LONGEST_ARGUMENTS]):
+        if found := GIVEN.match(line[:LONGEST_ARGUMENTS]):
             self._is_sure = self._is_labelled = True
             self._may_follow = self._may_follow or "ction" in line[:12]  # as ReAct has it
             self._give(found[1])
@@ -564,110 +565,6 @@ class _Cutter:
 
 def _joined(lines: Sequence[str]) -> str:
     return "\n".join(lines).strip("\n")
-
-
-def _unfenced(text: str) -> str:
-    first, _, rest = text.strip().partition("\n")
-    inner, _, last = rest.rpartition("\n")
-    fence = _FENCE.match(first)
-    return inner.rstrip() if fence and last.strip() == fence[1] else text
-
-
-def _leaves_open(lines: Sequence[str]) -> bool:
-    """Tell whether some fence is never closed: the last, or one with a language's in it."""
-    opened = ""
-    for line in lines:
-        if not (found := _FENCE.match(line)):
-            continue
-        if not opened:
-            opened = found[1]
-        elif found[1].startswith(opened):
-            if found[2]:
-                return True
-            opened = ""
-    return opened != ""
-
-
-def _fences(text: str) -> tuple[list[tuple[str, str, str]], str]:
-    """Give what is fenced, each with the line above it and its language; and the rest."""
-    fenced, plain, inner = list[tuple[str, str, str]](), [""], list[str]()
-    opened: re.Match[str] | None = None
-    for line in text.split("\n"):
-        found = _FENCE.match(line)
-        if opened is None and found is None:
-            plain.append(line)
-        elif opened is None:
-            opened, inner = found, []
-        elif line.strip() == opened[1]:
-            above = next(filter(str.strip, plain[:-4:-1]), "")
-            fenced.append((above, opened[2], "\n".join(inner)))
-            opened = None
-        else:
-            inner.append(line)
-    return fenced, "\n".join(plain)
-
-
-def _object_end(text: str) -> int | None:
-    """Tell where the object ends with which a text begins; None: it does not, or not yet."""
-    if text.startswith(("{", '"{')) and len(text) <= _LONGEST_ARGUMENTS:
-        with suppress(*_UNREADABLE):
-            return _read_json(text)[1]
-        with suppress(*_UNREADABLE):
-            ast.literal_eval(text)
-            return len(text)
-    return None
-
-
-def _arguments(tool: str, text: str) -> dict[str, Any]:
-    """Read what a call is given: an object, a list of names and values, or a text."""
-    text = _unfenced(text.strip()).strip()
-    # As Python writes one, megabytes take gigabytes to read.
-    for read in (json.loads, ast.literal_eval) if len(text) <= _LONGEST_ARGUMENTS else ():
-        with suppress(*_UNREADABLE):
-            value = read(text)
-            value = json.loads(value) if isinstance(value, str) else value
-            if isinstance(value, dict):
-                return {str(name): inner for name, inner in value.items()}
-    items, name, lines = dict[str, str](), "", text.splitlines()
-    form = _NAMED if all(map(_NAMED.match, lines)) else _ITEM
-    for line in lines:
-        if item := form.match(line):
-            name = item[1]
-            items[name] = item[2].strip("` ")
-        elif name:
-            items[name] += f"\n{line}"
-    if items or not text:
-        return {**items}
-    words = frozenset(re.findall(r"[a-z]+", tool.lower()))
-    return {"command" if words & _WORDS["shells"] else "input": text}
-
-
-def _read_element(text: str) -> tuple[dict[str, Any], str | None]:
-    """Read what an element tells of a call: what it was given, and what came back."""
-    summary, has_summary, body = text.partition("<summary>")[2].partition("</summary>")
-    given = summary.partition("• ")[2].partition(": ")[2] if has_summary else ""
-    args, came = dict[str, Any](), list[str]()
-    fenced, plain = _fences(body if has_summary else text)
-    for label, language, told in fenced:
-        inner = told.strip()
-        if inner == given.strip() or language in _SCRIPTS:
-            args["command"] = inner
-        elif language == "diff":
-            args["diff"] = args.get("diff", "") + inner
-        elif _GIVEN.match(label):
-            args |= _arguments("", inner)
-        else:
-            came.append(inner)
-    plain = _TAG.sub("", plain).strip()
-    if quoted := _QUOTED.search(plain):
-        args.setdefault("command", quoted[1])
-    elif given and "command" not in args:
-        args["input"] = given
-    elif plain and not came and not args and ": " in plain.partition("\n")[0]:
-        args["input"] = plain
-    elif plain and not came and not args:
-        came.append(plain)
-    return args, "\n".join(came) if came else None
 
 
 def _did(line: str) -> tuple[str, str] | None:

@@ -1,0 +1,131 @@
+"""What a transcript shows beside its words: fences, objects, elements, and what a call is given."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from guard.reading import any_of, read_words
+
+LONGEST_ARGUMENTS = 100_000
+FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})([\w+-]{0,20})")
+# The label of what a call is given, and one of its arguments as an item of a list or a line.
+GIVEN = re.compile(any_of("given_line"), re.IGNORECASE)
+ITEM = re.compile(r"[ \t]{0,8}[-*] \*{0,3}([\w-]{1,40})\*{0,3}:[ \t]?(.*)")
+_NAMED = re.compile(r"([A-Za-z][\w-]{0,40}):[ \t](.*)")
+_TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>")
+_QUOTED = re.compile(r"^[ \t]{0,4}`([^`\n]{1,2000})`[ \t]*$", re.MULTILINE)
+_SHELLS = read_words("transcripts")["shells"]
+_SCRIPTS = read_words("fences")["shells"] | read_words("fences")["pythons"]
+# What JSON and Python's literals raise for a text that is none.
+_UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
+_read_json = json.JSONDecoder(strict=False).raw_decode
+
+
+def unfenced(text: str) -> str:
+    """Give what one fence around a text encloses; a text without one as it is."""
+    first, _, rest = text.strip().partition("\n")
+    inner, _, last = rest.rpartition("\n")
+    fence = FENCE.match(first)
+    return inner.rstrip() if fence and last.strip() == fence[1] else text
+
+
+def leaves_open(lines: Sequence[str]) -> bool:
+    """Tell whether some fence is never closed: the last, or one with a language's in it."""
+    opened = ""
+    for line in lines:
+        if not (found := FENCE.match(line)):
+            continue
+        if not opened:
+            opened = found[1]
+        elif found[1].startswith(opened):
+            if found[2]:
+                return True
+            opened = ""
+    return opened != ""
+
+
+def fences(text: str) -> tuple[list[tuple[str, str, str]], str]:
+    """Give what is fenced, each with the line above it and its language; and the rest."""
+    fenced, plain, inner = list[tuple[str, str, str]](), [""], list[str]()
+    opened: re.Match[str] | None = None
+    for line in text.split("\n"):
+        found = FENCE.match(line)
+        if opened is None and found is None:
+            plain.append(line)
+        elif opened is None:
+            opened, inner = found, []
+        elif line.strip() == opened[1]:
+            above = next(filter(str.strip, plain[:-4:-1]), "")
+            fenced.append((above, opened[2], "\n".join(inner)))
+            opened = None
+        else:
+            inner.append(line)
+    return fenced, "\n".join(plain)
+
+
+def object_end(text: str) -> int | None:
+    """Tell where the object ends with which a text begins; None: it does not, or not yet."""
+    if text.startswith(("{", '"{')) and len(text) <= LONGEST_ARGUMENTS:
+        with suppress(*_UNREADABLE):
+            return _read_json(text)[1]
+        with suppress(*_UNREADABLE):
+            ast.literal_eval(text)
+            return len(text)
+    return None
+
+
+def arguments_of(tool: str, text: str) -> dict[str, Any]:
+    """Read what a call is given: an object, a list of names and values, or a text."""
+    text = unfenced(text.strip()).strip()
+    # As Python writes one, megabytes take gigabytes to read.
+    for read in (json.loads, ast.literal_eval) if len(text) <= LONGEST_ARGUMENTS else ():
+        with suppress(*_UNREADABLE):
+            value = read(text)
+            value = json.loads(value) if isinstance(value, str) else value
+            if isinstance(value, dict):
+                return {str(name): inner for name, inner in value.items()}
+    items, name, lines = dict[str, str](), "", text.splitlines()
+    form = _NAMED if all(map(_NAMED.match, lines)) else ITEM
+    for line in lines:
+        if item := form.match(line):
+            name = item[1]
+            items[name] = item[2].strip("` ")
+        elif name:
+            items[name] += f"\n{line}"
+    if items or not text:
+        return {**items}
+    words = frozenset(re.findall(r"[a-z]+", tool.lower()))
+    return {"command" if words & _SHELLS else "input": text}
+
+
+def read_element(text: str) -> tuple[dict[str, Any], str | None]:
+    """Read what an element tells of a call: what it was given, and what came back."""
+    summary, has_summary, body = text.partition("<summary>")[2].partition("</summary>")
+    given = summary.partition("• ")[2].partition(": ")[2] if has_summary else ""
+    args, came = dict[str, Any](), list[str]()
+    fenced, plain = fences(body if has_summary else text)
+    for label, language, told in fenced:
+        inner = told.strip()
+        if inner == given.strip() or language in _SCRIPTS:
+            args["command"] = inner
+        elif language == "diff":
+            args["diff"] = args.get("diff", "") + inner
+        elif GIVEN.match(label):
+            args |= arguments_of("", inner)
+        else:
+            came.append(inner)
+    plain = _TAG.sub("", plain).strip()
+    if quoted := _QUOTED.search(plain):
+        args.setdefault("command", quoted[1])
+    elif given and "command" not in args:
+        args["input"] = given
+    elif plain and not came and not args and ": " in plain.partition("\n")[0]:
+        args["input"] = plain
+    elif plain and not came and not args:
+        came.append(plain)
+    return args, "\n".join(came) if came else None
