@@ -29,6 +29,8 @@ BufferedFile = io.BufferedReader | io.BufferedRandom
 _EARLY = 250
 # A longer line is no turn of an agent, but a file of another sort.
 _LONGEST_LINE = 1 << 26
+# A text is looked at line by line, each in many ways: who sends blank ones must not hold a server.
+_LONGEST_TRANSCRIPT, _MOST_LINES = 1 << 23, 100_000
 # A document, and not the first line of several.
 _BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,60}(?:\[|\{[ \t]{0,60}\r?\n)")
 # The names of a table's columns, one of which says who speaks or acts.
@@ -81,18 +83,20 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
             named = sorted([*unread, *recording.unread], key=lambda one: one.entry)
             return replace(recording, form=form, unread=tuple(named[:_NAMED]))
     file.seek(0)
-    text = file.read(_LONGEST_LINE)
+    text = file.read(_LONGEST_TRANSCRIPT + 1)
+    is_long = len(text) > _LONGEST_TRANSCRIPT or text.count(b"\n") > _MOST_LINES
     encoding = "utf-16" if text.startswith(_UTF_16) else "utf-8-sig"
-    transcript = read_transcript(text.decode(encoding, "replace"), stem=path.stem)
-    if transcript and not file.read(1):
-        return replace(transcript, form="transcript")
+    if not is_long and (found := read_transcript(text.decode(encoding, "replace"), stem=path.stem)):
+        return replace(found, form="transcript")
+    why = "holds no readable line"
     if known or not early:
-        raise UnreadableRecording(
-            str(path),
+        why = (
             "is no turn file, no transcript of Claude Code, Codex or Gemini, and holds neither"
-            " records in which somebody speaks, calls a tool or answers, nor a text that says so",
+            " records in which somebody speaks, calls a tool or answers, nor a text that says so"
         )
-    raise UnreadableRecording(str(path), "holds no readable line")
+    if is_long:
+        why += f"; texts of more than {_MOST_LINES:,} lines or 8 MB are not looked through"
+    raise UnreadableRecording(str(path), why)
 
 
 def _read_rows(file: BufferedFile, unread: list[Unread]) -> Iterator[Row | None]:
