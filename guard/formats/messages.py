@@ -17,7 +17,7 @@ from guard.formats.records import Record, read_record
 from guard.turn import Role, Turn
 
 Row = Mapping[str, Any]
-Tells = Callable[[Record | None], bool]
+Matches = Callable[[Record | None], bool]
 
 # What other logs than a turn file call what a call is given, and what came back.
 _NOT_OURS = frozenset({"input", "arguments", "parameters", "tool_input", "output", "observation"})
@@ -46,7 +46,7 @@ def _is_foreign(row: Row) -> bool:
         is_answered = turn.result is not None or turn.error is not None
         if turn.tool is None or (call.args and not turn.args) or (call.answer and not is_answered):
             return True
-    is_unheard = not turn.content and (record.said or isinstance(row.get("content"), list | dict))
+    is_unheard = not turn.content and (record.text or isinstance(row.get("content"), list | dict))
     return turn.tool is None and bool(is_unheard or "role" not in row)
 
 
@@ -56,27 +56,27 @@ def _find_lists(document: Row) -> list[list[Row]]:
     Who is no more than named may be where a text is from: such lists count where there are
     no others.
     """
-    return list(_search(document, _DEEPEST, _tells)) or list(_search(document, _DEEPEST, bool))
+    return list(_search(document, _DEEPEST, _is_message)) or list(_search(document, _DEEPEST, bool))
 
 
-def _tells(record: Record | None) -> bool:
+def _is_message(record: Record | None) -> bool:
     return record is not None and bool(record.calls or record.answers or record.agent is None)
 
 
-def _search(value: object, depth: int, tells: Tells) -> Iterator[list[Row]]:
+def _search(value: object, depth: int, matches: Matches) -> Iterator[list[Row]]:
     if depth == 0:
         return
     if isinstance(value, list):
         rows = [row for row in map(_as_row, value) if row is not None]
-        if any(tells(read_record(row)) for row in rows[:_EARLY]):
+        if any(matches(read_record(row)) for row in rows[:_EARLY]):
             yield rows
             return
         for row in rows:
-            yield from _search(row, depth - 1, tells)
+            yield from _search(row, depth - 1, matches)
     elif isinstance(value, dict):
         # A list that stands in the document itself, before what other objects in it hold.
         for inner in sorted(value.values(), key=lambda one: isinstance(one, dict)):
-            found = list(_search(inner, depth - 1, tells))
+            found = list(_search(inner, depth - 1, matches))
             if found:
                 yield from found
                 return
@@ -125,7 +125,7 @@ class Reader(PairedTurns):
             self.add(Turn(role=Role.USER, content=record.asked, ts=record.ts, session=session))
         # A list, so that each is put in its place.
         answered = [self._take_answer(answer) for answer in record.answers]
-        if answered and not record.said:
+        if answered and not record.text:
             # What came back from no call that was read is told, where it is told as a tool's.
             if not any(answered) and record.role is Role.TOOL:
                 for answer in record.answers:
@@ -133,7 +133,7 @@ class Reader(PairedTurns):
             return
         turn = Turn(
             role=record.role or Role.ASSISTANT,
-            content=record.said or "",
+            content=record.text or "",
             agent=record.agent,
             model=record.model,
             usage=record.usage,
@@ -141,8 +141,8 @@ class Reader(PairedTurns):
             ts=record.ts,
             session=session,
         )
-        calls = [call for call in record.calls if not self._is_told_again(call)]
-        if not record.calls and (record.said is not None or turn.role is Role.USER):
+        calls = [call for call in record.calls if not self._is_repeated(call)]
+        if not record.calls and (record.text is not None or turn.role is Role.USER):
             self.add(turn)
         if self._was_answered and calls:
             # What came back from a batch comes before the next call: who waits, waits in vain.
@@ -159,7 +159,7 @@ class Reader(PairedTurns):
             if call.answer is not None:
                 self._put(len(self.turns) - 1, call.answer)
 
-    def _is_told_again(self, call: Call) -> bool:
+    def _is_repeated(self, call: Call) -> bool:
         """Tell a call that was read before, and take what came back from it since.
 
         A log that has messages and events tells each call twice, with its id and without.

@@ -41,7 +41,7 @@ from guard.turn import Role, Usage
 Row = Mapping[str, Any]
 
 # Under which names each thing stands, the surest first.
-_SAID = (
+_TEXTS = (
     *("content", "value", "text", "parts", "thought", "message", "modeloutput", "nextgoal"),
     *("thinking", "finalanswer", "output"),
 )
@@ -70,12 +70,12 @@ _ROLES = {
 
 @dataclass(slots=True, kw_only=True)
 class Record:
-    """What a record holds; `said` is None where it has only other blocks than words."""
+    """What a record holds; `text` is None where it has only other blocks than words."""
 
     role: Role | None = None
     agent: str | None = None
     asked: str | None = None  # by a person, before all else
-    said: str | None = None
+    text: str | None = None
     calls: list[Call] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     model: str | None = None
@@ -111,10 +111,10 @@ def read_record(row: Row) -> Record | None:
         answer_beside(record.calls, fields)
     # What came back is no word of the one in whose name it stands.
     if not isinstance(own, Answer):
-        record.said = _read_said(fields, _SAID[:-1] if record.calls else _SAID)
-    if isinstance(own, Call) and not own.args and own.answer is None and record.said:
+        record.text = _read_message(fields, _TEXTS[:-1] if record.calls else _TEXTS)
+    if isinstance(own, Call) and not own.args and own.answer is None and record.text:
         # Nothing else tells this call from the next of its name.
-        record.calls, record.said = [replace(own, args={"input": record.said})], None
+        record.calls, record.text = [replace(own, args={"input": record.text})], None
     record.session = read_text(first(fields, ("sessionid", "conversationid", "episodeid")))
     record.model = _read_model(fields)
     record.usage = _read_usage(fields)
@@ -142,7 +142,7 @@ def _unwrap(row: Row) -> dict[str, Any]:
     return fields
 
 
-def _read_said(fields: Row, names: Sequence[str]) -> str | None:
+def _read_message(fields: Row, names: Sequence[str]) -> str | None:
     """Give the words of a record; None where it holds none, only other blocks."""
     found = None
     for name in names:
@@ -151,7 +151,7 @@ def _read_said(fields: Row, names: Sequence[str]) -> str | None:
             found = found or value
         elif isinstance(value, list | dict):
             blocks = read_rows(value if isinstance(value, list) else [value])
-            found = found or "\n".join(filter(None, map(_said_in, blocks))) or None
+            found = found or "\n".join(filter(None, map(_text_of, blocks))) or None
     blank = "content" in fields and not isinstance(fields["content"], list | dict)
     return found if found is not None else ("" if blank else None)
 
@@ -164,7 +164,7 @@ def _read_asked(fields: Row) -> str | None:
     return read_text(first({**inner, **fields}, _ASKED))
 
 
-def _said_in(block: Row) -> str | None:
+def _text_of(block: Row) -> str | None:
     fields = plain(block)
     if any(kind.startswith(_UNSAID) for kind in kinds_of(fields)):
         return None

@@ -128,16 +128,16 @@ class Section:
         return cast("Self", over(cls(), table))
 
 
-def over(base: Any, said: Any, schema: Schema | None = None) -> Any:
-    """Lay what is said, and was checked, over what stands there; what is null is not said."""
+def over(base: Any, value: Any, schema: Schema | None = None) -> Any:
+    """Lay a checked value over what stands there; what is null in it changes nothing."""
     if schema and "reader" in schema:
-        return resolve_name(schema["reader"])(said)
-    if not isinstance(said, Mapping):
-        return tuple(said) if isinstance(said, list) else said
+        return resolve_name(schema["reader"])(value)
+    if not isinstance(value, Mapping):
+        return tuple(value) if isinstance(value, list) else value
     if isinstance(base, Section):
         own = schema_of(type(base))["properties"]
-        told = [name for name in said if name in own and said[name] is not None]
-        values = {name: over(getattr(base, name), said[name], own[name]) for name in told}
+        named = [name for name in value if name in own and value[name] is not None]
+        values = {name: over(getattr(base, name), value[name], own[name]) for name in named}
         return replace(base, **values) if values else base  # type: ignore[type-var]
-    base, told = base or {}, [name for name in said if said[name] is not None]
-    return {**base, **{name: over(base.get(name), said[name]) for name in told}}
+    base, named = base or {}, [name for name in value if value[name] is not None]
+    return {**base, **{name: over(base.get(name), value[name]) for name in named}}
