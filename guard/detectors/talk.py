@@ -91,9 +91,12 @@ class Talk(Detector):
             is_others = not step.is_call and step.agent != newest.agent
             if is_others and (step.progressed or step.tells_something):
                 return
-        pairs = combinations(last, 2)
-        likeness = min(self._likeness(one.meaning, other.meaning) for one, other in pairs)
-        if likeness < _ALIKE or count_on(last):
+        likeness = 1.0
+        for one, other in combinations(last, 2):
+            likeness = min(likeness, self._likeness(one.meaning, other.meaning))
+            if likeness < _ALIKE:
+                return  # most often at once
+        if count_on(last):
             return
         summary = f"It said the same {count} times in other words."
         alike = (round(likeness, 3), _ALIKE)

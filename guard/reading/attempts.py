@@ -110,12 +110,13 @@ class TurnReader:
     def take(self, turn: Turn, seq: int) -> ReadTurn:
         """Read the next turn, of this number."""
         turn = as_call(turn)
-        if turn.role is Role.ASSISTANT and turn.tool is None and not is_report(turn):
+        reports = is_report(turn)
+        if turn.role is Role.ASSISTANT and turn.tool is None and not reports:
             # A command in a message is a call, where such were carried out before.
             call = shown_call(turn)
             self._shows = call is not None
             turn = call if call and self._carries_out else turn
-        if turn.role is Role.SYSTEM and not (self._open and is_report(turn)):
+        if turn.role is Role.SYSTEM and not (self._open and reports):
             again = not self._action and turn.content == self._notice
             self._notice = turn.content
             return ReadTurn(Kind.NUDGE if again else Kind.NOISE, turn)
@@ -130,14 +131,14 @@ class TurnReader:
         )
         if has_content:
             self._routes = 0
-        if turn.role is Role.USER and not is_report(turn):
+        if turn.role is Role.USER and not reports:
             return self._read_user(turn, seq)
         if not has_content:
             self._blanks += 1
             return ReadTurn(Kind.ACTION if self._blanks >= _BLANKS else Kind.NOISE, turn)
         self._blanks = 0
         turn = self._name_side(turn)
-        answered = self._answer(turn)
+        answered = self._answer(turn, reports=reports)
         is_list = turn.tool is None and _is_checklist(turn.content or "")
         if answered or is_list or self._is_promised(turn, seq):
             return answered or ReadTurn(Kind.NOISE, turn)
@@ -187,14 +188,14 @@ class TurnReader:
         if is_open and sum(map(len, texts_in(turn.args))) <= _LONGEST_CALL:
             self._open = [*self._open[-15:], replace(turn, seq=seq)]
 
-    def _answer(self, turn: Turn) -> ReadTurn | None:
+    def _answer(self, turn: Turn, *, reports: bool) -> ReadTurn | None:
         """Read a tool's or another agent's turn as what came of an open call."""
         if turn.is_proposed or turn.args:
             return None
         if not self._open:
             is_told = turn.role is Role.TOOL and not turn.tool
-            return self._reply(turn) if is_told or (self._shows and is_report(turn)) else None
-        if turn.role is Role.TOOL or is_report(turn):
+            return self._reply(turn) if is_told or (self._shows and reports) else None
+        if turn.role is Role.TOOL or reports:
             if turn.content is None and turn.result is None and turn.error is None:
                 return None
             fits = (at for at, call in enumerate(self._open) if turn.tool in {None, call.tool})

@@ -26,6 +26,8 @@ _CHANT_LINES = 8
 _CHANT_WORDS = 60
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _WORD = re.compile(r"[^\W_]{3,}|\d+")
+# Most texts beyond ASCII have no letter there, but a dash or a bullet.
+_STRANGE_SIGNS = re.compile(r"[^\w\x00-\x7f]+")
 # In ASCII the same by a table of bytes, at a third of the expression's cost.
 _APART = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + b" " * 128
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
@@ -53,14 +55,16 @@ def unstamped(text: str) -> str:
 @functools.lru_cache(maxsize=256)
 def terms_of(text: str) -> frozenset[str]:
     """Give what a text tells: stems of its words without the filler."""
-    text = bounded(text)
-    stems: set[str] = set()
-    if text.isascii():
-        words = set(text.lower().encode().translate(_APART).decode().split())
+    low = bounded(text).lower()
+    if not low.isascii():
+        low = _STRANGE_SIGNS.sub(" ", low)
+    if low.isascii():
+        words = set(low.encode().translate(_APART).decode().split())
         stems = {word[:_STEM] for word in words if len(word) >= _SHORTEST}
         stems.update([word.strip(_ALPHABET) for word in words if len(word) < _SHORTEST])
         return frozenset(stems - _FILLER)
-    for word in _WORD.findall(text.lower()):
+    stems = set[str]()
+    for word in set(_WORD.findall(low)):
         if word[0] < "\u2e80":
             stems.add(word[:_STEM])
         else:  # written without spaces: pairs of signs are its words
@@ -129,7 +133,10 @@ def find_chant(text: str) -> str | None:
         return None
     text = text[:20_000]
     sentences = text.replace(".", "\n").replace("!", "\n").replace("?", "\n").split("\n")
-    for sentence, count in Counter(map(str.strip, sentences)).items():
+    said = [sentence for sentence in map(str.strip, sentences) if sentence]
+    # Most often no sentence stands twice.
+    often = Counter(said).items() if len(said) - len(set(said)) >= _CHANT_LINES - 1 else ()
+    for sentence, count in often:
         is_most = count >= _CHANT_LINES and 2 * count * len(sentence) >= len(text)
         if is_most and _LETTERS.search(sentence):
             return sentence[:200]

@@ -37,6 +37,8 @@ _TAG = re.compile(any_of("tag"), re.MULTILINE)
 _CHILD = re.compile(r"<(parameter|arg|\w{1,60})(?:(?:=| name=\"?)([\w.:-]{1,60}))?\"?>")
 _WORDS = re.compile(r"(?:^|(?<=[\s.]))\s{0,4}Action(?: \d{1,4})?:\s*", re.MULTILINE)
 _BRACKETED = re.compile(r"[^\w\n]{0,6}([^\W\d][\w.]{0,60}) ?[\[(](.*)[\])]\s*", re.DOTALL)
+# As JSON or Python begins an object; a block of code begins otherwise.
+_OBJECT = re.compile(r"\{\s*[\"'}]")
 # After a sign, which is found faster than the beginning of a line.
 _NAMED = re.compile(f"\n{any_of('named_call')}", re.IGNORECASE)
 _GIVEN = re.compile(any_of("given"), re.IGNORECASE)
@@ -46,7 +48,9 @@ _PAIRS = re.compile(any_of("pairs"), re.DOTALL)
 _CLOSING, _SIGNS = re.compile(r"</\w{1,40}>\Z"), " \t\n\r`*~_])|-"
 # Rules and walls that a terminal draws around a text; what stands within a rule is a title.
 _RULE, _RULES = re.compile(any_of("ruled"), re.MULTILINE), [4 * sign for sign in "─━═*=~#-"]
-_WALL = re.compile(any_of("wall"), re.MULTILINE)
+# After a sign, which is found faster than the beginning of a line.
+_RULE_BELOW = re.compile(f"\n{any_of('ruled')}", re.MULTILINE)
+_WALL, _WALLS = re.compile(any_of("wall"), re.MULTILINE), "│┃"
 _REPORTS = re.compile(rf"\s{{0,4}}{any_of('reports')}")
 _REPORT_BELOW = re.compile(rf"\n{any_of('reports')}")
 _EXIT = re.compile(r"\s{0,4}<returncode>(-?\d{1,9})</returncode>\s*(?:<output>)?")
@@ -89,13 +93,16 @@ def as_call(turn: Turn) -> Turn:
 
 
 def _read_call(turn: Turn, content: str) -> Turn:
-    text = _unframed(_COLOURS.sub("", _OUTPUT_NEXT.sub("\nOutput:\n", content)))
-    if not any(map(text.__contains__, _MAY_CALL)) or _REPORTS.match(text):
+    if "\x1b" in content:
+        content = _COLOURS.sub("", _OUTPUT_NEXT.sub("\nOutput:\n", content))
+    text = _unframed(content)
+    may_call = any(map(text.__contains__, _MAY_CALL)) or _OBJECT.search(text)
+    if not may_call or _REPORTS.match(text):
         return turn  # an observation alone is the answer to a call before
     before, seen, inline = text.partition("Observation:")
     below = islice(_REPORT_BELOW.finditer(text, 0, _LONGEST), _LOOKS)
     parts = [(text[: told.start()], text[told.end() :]) for told in below]
-    for asked, came in [*parts, (before, inline if seen else turn.result), (text, turn.result)]:
+    for asked, came in [*parts, *([(before, inline)] if seen else ()), (text, turn.result)]:
         if (call := _call_in(turn, asked, _tagged, _structured, _typed)) is None:
             continue
         if call.tool in _KEYS["speaks"]:
@@ -159,9 +166,11 @@ def reported(text: str) -> str:
 
 def _unframed(text: str) -> str:
     """Leave out the rules and walls around a text; what stands within a rule is a title."""
-    if not (any(map(text.__contains__, _RULES)) and _RULE.search(text[:_HEAD])):
+    if not (any(map(text.__contains__, _RULES)) and _RULE_BELOW.search(f"\n{text[:_HEAD]}")):
         return text
-    return _RULE.sub(lambda rule: f"{rule[1]}:" if rule[1] else "", _WALL.sub("", text)).strip()
+    if any(map(text.__contains__, _WALLS)):
+        text = _WALL.sub("", text)
+    return _RULE.sub(lambda rule: f"{rule[1]}:" if rule[1] else "", text).strip()
 
 
 def _spoken(turn: Turn, call: _Call | None) -> Turn:
@@ -216,7 +225,7 @@ def _structured(text: str) -> _Call | None:
             return text[: found.start()], found[1], args
     start, value = _object_at_end(text)
     before = text[:start]
-    if call := _named(value, before):
+    if value and (call := _named(value, before)):
         return call
     lined = f"\n{before}"
     for found in islice(_NAMED.finditer(lined), _LOOKS):
