@@ -40,6 +40,7 @@ FEW_TERMS = 3
 # Who speaks where a tool's turn names no agent.
 TOOL = "tool"
 _UNKNOWN = Outcome(key=None)
+_MESSAGE, _NO_ARGUMENTS = ActionClass.MESSAGE.value, Arguments({})
 
 
 class Action:
@@ -69,39 +70,49 @@ class Action:
 
     def __init__(self, turn: Turn, text: str, args: Mapping[str, Any]) -> None:
         """Read a turn that says this, or makes this call with these meant arguments."""
-        tool, command, kept = turn.tool, command_in(args), lasting_args(args)
-        traits = traits_of(tool)
-        self.is_call = tool is not None  # a tool call; else a message
-        if tool is not None:
-            self.call = text  # canonical text for people and allowlists
-            # What is compared: equal requests ask for the same.
-            self.request = mask_scratch(text if kept == args else write_call(tool, kept))
-            self.meaning = self.request  # the text whose likeness counts
+        self.is_call = turn.tool is not None  # a tool call; else a message
+        if turn.tool is not None:
+            self._read_call(turn, turn.tool, text, args)
         else:
-            self.call, meant = call_text(turn), unstamped(text)
-            is_whole = meant is text
-            self.request = self.call if is_whole else call_text(replace(turn, content=meant))
-            self.meaning = bounded(meant)
+            self._read_message(turn, text)
+        self.edits = self.is_call and self.action_class == ActionClass.FILE_EDIT
+        # What a message tells (`terms_of`); a call's only where it hands over, or thinks.
+        tells = not self.is_call or self.thinks or self.hands_over
+        self.terms = terms_of(self.meaning) if tells else frozenset()
+
+    def _read_call(self, turn: Turn, tool: str, text: str, args: Mapping[str, Any]) -> None:
+        command, kept, traits = command_in(args), lasting_args(args), traits_of(tool)
+        self.call = text  # canonical text for people and allowlists
+        # What is compared: equal requests ask for the same.
+        self.request = mask_scratch(text if kept == args else write_call(tool, kept))
+        self.meaning = self.request  # the text whose likeness counts
         self.words = words_in(self.meaning)
-        self.verb = verb_of(tool or "", command)  # the tool and the command's name, not to what
+        self.verb = verb_of(tool, command)  # the tool and the command's name, not to what
         self.arguments = Arguments(kept)  # to what, ready to be compared
         self.action_class = turn.action_class or classify(tool, command, args).value
         self.runs = bool(command)  # it runs a command or code, told in its arguments
         self.asks = asks(self.action_class, tool, command)  # it only asks; else it acts
         self.waits = waits(tool, command, args=args)  # its name, arguments or command say so
         self.moves = moves(tool, args)  # by one step: repeating it is how it is used
-        self.edits = self.is_call and self.action_class == ActionClass.FILE_EDIT
         self.thinks = "thinks" in traits  # aloud, and nothing else
         self.hands_over = "hands_over" in traits  # the matter, to another agent
-        # A message that holds an action or what came of one, not talk alone.
-        self.shows = not self.is_call and SHOWN_WORK.stands_in(text)
-        # A message that says what its agent is about to do.
-        self.announces = not self.is_call and ANNOUNCES.stands_in(self.meaning)
-        tells = not self.is_call or self.thinks or self.hands_over
-        # What a message tells (`terms_of`); a call's only where it hands over, or thinks.
-        self.terms = terms_of(self.meaning) if tells else frozenset()
-        # What a message says over and over within itself.
-        self.chant = None if self.is_call else find_chant(text)
+        self.shows = self.announces = False
+        self.chant: str | None = None
+
+    def _read_message(self, turn: Turn, text: str) -> None:
+        self.call, meant = call_text(turn), unstamped(text)
+        is_whole = meant is text
+        self.request = self.call if is_whole else call_text(replace(turn, content=meant))
+        self.meaning = bounded(meant)
+        self.words = words_in(self.meaning)
+        self.verb, self.arguments = "", _NO_ARGUMENTS
+        self.action_class = turn.action_class or _MESSAGE
+        self.asks = asks(self.action_class, None, "")
+        self.runs = self.waits = self.moves = self.thinks = self.hands_over = False
+        # It holds an action or what came of one, not talk alone.
+        self.shows = SHOWN_WORK.stands_in(text)
+        self.announces = ANNOUNCES.stands_in(self.meaning)  # what its agent is about to do
+        self.chant = find_chant(text)  # what it says over and over within itself
 
 
 _actions = Memo[tuple[bool, str, str | None], Action](256)
@@ -125,7 +136,13 @@ class Step(Action):
     Where something is said of its tool, `request`, `arguments` and `moves` are as that has it.
     """
 
-    # No slots: CPython keeps up to thirty names once for all instances, as small and as quick.
+    __slots__ = (
+        *("acted", "agent", "at", "failed", "failure", "fresh", "improved", "is_answered"),
+        *("is_in_vain", "key", "looks_around", "new_terms", "news", "nudged", "outcome"),
+        *("outcome_key", "outcome_known", "patient", "progressed", "proposed", "refusals", "seq"),
+        *("stays_patient", "tells_something", "template", "told", "verbatim"),
+    )
+
     def __init__(
         self,
         turn: Turn,
