@@ -1,11 +1,29 @@
-"""A small memory of what was worked out last."""
+"""Small memories: of what was worked out last, and of what follows from an object alone."""
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
+
+
+class lazy(Generic[Value]):  # noqa: N801 - a decorator, as `property` is
+    """A property that is worked out when it is first asked for, and kept.
+
+    `functools.cached_property` takes a lock for it in Python 3.11, and makes each object a
+    dictionary: more than what is mostly worked out here costs.
+    """
+
+    def __init__(self, work_out: Callable[[Any], Value]) -> None:
+        self._work_out, self._name = work_out, work_out.__name__
+        self.__doc__ = work_out.__doc__
+
+    def __get__(self, owner: object, _: type | None = None) -> Value:
+        value = self._work_out(owner)
+        setattr(owner, self._name, value)  # from now on it stands before this
+        return value
 
 
 class Memo(Generic[Key, Value]):

@@ -17,6 +17,7 @@ from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any
 
+from guard.memo import lazy
 from guard.reading import Phrase, read_words
 from guard.reading.terms import likeness, texts_in, words_in
 from guard.turn import Turn
@@ -203,12 +204,12 @@ class Argument:
         is_prose = " " in text and (len(text) >= _TEXT or "\n" in text)
         self.is_text = is_prose or name in _ARGUMENTS["texts"]
 
-    @functools.cached_property
+    @lazy
     def words(self) -> frozenset[str]:
         """Every word of it."""
         return words_in(self._bounded)
 
-    @functools.cached_property
+    @lazy
     def names(self) -> frozenset[str]:
         """The names and numbers in it, none where it only says which part is wanted."""
         if self.is_place:
@@ -235,18 +236,18 @@ class Arguments(dict[str, Argument]):
         first = islice(args.items(), 100)
         super().__init__([(name := str(key), Argument(name, value)) for key, value in first])
 
-    @functools.cached_property
+    @lazy
     def names(self) -> frozenset[str]:
         """The names and numbers in them: what the call is about."""
         return frozenset(chain.from_iterable([one.names for one in self.values()]))
 
-    @functools.cached_property
+    @lazy
     def targets(self) -> frozenset[str]:
         """The names in those that are no texts: what an action is done to."""
         named = [one.names for one in self.values() if not one.is_text]
         return frozenset(chain.from_iterable(named))
 
-    @functools.cached_property
+    @lazy
     def aims(self) -> frozenset[str]:
         """The names in those that are no prose either: what a call is aimed at."""
         terse = [one for one in self.values() if one.text.count(" ") < _PROSE]

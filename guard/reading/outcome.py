@@ -13,7 +13,7 @@ from zlib import crc32
 
 from guard.reading import Phrase, any_of, read_words
 from guard.reading.normalize import canonical_json, mask_places
-from guard.reading.terms import BRIEF, masked_lines, terms_in, words_in
+from guard.reading.terms import BRIEF, masked_lines, terms_in, terms_of_lines, words_in
 from guard.reading.volatile import HOLE, mask_failure
 from guard.reading.written import reported
 from guard.turn import Turn
@@ -173,16 +173,14 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
         failures = sum([int(found) for found in _TESTS_FAILED.findall(tail)])
     is_counted = failures > 0 or " passed" in tail
     failed = is_error or (failures > 0 if is_counted else looks_failed(text))
-    # Of a failure its essence tells.
-    failure, terms = None, frozenset() if failed else terms_in(text)
-    if failed:
-        lines = masked_lines(text)
+    lines, failure = masked_lines(text), None
+    if failed:  # its essence tells
         why = dict.fromkeys(filterfalse(_looks_like_source, _TELLS_WHY.pick(lines)))
         shown = [line[:_LONGEST_MESSAGE] for line in list(why or lines)[:3]]
         failure = mask_failure("\n".join(shown))
-        terms = terms_in(failure)
+    terms = terms_of_lines(lines) if failure is None else terms_in(failure)
     return Outcome(
-        key=_identify(text, terms, failed=failed),
+        key=_identify(text, lines, terms, failed=failed),
         failed=failed,
         failure=failure,
         template=_template(failure) if failure else None,
@@ -213,7 +211,9 @@ def _template(failure: str) -> str:
     return _NAMES_AND_NUMBERS.sub("", failure)
 
 
-def _identify(text: str, terms: frozenset[str], *, failed: bool) -> Hashable:
+def _identify(
+    text: str, lines: tuple[str, ...], terms: frozenset[str], *, failed: bool
+) -> Hashable:
     # Tell long answers apart by samples from all over them.
     rest = ""
     if len(text) > _COMPARED:
@@ -222,7 +222,6 @@ def _identify(text: str, terms: frozenset[str], *, failed: bool) -> Hashable:
         rest = f"{len(text)} {crc32(sample.encode('utf-8', 'surrogatepass'))}"
     if not failed and len(terms) >= BRIEF:
         return terms, rest  # the same words in another order are the same answer
-    lines = masked_lines(text)
     if len(lines) == 1 and lines[0].strip(_AROUND_HOLE) == HOLE:
         lines = (text.strip(),)  # an id or a time alone is what was asked for
     if len(lines) <= _SORTED_LINES:

@@ -9,9 +9,8 @@ runs of 17 public sources).
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from guard.reading.volatile import mask_lines
@@ -21,7 +20,6 @@ _HEAD, _TAIL = 9_000, 3_000
 _LONGEST_LINE = 300
 _MOST = 600
 _DEEPEST = 6
-_ANSWERS = 64
 _AT_ONCE = "\n"
 # It begins with the sign itself: one that begins with a look back is tried at every place.
 _PART_ENDS = re.compile(r"[,;}\].!?](?:\s+|(?<![.!?])(?=[\"'{\[]))")
@@ -48,8 +46,6 @@ _SOMETHING = 2  # so many words say something
 BRIEF = 12
 
 
-# Asked for each answer by its identity, by its terms and by what failed.
-@functools.lru_cache(maxsize=_ANSWERS)
 def masked_lines(text: str) -> tuple[str, ...]:
     """Give the lines of a text that are not empty, without their volatile parts.
 
@@ -88,10 +84,14 @@ def _words(text: str) -> list[str]:
     return signs.decode("utf-8", "surrogatepass").split()
 
 
-@functools.lru_cache(maxsize=_ANSWERS)
 def terms_in(text: str) -> frozenset[str]:
     """Give the words, names and numbers of a text, without its volatile parts."""
-    words = _words("\n".join(masked_lines(text)))
+    return terms_of_lines(masked_lines(text))
+
+
+def terms_of_lines(lines: Sequence[str]) -> frozenset[str]:
+    """Give the words, names and numbers of masked lines."""
+    words = _words("\n".join(lines))
     return frozenset(words[:_MOST] + words[-_MOST:] if len(words) > 2 * _MOST else words)
 
 
