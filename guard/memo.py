@@ -14,6 +14,14 @@ class lazy(Generic[Value]):  # noqa: N801 - a decorator, as `property` is
 
     `functools.cached_property` takes a lock for it in Python 3.11, and makes each object a
     dictionary: more than what is mostly worked out here costs.
+
+    >>> class Name(str):
+    ...     @lazy
+    ...     def parts(self):
+    ...         return self.split("_")
+    >>> name = Name("read_file")
+    >>> name.parts, name.parts is name.parts
+    (['read', 'file'], True)
     """
 
     def __init__(self, work_out: Callable[[Any], Value]) -> None:
