@@ -7,7 +7,6 @@ referrer or history keeps it.
 
 from __future__ import annotations
 
-import ipaddress
 import secrets
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -139,18 +138,8 @@ def is_from_this_machine(request: HttpRequest) -> bool:
     # A proxy on this machine connects from loopback too, for whoever is behind it.
     if any(header in request.META for header in FORWARDED):
         return False
-    return is_loopback(request.META.get("REMOTE_ADDR", ""))
-
-
-def is_loopback(address: str) -> bool:
-    """Say whether an address is this machine's own loopback."""
-    try:
-        known = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    # A socket of both families tells of 127.0.0.1 as ::ffff:127.0.0.1.
-    mapped = getattr(known, "ipv4_mapped", None)
-    return bool((mapped or known).is_loopback)
+    peer = origin.read_address(request.META.get("REMOTE_ADDR", ""))
+    return peer is not None and peer.is_loopback
 
 
 def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
