@@ -29,18 +29,11 @@ from missioncontrol.live import sockets  # noqa: E402
 
 django_application = DjangoApplication()
 
+RUN = r"^/api/v1/runs/(?P<run>[0-9a-f-]{32,36})"
 THIN: tuple[tuple[str, re.Pattern[str], endpoint.Handler], ...] = (
-    ("POST", re.compile(r"^/api/v1/runs/(?P<run>[0-9a-f-]{32,36})/turns/$"), agents.post_turns),
-    (
-        "GET",
-        re.compile(r"^/api/v1/runs/(?P<run>[0-9a-f-]{32,36})/directive/$"),
-        agents.get_directive,
-    ),
-    (
-        "POST",
-        re.compile(r"^/api/v1/runs/(?P<run>[0-9a-f-]{32,36})/presence/$"),
-        agents.post_presence,
-    ),
+    ("POST", re.compile(rf"{RUN}/turns/$"), agents.post_turns),
+    ("GET", re.compile(rf"{RUN}/directive/$"), agents.get_directive),
+    ("POST", re.compile(rf"{RUN}/presence/$"), agents.post_presence),
     ("POST", re.compile(r"^/api/v1/hooks/(?P<client>[a-z-]{1,40})/$"), serving.hook),
     ("POST", re.compile(r"^/v1/traces/?$"), otlp.traces),
     ("POST", re.compile(r"^/v1/logs/?$"), otlp.logs),

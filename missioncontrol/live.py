@@ -29,7 +29,7 @@ from missioncontrol import broadcast, origin
 from missioncontrol.accounts import sessions, ways
 from missioncontrol.accounts.models import PersonalToken
 from missioncontrol.accounts.selectors import find_personal_token
-from missioncontrol.accounts.tokens import PERSON_PREFIX
+from missioncontrol.accounts.tokens import PERSON_PREFIX, bearer_of
 from missioncontrol.broadcast import Frame, subscriber, wait_for_event
 from missioncontrol.clock import now
 from missioncontrol.decisions import rows
@@ -339,9 +339,7 @@ def opener_of(scope: dict[str, Any]) -> Opener | None:
     if not origin.is_our_host(headers.get("host", "")):
         return None
     # A script's socket has no Origin, and needs none: no browser sends this header by itself.
-    kind, _, token = headers.get("authorization", "").partition(" ")
-    if kind.lower() == "bearer":
-        token = token.strip()
+    if token := bearer_of(headers.get("authorization", "")):
         known = find_personal_token(token, at=now()) if token.startswith(PERSON_PREFIX) else None
         return Opener(user=known.user, token=known) if known else None
     # A page of another site may carry our cookie, but not our Origin: scheme, host and port.

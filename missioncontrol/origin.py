@@ -8,7 +8,7 @@ their own, and over HTTPS the prefix that makes browsers keep them to this very 
 from __future__ import annotations
 
 from functools import lru_cache
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -57,13 +57,18 @@ def asked_from(request: HttpRequest | Request) -> str:
 
 def is_trusted_proxy(peer: str) -> bool:
     """Say whether an address is one of the named proxies."""
+    known = read_address(peer)
+    return known is not None and any(known in network for network in settings.TRUSTED_PROXIES)
+
+
+def read_address(text: str) -> IPv4Address | IPv6Address | None:
+    """Read an IP address; None: it is none, as behind a Unix socket."""
     try:
-        address = ip_address(peer)
+        address = ip_address(text)
     except ValueError:
-        return False
+        return None
     # A socket of both families shows an IPv4 peer as `::ffff:10.0.0.1`.
-    known = getattr(address, "ipv4_mapped", None) or address
-    return any(known in network for network in settings.TRUSTED_PROXIES)
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def is_over_https(scheme: str) -> bool:

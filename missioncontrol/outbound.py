@@ -78,7 +78,7 @@ def check_url(url: str, *, private_hosts: Collection[str]) -> SplitResult:
     """
     try:
         parts = urlsplit(url)
-        is_private = _names_private(parts, private_hosts)
+        is_private = is_named(parts.hostname or "", parts.port, private_hosts)
     except ValueError as error:
         raise Unsendable("is no address") from error
     # ASCII alone: letters of other alphabets look like these and name another host.
@@ -113,26 +113,10 @@ def check_written(host: str) -> None:
         raise Unsendable(f"{host} leads to an address that is not public")
 
 
-def post(
-    url: str, body: bytes, headers: Mapping[str, str], *, private_hosts: Collection[str]
-) -> Reply:
-    """Post a body.
-
-    Raises:
-        Unsendable: the address may not be called, or nobody answered.
-    """
-    return call("POST", url, body, headers, private_hosts=private_hosts)
-
-
 def call(
-    method: str,
-    url: str,
-    body: bytes | None,
-    headers: Mapping[str, str],
-    *,
-    private_hosts: Collection[str],
+    url: str, body: bytes | None, headers: Mapping[str, str], *, private_hosts: Collection[str]
 ) -> Reply:
-    """Ask an address; of what it says, the first 64 kB.
+    """Post a body to an address, or get what is there if `body` is None; the first 64 kB of it.
 
     Raises:
         Unsendable: the address may not be called, or nobody answered.
@@ -146,13 +130,14 @@ def call(
         raise Unsendable(f"{host} cannot be looked up") from error
     addresses = [str(info[4][0]) for info in found]
     # All of them: a name that leads inside by one of several might be dialled there.
-    is_private = _names_private(parts, private_hosts)
+    is_private = is_named(host, parts.port, private_hosts)
     if not is_private and not all(is_public(address) for address in addresses):
         raise Unsendable(f"{host} leads to an address that is not public")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     deadline = time.monotonic() + LONGEST_CALL_S
     try:
         with _reach(parts.scheme, host, port, addresses[0], deadline) as connection:
+            method = "GET" if body is None else "POST"
             connection.request(method, path, body=body, headers=dict(headers))
             response = connection.getresponse()
             # No more than that: the other side may answer without end.
@@ -164,10 +149,10 @@ def call(
         raise Unsendable(f"{type(error).__name__}: {error}"[:300]) from error
 
 
-def _names_private(parts: SplitResult, private_hosts: Collection[str]) -> bool:
-    host, port = (parts.hostname or "").lower(), parts.port
-    named = {name.lower() for name in private_hosts}
-    return bool(host) and (host in named or f"{host}:{port}" in named)
+def is_named(host: str, port: int | None, hosts: Collection[str]) -> bool:
+    """Tell whether a host is among these, which are named with or without a port."""
+    known = {host.lower(), f"{host.lower()}:{port}"}
+    return bool(host) and any(name.lower() in known for name in hosts)
 
 
 def is_public(address: str) -> bool:
@@ -199,8 +184,7 @@ def check_host(host: str, port: int | None, *, private_hosts: Collection[str]) -
     Raises:
         Unsendable: it is an address that is not public, or a name of one.
     """
-    named = {name.lower() for name in private_hosts}
-    if {host.lower(), f"{host.lower()}:{port}"} & named:
+    if is_named(host, port, private_hosts):
         return
     in_url = f"[{host}]" if ":" in host else host
     if not all(is_public(address) for address, _ in _addresses_of([in_url])):

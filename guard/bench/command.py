@@ -69,12 +69,15 @@ class Benched:
         """Name the runs whose loop is found no more under such a policy."""
         # By name, not by number: a rule that finds one run and loses another would look like no
         # change.
-        found = {_label(trial) for trial in self.own if trial.outcome(self.slack) is Outcome.FOUND}
-        still = {
-            _label(trial)
-            for trial in self.ablated[name]
-            if trial.outcome(self.slack) is Outcome.FOUND
-        }
+        found, still = (
+            # By source too: runs of two sources may have one name.
+            {
+                (trial.labelled.source, trial.labelled.run)
+                for trial in trials
+                if trial.outcome(self.slack) is Outcome.FOUND
+            }
+            for trials in (self.own, self.ablated[name])
+        )
         return [run for _, run in sorted(found - still)]
 
     def by_source(self) -> dict[str, Score]:
@@ -90,11 +93,6 @@ class Benched:
         # A stuck run that was found is right, whatever came before: false alarms are counted apart.
         fine = {Outcome.FOUND, Outcome.QUIET}
         return [trial for trial in self.own if trial.outcome(self.slack) not in fine]
-
-
-# By source too: runs of two sources may have one name.
-def _label(trial: Trial) -> tuple[str, str]:
-    return trial.labelled.source, trial.labelled.run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -101,11 +101,6 @@ class Traced:
     turns: int
     marks: tuple[Mark, ...]
 
-    @property
-    def healthy_turns(self) -> int:
-        """Turns outside every stuck stretch."""
-        return sum(self.labelled.stretch_at(place, slack=0) is None for place in range(self.turns))
-
 
 @dataclass(frozen=True, slots=True)
 class Worth:
@@ -229,7 +224,7 @@ def weigh_up(traces: Iterable[Traced], weights: Weights) -> Worth:
     false = healthy = 0
     for traced in traces:
         labelled = traced.labelled
-        healthy += traced.healthy_turns
+        healthy += labelled.healthy_turns(traced.turns)
         alarms = alarms_of(traced, weights)
         inside = [at for at in alarms if labelled.stretch_at(at, slack=SLACK)]
         false += sum(at not in labelled.weak for at in alarms if at not in inside)

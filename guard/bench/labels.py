@@ -59,6 +59,11 @@ class Labelled:
         """Give the stuck stretch in which a turn lies, give or take `slack` turns."""
         return next((one for one in self.parts if one.holds(position, slack=slack)), None)
 
+    def healthy_turns(self, turns: int) -> int:
+        """Count the turns in which an alarm would be false: those outside every stuck stretch."""
+        # Without slack: it forgives an alarm beside a stretch, and takes no healthy turn away.
+        return sum(self.stretch_at(at, slack=0) is None for at in range(turns))
+
     @property
     def parts(self) -> tuple[Stretch, ...]:
         """Its stuck stretches; where only a start is known, all from there on."""

@@ -164,7 +164,8 @@ class Reach:
     @property
     def per_1000(self) -> float:
         """Questions in 1,000 turns outside every stuck stretch."""
-        healthy = sum(one.trial.healthy_turns for one in self.runs)
+        trials = [one.trial for one in self.runs]
+        healthy = sum(trial.labelled.healthy_turns(trial.turns) for trial in trials)
         return 1000 * sum(one.in_vain for one in self.runs) / max(1, healthy)
 
     @property

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from guard.bench.labels import Labelled, Stretch
+from guard.bench.labels import Labelled
 
 # Turns by which labelled loop starts may be off (the corpus's own estimate).
 SLACK = 2
@@ -62,13 +62,13 @@ class Trial:
 
     def found_at(self, slack: int = SLACK) -> int | None:
         """Give the first alarm inside a stuck stretch."""
-        return next((at for at in self.alarms if self._stretch(at, slack)), None)
+        return next((at for at in self.alarms if self.labelled.stretch_at(at, slack=slack)), None)
 
     def false_alarms(self, slack: int = SLACK) -> list[int]:
         """Give the alarms outside every stuck stretch, the arguable ones left out."""
         # Two vain attempts only: a careful reader could say either, so neither is held against it.
-        weak = self.labelled.weak
-        return [at for at in self.alarms if at not in weak and not self._stretch(at, slack)]
+        weak, stretch_at = self.labelled.weak, self.labelled.stretch_at
+        return [at for at in self.alarms if at not in weak and not stretch_at(at, slack=slack)]
 
     def outcome(self, slack: int = SLACK) -> Outcome:
         """Hold the alarms against the label; `slack` in turns."""
@@ -84,17 +84,8 @@ class Trial:
     def delay(self, slack: int = SLACK) -> int | None:
         """Give the turns from where the loop was evident to the alarm that found it."""
         found = self.found_at(slack)
-        stretch = None if found is None else self._stretch(found, slack)
+        stretch = None if found is None else self.labelled.stretch_at(found, slack=slack)
         return None if found is None or stretch is None else found - stretch.evident
-
-    @property
-    def healthy_turns(self) -> int:
-        """Turns in which an alarm would be false: those outside every stuck stretch."""
-        # Without slack: it forgives an alarm beside a stretch, and takes no healthy turn away.
-        return sum(self._stretch(at, 0) is None for at in range(self.turns))
-
-    def _stretch(self, at: int, slack: int) -> Stretch | None:
-        return self.labelled.stretch_at(at, slack=slack)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +174,7 @@ def score(trials: Iterable[Trial], *, slack: int = SLACK) -> Score:
         false=counts[Outcome.FALSE],
         false_alarms=len(wrong),
         on_last_turn=sum(last == at for last, at in wrong),
-        healthy_turns=sum(trial.healthy_turns for trial in trials),
+        healthy_turns=sum(trial.labelled.healthy_turns(trial.turns) for trial in trials),
         delay_median=statistics.median(delays) if delays else None,
         delay_p90=quantile(delays, 0.9),
         us_median=statistics.median(us) if us else None,

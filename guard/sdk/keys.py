@@ -163,6 +163,8 @@ def write_private(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # a power cut must not leave the name without what it names
         Path(draft).replace(path)  # mkstemp made it 0600
     except BaseException:
         Path(draft).unlink(missing_ok=True)

@@ -233,7 +233,6 @@ def _ask(
     """Ask the provider; its own host may lie inside, since whoever runs this named it."""
     try:
         reply = outbound.call(
-            "GET" if body is None else "POST",
             url,
             body,
             {"Accept": "application/json", **(headers or {})},

@@ -212,18 +212,11 @@ def usable(at: datetime) -> QuerySet[LoginLink]:
     return LoginLink.objects.filter(used_at=None, expires_at__gt=at)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pairing:
-    """What is shown once: the link's secret, and the code for a phone without a camera."""
+def offer_pairing(*, user: User, at: datetime) -> tuple[Minted[LoginLink], str]:
+    """Make a way in for a phone: a link, and a code where there is no camera.
 
-    id: UUID
-    secret: str
-    code: str
-    expires_at: datetime
-
-
-def offer_pairing(*, user: User, at: datetime) -> Pairing:
-    """Make a way in for a phone. What this person was offered before stops working."""
+    What this person was offered before stops working.
+    """
     # One at a time: a code that was shown, and forgotten on a screen, must not let anybody in.
     withdraw_pairings(user)
     token, code = new_token(""), new_code()
@@ -233,7 +226,7 @@ def offer_pairing(*, user: User, at: datetime) -> Pairing:
         code_digest=digest(plain_code(code)),
         expires_at=at + LINK_LIFE,
     )
-    return Pairing(id=row.id, secret=token.text, code=code, expires_at=row.expires_at)
+    return Minted(row=row, secret=token.text), code
 
 
 def withdraw_pairings(user: User) -> None:

@@ -7,7 +7,7 @@ afar. A session carries its browser's id; a browser has a name, and keeps no ses
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -241,15 +241,8 @@ def describe_browser(agent: str) -> Described:
 
 def remember_browser(session: Any, *, user: User, agent: str, at: datetime) -> Browser:
     """Note that somebody signed in with this browser."""
-    described = describe_browser(agent)
-    browser = Browser.objects.create(
-        user=user,
-        name=described.name,
-        kind=described.kind,
-        program=described.program,
-        created_at=at,
-        seen_at=at,
-    )
+    described = asdict(describe_browser(agent))
+    browser = Browser.objects.create(user=user, created_at=at, seen_at=at, **described)
     session[IN_SESSION] = str(browser.id)
     return browser
 

@@ -39,6 +39,12 @@ def kept(text: str) -> Token:
     return Token(text=text, digest=digest(text), prefix=text[:8])
 
 
+def bearer_of(authorization: str) -> str:
+    """Return the secret of an `Authorization: Bearer` header; empty: it is another, or none."""
+    kind, _, token = authorization.partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
+
+
 class HideLoginLinks(logging.Filter):
     """Rewrite `/login/<secret>` and `/shared/<secret>` in every record that passes."""
 

@@ -18,7 +18,7 @@ from missioncontrol.accounts import people, ways
 from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, Project, Role, Scope
 from missioncontrol.accounts.selectors import KeyHolder, find_personal_token
 from missioncontrol.accounts.services import note_use
-from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest
+from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, bearer_of, digest
 from missioncontrol.api import keys
 from missioncontrol.api.keys import find_holder
 from missioncontrol.api.rest import Depends
@@ -46,7 +46,7 @@ class AgentKeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer mc_…`."""
 
     def authenticate(self, request: Request) -> tuple[KeyHolder, str] | None:
-        token = _bearer(request)
+        token = bearer_of(request.headers.get("Authorization", ""))
         if not token.startswith(AGENT_PREFIX):
             return None
         # By the hash: what the database holds of a key is of no use to who reads it.
@@ -65,7 +65,7 @@ class PersonalTokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer mcu_…`."""
 
     def authenticate(self, request: Request) -> tuple[Any, PersonalToken] | None:
-        token = _bearer(request)
+        token = bearer_of(request.headers.get("Authorization", ""))
         if not token.startswith(PERSON_PREFIX):
             return None
         known = find_personal_token(token, at=now())
@@ -411,8 +411,3 @@ def _memberships(
     if not even_archived:
         found = found.filter(project__archived_at=None)
     return list(found.values_list("project_id", flat=True))
-
-
-def _bearer(request: Request) -> str:
-    kind, _, token = request.headers.get("Authorization", "").partition(" ")
-    return token.strip() if kind.lower() == "bearer" else ""

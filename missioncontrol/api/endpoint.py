@@ -21,7 +21,7 @@ from missioncontrol import origin
 from missioncontrol.accounts.models import AgentKey
 from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.accounts.services import note_place
-from missioncontrol.accounts.tokens import AGENT_PREFIX, digest
+from missioncontrol.accounts.tokens import AGENT_PREFIX, bearer_of, digest
 from missioncontrol.api import keys, limits
 from missioncontrol.api.problems import DATABASE_AWAY, database_away, document, rpc_status
 from missioncontrol.api.web_process import dispatcher
@@ -188,11 +188,20 @@ def bounded(scope: Scope, receive: Receive) -> Receive:
     """Return a `receive` that raises BodyTooLarge past what this caller may send.
 
     Raises:
-        BodyTooLarge: so much was announced.
+        BodyTooLarge: so much was announced; also later, when so much was read.
     """
-    announced = header(scope, b"content-length")
-    has_key = may_send_much(scope)
-    return limits.bounded(receive, announced, has_key=has_key)
+    announced, has_key, size = header(scope, b"content-length"), may_send_much(scope), 0
+    # Without a length, or with nonsense for one, what is read is counted all the same.
+    limits.check_size(int(announced) if announced.isdecimal() else 0, has_key=has_key)
+
+    async def counted() -> MutableMapping[str, Any]:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        limits.check_size(size, has_key=has_key)
+        return message
+
+    return counted
 
 
 async def refuse(error: MissionControlError, scope: Scope, send: Send) -> None:
@@ -312,10 +321,10 @@ def bearer(scope: Scope) -> str:
     Raises:
         NotSignedIn: there is none.
     """
-    kind, _, token = header(scope, b"authorization").partition(" ")
-    if kind.lower() != "bearer" or not token:
+    token = bearer_of(header(scope, b"authorization"))
+    if not token:
         raise NotSignedIn("Send the project's agent key as `Authorization: Bearer mc_…`.")
-    return token.strip()
+    return token
 
 
 def bears_agent_key(scope: Scope) -> bool:

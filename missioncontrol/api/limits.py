@@ -12,14 +12,12 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any, NoReturn
+from collections.abc import Callable, Mapping
+from typing import NoReturn
 
 from django.conf import settings
 
 from missioncontrol.errors import BodyTooLarge, TooManyRequests, Unavailable
-
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 # What is posted there is counted, by kind.
 LIMITED = re.compile(
@@ -185,23 +183,3 @@ def check_size(size: int, *, has_key: bool) -> None:
         raise BodyTooLarge(
             f"At most {settings.STRANGER_BODY_LIMIT} bytes a request without an agent key."
         )
-
-
-def bounded(receive: Receive, announced: str, *, has_key: bool) -> Receive:
-    """Return a `receive` that ends a body past the limit, the announced length first.
-
-    Raises:
-        BodyTooLarge: now, or when too much was read.
-    """
-    size = 0
-    # Without a length, or with nonsense for one, what is read is counted all the same.
-    check_size(int(announced) if announced.isdecimal() else 0, has_key=has_key)
-
-    async def counted() -> MutableMapping[str, Any]:
-        nonlocal size
-        message = await receive()
-        size += len(message.get("body", b""))
-        check_size(size, has_key=has_key)
-        return message
-
-    return counted

@@ -138,7 +138,7 @@ def send_heads(project_id: UUID) -> None:
         return
     kind = {"Content-Type": "application/jsonl", "User-Agent": "MissionControl"}
     try:
-        reply = outbound.post(
+        reply = outbound.call(
             settings.AUDIT_SEND_TO, b"".join(lines), kind, private_hosts=settings.NOTIFY_HOSTS
         )
     except outbound.Unsendable as fault:

@@ -162,7 +162,7 @@ def call_controller_webhook(note_id: UUID, *, at: datetime) -> None:
     project, url = note.run.project_id, note.run.controller_url
     headers = webhook.headers_of(body, project=project, event=note.event, delivery=note.id, at=at)
     try:
-        reply = outbound.post(url, body, headers, private_hosts=settings.CONTROLLER_HOSTS)
+        reply = outbound.call(url, body, headers, private_hosts=settings.CONTROLLER_HOSTS)
     except outbound.Unsendable as refused:
         _settle(note, str(refused), at=at)
     else:

@@ -7,13 +7,12 @@ shifts the others. Files are JSON Lines as the API shows them, CSV for a spreads
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
+from itertools import chain
 from operator import attrgetter
 from typing import Any, cast
 from uuid import UUID
@@ -43,7 +42,7 @@ from missioncontrol.history.index import ABOUT_THE_RUN, Field, run_texts, turn_t
 from missioncontrol.history.language import Bounds, Query, Words
 from missioncontrol.history.models import IndexedRun
 from missioncontrol.history.words import AGENT, TOOL, placed_words, tag
-from missioncontrol.reports.texts import cell
+from missioncontrol.reports.texts import lines_of
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import RECORDED, Run, Turn
 from missioncontrol.runs.rows import dollars, run_row
@@ -382,13 +381,6 @@ def jsonl(rows: Iterable[HistoryRow]) -> Iterator[bytes]:
 
 def csv_lines(rows: Iterable[HistoryRow]) -> Iterator[bytes]:
     """Yield a header and one line a run (RFC 4180); no cell is a formula."""
-    yield _line(COLUMNS)
-    for row in rows:
-        yield _line(map(cell, _read_columns(row)))
-
-
-def _line(cells: Iterable[str]) -> bytes:
-    # A writer a line: the download streams, and nothing holds the whole file.
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow(cells)
-    return text.getvalue().encode()
+    # Line by line: the download streams, and nothing holds the whole file.
+    for cells in chain([COLUMNS], map(_read_columns, rows)):
+        yield lines_of([cells]).encode()

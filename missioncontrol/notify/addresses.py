@@ -187,8 +187,7 @@ def _read_chat(name: str, kind: Kind, given: str) -> str:
     if kind.has_own_host:
         # Passwords and words go over the net in the clear to hosts of this house only.
         host, port, is_clear = destination(name, service)
-        named = {known.lower() for known in settings.NOTIFY_HOSTS}
-        is_ours = bool({host.lower(), f"{host.lower()}:{port}"} & named)
+        is_ours = outbound.is_named(host, port, settings.NOTIFY_HOSTS)
         if is_clear and not is_ours:
             secure = "mailtos://" if name == "email" else "ntfys://"
             raise InvalidRequest(

@@ -66,7 +66,7 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     try:
         headers = headers_of(push, endpoint, at=at)
         body = encrypt(json.dumps(push.payload).encode(), device)
-        reply = outbound.post(endpoint, body, headers, private_hosts=settings.NOTIFY_HOSTS)
+        reply = outbound.call(endpoint, body, headers, private_hosts=settings.NOTIFY_HOSTS)
     # Final: trying again makes no key.
     except vapid.NoKey as missing:
         return Outcome(failure=str(missing), is_final=True)

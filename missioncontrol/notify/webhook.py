@@ -39,7 +39,7 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
         at=at,
     )
     try:
-        reply = outbound.post(
+        reply = outbound.call(
             unseal(channel.address), body, headers, private_hosts=settings.NOTIFY_HOSTS
         )
     except outbound.Unsendable as refused:

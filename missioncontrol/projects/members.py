@@ -35,10 +35,9 @@ INVITATION_KEPT = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joined:
-    """Who came by an invitation, and what they may do now."""
+    """Who came by an invitation."""
 
     user: User
-    membership: Membership
     is_new: bool
     """The account was made for them."""
 
@@ -143,7 +142,7 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
         inviter = people.name_of(offered.invited_by) if offered.invited_by else "?"
         what = f"joined as {membership.role}, invited by “{inviter}”"
         journal.record_access(offered.project_id, what, by=people.name_of(joining), at=at)
-    return Joined(user=joining, membership=membership, is_new=user is None)
+    return Joined(user=joining, is_new=user is None)
 
 
 def invitation_over() -> Forbidden:

@@ -58,7 +58,6 @@ class Part:
     project: Project
     period: Period
     before: Period
-    by_then: datetime
     groups: dict[str, dict[str, Any]]
     earlier: dict[str, Decimal]
     models: dict[str, set[str]]
@@ -151,7 +150,6 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
         project=project,
         period=period,
         before=before,
-        by_then=by_then,
         groups=groups,
         earlier={str(one["key"]): dollars(one["cost"]) for one in cast(Any, earlier)},
         models=_unpriced_models(between(calls, period.since, period.until), key),

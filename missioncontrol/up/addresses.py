@@ -89,9 +89,11 @@ def accepted_hosts(*, asked: str, public_url: str) -> list[str]:
 
 def certified_names(asked: str) -> list[str]:
     """Return what a certificate of this machine names: what a phone may type."""
-    names = ["localhost", *own_names(), "127.0.0.1", "::1", *own_addresses()]
-    if not _is_unspecified(asked):
-        names.append(asked)
+    names = ["localhost", *own_names(), "127.0.0.1", "::1", *own_addresses(), asked]
+    with contextlib.suppress(ValueError):  # a name
+        # What stands for all addresses of a machine names none.
+        if ipaddress.ip_address(asked).is_unspecified:
+            names.remove(asked)
     return list(dict.fromkeys(name.lower() for name in names if name))
 
 
@@ -138,10 +140,3 @@ def lan_address() -> str | None:
         if address.version == 4 and not address.is_loopback and not address.is_link_local:  # noqa: PLR2004
             return text
     return None
-
-
-def _is_unspecified(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_unspecified
-    except ValueError:
-        return False

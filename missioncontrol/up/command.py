@@ -20,7 +20,6 @@ from missioncontrol.up.data_dir import (
     is_schema_current,
     keep_schema_stamp,
     runtime_dir,
-    write_private,
 )
 from missioncontrol.up.errors import BrokerUnreachable, CannotStart, ChildSilent
 from missioncontrol.up.options import EVERYWHERE, LOOPBACK, Options
@@ -212,7 +211,7 @@ def keep_vapid_key(data: DataDir) -> None:
         return
     from missioncontrol.notify.vapid import new_private_key
 
-    write_private(data.path / "vapid.key", new_private_key())
+    data.write_secret("vapid.key", new_private_key())
 
 
 def check_broker(url: str) -> None:

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from guard.sdk.keys import write_private
 from missioncontrol.up.errors import DataInUse, DataUnusable
 
 PRIVATE_DIR = 0o700
@@ -112,27 +113,18 @@ class DataDir:
         path = self.path / name
         return path.read_text().strip() if path.is_file() else ""
 
+    def write_secret(self, name: str, secret: str) -> None:
+        """Keep a secret in DIR, in a file (0600) of its own."""
+        write_private(self.path / name, f"{secret}\n".encode())
+
     def kept_secret(self, name: str) -> str:
-        """Return a secret kept in DIR, making the file (0600) where there is none."""
+        """Return a secret kept in DIR, making it where there is none."""
         if kept := self.read_secret(name):
             return kept
         # 384 bits, made here: a secret that came with the program would be everybody's.
         secret = secrets.token_urlsafe(48)
-        write_private(self.path / name, secret)
+        self.write_secret(name, secret)
         return secret
-
-
-def write_private(path: Path, text: str) -> None:
-    """Replace a file with one that only its owner could ever read."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIR)
-    # Made anew and moved: an older file could be open, or readable, to others.
-    fresh = path.with_name(path.name + ".new")
-    fresh.unlink(missing_ok=True)
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "w") as out:
-        out.write(text + "\n")
-        out.flush()
-        os.fsync(out.fileno())  # a power cut must not leave the name without the secret
-    fresh.replace(path)
 
 
 def runtime_dir(fingerprint: str) -> Path:

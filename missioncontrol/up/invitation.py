@@ -19,7 +19,7 @@ from missioncontrol.accounts import selectors, services
 from missioncontrol.accounts.models import AgentKey, Reach
 from missioncontrol.projects.rules import start_demo
 from missioncontrol.up.addresses import OWN_HOST
-from missioncontrol.up.data_dir import DataDir, write_private
+from missioncontrol.up.data_dir import DataDir
 from missioncontrol.up.frontend import is_checkout
 from missioncontrol.up.options import Options
 
@@ -126,7 +126,7 @@ def _ensure_key(data: DataDir, *, owner: User, at: datetime) -> tuple[AgentKey, 
             return adopted, kept
     # It speaks for every run of the project: all agents of this machine share it.
     minted = services.mint_agent_key(project=project, name=KEY_FILE, at=at, reach=Reach.PROJECT)
-    write_private(data.path / KEY_FILE, minted.secret)
+    data.write_secret(KEY_FILE, minted.secret)
     return minted.row, minted.secret
 
 

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from missioncontrol.up.data_dir import write_private
+from guard.sdk.keys import write_private
 
 FOLDER = "https"
 # It is trusted by hand, on each phone: nobody wants to do that every year.
@@ -73,6 +73,7 @@ def ensure(data: Path, *, names: list[str], at: datetime) -> Served:
     files = Served(
         key=folder / "server.key", chain=folder / "server.crt", authority=folder / "ca.crt"
     )
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     authority = _authority(folder, names, at)
     # Kept while it is good: a phone shows a warning anew for each new one.
     if _is_good(files, authority.certificate, names, at):
@@ -80,7 +81,7 @@ def ensure(data: Path, *, names: list[str], at: datetime) -> Served:
     key = ec.generate_private_key(ec.SECP256R1())
     who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Mission Control")])
     named = [
-        x509.IPAddress(ipaddress.ip_address(name)) if _address(name) else x509.DNSName(name)
+        x509.IPAddress(address) if (address := _address(name)) else x509.DNSName(name)
         for name in names
     ]
     issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
@@ -95,7 +96,7 @@ def ensure(data: Path, *, names: list[str], at: datetime) -> Served:
         .sign(authority.key, hashes.SHA256())
     )
     write_private(files.key, _pem(key))
-    write_private(files.chain, "\n".join([_text(leaf), _text(authority.certificate)]))
+    write_private(files.chain, _text(leaf) + _text(authority.certificate))
     return files
 
 
@@ -103,9 +104,8 @@ def may_vouch_for(authority: x509.Certificate, name: str) -> bool:
     """Say whether a name or address lies within what the authority is limited to."""
     limits = authority.extensions.get_extension_for_class(x509.NameConstraints).value
     allowed = [one.value for one in limits.permitted_subtrees or []]
-    try:
-        address = ipaddress.ip_address(name)
-    except ValueError:
+    address = _address(name)
+    if address is None:
         # Without a dot in front it holds for the domain and all below (RFC 5280, 4.2.1.10).
         domains = [one for one in allowed if isinstance(one, str)]
         return any(name == one or name.endswith(f".{one}") for one in domains)
@@ -215,17 +215,16 @@ def _is_good(files: Served, authority: x509.Certificate, names: list[str], at: d
     return is_signed and set(names) <= known and leaf.not_valid_after_utc - at > RENEW_BEFORE
 
 
-def _address(name: str) -> bool:
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(name)
+        return ipaddress.ip_address(name)
     except ValueError:
-        return False
-    return True
+        return None
 
 
-def _pem(key: ec.EllipticCurvePrivateKey) -> str:
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode().strip()
+def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
-def _text(certificate: x509.Certificate) -> str:
-    return certificate.public_bytes(Encoding.PEM).decode().strip()
+def _text(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(Encoding.PEM)

@@ -37,8 +37,8 @@ django.setup()
 from django.contrib.auth.models import User
 from missioncontrol.accounts import services
 from missioncontrol.clock import now
-offered = services.offer_pairing(user=User.objects.get(username=sys.argv[1]), at=now())
-print(json.dumps({"code": offered.code}))
+_, code = services.offer_pairing(user=User.objects.get(username=sys.argv[1]), at=now())
+print(json.dumps({"code": code}))
 """
 JOIN = (
     "Membership.objects.get_or_create("

@@ -123,7 +123,7 @@ def test_every_false_alarm_of_a_run_counts_and_a_find_beside_it():
     assert (trial.found_at(), trial.delay()) == (15, 1)
     assert trial.false_alarms() == [2, 30, 39]
     assert (score([trial]).false_alarms, score([trial]).on_last_turn) == (3, 1)
-    assert trial.healthy_turns == 29
+    assert labelled.healthy_turns(trial.turns) == 29
 
 
 def test_few_runs_make_a_wide_interval():

@@ -101,16 +101,16 @@ def test_an_address_outside_is(address):
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0x7f.1", "2130706433"])
 def test_a_public_looking_name_that_leads_inside_is_refused(host):
     with pytest.raises(Unsendable):
-        outbound.post(f"https://{host}/", b"{}", {}, private_hosts=())
+        outbound.call(f"https://{host}/", b"{}", {}, private_hosts=())
 
 
 def test_a_name_that_leads_nowhere_is_refused():
     with pytest.raises(Unsendable, match="cannot be looked up"):
-        outbound.post("https://nowhere.invalid/", b"{}", {}, private_hosts=())
+        outbound.call("https://nowhere.invalid/", b"{}", {}, private_hosts=())
 
 
 def test_the_body_and_its_headers_arrive(server):
-    reply = outbound.post(
+    reply = outbound.call(
         f"{server.url}/hook?x=1", b'{"a": 1}', {"X-Mine": "yes"}, private_hosts=[server.host]
     )
 
@@ -123,7 +123,7 @@ def test_the_body_and_its_headers_arrive(server):
 def test_a_redirect_is_not_followed(server):
     server.status = 307
 
-    reply = outbound.post(server.url, b"", {}, private_hosts=[server.host])
+    reply = outbound.call(server.url, b"", {}, private_hosts=[server.host])
 
     assert (reply.status, reply.is_good, len(server.received)) == (307, False, 1)
 
@@ -134,7 +134,7 @@ def test_nobody_there_is_told():
         host = f"127.0.0.1:{free.getsockname()[1]}"
 
     with pytest.raises(Unsendable, match="cannot be reached"):
-        outbound.post(f"http://{host}/", b"", {}, private_hosts=[host])
+        outbound.call(f"http://{host}/", b"", {}, private_hosts=[host])
 
 
 @contextmanager
@@ -166,7 +166,7 @@ def test_a_server_that_answers_a_byte_at_a_time_is_hung_up_on(monkeypatch):
     monkeypatch.setattr(outbound, "LONGEST_CALL_S", 0.5)
 
     with a_drip(b"HTTP/1.1 2") as host, pytest.raises(Unsendable, match="took longer"):
-        outbound.post(f"http://{host}/", b"", {}, private_hosts=[host])
+        outbound.call(f"http://{host}/", b"", {}, private_hosts=[host])
 
 
 def test_so_is_one_that_drips_its_side_of_a_handshake(monkeypatch):
@@ -174,9 +174,9 @@ def test_so_is_one_that_drips_its_side_of_a_handshake(monkeypatch):
     a_record_of_16_kb = b"\x16\x03\x03\x40\x00"
 
     with a_drip(a_record_of_16_kb) as host, pytest.raises(Unsendable, match="took longer"):
-        outbound.post(f"https://{host}/", b"", {}, private_hosts=[host])
+        outbound.call(f"https://{host}/", b"", {}, private_hosts=[host])
 
 
 def test_what_cannot_be_written_into_a_request_is_told(server):
     with pytest.raises(Unsendable, match="UnicodeEncodeError"):
-        outbound.post(server.url, b"", {"X-Mine": "\u2713"}, private_hosts=[server.host])
+        outbound.call(server.url, b"", {"X-Mine": "\u2713"}, private_hosts=[server.host])

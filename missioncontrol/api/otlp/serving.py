@@ -202,11 +202,6 @@ def unpacked(body: bytes, encoding: str) -> bytes:
 HOLDS: dict[bytes, Signal] = {b'"resourceSpans"': "traces", b'"resourceLogs"': "logs"}
 
 
-def is_otlp(beginning: bytes) -> bool:
-    """Tell by its first bytes whether a file is an export of spans or log records."""
-    return any(name in beginning for name in HOLDS)
-
-
 def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording, list[Call]]:
     """Read the one session that a file tells of, and its model calls.
 
@@ -254,13 +249,13 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
 
 def _requests(text: bytes) -> Iterator[tuple[bytes, Signal]]:
     # First as one document: indented JSON has lines too, and none of them is a request.
-    if (signal := _signal(text)) and _is_json(text):
+    if (signal := signal_of(text)) and _is_json(text):
         yield text, signal
         return
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
-        signal = _signal(line)
+        signal = signal_of(line)
         if signal is None or not _is_json(line):
             raise InvalidRequest(
                 f"Line {number}: expected an OTLP request in JSON, with resourceSpans or"
@@ -270,7 +265,8 @@ def _requests(text: bytes) -> Iterator[tuple[bytes, Signal]]:
         yield line, signal
 
 
-def _signal(text: bytes) -> Signal | None:
+def signal_of(text: bytes) -> Signal | None:
+    """Tell what an export holds, by its beginning; None: it is none of spans or log records."""
     return next((signal for name, signal in HOLDS.items() if name in text), None)
 
 

@@ -182,17 +182,17 @@ def pairings_offer(request: Request, person: Person) -> PairingRow:
     base = address_for_phones(request)
     if not base:
         raise Unavailable("Only who is at this machine reaches it: start with --https or --lan.")
-    made = services.offer_pairing(user=person, at=now())
+    made, code = services.offer_pairing(user=person, at=now())
     url = f"{base}/login/{made.secret}/"
     # As an address of data: the secret in it goes through no second request.
     picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
     # Here alone: of what is kept, neither link nor code can be shown again.
     return PairingRow(
-        id=made.id,
+        id=made.row.id,
         status="waiting",
-        expires_at=made.expires_at,
+        expires_at=made.row.expires_at,
         url=url,
-        code=made.code,
+        code=code,
         code_url=f"{base}/pair",
         qr=picture,
     )

@@ -170,7 +170,7 @@ def _read(file: io.BufferedRandom, name: str, project: UUID) -> tuple[Recorded, 
     Raises:
         InvalidRequest: it holds none, and says what was expected.
     """
-    if otlp.is_otlp(file.peek(PIECE)):
+    if otlp.signal_of(file.peek(PIECE)):
         return otlp.read_recording(file.read(), name=Path(name).stem, project=project)
     try:
         recorded = read_stream(file, Path(name))

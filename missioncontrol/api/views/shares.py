@@ -9,7 +9,6 @@ import io
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -101,7 +100,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
         "image": f"{address_of(request)}image.png",
         "until": until.format(by=by, day=row.expires_at.strftime(t.day)),
     }
-    return signing_in.page(request, "history/shared.html", context)
+    return signing_in.page(request, "history/shared.html", SHARED_TEXTS, context)
 
 
 @signing_in.leave_no_trace
@@ -126,10 +125,10 @@ def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpRespons
     row = sharing.find(secret, at=now())
     if row is not None:
         return row, HttpResponse()
-    language = signing_in.preferred_language(request)
-    context: dict[str, Any] = {"language": language, "t": SHARED_TEXTS[language], "shown": None}
-    page = signing_in.page(request, "history/shared.html", context, status=HTTPStatus.NOT_FOUND)
-    return None, page
+    gone = signing_in.page(
+        request, "history/shared.html", SHARED_TEXTS, {"shown": None}, status=HTTPStatus.NOT_FOUND
+    )
+    return None, gone
 
 
 # What previews of links show whole (Open Graph's 1.91 to 1).

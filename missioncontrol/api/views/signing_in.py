@@ -7,13 +7,12 @@ referrer or history keeps it.
 
 from __future__ import annotations
 
-import ipaddress
 import secrets
 from collections.abc import Callable, Mapping
 from functools import wraps
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.contrib.auth import login, logout
@@ -29,7 +28,7 @@ from missioncontrol import origin
 from missioncontrol.accounts import people, services, sessions, ways
 from missioncontrol.accounts.models import Browser, Invitation, LoginLink, Membership
 from missioncontrol.accounts.pace import Pace
-from missioncontrol.accounts.page_texts import JOINING_TEXTS, LINK_TEXTS, JoiningTexts, LinkTexts
+from missioncontrol.accounts.page_texts import JOINING_TEXTS, LINK_TEXTS
 from missioncontrol.accounts.services import (
     LOCAL_OWNER,
     find_login_link,
@@ -55,6 +54,7 @@ CALLS = "connect-src 'self'; "
 FORWARDED = ("HTTP_FORWARDED", "HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_VIA")
 
 View = Callable[..., HttpResponse]
+T = TypeVar("T")
 
 
 def leave_no_trace(view: View) -> View:
@@ -91,7 +91,7 @@ def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
     if offered is None:
         return _refuse(request)
     context = {"is_pairing": offered.code_digest is not None}
-    return _link_page(request, "accounts/sign_in.html", context)
+    return page(request, "accounts/sign_in.html", LINK_TEXTS, context)
 
 
 @leave_no_trace
@@ -108,17 +108,17 @@ def how_to_sign_in(request: HttpRequest) -> HttpResponse:
 def pair(request: HttpRequest) -> HttpResponse:
     """Take the code that *Pair a phone* shows, where there is no camera."""
     if request.method != "POST":
-        return _link_page(request, "accounts/pair.html", PAIR)
+        return page(request, "accounts/pair.html", LINK_TEXTS, PAIR)
     try:
         CODES.check(origin.asked_from(request), at=now())
     except TooManyRequests as error:
-        context = {**PAIR, "problem": _link_texts(request).too_many}
-        return _link_page(request, "accounts/pair.html", context, wait=error)
+        context = {**PAIR, "problem": texts_for(request, LINK_TEXTS).too_many}
+        return page(request, "accounts/pair.html", LINK_TEXTS, context, wait=error)
     link = services.redeem_code(code=request.POST.get("code", ""), at=now())
     if link:
         return _enter(request, link)
-    context = {**PAIR, "problem": _link_texts(request).unknown}
-    return _link_page(request, "accounts/pair.html", context, status=HTTPStatus.GONE)
+    context = {**PAIR, "problem": texts_for(request, LINK_TEXTS).unknown}
+    return page(request, "accounts/pair.html", LINK_TEXTS, context, status=HTTPStatus.GONE)
 
 
 # By POST alone: a link or a picture elsewhere must sign nobody out.
@@ -138,18 +138,8 @@ def is_from_this_machine(request: HttpRequest) -> bool:
     # A proxy on this machine connects from loopback too, for whoever is behind it.
     if any(header in request.META for header in FORWARDED):
         return False
-    return is_loopback(request.META.get("REMOTE_ADDR", ""))
-
-
-def is_loopback(address: str) -> bool:
-    """Say whether an address is this machine's own loopback."""
-    try:
-        known = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    # A socket of both families tells of 127.0.0.1 as ::ffff:127.0.0.1.
-    mapped = getattr(known, "ipv4_mapped", None)
-    return bool((mapped or known).is_loopback)
+    peer = origin.read_address(request.META.get("REMOTE_ADDR", ""))
+    return peer is not None and peer.is_loopback
 
 
 def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
@@ -206,20 +196,14 @@ def _refuse(request: HttpRequest) -> HttpResponse:
 def _how_to(
     request: HttpRequest, *, fresh: bool, status: HTTPStatus = HTTPStatus.OK
 ) -> HttpResponse:
-    each_start = _link_texts(request).each_start.format(up=f"{manage_command()} up")
+    each_start = texts_for(request, LINK_TEXTS).each_start.format(up=f"{manage_command()} up")
     context = {"fresh": fresh, "each_start": each_start}
-    return _link_page(request, "accounts/how_to_sign_in.html", context, status=status)
+    return page(request, "accounts/how_to_sign_in.html", LINK_TEXTS, context, status=status)
 
 
-def _link_page(
-    request: HttpRequest, template: str, context: Mapping[str, object], **answer: Any
-) -> HttpResponse:
-    words = {"t": _link_texts(request), "language": preferred_language(request)}
-    return page(request, template, {**words, **context}, **answer)
-
-
-def _link_texts(request: HttpRequest) -> LinkTexts:
-    return LINK_TEXTS[preferred_language(request)]
+def texts_for(request: HttpRequest, texts: Mapping[str, T]) -> T:
+    """Return what a page says, in the language this browser asks for first."""
+    return texts[preferred_language(request)]
 
 
 def preferred_language(request: HttpRequest) -> str:
@@ -231,6 +215,7 @@ def preferred_language(request: HttpRequest) -> str:
 def page(
     request: HttpRequest,
     template: str,
+    texts: Mapping[str, object],
     context: Mapping[str, object] = MappingProxyType({}),
     *,
     status: HTTPStatus = HTTPStatus.OK,
@@ -239,12 +224,15 @@ def page(
 ) -> HttpResponse:
     """Draw a page for who may not be signed in: it runs what bears its nonce, and loads our fonts.
 
-    `wait`: it is refused with 429, and says for how long; `calls`: its script may call us.
+    `texts`: what it says, by language, its `t` unless `context` has one of its own; `wait`: it is
+    refused with 429, and says for how long; `calls`: its script may call us.
     """
     nonce = secrets.token_urlsafe(16)
     whole = {
         "nonce": nonce,
         "manage": manage_command(),
+        "t": texts_for(request, texts),
+        "language": preferred_language(request),
         "referrer": "no-referrer",
         "sans": bundled_font("inter"),
         "mono": bundled_font("jetbrains-mono"),
@@ -284,12 +272,12 @@ TRIES = Pace("invitations tried", most=30, in_all=600)
 def join(request: HttpRequest) -> HttpResponse:
     """Ask for a link, show what it offers, and let its bearer in."""
     if request.method != "POST":
-        return _page(request)
+        return _join_page(request)
     try:
         TRIES.check(origin.asked_from(request), at=now())
     except TooManyRequests as error:
-        context = {"problem": _texts(request).too_many}
-        return _page(request, context, wait=error)
+        context = {"problem": texts_for(request, JOINING_TEXTS).too_many}
+        return _join_page(request, context, wait=error)
     # The whole link may be pasted: the secret stands behind its `#`.
     secret = request.POST.get("invitation", "").strip().rpartition("#")[2]
     offered = members.find_invitation(secret, at=now())
@@ -310,7 +298,8 @@ def _let_in(request: HttpRequest, offered: Invitation, secret: str) -> HttpRespo
     try:
         joined = members.join(secret, user=user, name=name, at=now())
     except InvalidRequest:
-        return _offer(request, offered, secret, problem=_texts(request).name_refused, name=name)
+        problem = texts_for(request, JOINING_TEXTS).name_refused
+        return _offer(request, offered, secret, problem=problem, name=name)
     except Forbidden:
         return _turn_away(request)
     response = HttpResponseRedirect(HOME)
@@ -323,12 +312,12 @@ def _let_in(request: HttpRequest, offered: Invitation, secret: str) -> HttpRespo
 def _offer(
     request: HttpRequest, offered: Invitation, secret: str, *, problem: str = "", name: str = ""
 ) -> HttpResponse:
-    t, user = _texts(request), request.user
+    t, user = texts_for(request, JOINING_TEXTS), request.user
     # Whoever invited may be gone: the invitation outlives them.
     by = people.name_of(offered.invited_by) if offered.invited_by else ""
     by = "" if by == LOCAL_OWNER else by  # who never said what they are called
     says = t.invites if by else t.invites_nameless
-    return _page(
+    return _join_page(
         request,
         {
             "offered": offered,
@@ -346,25 +335,15 @@ def _offer(
 
 
 def _turn_away(request: HttpRequest, *, is_member: bool = False) -> HttpResponse:
-    t = _texts(request)
+    t = texts_for(request, JOINING_TEXTS)
     over = {"title": t.over_title, "text": t.over}
     already = {"title": t.already_title, "text": t.already}
     context = {"refused": already if is_member else over}
-    return _page(request, context, status=HTTPStatus.CONFLICT if is_member else HTTPStatus.GONE)
+    status = HTTPStatus.CONFLICT if is_member else HTTPStatus.GONE
+    return _join_page(request, context, status=status)
 
 
-def _page(
-    request: HttpRequest,
-    context: dict[str, Any] | None = None,
-    *,
-    status: HTTPStatus = HTTPStatus.OK,
-    wait: TooManyRequests | None = None,
+def _join_page(
+    request: HttpRequest, context: Mapping[str, object] = MappingProxyType({}), **answer: Any
 ) -> HttpResponse:
-    language = preferred_language(request)
-    shared = {"t": JOINING_TEXTS[language], "language": language, **PAIR}
-    whole = shared | (context or {})
-    return page(request, "accounts/join.html", whole, status=status, wait=wait)
-
-
-def _texts(request: HttpRequest) -> JoiningTexts:
-    return JOINING_TEXTS[preferred_language(request)]
+    return page(request, "accounts/join.html", JOINING_TEXTS, {**PAIR, **context}, **answer)

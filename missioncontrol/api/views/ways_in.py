@@ -330,8 +330,6 @@ def _page(
 ) -> HttpResponse:
     t = _texts(request)
     context = {
-        "t": t,
-        "language": signing_in.preferred_language(request),
         "problem": problem,
         "ways": settings.SIGN_IN,
         "asks_passkey": "passkey" in settings.SIGN_IN,
@@ -340,7 +338,7 @@ def _page(
         **more,
     }
     return signing_in.page(
-        request, "accounts/ways.html", context, status=status, wait=wait, calls=True
+        request, "accounts/ways.html", SIGN_IN_TEXTS, context, status=status, wait=wait, calls=True
     )
 
 
@@ -357,7 +355,7 @@ def _back(request: HttpRequest) -> str:
 
 
 def _texts(request: HttpRequest) -> SignInTexts:
-    return SIGN_IN_TEXTS[signing_in.preferred_language(request)]
+    return signing_in.texts_for(request, SIGN_IN_TEXTS)
 
 
 # What each is called behind `/login/by/`.

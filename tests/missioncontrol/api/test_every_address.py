@@ -257,7 +257,7 @@ def of_notices(project, run, owner):
 
 def of_people(project, owner):
     return {
-        "pairing_id": services.offer_pairing(user=owner, at=now()),
+        "pairing_id": services.offer_pairing(user=owner, at=now())[0].row,
         "code_id": services.offer_setup(project, by="ana", at=now()).row,
         "key_id": accounts.mint_agent_key(project=project, name="the-secret-key", at=NOON).row,
         "token_id": accounts.mint_personal_token(user=owner, name="the-secret-token", at=NOON).row,

@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from missioncontrol import env
 from missioncontrol.audit import rotation, signing
 from missioncontrol.clock import now
-from missioncontrol.up.data_dir import DataDir, write_private
+from missioncontrol.up.data_dir import DataDir
 from missioncontrol.up.management import OwnCommand
 
 FORMER_FILE = "secret.key.old"
@@ -35,7 +35,7 @@ class Command(OwnCommand):
         with data.held():
             former = renew_file(data)
             self._rotate(former, by, reason)
-            write_private(data.path / FORMER_FILE, former)  # nothing needs earlier ones now
+            data.write_secret(FORMER_FILE, former)  # nothing needs earlier ones now
 
     def _rotate(self, former: str, by: str, reason: str) -> None:
         done = rotation.rotate(former=former, by=by, reason=reason, at=now())
@@ -71,7 +71,7 @@ def renew_file(data: DataDir) -> str:
     # What it signed must still verify, when its secret half is long gone.
     signing.trust([signing.public_key_of(former)])
     kept = [former, *data.read_secret(FORMER_FILE).splitlines()]
-    write_private(data.path / FORMER_FILE, "\n".join(dict.fromkeys(kept)))
+    data.write_secret(FORMER_FILE, "\n".join(dict.fromkeys(kept)))
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = secrets.token_urlsafe(48), kept
-    write_private(data.path / "secret.key", settings.SECRET_KEY)
+    data.write_secret("secret.key", settings.SECRET_KEY)
     return former
