@@ -20,7 +20,7 @@ from guard.reading import Phrase, any_of, read_words
 from guard.reading.messages import terms_of
 from guard.reading.outcome import looks_failed
 from guard.reading.terms import same_but_quoted, texts_in, words_in
-from guard.reading.written import as_call, is_report, reported, shown_call, spoken_call
+from guard.reading.written import BELOW_EACH, as_call, is_report, reported, shown_call, spoken_call
 from guard.turn import Role, Turn
 
 # The name under which a refusal heard again is read: as what came of handing in.
@@ -143,6 +143,8 @@ class TurnReader:
         if answered or is_list or self._is_promised(turn, seq):
             return answered or ReadTurn(Kind.NOISE, turn)
         self._last_agent = turn.agent
+        if turn.role is Role.USER:  # a report to no call: what stands below each says nothing
+            turn = replace(turn, content=(turn.content or "").partition(BELOW_EACH)[0])
         self._note(turn, seq)
         is_said = turn.role is Role.ASSISTANT and turn.tool is None
         self._message = (seq, turn) if is_said and not self._open else None

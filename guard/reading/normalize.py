@@ -42,6 +42,7 @@ _ARGUMENTS = read_words("arguments")
 COMMANDS = ("command", "cmd", "script", "code", "input")
 _SHORT = 600
 _GIANT = 10**12
+_QUESTION = 4  # a shorter one may stand in an answer by chance
 _NUMBER = re.compile(r"\d+")
 _BODY = 40
 _TEXT = 80
@@ -161,15 +162,24 @@ def _tamed(value: object, depth: int) -> object:
     return str(value)[:_LONGEST_CALL]
 
 
-def mask_places(text: str, args: Mapping[str, Any] | None) -> str:
-    """Mask the places that were asked for, where a short answer repeats them.
+def mask_echo(text: str, args: Mapping[str, Any] | None) -> str:
+    """Mask what was asked for, where a short answer repeats it.
 
-    "Line 900 is past the end" says what "line 800 is past the end" said.
+    "Line 900 is past the end" says what "line 800 is past the end" said, and "no page on
+    the weir" what "no page on the mill" said.
 
-    >>> mask_places("nothing at offset 900", {"path": "a.py", "offset": 900})
+    >>> mask_echo("nothing at offset 900", {"path": "a.py", "offset": 900})
     'nothing at offset <~>'
+    >>> mask_echo("No page on 'the weir'.", {"query": "the weir"})
+    "No page on '<~>'."
     """
-    if not args or len(text) > _SHORT or _ARGUMENTS["places"].isdisjoint(args):
+    if not args or len(text) > _SHORT:
+        return text
+    for name in _ARGUMENTS["questions"].intersection(args):
+        question = args[name]
+        if isinstance(question, str) and len(question) >= _QUESTION:
+            text = text.replace(question, "<~>")
+    if _ARGUMENTS["places"].isdisjoint(args):
         return text
     places = {_as_text(args[name]) for name in _ARGUMENTS["places"].intersection(args)}
     return _NUMBER.sub(lambda found: "<~>" if found[0] in places else found[0], text)

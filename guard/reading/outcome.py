@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from guard.reading import Phrase, any_of, read_words
-from guard.reading.normalize import canonical_json, mask_places
+from guard.reading.normalize import canonical_json, mask_echo
 from guard.reading.terms import BRIEF, masked_lines, terms_in, terms_of_lines, words_in
 from guard.reading.volatile import HOLE, mask_failure
 from guard.reading.written import reported
@@ -115,7 +115,7 @@ def outcome_of(turn: Turn) -> Outcome | None:
             text = text.partition("\n")[2]
     elif text.startswith(("{", "[{")) and _HOLDS.search(text[:_HEAD]):
         text, failed = _take_out(text)
-    return _read(mask_places(text, turn.args), is_error=failed, asked=turn.args)
+    return _read(mask_echo(text, turn.args), is_error=failed, asked=turn.args)
 
 
 def _take_out(text: str) -> tuple[str, bool]:

@@ -209,9 +209,10 @@ class Step(Action):
             request = mask_scratch(write_call(turn.tool, lasting_args(args)))
             self.arguments = Arguments(args)
         # A call without arguments that is merely acknowledged (`step()`, "ok") asks for what the
-        # agent says beside it.
+        # agent says beside it, unless the answer is that it was called before.
         is_bare = turn.tool is not None and not turn.args and bool(turn.content)
-        if is_bare and outcome and not outcome.failed and "\n" not in outcome.text.strip():
+        is_plain = outcome and not outcome.failed and not outcome.refers_back
+        if is_bare and outcome and is_plain and "\n" not in outcome.text.strip():
             request = f"{request} {one_line(turn.content or '')}"
         if request is not self.request:
             self.request, self.meaning, self.words = request, request, words_in(request)

@@ -25,6 +25,8 @@ from guard.turn import Role, Turn
 _LONGEST, _HEAD, _LONGEST_WORDS, _LOOKS, _MOST_BRACES, _DEEPEST = 40_000, 4000, 500, 24, 200, 4
 # The tool's name where an action is told in free words.
 ACT = "act"
+# What a harness writes below each report: the time, the cost, the files that are open.
+BELOW_EACH = "<environment_details>"
 # A terminal changes colours, or ends what is typed, between a call and what came of it.
 _COLOURS, _OUTPUT_NEXT = re.compile(r"\x1b\[[\d;?]*[A-Za-z]"), re.compile(any_of("output_next"))
 _TYPED, _ATTRIBUTES = re.compile(any_of("typed"), re.MULTILINE), re.compile(any_of("attributes"))
@@ -140,7 +142,7 @@ def is_report(turn: Turn) -> bool:
 
 def reported(text: str) -> str:
     """Give what a report reports, without what announces it or stands below each."""
-    text = text.partition("<environment_details>")[0]
+    text = text.partition(BELOW_EACH)[0]
     if (bare := _unframed(text)) is not text:  # a heading may stand over what announces it
         announced = _REPORT_BELOW.search(bare, 0, _LONGEST_WORDS)
         text = bare[announced.end() :] if announced else bare

@@ -92,6 +92,16 @@ def test_an_answer_that_only_refers_back_is_the_answer_given_before(remark):
     assert first_trip(read) == 2
 
 
+def test_a_call_without_arguments_that_is_refused_as_made_before_is_that_call():
+    remark = "I tried reusing the same input, I must stop using this action input."
+    thoughts = ("First I read about mills.", "I need more.", "I shall write.", "Now the draft.")
+    answers = ("A mill is a broad field.", remark, remark, remark)
+    said = zip(thoughts, answers, strict=True)
+    calls = [a_call("about_mills", answer, content=thought) for thought, answer in said]
+
+    assert first_trip(calls) == 3
+
+
 def test_an_answer_about_calls_that_were_made_is_an_answer():
     log = [a_call("Read", f"The miller called {n} times today.", path="log") for n in "3579"]
 

@@ -251,3 +251,41 @@ def test_a_terminal_in_the_group_answers_the_script_that_a_message_shows():
 
     assert [step.is_call for step in engine.history.steps] == [True] * len(words)
     assert any(trip and trip.detector == "repeat" for trip in trips)
+
+
+NO_TOOL = """[ERROR] You did not use a tool in your previous response! Please retry with a tool use.
+(This is an automated message, so do not respond to it conversationally.)
+<environment_details>
+# Current Time
+2026-11-27T10:29:1{0}.448Z
+# Current Cost
+$0.{0}3
+</environment_details>"""
+ASKS_ON = (
+    "The plan is ready. Would you like me to proceed with it?",
+    "I have prepared the plan for the weir. Shall I go on?",
+    "Would you prefer to adjust the plan first?",
+    "Please tell me whether to proceed with the plan.",
+    "The plan stands as described. May I proceed?",
+    "I await your decision on the plan.",
+)
+
+
+def refused(sayings):
+    turns = [a_user("Mend the sluice.")]
+    for at, said in enumerate(sayings):
+        turns += [a_message(said), a_user(NO_TOOL.format(at))]
+    return turns
+
+
+def test_words_that_a_harness_refuses_again_and_again_are_tries_in_vain():
+    assert first_trip(refused(ASKS_ON)) is not None
+
+
+def test_who_is_refused_once_each_and_goes_on_is_at_work():
+    turns = [a_user("Mend the sluice.")]
+    for at, said in enumerate(ASKS_ON):
+        seen = a_call("read_file", f"lever {at} of wheel {at}", path=f"part{at}.ts")
+        turns += [a_message(said), a_user(NO_TOOL.format(at)), seen]
+
+    assert first_trip(turns) is None

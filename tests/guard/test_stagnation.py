@@ -83,3 +83,29 @@ def test_agents_that_each_look_for_another_thing_find_nothing_without_alarm():
     wanted = ("harbour", "lantern", "thistle", "quarry", "magnet", "saddle", "violin", "walnut")
 
     assert first_trip(in_turn([f"grep -rn {word} src" for word in wanted])) is None
+
+
+WORDINGS = (
+    "tide mill trade 2024 analysis",
+    "mill trade size growth forecast",
+    "tide mills report grain industry",
+    "research on the mill trade",
+    "trade in tide mills, data",
+    "mill research report industry",
+)
+
+
+def test_a_question_that_the_answer_repeats_makes_no_other_answer():
+    found = "Results for '{}': 3 articles on the matter, with competitors and trends."
+    asked = [a_call("web_search", found.format(words), query=words) for words in WORDINGS]
+
+    assert first_trip(asked) is not None
+
+
+def test_an_answer_tells_by_what_stands_beside_the_question():
+    pages = ("the weir", "a toll house", "two ferries", "an old ledger", "salt pans", "the quay")
+    found = [f"Results for '{words}': {page}." for words, page in zip(WORDINGS, pages, strict=True)]
+    told = zip(WORDINGS, found, strict=True)
+    asked = [a_call("web_search", answer, query=words) for words, answer in told]
+
+    assert first_trip(asked) is None
