@@ -57,9 +57,9 @@ def begin():
     threading.Thread(target=watch, daemon=True).start()
     threading.setprofile(note)
     sys.setprofile(note)
-# `up` itself is on no turn's way: it starts the others, and keeps them alive.
+# `up` and beat are on no turn's way: one keeps the others alive, one counts the seconds.
 if sys.argv[:1] != ["-c"]:
-    if sys.argv[1:2] != ["up"]:
+    if not {"up", "beat"} & set(sys.argv):
         begin()
     os.register_at_fork(after_in_child=begin)
 """
