@@ -52,33 +52,26 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
     if scope["type"] != "http":
         # So servers learn that there is no `lifespan` here.
         raise ValueError(f"no application for {scope['type']}")
+    leaves: list[endpoint.Leave] = []
     try:
-        if IS_ASKED_BEFORE:
-            await _serve(scope, receive, send)
+        if not IS_ASKED_BEFORE:
+            enter = endpoint.admit(scope)
+            receive = endpoint.entering(endpoint.bounded(scope, receive), enter, leaves)
+        for method, path, handler in THIN:
+            if scope["method"] == method and (found := path.match(scope["path"])):
+                await endpoint.serve(handler, found.groupdict(), scope, receive, send)
+                return
+        # Else Django would draw a screen there.
+        if any(path.match(scope["path"]) for path in AGENTS_ONLY):
+            wrong = WrongMethod(f"{scope['method']} is not offered here.")
+            await endpoint.refuse(wrong, scope, send)
             return
-        leaves: list[endpoint.Leave] = []
-        enter = endpoint.admit(scope)
-        whole = endpoint.entering(endpoint.bounded(scope, receive), enter, leaves)
-        try:
-            await _serve(scope, whole, send)
-        finally:
-            for leave in leaves:
-                leave()
+        await django_application(scope, receive, send)
     except (BodyTooLarge, TooManyRequests, Unavailable) as error:
         await endpoint.refuse(error, scope, send)
-
-
-async def _serve(scope: Any, receive: Any, send: Any) -> None:
-    for method, path, handler in THIN:
-        if scope["method"] == method and (found := path.match(scope["path"])):
-            await endpoint.serve(handler, found.groupdict(), scope, receive, send)
-            return
-    # Else Django would draw a screen there.
-    if any(path.match(scope["path"]) for path in AGENTS_ONLY):
-        error = WrongMethod(f"{scope['method']} is not offered here.")
-        await endpoint.refuse(error, scope, send)
-        return
-    await django_application(scope, receive, send)
+    finally:
+        for leave in leaves:
+            leave()
 
 
 # Daphne serves us, and has not opened its sockets yet: its requests can be made of ours.

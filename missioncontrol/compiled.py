@@ -264,8 +264,8 @@ def writer(field: Any, database: Any) -> Convert | None:
             return known
         if kind == "DecimalField":
             return cast(Convert, target.to_python)
-    # PostgreSQL's driver takes both as they are.
-    elif kind in {"DateTimeField", "UUIDField"}:
+    # PostgreSQL's driver takes them as they are.
+    elif kind in {"DateTimeField", "DecimalField", "UUIDField"}:
         return None
     return lambda value: field.get_db_prep_save(value, database)
 

@@ -87,7 +87,7 @@ def read_head(data: bytes) -> Head | None:
 
 
 class AgentRequest:
-    """One request whose body is there, served by the application.
+    """One request whose body is there, served by the application from now on, beside the others.
 
     To Twisted's channel it is one of its requests, to Daphne's server a protocol.
     """
@@ -115,14 +115,10 @@ class AgentRequest:
             "client": [getattr(peer, "host", ""), getattr(peer, "port", 0)],
             "server": None,
         }
-
-    def begin(self) -> None:
-        """Serve it, beside the others."""
-        task = asyncio.ensure_future(self._serve())
         # There Daphne finds whom to end when the server ends.
         self._server.connections[self] = {
             "connected": time.time(),
-            "application_instance": task,
+            "application_instance": asyncio.ensure_future(self._serve()),
         }
 
     async def _serve(self) -> None:
@@ -236,13 +232,11 @@ class QueuedChannel(http.HTTPChannel):
         else:
             # Served as Twisted does its own: what comes meanwhile waits for its answer.
             self._begin_minute()
-            request = AgentRequest(self, head, data[head.begin :])
-            self.requests.append(request)
+            self.requests.append(AgentRequest(self, head, data[head.begin :]))
             # An empty line before a request is passed over once.
             self._HTTPChannel__first_line = 1
             self._handlingRequest = True
             self.setRawMode()  # type: ignore[no-untyped-call]
-            request.begin()
 
     def answer(self, request: AgentRequest, data: bytes) -> None:
         """Send an answer, and read what comes next."""

@@ -18,14 +18,14 @@ from pydantic import TypeAdapter, ValidationError
 from guard.turn import Turn as GuardTurn
 from guard.wire import Directive, Refusal, TurnsReply
 from missioncontrol.api.endpoint import Request, Response, read_json_object, wait_seconds
-from missioncontrol.api.web_process import beside, dispatcher, store
+from missioncontrol.api.web_process import dispatcher, writer
 from missioncontrol.clock import now
 from missioncontrol.decisions import directives, sessions
 from missioncontrol.decisions.directives import ControlState
 from missioncontrol.errors import InvalidRequest, NotFound, NotSignedIn, ProjectArchived, existing
 from missioncontrol.runs import selectors
 from missioncontrol.runs.cleaning import storable_text
-from missioncontrol.runs.ingest import Arrival
+from missioncontrol.runs.ingest import Arrival, beside
 from missioncontrol.runs.models import Turn
 
 _replies: TypeAdapter[TurnsReply] = TypeAdapter(TurnsReply)
@@ -54,7 +54,7 @@ async def post_turns(request: Request) -> Response:
     )
     # Stored first, whatever follows: an agent that hangs up
     # has its turns kept, and is told of duplicates.
-    stored = await store(arrival, size=size)
+    stored = await writer.put(arrival, size=size)
     await request.note_use(run_id)
     # RFC 7240: there may be several preferences, in several headers.
     found = WAIT.search(", ".join(request.headers(b"prefer")))

@@ -89,7 +89,7 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
     with journal.holding_project(run.project_id), journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
         # An agent that goes on would write new words right behind.
-        if run.life not in ENDED:
+        if run.status not in ENDED:
             raise NoSuchMove(run.status, "be erased")
         amend(
             run.project_id,

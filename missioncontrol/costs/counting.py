@@ -99,8 +99,11 @@ def count(
     # A person who speaks to the agent may have mended what failed.
     if turn.role is Role.USER:
         forgive_failures(run)
-    use, meters = Use(), run.meters
+    is_paid = turn.usage is not None or turn.cost_usd is not None
     # A proposal comes again with its outcome, and is counted then.
+    if turn.is_proposed and not is_paid:
+        return
+    use, meters = Use(), run.meters
     if not turn.is_proposed:
         use.turns = 1
         meters.done_turns += 1
@@ -108,7 +111,6 @@ def count(
             use.calls = 1
             meters.tool_calls += 1
             meters.failures = meters.failures + 1 if turn.error else 0
-    is_paid = turn.usage is not None or turn.cost_usd is not None
     if is_paid and cost_totals.claims(run, turn):
         # A call needs a name in the ledger: of a turn without one, its row's id.
         paid = Call.of_turn(turn, row, call_id=_name(turn) or str(row.id), source="turns")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from uuid import UUID
@@ -150,7 +150,13 @@ class Spending:
         # In key order: two transactions that add to the same counters wait, and never deadlock.
         # A new counter begins with what is added; a known one keeps its id.
         counters = [
-            new_row(Spend, project_id=project, scope=scope, name=name[:100], **asdict(use))
+            new_row(
+                Spend,
+                project_id=project,
+                scope=scope,
+                name=name[:100],
+                **{unit: getattr(use, unit) for unit in SHARED_UNITS},
+            )
             for (project, scope, name), use in used
         ]
         insert_rows(Spend, counters, on_conflict=ADD)

@@ -60,13 +60,13 @@ def open_card(
         version=run.version,
         opened_at=tx.at,
         verdict=verdict,
-        expires_at=holding.expiry_of(run, at=tx.at) if holds else None,
     )
     # One at a time: what trips while a card is open is a detection, and no second question.
     run.open_decision = decision.id
     if holds:
         first = max(signal.turns) if from_seq is None else from_seq
         holding.hold(tx, run, by="guard", reason=signal.evidence.summary, from_seq=first)
+        decision.expires_at = run.hold.expires_at if run.hold else None
     publish(tx, run, decision, by="guard")
     return decision
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from missioncontrol.costs import counting
 from missioncontrol.decisions import directives
@@ -22,28 +22,24 @@ LAST_TURNS = 2
 
 
 def hold(tx: RunTransaction, run: Run, *, by: str, reason: str, from_seq: int) -> None:
-    """Ask the agent to wait, from its turn `from_seq` on; a stop wins over it."""
+    """Ask the agent to wait, from its turn `from_seq` on; a stop wins over it.
+
+    The hold ends by itself before the agent's own time-out, unless that leaves people no time to
+    answer.
+    """
     if run.status in FORBIDDEN:
         return
     run.reason = reason
     # A second hold goes on from the first: the time since then is no run time either.
     hold = run.hold or Hold(run=run, since=tx.at)
-    hold.from_seq, hold.expires_at, hold.gave_up_at = from_seq, expiry_of(run, at=tx.at), None
-    run.hold = hold
-    tx.move(run, Move.HOLD, by=by, reason=reason)
-
-
-def expiry_of(run: Run, *, at: datetime) -> datetime:
-    """Say when a hold that begins now ends by itself.
-
-    Before the agent's own time-out, unless that leaves people no time to answer.
-    """
     # An agent's hook that times out would go on by itself: the answer comes before that.
-    patience_s = capabilities_of(run).patience_s
-    limit_s = float(run.project.hold_limit)
+    patience_s, limit_s = capabilities_of(run).patience_s, float(run.project.hold_limit)
     if patience_s is not None:
         limit_s = min(limit_s, max(patience_s, LEAST_HOLD_S))
-    return at + timedelta(seconds=limit_s)
+    hold.from_seq, hold.gave_up_at = from_seq, None
+    hold.expires_at = tx.at + timedelta(seconds=limit_s)
+    run.hold = hold
+    tx.move(run, Move.HOLD, by=by, reason=reason)
 
 
 def release(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:

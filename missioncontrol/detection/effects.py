@@ -1,6 +1,6 @@
-"""What the pure step must know of a run, and what it says of a turn, done.
+"""What the pure step says of a turn, done: in the transaction that judges the turn.
 
-Both in the transaction that judges the turn; a judge's verdict comes later (`judging`).
+A judge's verdict comes later (`judging`).
 """
 
 from __future__ import annotations
@@ -10,28 +10,25 @@ from dataclasses import asdict
 from typing import cast
 from uuid import UUID
 
-from django.conf import settings
 from django.db.models import F
 
-from guard.deciding import Action, Card, Control, Effect, FollowUp, JudgedTurn, RunState
+from guard.deciding import Action, Effect, FollowUp
 from guard.judge.nudge import first_error, nudge_text
 from guard.quoting import quoted
 from guard.signals import Severity, Signal
-from guard.wire import Escalation, Mode
+from guard.wire import Escalation
 from missioncontrol.decisions import budgets, cards, holding, messages, sessions
 from missioncontrol.decisions.models import Autofix
-from missioncontrol.decisions.rows import signals
 from missioncontrol.detection import judging
 from missioncontrol.detection.engine_cache import CachedEngine, Observation
 from missioncontrol.notify import services as notices
 from missioncontrol.runs import lineage
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move, Source, Status
+from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, Move
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import capabilities_of, guard_turn
 from missioncontrol.wire.events import EscalationAsked
 
-OVER = frozenset({Status.COMPLETED, Status.FAILED})
 ADVICE = (
     "Do not repeat it. Choose another strategy and say which before you go on, or hand this over "
     "to a stronger model."
@@ -44,52 +41,6 @@ OUTCOMES = {
     Action.STOP: "stopped",
     Action.ESCALATE: "escalated",
 }
-
-
-def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> RunState:
-    """Read a run as what follows from a turn depends on it, as the turn numbered `seq` meets it.
-
-    The database is asked only where that matters: for the open card where there is a
-    trip to compare with, for a correction while one is watched.
-    """
-    meters, assessment = run.meters, turn.assessment
-    card = corrected_turns = None
-    if assessment.trip is not None and run.open_decision is not None and not turn.is_past:
-        card = run.decisions.get(pk=run.open_decision)
-    if meters.recovering is not None and turn.is_done:
-        watched = Autofix.objects.filter(pk=meters.recovering)
-        corrected_turns = watched.values_list("turns_after", flat=True).get()
-    control = Control.OUT_OF_REACH
-    if run.status == Status.RUNNING:
-        control = Control.FREE
-    elif run.status in ON_HOLD:
-        is_held = card is not None and not cards.is_paused(run, card)
-        control = Control.HELD if is_held else Control.PAUSED
-    elif run.source == Source.TELEMETRY and run.status in OVER:
-        control = Control.ALREADY_ENDED
-    asks = Card.NONE if run.open_decision is None else Card.ASKS
-    if card is not None and not card.holds:
-        # A card that holds nothing and was an escalation's only tells.
-        signal = signals.validate_python(card.signal)
-        asks = Card.TELLS if signal.severity is Severity.ESCALATE else Card.ASKS
-    # A ceiling is told once; what was told before asks nobody again.
-    crossings = budgets.new_crossings(run, assessment.signals)
-    is_at_work = run.status not in ENDED | FORBIDDEN
-    is_forbidden_above = run.relation == "child" and parent and parent.status in FORBIDDEN
-    return RunState(
-        mode=Mode(run.mode),
-        control=control,
-        card=asks,
-        is_finishing=meters.finish_seq is not None,
-        fix_failed=meters.recovering is not None,
-        knows_budget=not any(signal.trips for signal in crossings),
-        has_judge=settings.JUDGE is not None,
-        corrected_turns=corrected_turns,
-        is_finished=is_at_work and meters.finish_seq is not None and seq > meters.finish_seq,
-        is_orphaned=is_at_work and bool(is_forbidden_above) and capabilities_of(run).can_end,
-        has_new_policy=run.policy is None and run.policy_version != run.project.policy_version,
-        crossings=crossings,
-    )
 
 
 def apply(

@@ -27,6 +27,7 @@ from missioncontrol import memory
 from missioncontrol.compiled import CompiledQuery
 from missioncontrol.costs.counting import with_counted
 from missioncontrol.runs import rows
+from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.models import Turn as TurnModel
 
@@ -44,8 +45,8 @@ class CachedEngine:
 
     engine: Engine
     policy: Policy
-    rules: tuple[Any, Any]
-    """The policy and the ceilings as they were read: others want another engine."""
+    rules: tuple[Any, ...]
+    """What its policy and ceilings were read from (`unseen`): others want another engine."""
     seen_obs: int
     streak_obs: int
     looks_at_use: bool
@@ -137,16 +138,18 @@ def unseen(runs: list[Run], ahead: Iterable[Observation] = ()) -> dict[UUID, lis
     make_room(memory.of_process())
     lags: dict[UUID, int] = {}
     for run in runs:
-        rules = rows.rules_of(run), rows.ceilings_of(run)
-        cached = KEPT.get(run.id)
+        meters, cached = run.meters, KEPT.get(run.id)
+        # As they are kept: what they come to is read for a fresh engine alone (`policy_of`).
+        given = run.policy or run.project.policy, run.project.budget, run.budget, run.task_type
+        rules = *given, meters.final_ceilings, run.status in ENDED
         # One that is ahead of the watermark saw what was not committed.
-        lag = run.meters.detected_obs - (cached.seen_obs if cached else 0)
+        lag = meters.detected_obs - (cached.seen_obs if cached else 0)
         # Nor is one caught up that lags by more than a new one reads.
         if cached is None or not 0 <= lag <= Engine.WINDOW or cached.rules != rules:
             cached = KEPT[run.id] = _fresh_engine(run, rules)
         # Those used longest ago are let go first (`make_room`).
         KEPT.move_to_end(run.id)
-        lags[run.id] = run.meters.detected_obs - cached.seen_obs
+        lags[run.id] = meters.detected_obs - cached.seen_obs
     # Whatever is stored, counted or answered has its event; what telemetry shows at a turn has
     # none, and is not written here.
     events = {run.id: run.meters.event_seq for run in runs if not lags[run.id]}
@@ -213,7 +216,7 @@ def make_room(held: int) -> None:
 _most_held = 0
 
 
-def _fresh_engine(run: Run, rules: tuple[Any, Any]) -> CachedEngine:
+def _fresh_engine(run: Run, rules: tuple[Any, ...]) -> CachedEngine:
     """Start an engine that rebuilds itself from the last turns before the watermark."""
     policy = policy_of(run)
     remembered = (

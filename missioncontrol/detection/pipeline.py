@@ -10,42 +10,55 @@ may call it: a task, the sweeper, a web process.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from uuid import UUID
 
+from django.conf import settings
+
 from guard.contrib.ralph import ticks_complete
-from guard.deciding import JudgedTurn, judge
-from guard.signals import Assessment
+from guard.deciding import Card, Control, JudgedTurn, RunState, judge
+from guard.signals import Assessment, Severity
+from guard.wire import Mode
 from missioncontrol.costs import counting
 from missioncontrol.costs.counting import CostTotals
 from missioncontrol.costs.trees import Ancestors, spent_by_tree
 from missioncontrol.decisions import allowlist, budgets, cards, directives
 from missioncontrol.decisions.directives import ControlState, control_state_of
+from missioncontrol.decisions.models import Autofix
+from missioncontrol.decisions.rows import signals
 from missioncontrol.detection import effects, engine_cache, tree_engines
 from missioncontrol.detection.engine_cache import CachedEngine, Observation, policy_of
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Source, Status
 from missioncontrol.runs.models import TAPE_POINTS, Run
 from missioncontrol.runs.models import Turn as TurnModel
+from missioncontrol.runs.rows import capabilities_of
 from missioncontrol.runs.statements import update_columns
 
 # Columns of a turn that detection alone writes.
 VERDICT = ("score", "changed", "detector")
+OVER = frozenset({Status.COMPLETED, Status.FAILED})
 # One thread of a process at a time: engines are asked before their runs are locked.
 _engines = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DetectionBatch:
     """What one transaction counts across its runs; written last, in a fixed order."""
 
+    runs: Collection[Run]
     cost_totals: CostTotals
-    hit_totals: allowlist.HitTotals
-    ancestors: Ancestors
+    hit_totals: allowlist.HitTotals = field(default_factory=allowlist.HitTotals)
     questions: list[UUID] = field(default_factory=list)
+
+    @cached_property
+    def ancestors(self) -> Ancestors:
+        """The runs above them, read at the first run that has some."""
+        return Ancestors(self.runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +95,7 @@ def _detect(tx: RunTransaction, ahead: list[Observation]) -> Detected:
     cards_before = {run.id: run.open_decision for run in runs}
     observations = engine_cache.unseen(list(runs), ahead)
     seen = [one.row for found in observations.values() for one in found]
-    batch = DetectionBatch(CostTotals(seen, runs, at=tx.at), allowlist.HitTotals(), Ancestors(runs))
+    batch = DetectionBatch(runs, CostTotals(seen, runs, at=tx.at))
     trees = LinkedRuns(tx, batch) if any(run.root for run in runs) else None
     judged: list[TurnModel] = []
     # Linked ones come first and stay together: their tree sees turns in order of arrival.
@@ -100,7 +113,8 @@ def _detect(tx: RunTransaction, ahead: list[Observation]) -> Detected:
     update_columns(TurnModel, VERDICT, judged, where_known=("cost_usd",))
     # What many runs share comes last and in a fixed order: it is locked briefly, and no two
     # transactions wait for each other.
-    batch.hit_totals.write(at=tx.at)
+    if batch.hit_totals:
+        batch.hit_totals.write(at=tx.at)
     batch.cost_totals.write(tx)
     return Detected(
         control_states={run.id: control_state_of(run) for run in runs if run.id not in left},
@@ -119,7 +133,8 @@ def _catch_up(
     tx: RunTransaction, run: Run, observations: list[Observation], batch: DetectionBatch
 ) -> list[TurnModel]:
     """Show a run's engine what it has not seen; return the turns judged now."""
-    cards.resume_hold(tx, run)
+    if run.hold is not None and run.hold.stands:
+        cards.resume_hold(tx, run)
     cached = engine_cache.KEPT[run.id]
     judged: dict[UUID, TurnModel] = {}
     for seen in observations:
@@ -172,11 +187,58 @@ def _judge(
         completes="ralph" in cached.policy.detectors and ticks_complete(seen.turn),
     )
     parent = batch.ancestors.named(run.parent_id) if run.parent_id else None
-    state = effects.state_of(run, turn, seq=row.seq, parent=parent)
+    state = state_of(run, turn, seq=row.seq, parent=parent)
     # Whether people allowed all that a signal rests on, which is counted as a hit.
     allows = partial(allowlist.is_listed, run, hit_totals=batch.hit_totals, at=tx.at)
     follows = judge(state, turn, allows=allows)
-    batch.questions.extend(effects.apply(tx, run, follows, seen=seen, cached=cached))
+    if follows:
+        batch.questions.extend(effects.apply(tx, run, follows, seen=seen, cached=cached))
+
+
+def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> RunState:
+    """Read a run as what follows from a turn depends on it, as the turn numbered `seq` meets it.
+
+    The database is asked only where that matters: for the open card where there is a
+    trip to compare with, for a correction while one is watched.
+    """
+    meters, assessment = run.meters, turn.assessment
+    card = corrected_turns = None
+    if assessment.trip is not None and run.open_decision is not None and not turn.is_past:
+        card = run.decisions.get(pk=run.open_decision)
+    if meters.recovering is not None and turn.is_done:
+        watched = Autofix.objects.filter(pk=meters.recovering)
+        corrected_turns = watched.values_list("turns_after", flat=True).get()
+    control = Control.OUT_OF_REACH
+    if run.status == Status.RUNNING:
+        control = Control.FREE
+    elif run.status in ON_HOLD:
+        is_held = card is not None and not cards.is_paused(run, card)
+        control = Control.HELD if is_held else Control.PAUSED
+    elif run.source == Source.TELEMETRY and run.status in OVER:
+        control = Control.ALREADY_ENDED
+    asks = Card.NONE if run.open_decision is None else Card.ASKS
+    if card is not None and not card.holds:
+        # A card that holds nothing and was an escalation's only tells.
+        signal = signals.validate_python(card.signal)
+        asks = Card.TELLS if signal.severity is Severity.ESCALATE else Card.ASKS
+    # A ceiling is told once; what was told before asks nobody again.
+    crossings = budgets.new_crossings(run, assessment.signals) if assessment.signals else ()
+    is_at_work = run.status not in ENDED | FORBIDDEN
+    is_forbidden_above = run.relation == "child" and parent and parent.status in FORBIDDEN
+    return RunState(
+        mode=Mode(run.mode),
+        control=control,
+        card=asks,
+        is_finishing=meters.finish_seq is not None,
+        fix_failed=meters.recovering is not None,
+        knows_budget=not any(signal.trips for signal in crossings),
+        has_judge=settings.JUDGE is not None,
+        corrected_turns=corrected_turns,
+        is_finished=is_at_work and meters.finish_seq is not None and seq > meters.finish_seq,
+        is_orphaned=is_at_work and bool(is_forbidden_above) and capabilities_of(run).can_end,
+        has_new_policy=run.policy is None and run.policy_version != run.project.policy_version,
+        crossings=crossings,
+    )
 
 
 class LinkedRuns:
@@ -208,7 +270,7 @@ class LinkedRuns:
                 continue
             assessment = Assessment(seq=seen.row.seq, score=0.0, changed=False, signals=(signal,))
             turn = JudgedTurn(assessment=assessment)
-            state = effects.state_of(run, turn, seq=seen.row.seq, parent=None)
+            state = state_of(run, turn, seq=seen.row.seq, parent=None)
             # The turn itself was followed up before; one that ends its run follows no policy.
             state = replace(state, has_new_policy=False)
             allows = partial(allowlist.is_listed, run, hit_totals=batch.hit_totals, at=tx.at)

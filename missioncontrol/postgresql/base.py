@@ -213,6 +213,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _start_transaction_under_autocommit(self) -> None:
         self._is_beginning = True
 
+    def _set_autocommit(self, autocommit: bool) -> None:
+        # Django says after each transaction what was never changed.
+        if self.connection.autocommit != autocommit:
+            super()._set_autocommit(autocommit)  # type: ignore[misc]  # the stubs lack it
+
     def _savepoint_rollback(self, sid: str) -> None:
         # All that waits came after the savepoint. Sent to be taken back, a write that fails would
         # spoil the whole transaction.
@@ -271,8 +276,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.validate_no_broken_transaction()
         with self.wrap_database_errors:
             found = self._pipeline().execute(self.connection, statements)
-        for sql, _ in statements:
-            with debug_transaction(self, sql):  # for a log of queries
+        for sql, _ in statements if self.queries_logged else ():
+            with debug_transaction(self, sql):
                 pass
         return found
 

@@ -1,7 +1,7 @@
 """Store turns as they arrive: number them, drop repeats, commit in groups.
 
 `store` is one transaction over everything that arrived together. `Writer` is the
-one thread of a web process that calls it (group commit).
+one thread of a web process that calls it (group commit); large bodies are masked `beside` it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import close_old_connections
@@ -36,8 +37,13 @@ from missioncontrol.wire.events import TurnCompleted, TurnRecorded
 from missioncontrol.wire.runs import Presence
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 BATCH_LIMIT = 64
+# Bytes of a body from which reading and masking it takes longer than a change of threads.
+LARGE = 64 * 1024
+# Two: large bodies are rare, and more at once would only share the interpreter.
+_large = ThreadPoolExecutor(2, thread_name_prefix="large")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +101,14 @@ def store(arrivals: Sequence[Arrival], *, at: datetime) -> list[Stored | Mission
             if journal.should_yield():
                 break
             outcomes.append(batch.take(arrival))
-        batch.write()
+        insert_rows(Turn, batch.new)
+        # What was recorded and completed by the same batch is inserted complete.
+        fresh = {turn.id for turn in batch.new}
+        stale = [turn for turn in batch.completed.values() if turn.id not in fresh]
+        if stale:
+            update_columns(Turn, COMPLETION_COLUMNS, stale)
+        # One may be sent twice at once; the first is kept.
+        insert_rows(TelemetryRecord, batch.telemetry, on_conflict="DO NOTHING")
     return outcomes
 
 
@@ -129,9 +142,9 @@ class _Batch:
     def __init__(self, tx: journal.RunTransaction, known: dict[tuple[UUID, str], Turn]) -> None:
         self._tx = tx
         self._known = known
-        self._new: list[Turn] = []
-        self._completed: dict[UUID, Turn] = {}
-        self._telemetry: list[TelemetryRecord] = []
+        self.new: list[Turn] = []
+        self.completed: dict[UUID, Turn] = {}
+        self.telemetry: list[TelemetryRecord] = []
 
     def take(self, arrival: Arrival) -> Stored | MissionControlError:
         run, key = self._tx.runs.get(arrival.run), arrival.key
@@ -158,7 +171,7 @@ class _Batch:
         # After its turns, which say that it works: the client knows better whether it rests.
         if arrival.presence is not None and run.status not in ENDED:
             run.meters.presence = arrival.presence
-        self._telemetry += arrival.telemetry
+        self.telemetry += arrival.telemetry
         return Stored(
             accepted=run.meters.last_obs - before,
             duplicates=duplicates,
@@ -178,20 +191,10 @@ class _Batch:
             run.meters.last_obs += 1
             row.obs = run.meters.last_obs
             _fill_outcome(row, turn, at=self._tx.at)
-            self._completed[row.id] = row
+            self.completed[row.id] = row
             self._announce(run, row, TurnCompleted)
             return row, True
         return row, False
-
-    def write(self) -> None:
-        insert_rows(Turn, self._new)
-        # What was recorded and completed by the same batch is inserted complete.
-        fresh = {turn.id for turn in self._new}
-        stale = [turn for turn in self._completed.values() if turn.id not in fresh]
-        if stale:
-            update_columns(Turn, COMPLETION_COLUMNS, stale)
-        # One may be sent twice at once; the first is kept.
-        insert_rows(TelemetryRecord, self._telemetry, on_conflict="DO NOTHING")
 
     def _record(self, run: Run, turn: GuardTurn) -> Turn:
         # Counted up under the run's row lock: no number is given twice or left out.
@@ -214,7 +217,7 @@ class _Batch:
             nature=asdict(turn.nature) if turn.nature else None,
         )
         _fill_outcome(row, turn, at=self._tx.at)
-        self._new.append(row)
+        self.new.append(row)
         if turn.key:
             self._known[run.id, turn.key] = row
         run.meters.doing = headline(turn)[:200]
@@ -282,6 +285,13 @@ def _fill_outcome(row: Turn, turn: GuardTurn, *, at: datetime) -> None:
     row.digest = turn_digest({name: getattr(row, name) for name in TURN_SIGNS})
 
 
+async def beside(work: Callable[[], T], *, size: int) -> T:
+    """Do the work of a small body here, of a large one where nobody else waits."""
+    if size < LARGE:
+        return work()
+    return await asyncio.get_running_loop().run_in_executor(_large, work)
+
+
 class Writer:
     """The group-commit thread of a web process.
 
@@ -293,12 +303,19 @@ class Writer:
         self._queue: queue.SimpleQueue[tuple[Arrival, asyncio.Future[Any]]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    async def put(self, arrival: Arrival) -> Stored:
+    async def put(self, arrival: Arrival, *, size: int = 0) -> Stored:
         """Store an arrival and return what became of it, once it is committed.
+
+        Args:
+            arrival: The turns.
+            size: Bytes of the body they came in.
 
         Raises:
             NotFound: the run does not exist in the arrival's project.
         """
+        # One thread stores for all: masking a large body there would keep every small one waiting.
+        if size >= LARGE:
+            arrival = await beside(lambda: clean(arrival), size=size)
         if self._thread is None or not self._thread.is_alive():
             # A daemon: it waits for arrivals for ever, and must not keep the process from ending.
             self._thread = threading.Thread(target=self._work, name="ingest", daemon=True)

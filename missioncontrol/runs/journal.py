@@ -27,7 +27,7 @@ from missioncontrol.compiled import CompiledQuery, Lists, new_row, read_together
 from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical, payload_digest, row_hash
 from missioncontrol.runs import lifecycle, rows
-from missioncontrol.runs.lifecycle import ENDED, NEVER_HELD, Move
+from missioncontrol.runs.lifecycle import ENDED, NEVER_HELD, Move, Status
 from missioncontrol.runs.models import Hold, JournalRow, Run, RunMeters
 from missioncontrol.runs.rows import Live, News, adapter_of
 from missioncontrol.runs.statements import insert_rows, update_changed, update_columns
@@ -148,7 +148,8 @@ class RunTransaction:
 
     def move(self, run: Run, move: Move, *, by: str, reason: str = "") -> bool:
         """Take one step of the lifecycle table; tell whether the status changed."""
-        before, now = run.life, lifecycle.after(run.life, move)
+        before = Status(run.status)
+        now = lifecycle.after(before, move)
         if before is now:
             return False
         if now in NEVER_HELD:

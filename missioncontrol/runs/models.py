@@ -102,11 +102,6 @@ class Run(models.Model):
         return self.source == Source.RECORDING
 
     @property
-    def life(self) -> Status:
-        """The status as a member of the table."""
-        return Status(self.status)
-
-    @property
     def hold(self) -> Hold | None:
         """Its hold, while and because it is held."""
         # Where there is no row Django raises an AttributeError, for which the default stands in.

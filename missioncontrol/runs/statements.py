@@ -18,7 +18,7 @@ def insert_rows(model: Any, rows_: Iterable[Any], *, on_conflict: str = "") -> N
     A key that the database counts up is its own. `on_conflict`: what becomes of a row that is
     there by a unique key, in SQL that both databases know, such as "DO NOTHING".
     """
-    _execute_for_each(_insertion(model, on_conflict, connection.vendor), rows_)
+    _execute_for_each(_insertion, (model, on_conflict), rows_)
 
 
 def update_columns(
@@ -28,7 +28,7 @@ def update_columns(
 
     Those of `where_known` stay as they are where a row has None.
     """
-    _execute_for_each(_assignment(model, columns, where_known, connection.vendor), rows_)
+    _execute_for_each(_assignment, (model, columns, where_known), rows_)
 
 
 def update_changed(model: Any, changes: Sequence[tuple[Any, Collection[str]]]) -> None:
@@ -38,20 +38,21 @@ def update_changed(model: Any, changes: Sequence[tuple[Any, Collection[str]]]) -
     update_columns(model, named, [row for row, names in changes if names])
 
 
-def _execute_for_each(made: tuple[str, Any], rows_: Iterable[Any]) -> None:
+def _execute_for_each(make: Any, about: tuple[Any, ...], rows_: Iterable[Any]) -> None:
     """Execute a prepared statement for each row, with its columns as a driver takes them."""
-    statement, columns = made
+    rows = list(rows_)
+    if not rows:
+        return
+    database: Any = connections[DEFAULT_DB_ALIAS]  # each look at `connection` asks for it
+    statement, columns = make(*about, database.vendor)
     # Plain columns need no conversion.
     values = [
         [
             value if write is None or value is None else write(value)
             for value, write in ((row.__dict__[name], write) for name, write in columns)
         ]
-        for row in rows_
+        for row in rows
     ]
-    if not values:
-        return
-    database: Any = connections[DEFAULT_DB_ALIAS]
     if database.vendor == "postgresql":
         # As texts, which each column reads: by their types, or where one is NULL, each mixture
         # would be a statement of its own.

@@ -28,7 +28,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def is_awaited(self) -> bool:
         """Tell whether a person waits for the turn that this transaction has."""
-        return not self.is_in_memory_db() and write_lock.is_awaited(self._path)
+        return not self.is_in_memory_db() and write_lock.is_awaited(str(self.settings_dict["NAME"]))
 
     def checkpoint(self) -> None:
         """Copy what was committed from the write-ahead log into the database.
@@ -80,8 +80,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return execute(sql, params, many, context)
 
     def _next_turn(self) -> AbstractContextManager[None]:
-        return nullcontext() if self.is_in_memory_db() else write_lock.in_turn(self._path)
-
-    @property
-    def _path(self) -> str:
-        return str(self.settings_dict["NAME"])
+        if self.is_in_memory_db():
+            return nullcontext()
+        return write_lock.in_turn(str(self.settings_dict["NAME"]))

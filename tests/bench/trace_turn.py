@@ -57,8 +57,10 @@ def begin():
     threading.Thread(target=watch, daemon=True).start()
     threading.setprofile(note)
     sys.setprofile(note)
+# `up` and beat are on no turn's way: one keeps the others alive, one counts the seconds.
 if sys.argv[:1] != ["-c"]:
-    begin()
+    if not {"up", "beat"} & set(sys.argv):
+        begin()
     os.register_at_fork(after_in_child=begin)
 """
 
@@ -83,8 +85,7 @@ class Traced:
         found: dict[str, set[str]] = {}
         for trace in self.folder.glob(f"{look}-*.json"):
             for path, name in json.loads(trace.read_text()):
-                # A comprehension is no stop on the way, nor is what keeps processes alive.
-                if not name.endswith(">") and "/missioncontrol/up/" not in path:
+                if not name.endswith(">"):  # a comprehension is no stop on the way
                     found.setdefault(str(Path(path).relative_to(ROOT)), set()).add(name)
         return found
 

@@ -28,8 +28,7 @@ from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.api.agents import check_key_again, corrected_seq, fault_of, once_sent
 from missioncontrol.api.endpoint import Request, Response, read_json_object
 from missioncontrol.api.hooks import waiting
-from missioncontrol.api.web_process import beside, dispatcher
-from missioncontrol.api.web_process import store as put
+from missioncontrol.api.web_process import dispatcher, writer
 from missioncontrol.clock import now
 from missioncontrol.costs import telemetry
 from missioncontrol.costs.ledger import Call
@@ -40,7 +39,7 @@ from missioncontrol.redaction import Redaction
 from missioncontrol.runs import selectors
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.cleaning import masked_text
-from missioncontrol.runs.ingest import Arrival, Stored
+from missioncontrol.runs.ingest import Arrival, Stored, beside
 from missioncontrol.runs.lifecycle import Source, Status
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.runs import Presence
@@ -293,4 +292,4 @@ async def _put(
     arrival = Arrival(
         run=run.id, project=run.project_id, turns=turns, presence=presence, redaction=own
     )
-    return await put(arrival, size=size)
+    return await writer.put(arrival, size=size)

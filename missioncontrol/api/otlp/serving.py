@@ -29,7 +29,7 @@ from missioncontrol.api.otlp import decoding, storing
 from missioncontrol.api.otlp.batch import MOST_RECORDS, Batch
 from missioncontrol.api.otlp.reading import Reading, Sessions, understood
 from missioncontrol.api.otlp.record import Signal
-from missioncontrol.api.web_process import LARGE, beside, dispatcher, writer
+from missioncontrol.api.web_process import dispatcher, writer
 from missioncontrol.clock import now
 from missioncontrol.costs.ledger import SOURCES, Call
 from missioncontrol.costs.telemetry import Began, led_to
@@ -41,6 +41,7 @@ from missioncontrol.errors import (
     WrongMediaType,
 )
 from missioncontrol.redaction import NOTHING
+from missioncontrol.runs.ingest import LARGE, beside
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)

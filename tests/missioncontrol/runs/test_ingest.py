@@ -8,7 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from guard.turn import Role, Turn
-from missioncontrol.api import web_process
+from missioncontrol.api.web_process import writer
 from missioncontrol.errors import NotFound
 from missioncontrol.runs.ingest import Arrival, Writer, clean, store
 from missioncontrol.runs.models import JournalRow
@@ -144,7 +144,7 @@ async def test_a_large_body_is_masked_beside_the_thread_that_stores():
     text, order = "token=" * 160_000, []
 
     async def stored(name, size, *turns):
-        await web_process.store(Arrival(run=run.id, project=run.project_id, turns=turns), size=size)
+        await writer.put(Arrival(run=run.id, project=run.project_id, turns=turns), size=size)
         order.append(name)
 
     large = [replace(a_call(result=text), key=f"large {n}") for n in range(8)]
