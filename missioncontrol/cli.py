@@ -37,5 +37,10 @@ def _run_djangos() -> None:
             database.check_installed()
         except MissionControlError as reason:
             sys.exit(f"mission control: {reason}")
+        if database.is_behind():  # an older backup was restored, and nothing has started since
+            sys.exit(
+                "mission control: The database is one of an older Mission Control:"
+                " run `manage.py migrate` first."
+            )
         # The database is there and answers: the fault is in what was asked.
         raise

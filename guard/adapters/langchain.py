@@ -34,6 +34,8 @@ except ImportError as missing:
     raise FrameworkMissing("guard.adapters.langchain", "langchain", missing) from missing
 
 T = TypeVar("T")
+# Characters of the calls that no tool of ours ran.
+LONGEST_ASKED = 500
 # Steps that are the same whether awaited or not; each yields what to call next.
 Play = Generator[Callable[[], Any], Any, T]
 
@@ -140,6 +142,7 @@ class MissionControl(AgentMiddleware):
         watch = self._watch(kind, state)
         # A thread that goes on later opens its run again, by the same key.
         del self._watches[kind, state["guard_run"]]
+        yield from watch.settle()
         yield watch.session.close
 
     def _fail(self, kind: Kind, key: str) -> Play[None]:
@@ -166,8 +169,8 @@ class _Watch:
     notes: list[str] = field(default_factory=list)
     stopped: str = ""
     interrupted: dict[str, Go] = field(default_factory=dict)
-    # What a model call was that no turn has reported yet.
-    unreported: dict[str, Any] = field(default_factory=dict)
+    # What a model said that no turn has reported yet.
+    unreported: AIMessage | None = None
 
     def before_model(self) -> dict[str, Any] | None:
         """Give what the model must read first."""
@@ -179,16 +182,25 @@ class _Watch:
 
     def think(self, call: Callable[[], Any]) -> Play[Any]:
         """Call the model."""
+        # Of the call before, another middleware may have answered every tool.
+        yield from self.settle()
         response = yield call
         said = (m for m in getattr(response, "result", ()) if isinstance(m, AIMessage))
-        self.unreported = next(map(_facts, said), {})
+        self.unreported = next(said, None)
         return response
+
+    def settle(self) -> Play[None]:
+        """Tell of a model call that led to no turn: it has cost money all the same."""
+        message, self.unreported = self.unreported, None
+        if message is None or self.stopped or not (facts := _facts(message)):
+            return
+        # With what it asked for: calls that differ are no agent that repeats itself.
+        asked = ", ".join(f"{call['name']} {call['args']}" for call in message.tool_calls)
+        yield from self.say(message.text or f"(asked for {asked})"[:LONGEST_ASKED], **facts)
 
     def fail(self) -> Play[None]:
         """Say that the run is over, and no answer came of it."""
-        # A model call that led to no turn has cost money all the same.
-        if self.unreported and not self.stopped:
-            yield from self.say("(called no tool)", **self.unreported)
+        yield from self.settle()
         yield partial(self.session.close, "failed")
 
     def answer(self, state: Any) -> Play[dict[str, Any] | None]:
@@ -197,7 +209,7 @@ class _Watch:
         # A structured answer comes as a call of a tool that nobody runs: it is what was said.
         if message.tool_calls and "structured_response" not in state:
             return None  # its calls tell of it
-        self.unreported = {}
+        self.unreported = None
         yield from self.say(message.text or "(no text)", **_facts(message))
         if self.stopped:
             return self.ending()
@@ -217,7 +229,7 @@ class _Watch:
                     if any(one["id"] == call["id"] for one in getattr(message, "tool_calls", ()))
                 )
                 facts = next(map(_facts, asking), {})
-                self.unreported = {}
+                self.unreported = None
                 go = yield partial(self.session.before, call["name"], call["args"], **facts)
         except Stopped as stopped:
             # Not raised: other calls of the same answer are under way, and the graph ends in order.

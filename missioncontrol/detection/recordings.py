@@ -17,13 +17,12 @@ from pydantic import TypeAdapter
 
 from guard.adapters.capabilities import Capabilities, EndBy
 from guard.formats.recording import Recording as Recorded
-from guard.replay import replay
 from guard.turn import Role
 from guard.turn import Turn as GuardTurn
 from missioncontrol.accounts.models import Project
 from missioncontrol.costs import ledger, telemetry
 from missioncontrol.costs.ledger import Call
-from missioncontrol.detection import judging
+from missioncontrol.detection import judging, reading
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.models import Recording
 from missioncontrol.errors import InvalidRequest, NotFound, existing
@@ -46,7 +45,6 @@ from missioncontrol.wire.events import RunImported, RunOpened
 from missioncontrol.wire.policies import RecordedAlarm, RecordingRow
 from missioncontrol.wire.rows import row_of
 
-MOST_TURNS = 20_000
 NAME_LENGTH = 60
 # Forms that one agent writes; in others the turns say who speaks.
 AGENTS = frozenset({"claude-code", "codex", "gemini"})
@@ -161,10 +159,8 @@ def _readable(recorded: Recorded, project: Project, *, at: datetime) -> list[Gua
     turns_read = [turn for turn in recorded.turns if turn is not None]
     if not turns_read:
         raise InvalidRequest("The file was read, and there is no turn in it.", field="file")
-    if len(turns_read) > MOST_TURNS:
-        raise InvalidRequest(
-            f"At most {MOST_TURNS} turns a recording; this one has {len(turns_read)}.", field="file"
-        )
+    if len(turns_read) > reading.MOST_TURNS:  # of telemetry, which is read otherwise
+        raise reading.too_many(len(turns_read))
     # Nothing was recorded after its import: what is told of the future would never grow old.
     moments = [moment and min(moment, at) for moment in (storable_moment(t.ts) for t in turns_read)]
     latest = next((moment for moment in moments if moment), at)
@@ -277,9 +273,9 @@ def _judge(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> tuple[
     recorded = Recorded(
         run=run.name, turns=turns, workspace=tuple(run.workspace), goal=run.goal or None
     )
-    meters, replayed = run.meters, replay(recorded, policy_of(run))
-    for (_, row), moment in zip(numbered, replayed.moments, strict=True):
-        assessment = moment.assessment
+    meters = run.meters
+    assessments, opened = reading.judge(recorded, policy_of(run))
+    for (_, row), assessment in zip(numbered, assessments, strict=True):
         row.score, row.changed = round(assessment.score, 3), assessment.changed
         if meters.highest_score is None or assessment.stuck > meters.highest_score:
             meters.highest_score, meters.highest_score_seq = assessment.stuck, row.seq
@@ -288,7 +284,7 @@ def _judge(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> tuple[
     meters.tape = list(drawn.values())[-TAPE_POINTS:]
     meters.judged_turns, meters.detected_obs = meters.last_seq + 1, meters.last_obs
     alarms = []
-    for alarm in replayed.alarms:
+    for alarm in opened:
         row, signal = numbered[alarm.index][1], alarm.signal
         row.detector = signal.detector
         judging.write_down(tx, run, signal, seq=row.seq, outcome="observed")

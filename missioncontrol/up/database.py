@@ -67,6 +67,15 @@ def make_ready(say: Callable[[str], None]) -> None:
             raise MigrationFailed(first_line(str(error), type(error).__name__)) from error
 
 
+def is_behind() -> bool:
+    """Say whether some migration of this code was not applied; False where it does not answer."""
+    try:
+        executor = MigrationExecutor(connection)
+    except DatabaseError:
+        return False
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
 def check_installed() -> None:
     """Refuse a database on which nothing was ever started.
 

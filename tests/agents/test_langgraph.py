@@ -48,3 +48,22 @@ def test_an_invocation_that_is_cancelled_while_held_is_over(play, person, tmp_pa
         wait_for(lambda: person.waiting_on(run) is None)
         (tmp_path / "leave").touch()
         assert program.account()["ended"] == "cancelled"
+
+
+def reads_two_files_then_answers(request):
+    if request.calls < 2:
+        return Reply(calls=(("read_file", {"path": f"{request.calls}.py"}),))
+    return Reply(text="I may not.")
+
+
+def test_a_model_call_whose_tool_another_middleware_refuses_is_paid_for(play, person):
+    with ScriptedChatApi(reads_two_files_then_answers) as api:
+        env = {"OPENAI_BASE_URL": api.url, "OPENAI_API_KEY": "dummy"}
+        program = play("langgraph", "langgraph_refused", **env)
+        account = program.account()
+
+    assert (account["ran"], account["ended"]) == ([], "I may not.")
+    run = person.run_named(f"{program.story}-refused")
+    paid = [turn["content"] for turn in person.turns(run) if turn["cost_usd"] is not None]
+    asked = [f"(asked for read_file {{'path': '{n}.py'}})" for n in range(2)]
+    assert paid == [*asked, "I may not."]

@@ -285,6 +285,28 @@ def test_a_database_is_backed_up_before_it_is_migrated_and_the_last_few_are_kept
     assert not first.exists()
 
 
+def test_between_restore_and_migrate_a_command_says_what_is_to_be_done(elsewhere):
+    elsewhere.data.mkdir()
+    assert managed(elsewhere, "migrate", "--verbosity", "0")[0] == 0
+    # As a version left it that did not know the column yet.
+    scripted(
+        elsewhere,
+        "from django.db import connection\n"
+        "from django.db.migrations.recorder import MigrationRecorder\n"
+        "connection.cursor().execute('ALTER TABLE accounts_project DROP COLUMN redact_rules')\n"
+        "applied = MigrationRecorder(connection).migration_qs.filter(app='accounts')\n"
+        "applied.filter(name__gte='0015').delete()\n",
+    )
+
+    code, printed = managed(elsewhere, "verify_audit")
+
+    assert code == 1
+    assert printed == (
+        "mission control: The database is one of an older Mission Control:"
+        " run `manage.py migrate` first."
+    )
+
+
 def test_a_database_that_is_new_is_not_backed_up(elsewhere):
     elsewhere.data.mkdir()
 

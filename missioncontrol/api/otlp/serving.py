@@ -210,11 +210,12 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
         InvalidRequest: a line is no request, or the file tells of no session, or of several.
     """
     sessions, readings, refused = Sessions(), list[Reading](), 0
-    for body, signal in _requests(text):
+    for requests, (body, signal) in enumerate(_requests(text), 1):
         batch = decoding.read_json(body, signal)
         readings += understood(batch, project=project, sessions=sessions)
         refused += len(batch.refused)
-        if len(readings) > MOST_RECORDS:
+        # Requests too: a line that holds no record takes its time as well.
+        if max(requests, len(readings)) > MOST_RECORDS:
             raise InvalidRequest(f"At most {MOST_RECORDS} records a recording.", field="file")
     runs = {one.run_key for one in readings if one.facts.turns}
     if len(runs) != 1:

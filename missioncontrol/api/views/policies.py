@@ -5,7 +5,6 @@ come in as a file and are looked at like live runs.
 from __future__ import annotations
 
 import hashlib
-import io
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,6 @@ from uuid import UUID
 from rest_framework.request import Request
 
 from guard.errors import UnreadableRecording
-from guard.formats import read_stream
 from guard.formats.recording import Recording as Recorded
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.pace import Pace
@@ -28,7 +26,7 @@ from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.costs.ledger import Call
 from missioncontrol.decisions import allowlist
-from missioncontrol.detection import backtests, policies, recordings, scores, tasks
+from missioncontrol.detection import backtests, policies, reading, recordings, scores, tasks
 from missioncontrol.detection.backtests import NewBacktest
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.wire.decisions import AllowlistSuggestion
@@ -132,27 +130,27 @@ def recordings_import(
     # The file's name alone: a browser may send the folders it lay in.
     name = Path(name or "recording").name
     hashed = hashlib.sha256()
-    with tempfile.TemporaryFile() as file:
+    with reading.place(), tempfile.NamedTemporaryFile() as file:
         # In pieces, and unparsed: a transcript may be larger than memory should hold.
         while piece := request._request.read(PIECE):  # noqa: SLF001
             hashed.update(piece)
             file.write(piece)
-        file.seek(0)
+        file.flush()
         sha256 = hashed.hexdigest()
         # Before it is read: the same file again costs no more than its hash.
         if (known := recordings.known(project_id, sha256)) is not None:
             return recordings.recording_row(known), False
-        recorded, calls = _read(file, name, project_id)
-    recording, is_new = recordings.import_recording(
-        Project.objects.get(pk=project_id),
-        recorded,
-        calls,
-        projects=auth.acting_in(request),
-        file=name,
-        sha256=sha256,
-        by=by,
-        at=now(),
-    )
+        recorded, calls = _read(Path(file.name), name, project_id)
+        recording, is_new = recordings.import_recording(
+            Project.objects.get(pk=project_id),
+            recorded,
+            calls,
+            projects=auth.acting_in(request),
+            file=name,
+            sha256=sha256,
+            by=by,
+            at=now(),
+        )
     unread = tuple(UnreadEntry(entry=one.entry, why=one.why) for one in recorded.unread)
     row = replace(recordings.recording_row(recording, is_new=is_new), unread=unread)
     return row, is_new
@@ -164,26 +162,26 @@ def recordings_read(run_id: UUID, projects: Readable) -> RecordingRow:
     return recordings.show_recording(run_id, projects=projects)
 
 
-def _read(file: io.BufferedRandom, name: str, project: UUID) -> tuple[Recorded, list[Call]]:
+def _read(path: Path, name: str, project: UUID) -> tuple[Recorded, list[Call]]:
     """Read a file of any known form; its model calls, where they are told apart from turns.
 
     Raises:
-        InvalidRequest: it holds none, and says what was expected.
+        InvalidRequest: it holds none, and says what was expected; or more than is read.
     """
-    if otlp.signal_of(file.peek(PIECE)):
-        return otlp.read_recording(file.read(), name=Path(name).stem, project=project)
-    try:
-        recorded = read_stream(file, Path(name))
-    except UnreadableRecording:
-        # Back to the first line that holds anything: whoever sent it sees what it begins with.
-        file.seek(0)
-        lines = enumerate(iter(lambda: file.readline(PIECE), b""), 1)
-        got = "an empty file"
-        for number, line in lines:
-            if words := line.decode("utf-8", "replace").strip():
-                got = f"{words[:40]!r} in line {number}"
-                break
-        raise InvalidRequest(f"{name}: {EXPECTED}, got {got}.", field="file") from None
+    with path.open("rb") as file:
+        if otlp.signal_of(file.peek(PIECE)):
+            return otlp.read_recording(file.read(), name=Path(name).stem, project=project)
+        try:
+            recorded = reading.read(path, name=name)
+        except UnreadableRecording:
+            # The first line that holds anything: whoever sent it sees what it begins with.
+            lines = enumerate(iter(lambda: file.readline(PIECE), b""), 1)
+            got = "an empty file"
+            for number, line in lines:
+                if words := line.decode("utf-8", "replace").strip():
+                    got = f"{words[:40]!r} in line {number}"
+                    break
+            raise InvalidRequest(f"{name}: {EXPECTED}, got {got}.", field="file") from None
     # What an agent could not post is not stored from a file either.
     faulty = {place for place, turn in enumerate(recorded.turns) if turn and fault_of(turn)}
     turns = tuple(None if n in faulty else turn for n, turn in enumerate(recorded.turns))

@@ -1,6 +1,7 @@
 """A recorded run imported from a file: looked at like a live one, and it asks and costs nobody."""
 
 import json
+from contextlib import ExitStack
 from datetime import timedelta
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from rest_framework.test import APIClient
 
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Membership, Project
+from missioncontrol.api.otlp.batch import MOST_RECORDS
 from missioncontrol.audit import erasing
 from missioncontrol.audit.anchors import verify
 from missioncontrol.audit.erasing import erase_run
@@ -16,7 +18,7 @@ from missioncontrol.clock import now
 from missioncontrol.costs.models import Spend
 from missioncontrol.decisions.models import Decision
 from missioncontrol.decisions.rows import board, count_everything
-from missioncontrol.detection import recordings
+from missioncontrol.detection import limited_process, reading
 from missioncontrol.detection.models import Recording
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
@@ -348,13 +350,13 @@ def test_a_turn_that_no_column_holds_is_counted_as_unreadable(as_person, operato
 def test_who_lost_their_role_while_it_was_judged_imports_nothing(
     as_person, operator, monkeypatch, project
 ):
-    judged = recordings.replay
+    judged = reading.judge
 
     def judge(*given):
         Membership.objects.filter(user=operator).update(role="viewer")
         return judged(*given)
 
-    monkeypatch.setattr(recordings, "replay", judge)
+    monkeypatch.setattr(reading, "judge", judge)
 
     assert send(as_person(operator), a_stuck_file()).status_code == 403
     assert not Run.objects.exists()
@@ -363,13 +365,13 @@ def test_who_lost_their_role_while_it_was_judged_imports_nothing(
 def test_a_project_archived_while_it_was_judged_takes_nothing(
     as_person, operator, monkeypatch, project
 ):
-    judged = recordings.replay
+    judged = reading.judge
 
     def judge(*given):
         Project.objects.filter(pk=project.pk).update(archived_at=NOON)
         return judged(*given)
 
-    monkeypatch.setattr(recordings, "replay", judge)
+    monkeypatch.setattr(reading, "judge", judge)
 
     assert send(as_person(operator), a_stuck_file()).json()["code"] == "project_archived"
     assert not Run.objects.exists()
@@ -507,3 +509,63 @@ def test_a_call_nested_too_deep_costs_its_turn_alone(as_person, operator):
 
     assert response.status_code == 201, response.content
     assert (response.json()["turns"], response.json()["unreadable"]) == (1, 1)
+
+
+def test_a_file_that_takes_too_long_to_read_is_given_up_on(as_person, operator, monkeypatch):
+    monkeypatch.setattr(reading, "READING_S", 1)
+    # A quote that is never closed, each line of it looked at in each field it may be.
+    body = b'role,content,tool\nassistant,"' + b"a\n" * (2 << 20)
+
+    response = send(as_person(operator), body, name="open-quote.csv")
+
+    assert response.status_code == 400, response.content
+    assert "too much time or memory" in response.json()["detail"]
+    assert not Run.objects.exists()
+
+
+def test_a_file_that_takes_too_much_memory_is_given_up_on(as_person, operator, monkeypatch):
+    monkeypatch.setattr(limited_process, "MOST_MEMORY", 160 << 20)
+    body = b"[" + b'{"a":0},' * 900_000 + b"{}]"
+
+    response = send(as_person(operator), body)
+
+    assert response.status_code == 400, response.content
+    assert "too much time or memory" in response.json()["detail"]
+
+
+def test_more_turns_than_a_recording_has_are_counted_and_not_taken(as_person, operator):
+    body = a_file(*[turn()] * (reading.MOST_TURNS + 5))
+
+    response = send(as_person(operator), body)
+
+    assert response.status_code == 400, response.content
+    assert f"this one has {reading.MOST_TURNS + 5}" in response.json()["detail"]
+
+
+def test_only_some_are_read_at_once(as_person, operator):
+    with ExitStack() as taken:
+        for _ in range(reading.AT_ONCE):
+            taken.enter_context(reading.place())
+        response = send(as_person(operator), a_stuck_file())
+
+    assert response.status_code == 503, response.content
+    assert int(response.headers["Retry-After"]) > 0
+    assert send(as_person(operator), a_stuck_file()).status_code == 201
+
+
+def test_a_recording_that_takes_too_long_to_judge_is_given_up_on(as_person, operator, monkeypatch):
+    monkeypatch.setattr(reading, "JUDGING_S", 1)
+    body = a_file(*(turn(f"pytest -k {n}", result=f"{n} failed") for n in range(9_000)))
+
+    response = send(as_person(operator), body)
+
+    assert response.status_code == 400, response.content
+    assert "Judging its turns takes too much time" in response.json()["detail"]
+    assert not Run.objects.exists()
+
+
+def test_an_export_of_more_requests_than_records_are_read_is_given_up_on(as_person, operator):
+    response = send(as_person(operator), b'{"resourceSpans":[]}\n' * (MOST_RECORDS + 1))
+
+    assert response.status_code == 400, response.content
+    assert f"At most {MOST_RECORDS} records" in response.json()["detail"]
