@@ -22,7 +22,7 @@ function textsOf(id: string): string | null {
 
 /** What screens of several kinds share. Of one kind: charts, a run's turns, its series. */
 const SHARED =
-  /src.(ui|format|sync|views.shell).(?!turn|matches|runTimeline|ranges|score|scrolled|baseline|ShareList|More|WhichProject|rowWindow|[cC]hart)|src.messages.\w+.ts|lucide(?!.*smartphone)|AnswerIcon|CardSteps|Output|icons.(pencil|list-filter|chevron-down|arrow-up|plus)|TapeLegend|history.why/;
+  /src.(ui|format|sync|views.shell).(?!attempt|submits|turn|matches|runTimeline|ranges|score|scrolled|baseline|ShareList|More|WhichProject|rowWindow|[cC]hart)|src.messages.\w+.ts|lucide(?!.*smartphone)|AnswerIcon|CardSteps|Output|icons.(pencil|list-filter|chevron-down|arrow-up|plus)|TapeLegend|history.why/;
 
 /** The files of every visit, which are here before a screen is asked for. */
 export const BEGINNING = /\/(svelte|state|index|shared|styles)-/;

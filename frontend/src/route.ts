@@ -9,7 +9,6 @@ const FLAT = [
   "allowlist",
   "autofixes",
   "audit",
-  "kit",
 ] as const;
 type Flat = (typeof FLAT)[number];
 

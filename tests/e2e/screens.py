@@ -14,9 +14,6 @@ from tests.installations import ROOT
 
 SOURCES = ROOT / "frontend" / "src"
 
-NOT_SCREENS = {"kit"}
-"""The kit of parts exists in development only."""
-
 FITS = "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.documentElement)"
 """Nothing is wider than the screen. Not `innerWidth`: a phone's grows with what is too wide."""
 
@@ -67,7 +64,7 @@ def flat_routes() -> list[str]:
     """Return the screens whose address is one word."""
     listed = re.search(r"const FLAT = \[(.*?)\]", _source("route.ts"), re.DOTALL)
     assert listed, "route.ts has no FLAT"
-    return [name for name in re.findall(r'"(\w+)"', listed[1]) if name not in NOT_SCREENS]
+    return [name for name in re.findall(r'"(\w+)"', listed[1])]
 
 
 def route_kinds() -> set[str]:

@@ -1,9 +1,10 @@
-/** What a person asks for by a form or a row: whether it is under way, and why it was not taken. */
+/** What a person asks for by a form or a row: whether it is under way, and what came of it. */
 import { refused } from "../messages/refused";
 
 export class Attempt {
   #underWay = $state(0);
   #wrong = $state("");
+  #notice = $state("");
 
   constructor(
     /** What is said where the server was not reached. */
@@ -19,16 +20,22 @@ export class Attempt {
     return this.#wrong;
   }
 
-  forget(): void {
-    this.#wrong = "";
+  /** What is said of the last one once it was taken. */
+  get notice(): string {
+    return this.#notice;
   }
 
-  /** Whether it was taken. */
-  async make(action: () => Promise<unknown>): Promise<boolean> {
+  forget(): void {
+    this.#wrong = this.#notice = "";
+  }
+
+  /** Whether it was taken; `notice` is what is said then. */
+  async make(action: () => Promise<unknown>, notice = ""): Promise<boolean> {
     this.#underWay += 1;
     this.forget(); // the same reason once more is read out once more
     try {
       await action();
+      this.#notice = notice;
       return true; // whatever another one, made meanwhile, came to
     } catch (error) {
       this.#wrong = this.reasonOf(error) || (await refused(error, this.unreachable()));

@@ -16,6 +16,16 @@ it("says why it was not taken, until the next is made", async () => {
   expect([attempt.busy, attempt.wrong]).toEqual([false, ""]);
 });
 
+it("says what came of the one that was taken, and nothing of it once another fails", async () => {
+  const attempt = new Attempt(() => "away");
+
+  await attempt.make(() => Promise.resolve(), "Saved.");
+  expect(attempt.notice).toBe("Saved.");
+
+  await attempt.make(fails(new UnreachableError()), "Saved.");
+  expect([attempt.notice, attempt.wrong]).toEqual(["", "away"]);
+});
+
 it("gives the form's own reason before the server's", async () => {
   const attempt = new Attempt(
     () => "away",

@@ -45,7 +45,6 @@ const texts: typeof en = {
   made: (name) => `„${name}“ wurde erstellt.`,
   secret: "das neue Geheimnis",
   done: "Fertig",
-  use: "Einem Agenten geben",
   revokedAt: (at) => `widerrufen ${at}`,
   expiredAt: (at) => `abgelaufen ${at}`,
   expiresAt: (at) => `läuft ab ${at}`,

@@ -1,7 +1,6 @@
 import type en from "../en/account";
 
 const texts: typeof en = {
-  title: "Eigenes Konto",
   offNow: "Hier melden nur Einmal-Links an",
   offHint:
     "Wer Mission Control betreibt, kann für ein Team Passwörter, Passkeys oder einen Identitätsanbieter einschalten (MISSIONCONTROL_SIGN_IN).",

@@ -1,5 +1,4 @@
 import type en from "../en/devices";
-import { counted } from "../plural";
 import { strong } from "../strong";
 
 const texts: typeof en = {
@@ -46,7 +45,6 @@ const texts: typeof en = {
     fresh: "Neuer Code",
     paired: (name) => `${name} ist gekoppelt.`,
     pairedText: "Es ist angemeldet. Dort Benachrichtigungen erlauben, dann einen Test senden.",
-    done: "Fertig",
     none: "Ein Telefon erreicht diese Adresse nicht.",
     noneText: (command) =>
       `Mission Control ist nur auf diesem Rechner erreichbar. Mit ${strong(command)} starten und wiederkommen.`,
@@ -86,7 +84,6 @@ const texts: typeof en = {
   },
   list: {
     title: "Geräte",
-    count: (n) => counted(n, { one: "angemeldeter Browser", other: "angemeldete Browser" }),
     switchHint: "der Schalter gilt für Push auf dem jeweiligen Gerät",
     called: (name) => (name === "a browser" ? "ein Browser" : name),
     thisOne: "dieses",

@@ -2,7 +2,6 @@ import type en from "../en/instance";
 import { counted } from "../plural";
 
 const texts: typeof en = {
-  title: "Diese Installation",
   version: "Version",
   python: (version) => `Python ${version}`,
   health: "Zustand",

@@ -198,7 +198,6 @@ const texts: typeof en = {
   replayed: (n, seconds) => `${counted(n, runs)} in ${String(seconds)} s nachgespielt`,
   replayFailed: "Das Nachspielen ist fehlgeschlagen.",
   replayAgain: "Nochmals versuchen",
-  runs: (n) => counted(n, runs),
   notSaved: "Die Richtlinie wurde nicht gespeichert.",
   onTop: "Die eigenen Änderungen gelten jetzt für diese Fassung.",
   takesTheirsBack: "Wird er jetzt gespeichert, geht verloren, was dort geändert wurde.",

@@ -13,7 +13,6 @@ const texts: typeof en = {
     `Importiert: ${counted(turns, { one: "Schritt", other: "Schritte" })}. ${alarms === 0 ? "Keine Karte hätte" : counted(alarms, { one: "Karte hätte", other: "Karten hätten" })} sich geöffnet.`,
   known: "Diese Datei wurde schon importiert.",
   open: "Lauf öffnen",
-  another: "Weitere importieren",
   close: "Schließen",
   failed: "Die Datei konnte nicht gesendet werden. Nichts wurde gespeichert.",
   looksOnly: "Wer nur zuschaut, kann keine Aufzeichnung importieren.",

@@ -8,7 +8,6 @@ const texts: typeof en = {
     asked: "Auftrag",
     whole: "Insgesamt",
     hour: "Letzte Stunde",
-    cost: "Kosten",
   },
   more: "Alles zeigen",
   less: "Weniger zeigen",

@@ -78,7 +78,6 @@ const texts: typeof en = {
     calls: (n) => counted(n, { one: "Aufruf", other: "Aufrufe" }),
     failures: (n) => counted(n, { one: "Fehler", other: "Fehler" }),
   },
-  runs: (n) => counted(n, { one: "Lauf", other: "Läufe" }),
   times: (n) => `${counted(n, { other: "Mal" })}`,
   lines: (n) => counted(n, { one: "Zeile", other: "Zeilen" }),
   done: {

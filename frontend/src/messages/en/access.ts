@@ -43,7 +43,6 @@ const texts = {
   made: (name: string) => `“${name}” was created.`,
   secret: "the new secret",
   done: "Done",
-  use: "Use it in an agent",
   revokedAt: (at: string) => `revoked ${at}`,
   expiredAt: (at: string) => `expired ${at}`,
   expiresAt: (at: string) => `expires ${at}`,

@@ -1,7 +1,6 @@
 /** Settings: how one signs in, and the sheet that asks again who is there. */
 
 const texts = {
-  title: "Your account",
   offNow: "Only one-time links sign in here",
   offHint:
     "Whoever runs Mission Control can turn on passwords, passkeys or an identity provider for a team (MISSIONCONTROL_SIGN_IN).",

@@ -1,5 +1,4 @@
 /** Settings, Devices: pushes on this browser, pairing a phone, every signed-in browser. */
-import { counted } from "../plural";
 import { strong } from "../strong";
 
 const texts = {
@@ -46,7 +45,6 @@ const texts = {
     fresh: "New code",
     paired: (name: string) => `${name} is paired.`,
     pairedText: "It is signed in as you. Allow notifications there, then send it a test.",
-    done: "Done",
     none: "Phones cannot reach this address.",
     noneText: (command: string) =>
       `Mission Control is reachable from this machine only. Start it with ${strong(command)} and come back.`,
@@ -86,7 +84,6 @@ const texts = {
   },
   list: {
     title: "Your devices",
-    count: (n: number) => counted(n, { one: "signed-in browser", other: "signed-in browsers" }),
     switchHint: "the switch controls push on that device",
     called: (name: string) => name,
     thisOne: "this one",

@@ -2,7 +2,6 @@
 import { counted } from "../plural";
 
 const texts = {
-  title: "This instance",
   version: "Version",
   python: (version: string) => `Python ${version}`,
   health: "Health",

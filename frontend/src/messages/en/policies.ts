@@ -185,7 +185,6 @@ const texts = {
   replayed: (n: number, seconds: number) => `${counted(n, runs)} replayed in ${String(seconds)} s`,
   replayFailed: "The replay failed.",
   replayAgain: "Try again",
-  runs: (n: number) => counted(n, runs),
   notSaved: "The policy was not saved.",
   onTop: "Your changes now apply to that version.",
   takesTheirsBack: "Saving it now takes back what they changed.",

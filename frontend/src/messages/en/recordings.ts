@@ -14,7 +14,6 @@ const texts = {
     `Imported: ${counted(turns, { one: "turn", other: "turns" })}. ${alarms === 0 ? "No card" : counted(alarms, cards)} would have opened.`,
   known: "This file was imported before.",
   open: "Open the run",
-  another: "Import another",
   close: "Close",
   failed: "The file could not be sent. Nothing was stored.",
   looksOnly: "A viewer cannot import a recording.",

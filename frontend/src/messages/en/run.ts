@@ -150,13 +150,11 @@ const texts = {
     charts: "Cost and tokens",
     hide: "Hide charts",
     drag: "Drag to zoom, double-click to reset",
-    back: "Back to the whole run",
     notFetched: "The chart could not be loaded.",
     pin: (who: string, did: string) => `${who} ${did}`,
     autofix: "autofix",
     at: (turn: string, time: string, score: string) =>
       `Turn ${turn}, ${time}, stuck score ${score}`,
-    range: (from: string, to: string) => `Turns ${from} to ${to} of the run`,
     asksAt: (score: string) => `asks you at ${score}`,
     zoomed: "Zoom in to see why it moved.",
   },
@@ -194,7 +192,6 @@ const texts = {
     label: "Agents and hand-offs",
     turn: "a turn",
     circle: "in the cycle",
-    fact: "a new fact",
     lane: (agent: string, n: number) =>
       `${agent}: ${counted(n, { one: "stretch", other: "stretches" })}`,
     handOffs: (n: string) => `Hand-offs ${n}`,

@@ -3,7 +3,7 @@ import { counted } from "../plural";
 
 const texts = {
   label: "What happened",
-  rows: { status: "Status", asked: "Asked", whole: "In all", hour: "Last hour", cost: "Cost" },
+  rows: { status: "Status", asked: "Asked", whole: "In all", hour: "Last hour" },
   more: "Show all",
   less: "Show less",
   compare: "Compare with another run",

@@ -74,7 +74,6 @@ const texts = {
     calls: (n: number) => counted(n, { one: "call", other: "calls" }),
     failures: (n: number) => counted(n, { one: "failure", other: "failures" }),
   },
-  runs: (n: number) => counted(n, { one: "run", other: "runs" }),
   times: (n: number) => counted(n, { one: "time", other: "times" }),
   lines: (n: number) => counted(n, { one: "line", other: "lines" }),
   done: {

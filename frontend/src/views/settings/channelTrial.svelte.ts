@@ -1,7 +1,7 @@
 /** A test sent to a channel, followed until something came of it. */
 import { exactTime } from "../../format/time";
-import { refused } from "../../messages/refused";
 import { channels as t, failures } from "../../messages/texts";
+import { Attempt } from "../../sync/attempt.svelte";
 import { read, write } from "../../wire/api";
 import type { DeliveryRow } from "../../wire/types";
 
@@ -10,22 +10,21 @@ const MOST_ASKS = 50;
 
 export class ChannelTrial {
   #row = $state.raw<DeliveryRow | null>(null);
-  #wrong = $state.raw("");
-  #busy = $state.raw(false);
+  readonly #attempt = new Attempt(() => t.unreachable);
   #slow = $state.raw(false);
 
   get busy(): boolean {
-    return this.#busy;
+    return this.#attempt.busy;
   }
 
   get failed(): boolean {
-    return this.#wrong !== "" || this.#row?.status === "failed";
+    return this.#attempt.wrong !== "" || this.#row?.status === "failed";
   }
 
   /** What came of it, in words; "" before there is one. */
   get words(): string {
     const row = this.#row;
-    if (this.#wrong) return this.#wrong;
+    if (this.#attempt.wrong) return this.#attempt.wrong;
     if (row?.status === "sent" && row.sent_at) return t.tested(exactTime(row.sent_at));
     if (row?.status === "waiting" && row.error && row.due_at)
       return t.testAgain(failures.sentence(row.error), exactTime(row.due_at));
@@ -37,18 +36,12 @@ export class ChannelTrial {
   }
 
   async send(channel: string): Promise<void> {
-    this.#busy = true;
-    this.#wrong = "";
     this.#row = null;
     this.#slow = false;
-    try {
+    await this.#attempt.make(async () => {
       this.#row = await write<DeliveryRow>("POST", `channels/${channel}/test/`, {});
       await this.#follow(this.#row.id);
-    } catch (error) {
-      this.#wrong = await refused(error, t.unreachable);
-    } finally {
-      this.#busy = false;
-    }
+    });
   }
 
   async #follow(id: string): Promise<void> {

@@ -6,8 +6,8 @@ const sources = import.meta.glob<string>(["../../**/*.{ts,svelte}", "!../../**/*
   import: "default",
 });
 const EVERY_SCREEN = ["card", "shell", "version", "words"];
-/** Screens have their texts listed; the kit, in development only, and refusals load their own. */
-const OTHERS = ["./screens.ts", "./Kit.svelte", "../../messages/refused.ts"];
+/** Screens have their texts listed; refusals load their own. */
+const OTHERS = ["./screens.ts", "../../messages/refused.ts"];
 const screens = [
   ...(sources["./screens.ts"] ?? "").matchAll(
     /\bscreen\(\s*\[([^\]]*)\],\s*\(\) =>\s*import\("\.\.\/([^"]+)"\)/g,

@@ -105,5 +105,5 @@ export async function fetchAhead(route: Route, phone: boolean): Promise<void> {
     await Promise.all(
       phone ? [SCREENS.runPhone(), ...topOf("runPhone")] : [SCREENS.run(), ...topOf("run")],
     );
-  else if (route.name !== "lost" && route.name !== "kit") await SCREENS[route.name]();
+  else if (route.name !== "lost") await SCREENS[route.name]();
 }
