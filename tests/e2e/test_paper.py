@@ -17,7 +17,8 @@ def test_a_long_page_is_printed_whole_and_dark_on_white(open_page):
 
     page.emulate_media(media="print")
 
-    expect(page.get_by_role("navigation")).to_have_count(0)
+    expect(page.get_by_role("navigation", name="Main")).to_have_count(0)
+    expect(page.get_by_text("Celery")).to_be_in_viewport()
     assert page.evaluate(CUT) == 0
     assert page.evaluate("document.documentElement.scrollHeight > innerHeight")
     assert heading.evaluate("title => getComputedStyle(title).color") == "rgb(0, 0, 0)"
