@@ -16,9 +16,6 @@ import { shareOf, type Together } from "./several";
 /** A key pressed in the moment a card closes must not answer the next one. */
 const SETTLE_MS = 600;
 
-/** Who only looks is offered no answer to it. */
-export const isAnswerable = ({ actions }: DecisionRow): boolean => actions.length > 0;
-
 class CardController {
   #chosen = $state.raw<string | null>(null);
   #drafts = $state.raw<ReadonlyMap<string, string>>(new Map());
@@ -120,14 +117,9 @@ class CardController {
     return this.#selecting;
   }
 
-  /** Whether there is anything to choose among: cards that only others may answer are not. */
-  get canSelect(): boolean {
-    return appState.open.filter(isAnswerable).length > 1;
-  }
-
-  /** The chosen cards that still wait, in the order of the queue. */
+  /** The chosen cards that still wait for one who may answer, in the order of the queue. */
   get selected(): readonly DecisionRow[] {
-    return appState.open.filter(({ id }) => this.#selected.has(id));
+    return appState.open.filter(({ id, actions }) => actions[0] && this.#selected.has(id));
   }
 
   isSelected(id: string): boolean {
@@ -135,7 +127,6 @@ class CardController {
   }
 
   select(id: string): void {
-    if (!appState.open.some((card) => card.id === id && isAnswerable(card))) return;
     const next = new Set(this.#selected);
     if (!next.delete(id)) next.add(id);
     this.#selected = next;
@@ -144,7 +135,7 @@ class CardController {
   }
 
   selectAll(): void {
-    this.#selected = new Set(appState.open.filter(isAnswerable).map(({ id }) => id));
+    this.#selected = new Set(appState.open.map(({ id }) => id));
   }
 
   beginSelecting(): void {
