@@ -116,3 +116,16 @@ def test_everything_that_ci_runs_by_marks_is_told():
     assert {"slow", "faults", "agents", "screens", "https"} <= {
         mark for arguments in PYTEST for mark in re.findall(r"\w+", " ".join(arguments))
     }
+
+
+def test_every_page_of_the_documentation_is_reached_from_the_readme():
+    reached, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        links = re.findall(r"\]\(([^)#:]+\.md)", page.read_text())
+        waiting.extend((page.parent / link).resolve() for link in links)
+
+    assert set((ROOT / "docs").glob("*.md")) - reached == set()

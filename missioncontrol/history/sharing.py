@@ -309,9 +309,11 @@ def _tape(run: Run) -> tuple[Bar, ...]:
 
 def _cost(run: Run, t: SharedTexts, language: str) -> str:
     spent = run.meters.cost_usd + run.meters.judge_cost_usd
-    # $0.00 would claim that it cost nothing.
+    # $0.00 would claim that it cost nothing: of calls without a price, or of none that were told.
     if not spent and run.meters.unpriced_calls:
         return t.unpriced
+    if not spent and not run.meters.input_tokens + run.meters.output_tokens:
+        return "—"
     return texts_in(language).figures.money(spent)
 
 

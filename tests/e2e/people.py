@@ -42,15 +42,15 @@ print(json.dumps({"code": code}))
 """
 JOIN = (
     "Membership.objects.get_or_create("
-    "user=user, project_id=sys.argv[2], defaults={'role': 'operator'})"
+    "user=user, project_id=sys.argv[2], defaults={'role': sys.argv[3]})"
 )
 OPEN_PROJECT = "project = create_project(name=name, owner=user, at=now())"
 RECORD_MONTH = f"{OPEN_PROJECT}; record_month(project, at=now())"
 
 
-def a_member(installation: Installation, name: str) -> dict[str, str]:
+def a_member(installation: Installation, name: str, *, role: str = "operator") -> dict[str, str]:
     """Let somebody join the installation's first project; returns their cookies."""
-    return _signed_in(installation, JOIN, name, installation.project)
+    return _signed_in(installation, JOIN, name, installation.project, role)
 
 
 def an_owner(installation: Installation, name: str, *, month: bool = False) -> dict[str, str]:

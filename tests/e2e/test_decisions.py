@@ -1,5 +1,7 @@
 """The inbox: swipes, several cards at once, two people at one card."""
 
+from functools import partial
+
 import pytest
 from playwright.sync_api import expect
 
@@ -9,11 +11,11 @@ from tests.installations import wait_for
 
 
 @pytest.fixture
-def ana(installation, open_page):
-    """Open pages as Ana, a second member of the project."""
+def open_as(installation, open_page):
+    """Open pages as somebody else of the project."""
 
-    def open_one(path="/", **options):
-        cookies = a_member(installation, "Ana")
+    def open_one(name, role, path="/", **options):
+        cookies = a_member(installation, name, role=role)
         page = open_page("/login/", signed_in=False, **options)
         page.context.add_cookies(
             [{"name": n, "value": v, "url": installation.url} for n, v in cookies.items()]
@@ -22,6 +24,12 @@ def ana(installation, open_page):
         return page
 
     return open_one
+
+
+@pytest.fixture
+def ana(open_as):
+    """Open pages as Ana, a second member of the project."""
+    return partial(open_as, "Ana", "operator")
 
 
 def item(page, run):
@@ -72,11 +80,11 @@ def test_a_swipe_to_the_left_shows_terminate_and_waits_for_a_tap(open_page, stuc
     expect(item(page, run)).to_be_visible()
 
     drag(page, run, -200)
-    uncovered = page.locator(".under").get_by_role("button", name="Terminate")
+    uncovered = page.locator(".uncovered").get_by_role("button", name="Terminate")
     expect(uncovered).to_be_visible()
     assert run.person.card_of(run.id)["status"] == "open"
     uncovered.tap()
-    page.locator(".under").get_by_role("button", name="Terminate: tap again").tap()
+    page.locator(".uncovered").get_by_role("button", name="Terminate: tap again").tap()
 
     assert run.next_directive()["action"] == "stop"
 

@@ -128,6 +128,20 @@ def test_the_only_owner_is_not_offered_to_step_down_or_leave(open_as, named):
     expect(page.get_by_role("button", name="Leave")).to_have_count(0)
 
 
+def test_a_role_that_was_not_given_does_not_stay_chosen(open_as, open_page, installation, named):
+    ana, ben, nights = named("Ana"), named("Ben"), named("nights")
+    desk, link = a_desk_that_invites(open_as, ana, nights, "the night shift", "Operator")
+    join_on_a_phone(open_page, installation, link, ben, welcome=f"{ana} invites you to {nights}")
+    desk.reload()
+    expect(role_of(desk, ben)).to_have_value("operator")
+    desk.route("**/members/*/", lambda route: route.abort())
+
+    role_of(desk, ben).select_option("owner")
+
+    expect(desk.get_by_role("alert")).to_be_visible()
+    expect(role_of(desk, ben)).to_have_value("operator")
+
+
 def join_on_a_phone(open_page, installation, link, name, *, welcome):
     """Come in by a link, without an account."""
     phone = open_page("/login/", phone=True, signed_in=False)

@@ -1,5 +1,7 @@
 """Names as their agents' people write them, from whichever side."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -12,6 +14,19 @@ SHOWS_ITS_BEGINNING = """(name) => {
   const sign = first.getBoundingClientRect();
   const { left, right } = name.closest(".el, th, h1").getBoundingClientRect();
   return sign.left >= left - 1 && sign.right <= right + 1;
+}"""
+
+SHORT = "בדיקה 7"
+STANDS_BEFORE_THE_REST = """(element) => {
+  const words = document.createTreeWalker(element.closest(".md"), NodeFilter.SHOW_TEXT);
+  const lefts = [];
+  for (let text = words.nextNode(); text; text = words.nextNode()) {
+    if (!text.data.trim()) continue;
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    lefts.push(range.getBoundingClientRect().left);
+  }
+  return lefts.length > 1 && lefts.every((left, at) => at === 0 || lefts[at - 1] < left);
 }"""
 
 
@@ -34,7 +49,23 @@ def test_a_name_from_right_to_left_is_cut_at_its_end(open_page, agent, path, pho
 def test_a_sentence_about_it_shows_its_beginning_too(open_page, stuck):
     stuck("one"), stuck(NAME)
     page = open_page("/", phone=True)
-    sentence = page.get_by_role("link").filter(has_text=NAME).locator("span.md").first
+    name = page.get_by_role("link").get_by_text(NAME, exact=True).first
 
-    expect(sentence).to_be_visible()
-    assert sentence.evaluate(SHOWS_ITS_BEGINNING)
+    expect(name).to_be_visible()
+    assert name.evaluate(SHOWS_ITS_BEGINNING)
+
+
+@pytest.mark.parametrize(
+    ("path", "phone"), [("/", True), ("/decisions", False)], ids=["board", "chosen"]
+)
+def test_a_short_one_leaves_the_sentence_about_it_from_left_to_right(open_page, stuck, path, phone):
+    runs = [stuck("one"), stuck(SHORT)]
+    page = open_page(path, phone=phone)
+    if not phone:
+        for run in runs:
+            page.get_by_role("checkbox", name=f"Select {run.name}").check()
+    of = page.get_by_role("link") if phone else page.get_by_role("region", name=re.compile("^2 "))
+    name = of.get_by_text(SHORT).last
+
+    expect(name).to_be_visible()
+    assert name.evaluate(STANDS_BEFORE_THE_REST)

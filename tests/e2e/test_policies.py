@@ -297,3 +297,18 @@ def test_g_then_p_goes_there(desktop):
     desktop.keyboard.press("p")
 
     expect(desktop.get_by_role("heading", name="Policies")).to_be_visible()
+
+
+STANDS_APART = """(days) => {
+  const boxes = [...days.children].map((label) => label.getBoundingClientRect());
+  return boxes.every((box, at) => at === 0 || boxes[at - 1].right + 4 <= box.left);
+}"""
+
+
+def test_what_is_written_in_the_plot_is_apart_and_no_link_at_320_pixels(over_a_month):
+    page = over_a_month(phone=True)
+    page.set_viewport_size({"width": 320, "height": 640})
+    written = page.locator(".line .tag")
+
+    assert written.evaluate("tag => getComputedStyle(tag).textDecorationLine") == "none"
+    assert page.locator(".frame .days").evaluate(STANDS_APART)

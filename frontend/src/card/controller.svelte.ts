@@ -117,9 +117,9 @@ class CardController {
     return this.#selecting;
   }
 
-  /** The chosen cards that still wait, in the order of the queue. */
+  /** The chosen cards that still wait for one who may answer, in the order of the queue. */
   get selected(): readonly DecisionRow[] {
-    return appState.open.filter(({ id }) => this.#selected.has(id));
+    return appState.open.filter(({ id, actions }) => actions[0] && this.#selected.has(id));
   }
 
   isSelected(id: string): boolean {

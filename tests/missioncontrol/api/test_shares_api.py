@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from PIL import Image
 from rest_framework.test import APIClient
 
+from guard.turn import Usage
 from missioncontrol.accounts.models import Membership, Project
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.tokens import HideLoginLinks
@@ -59,6 +60,15 @@ def test_a_run_is_shown_to_who_has_the_link_and_nothing_else(share, run):
     assert "image.png" in text
     assert "the-secret-file" not in text
     assert str(run.id) not in text
+
+
+@pytest.mark.parametrize(("usage", "cost"), [(None, "—"), (Usage(input=9, output=2), "unpriced")])
+def test_it_claims_no_cost_that_nobody_reported(share, project, usage, cost):
+    run = report(a_run(project), a_call(usage=usage))
+
+    text = look(share(run=str(run.id))).content.decode()
+
+    assert f"<dd>{cost}</dd>" in text
 
 
 @pytest.mark.parametrize(
