@@ -171,6 +171,22 @@ def test_x_selects_and_t_twice_ends_both(open_page, stuck):
     assert {run.next_directive()["action"] for run in runs} == {"stop"}
 
 
+def test_who_only_looks_is_offered_no_selection(open_as, stuck):
+    runs = [stuck("one"), stuck("two")]
+    page = open_as("Vera", "viewer", "/decisions")
+    queue = page.get_by_role("region", name="Queue")
+    for run in runs:
+        expect(queue.get_by_text(run.name)).to_be_visible()
+    expect(page.get_by_text("Only owners and operators answer.")).to_be_visible()
+
+    expect(queue.get_by_role("checkbox")).to_have_count(0)
+    expect(queue.get_by_text("select", exact=True)).to_have_count(0)
+    for key in ("x", "j", "x"):
+        page.keyboard.press(key)
+    expect(page.get_by_text("2 selected")).to_have_count(0)
+    expect(runs[1].on(page).get_by_text("Only owners and operators answer.")).to_be_visible()
+
+
 def test_of_several_the_one_that_moved_on_is_told_by_name(on_line, stuck):
     first, second = stuck("one"), stuck("two")
     page, line = on_line("/decisions")
