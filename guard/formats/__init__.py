@@ -176,7 +176,8 @@ def _read_document(text: bytes) -> list[Row] | None:
 def _read_json(text: bytes) -> Any:
     # A broken byte costs a character, not the line; arrays in a thousand arrays cost the line.
     try:
-        return json.loads(text.decode("utf-8-sig", "replace"))
+        # A line of server-sent events has its kind before it.
+        return json.loads(text.decode("utf-8-sig", "replace").removeprefix("data:"))
     except (ValueError, RecursionError):
         return None
 
