@@ -257,10 +257,25 @@ def open_webui(calls):
     return [{"title": "Timetable", "chat": {"messages": rows}}]
 
 
+def cline(calls):
+    rows = [{"ts": 1, "type": "say", "say": "text", "text": GOAL}]
+    for n, (_, given, tool, args, came, failed) in enumerate(numbered(calls)):
+        asked = {"toolName": tool, "arguments": given}
+        rows += [
+            {"ts": n, "type": "say", "say": "api_req_started", "text": '{"tokensIn": 9}'},
+            {"ts": n, "type": "say", "say": "text", "text": f"{args}", "partial": True},
+            {"ts": n, "type": "ask", "ask": "use_mcp_server", "text": json.dumps(asked)},
+            {"ts": n, "type": "say", "say": "use_mcp_server", "text": json.dumps(asked)},
+            {"ts": n, "type": "say", "say": "error" if failed else "mcp_server_response"},
+        ]
+        rows[-1]["text"] = came
+    return rows
+
+
 FORMS = [
     *(goose, haystack, letta, mlflow, open_telemetry, phoenix, braintrust, autogpt, bedrock_trace),
     *(json_rpc, copilot_chat, amazon_q, zed, crush, amp, llama_index, dspy, n8n, nested_lists),
-    *(open_webui,),
+    *(open_webui, cline),
 ]
 # These do not tell that a call failed, but by its words.
 SILENT = [bedrock_trace, copilot_chat, dspy, n8n, nested_lists, open_webui]
@@ -354,6 +369,24 @@ def test_a_stream_of_server_sent_events_is_read(read):
     assert (call.tool, call.result) == ("look_up", "id, hour")
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        '2026-05-04T10:00:01Z INFO loop tool_call id=c1 name=look_up args={"table": "tides"}',
+        '10:00:01 [main] DEBUG loop - tool_call {"name": "look_up", "args": {"table": "tides"}}',
+        'level=info msg="tool call" name=look_up args="{\\"table\\": \\"tides\\"}"',
+    ],
+)
+def test_lines_of_a_log_are_read_by_the_fields_at_their_end(asked, read):
+    told = '10:00:02 INFO loop tool_result name=look_up ok=false output="no such table"'
+
+    turns = read(f"{asked}\n{told}\n")
+
+    assert [(turn.tool, turn.args, turn.error) for turn in turns] == [
+        ("look_up", {"table": "tides"}, "no such table")
+    ]
+
+
 def test_a_run_appended_to_another_s_file_begins_anew(read):
     step = {"thought": "On.", "action": "click [7]", "observation": "[1] page"}
 
@@ -362,3 +395,22 @@ def test_a_run_appended_to_another_s_file_begins_anew(read):
     assert [turn.session for turn in runs] == ["0", "0", "1", "1", "2", "2"]
     assert first_trip(runs) is None
     assert first_trip(read("\n".join(json.dumps({"step": n, **step}) for n in range(6))))
+
+
+def test_what_a_cline_command_prints_and_costs_stands_with_it(read):
+    rows = [
+        {"ts": 1, "type": "say", "say": "text", "text": GOAL},
+        {"ts": 2, "type": "say", "say": "api_req_started", "text": '{"tokensIn": 9, "cost": 0.1}'},
+        {"ts": 3, "type": "ask", "ask": "command", "text": "ls quay"},
+        {"ts": 4, "type": "say", "say": "command_output", "text": "pier.md"},
+        {"ts": 5, "type": "ask", "ask": "command_output", "text": "tides.csv"},
+        {"ts": 6, "type": "say", "say": "tool", "text": '{"tool": "readFile", "content": "a"}'},
+        {"ts": 7, "type": "say", "say": "user_feedback", "text": "Look again."},
+    ]
+
+    goal, command, file, feedback = read(rows)
+
+    assert (goal.role, feedback.role) == (Role.USER, Role.USER)
+    assert (command.args, command.result) == ({"command": "ls quay"}, "pier.md\ntides.csv")
+    assert (command.usage.input, str(command.cost_usd)) == (9, "0.1")
+    assert (file.tool, file.result) == ("readFile", "a")
