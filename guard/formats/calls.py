@@ -298,7 +298,10 @@ def _has_failed(fields: Row, kinds: Sequence[str], came: object) -> bool:
         or any(fields.get(name) is False for name in ("success", "ok"))
         or any(word(one.get(name)) in _FAILED for one in told for name in _STATES)
         or word(read_mapping(fields.get("status")).get("code")).endswith("error")
-        or any(kind.startswith(("retry", "error")) for kind in (*kinds, word(inner.get("type"))))
+        or any(
+            kind.startswith(("retry", "error"))
+            for kind in (*kinds, *(word(one.get("type")) for one in told[1:]))
+        )
         or bool(fields.get("errortext"))
         or any(read_count(inner.get(name)) for name in ("exitcode", "returncode"))
     )
