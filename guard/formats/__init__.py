@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from guard.errors import UnreadableRecording
-from guard.formats import claude_code, codex, gemini, messages, trajectories, turn_file
+from guard.formats import claude_code, cline, codex, gemini, messages, trajectories, turn_file
+from guard.formats.log_lines import read_log_lines
 from guard.formats.recording import Recording, Unread, Why
 from guard.formats.transcript import read_transcript
 
@@ -48,6 +49,7 @@ FORMATS: dict[str, tuple[Recognises, Callable[..., Recording]]] = {
     "claude-code": (claude_code.recognises, claude_code.Reader.read),
     "codex": (codex.recognises, codex.Reader.read),
     "gemini": (gemini.recognises, gemini.Reader.read),
+    "cline": (cline.recognises, cline.Reader.read),
     "trajectory": (trajectories.recognises, trajectories.Reader.read),
     "messages": (messages.recognises, messages.Reader.read),
     "turns": (turn_file.recognises, turn_file.read),
@@ -86,8 +88,14 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     text = file.read(_LONGEST_TRANSCRIPT + 1)
     is_long = len(text) > _LONGEST_TRANSCRIPT or text.count(b"\n") > _MOST_LINES
     encoding = "utf-16" if text.startswith(_UTF_16) else "utf-8-sig"
-    if not is_long and (found := read_transcript(text.decode(encoding, "replace"), stem=path.stem)):
-        return replace(found, form="transcript")
+    if not is_long:
+        said = text.decode(encoding, "replace")
+        lines = list(read_log_lines(said))
+        events = list(filter(None, lines))
+        if 2 * len(events) >= len(lines) and messages.recognises(events):
+            return replace(messages.Reader.read(lines, stem=path.stem), form="log")
+        if found := read_transcript(said, stem=path.stem):
+            return replace(found, form="transcript")
     why = "holds no readable line"
     if known or not early:
         why = (
@@ -176,7 +184,8 @@ def _read_document(text: bytes) -> list[Row] | None:
 def _read_json(text: bytes) -> Any:
     # A broken byte costs a character, not the line; arrays in a thousand arrays cost the line.
     try:
-        return json.loads(text.decode("utf-8-sig", "replace"))
+        # A line of server-sent events has its kind before it.
+        return json.loads(text.decode("utf-8-sig", "replace").removeprefix("data:"))
     except (ValueError, RecursionError):
         return None
 

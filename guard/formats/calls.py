@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import functools
+import html
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from guard.formats.fields import read_answer, read_given, read_mapping, read_rows, read_text
+from guard.formats.fields import (
+    read_answer,
+    read_count,
+    read_given,
+    read_mapping,
+    read_rows,
+    read_text,
+)
 from guard.reading.written import ACT
 
 Row = Mapping[str, Any]
 
 # Under which names each thing stands, the surest first.
-_TOOLS = ("toolname", "functionname", "tool", "toolkey", "action", "function", "name")
+_TOOLS = ("toolname", "functionname", "funcname", "tool", "toolkey", "action", "function", "name")
 _GIVEN = (
     *("arguments", "args", "input", "parameters", "toolinput", "actioninput"),
-    *("params", "payload", "inputs", "inputvalue"),
+    *("params", "payload", "inputs", "inputvalue", "toolargs", "toolkwargs"),
 )
 _CALLS = ("toolcallid", "tooluseid", "callid", "toolid")
 _CAME = (
-    *("tooloutput", "toolresult", "output", "result", "observation", "observations"),
+    *("tooloutput", "toolresult", "toolreturn", "output", "result"),
+    *("observation", "observations"),
     *("response", "extractedcontent", "outputs", "outputvalue", "execresult"),
 )
-_KINDS = ("type", "kind", "event", "partkind", "runtype", "spankind")
+_KINDS = ("type", "kind", "event", "partkind", "runtype", "spankind", "messagetype")
 # Of what has no arguments and no answer these tell that it was done.
 _STEPS = (
     *("success", "step", "stepnum", "stepnumber", "stepid", "stepindex", "iteration"),
@@ -32,23 +43,37 @@ _STEPS = (
 )
 _WRAPS = (
     *("toolcall", "tooluse", "toolinvocation", "functioncall", "function", "action", "state"),
-    *("toolresult", "functionresponse"),
+    *("toolresult", "toolcallresult", "functionresponse", "data"),
 )
 _ASKS, _TELLS = ("call", "use", "invocation"), ("result", "response", "output", "return")
 # Of events that tell of one call when it begins and when it ends, the latter have no arguments.
 _ENDS = ("end", "finished", "completed", "done")
-_LISTS = ("content", "parts", "calls", "call", "action", "actions", "invocations")
+_LISTS = (
+    *("content", "parts", "calls", "call", "action", "actions", "invocations"),
+    *("tooluses", "toolresults", "useresults"),
+)
 _STATES = ("status", "state", "statuscode", "level")
 _FAILED = frozenset({"error", "failed", "failure", "cancelled", "outputerror", "outputdenied"})
 # Spans of a trace have a name, an input and an output too, and are no tools.
 _SPANS = frozenset(
     (
         *("generation", "span", "llm", "chain", "agent", "trace", "prompt", "event"),
-        *("retriever", "embedding", "evaluator"),
+        *("retriever", "embedding", "evaluator", "chatmodel", "parser", "reranker", "workflow"),
+        *("task", "score"),
     )
 )
+SHOWN = '<details type="tool_calls"'
+_SHOWN, _ATTRIBUTES = re.compile(SHOWN + r"([^<>]*)>"), re.compile(r'(\w{1,20})="([^"]*)"')
+_SIGNS = re.compile(r"[_.\" -]")
 # An answer is wrapped twice or thrice.
 _DEEPEST, _LONGEST_NAME = 5, 100
+# Tracers name an attribute after themselves and the span that it is of: "mlflow.spanInputs".
+_ATTRIBUTE = re.compile(
+    r"(?:attributes\.)?(?:\w{1,40}\.(?=span|entity\.|tool\.))?"
+    r"(?:span\.?(?![a-z])|entity\.|tool\.call\.(?!id))?"
+)
+# Beside what came back, and no part of it.
+_BESIDE = frozenset({"type", "is_error", "isError", "status"})
 _NAME = re.compile(r"[\w.:/-]{1,80}")
 
 
@@ -77,6 +102,15 @@ def plain(row: Row) -> dict[str, Any]:
     return {word(name): row[name] for name in row}
 
 
+def untagged(value: Row) -> Row:
+    """Read {"ToolUse": {…}} as an object of that type, as Rust writes variants; others as is."""
+    if len(value) == 1:
+        ((name, inner),) = value.items()
+        if name[:1].isupper():
+            return {"type": name, **inner} if isinstance(inner, dict) else {"text": inner}
+    return value
+
+
 def word(value: object) -> str:
     """Give a word in lower case, without the signs between its parts; empty: it is none."""
     return _word(value) if isinstance(value, str) and len(value) <= _LONGEST_NAME else ""
@@ -85,9 +119,9 @@ def word(value: object) -> str:
 # The same few names stand in every record.
 @functools.lru_cache(maxsize=1024)
 def _word(text: str) -> str:
-    # Exporters of traces write "attributes.input.value".
-    plain = text.removeprefix("attributes.").lower()
-    return plain.replace("_", "").replace("-", "").replace(".", "")
+    if "." in text:
+        text = _ATTRIBUTE.sub("", text, count=1)
+    return _SIGNS.sub("", text.lower())
 
 
 def first(fields: Row, names: Sequence[str]) -> Any:
@@ -114,12 +148,17 @@ def read_piece(fields: dict[str, Any]) -> Call | Answer | None:
             kinds.append(name)
             del fields[name]
             fields |= inner
-    key = read_text(first(fields, _CALLS))
+    key = read_text(first(fields, _CALLS)) or read_text(_origin(fields).get("id"))
     ends = _TELLS if any(name in fields for name in _GIVEN) else (*_TELLS, *_ENDS)
     tells = any(kind.endswith(ends) for kind in kinds)
     tool, is_sure = _read_tool(fields, key)
-    came = _read_came(fields, kinds)
     given = first(fields, _GIVEN)
+    if isinstance(given, dict) and "value" in given and given.keys() <= {"value", "mime_type"}:
+        given = given["value"]  # as OpenInference nests its attributes
+    came = _read_came(fields, kinds)
+    # An answer may name its call's tool and arguments again.
+    is_tools = word(fields.get("role")) in {"tool", "function"}
+    tells |= is_tools and came is None and (key is not None or given is None)
     is_asked = any(name in fields for name in _GIVEN) or any(kind.endswith(_ASKS) for kind in kinds)
     # With a call's id and no arguments it is what came back from that call.
     has_run = came is not None or any(name in fields for name in _STEPS)
@@ -133,11 +172,19 @@ def read_piece(fields: dict[str, Any]) -> Call | Answer | None:
         if tool == fields.get("action") and not _NAME.fullmatch(tool):
             tool, args = ACT, {"input": tool, **(args or {})}
         return Call(key=key or read_text(fields.get("id")), tool=tool, args=args, answer=came)
-    if key or (tells and tool) or (came and fields.get("toolresult") is not None):
-        content = None if came else fields.get("content")
+    is_to = tool if tells or "data" in kinds else fields.get("toolresult")
+    if key or (tells and tool) or (came and is_to):
+        content = None if came else _content_of(fields)
         answer = came or Answer(text=_text_of(content), failed=_has_failed(fields, kinds, content))
         return replace(answer, call=key, tool=tool)
     return None
+
+
+def _content_of(fields: Row) -> object:
+    """Give what an answer holds, whatever it is called: the only object in it."""
+    objects = [value for value in fields.values() if isinstance(value, dict)]
+    is_alone = len(objects) == 1 and "content" not in fields
+    return objects[0] if is_alone else fields.get("content")
 
 
 def _holds_more(fields: Row) -> bool:
@@ -150,9 +197,18 @@ def _holds_more(fields: Row) -> bool:
 def _held(fields: Row, name: str) -> Row:
     """Give what a wrap holds if that is a call or an answer, or where a call stands."""
     inner = read_mapping(fields.get(name))
+    if "status" in inner and inner.keys() & {"value", "error"} and name != "state":
+        value = inner.get("value")  # of what went right, as Rust writes it
+        value = value if isinstance(value, dict) else {"result": value, "error": inner.get("error")}
+        return {"status": inner["status"], "tool_call_id": fields.get("id"), **value}
     names = plain(inner).keys()
-    is_block = names & {"name", *_CALLS} or (name == "state" and "status" in names)
-    return inner if is_block else {}
+    is_block = names & {"name", "toolname", "origin", *_CALLS}
+    return inner if is_block or (name == "state" and "status" in names) else {}
+
+
+def _origin(fields: Row) -> Row:
+    """Give the call that an answer holds as what it is to."""
+    return read_mapping(fields.get("origin"))
 
 
 def _only_one(action: object) -> Row:
@@ -162,7 +218,8 @@ def _only_one(action: object) -> Row:
         ((name, given),) = fields.items()
         if isinstance(given, dict):
             return {"name": name, "args": given}
-    return fields if "name" in fields else {}
+    objects = (one for one in (fields, *fields.values()) if isinstance(one, dict))
+    return next((one for one in objects if one.keys() & {"name", "tool"}), {})
 
 
 def _read_tool(fields: Row, key: str | None) -> tuple[str | None, bool]:
@@ -175,6 +232,16 @@ def _read_tool(fields: Row, key: str | None) -> tuple[str | None, bool]:
     return (kind.removeprefix("tool-"), True) if key and kind.startswith("tool-") else (None, False)
 
 
+def read_shown(text: str) -> Iterator[Call]:
+    """Read the calls that Open WebUI shows within an answer, each as an element with attributes."""
+    for shown in _SHOWN.finditer(text):
+        told = {name: html.unescape(value) for name, value in _ATTRIBUTES.findall(shown[1])}
+        given, came = (_decoded(told.get(name, "")) for name in ("arguments", "result"))
+        if tool := told.get("name"):
+            answer = Answer(text=_text_of(came)) if told.get("done") == "true" else None
+            yield Call(key=told.get("id"), tool=tool, args=read_given(given), answer=answer)
+
+
 def read_blocks(fields: Row) -> Iterator[Call | Answer]:
     """Read the calls and answers in a record's lists of blocks."""
     for name, value in fields.items():
@@ -182,7 +249,7 @@ def read_blocks(fields: Row) -> Iterator[Call | Answer]:
             continue
         for block in read_rows(value if isinstance(value, list) else [value]):
             inner = _only_one(block) if name.startswith("action") else {}
-            if piece := read_piece(plain(inner or block)):
+            if piece := read_piece(plain(inner or untagged(block))):
                 yield piece
 
 
@@ -197,6 +264,15 @@ def _read_came(fields: Row, kinds: Sequence[str]) -> Answer | None:
     return Answer(text=text, failed=_has_failed(fields, kinds, came))
 
 
+def answer_in(value: object) -> Answer:
+    """Read what came back from something that holds nothing else."""
+    fields = plain(read_mapping(value))
+    content = fields.get("content", value)
+    return _read_came(fields, ()) or Answer(
+        text=_text_of(content), failed=_has_failed(fields, (), content)
+    )
+
+
 def answer_beside(calls: list[Call], fields: dict[str, Any]) -> None:
     """Give calls what stands beside their list: one answer each, or one to the last of them."""
     came = first(fields, _CAME)
@@ -205,37 +281,60 @@ def answer_beside(calls: list[Call], fields: dict[str, Any]) -> None:
         return
     if len(answers) == len(calls):
         for place, row in enumerate(answers):
-            beside = _read_came(plain(row), ()) or Answer(text=_text_of(row))
-            calls[place] = replace(calls[place], answer=beside)
-    elif (answer := _read_came(fields, ())) and calls[-1].answer is None:
+            calls[place] = replace(calls[place], answer=answer_in(row))
+        return
+    if any(call.key for call in calls):
+        # Calls with ids are a model's, and what stands beside them is what it said.
+        fields = {name: fields[name] for name in fields if name != "response"}
+    if (answer := _read_came(fields, ())) and calls[-1].answer is None:
         calls[-1] = replace(calls[-1], answer=answer)
 
 
 def _has_failed(fields: Row, kinds: Sequence[str], came: object) -> bool:
-    inner = plain(read_mapping(came))
+    inner = plain(read_mapping(_innermost(came)))
+    told = (fields, plain(read_mapping(came)), inner)
     return (
-        any(one.get("iserror") is True or bool(one.get("error")) for one in (fields, inner))
+        any(one.get("iserror") is True or bool(one.get("error")) for one in told)
         or any(fields.get(name) is False for name in ("success", "ok"))
-        or any(word(fields.get(name)) in _FAILED for name in _STATES)
-        or any(kind.startswith(("retry", "error")) for kind in (*kinds, word(inner.get("type"))))
+        or any(word(one.get(name)) in _FAILED for one in told for name in _STATES)
+        or word(read_mapping(fields.get("status")).get("code")).endswith("error")
+        or any(
+            kind.startswith(("retry", "error"))
+            for kind in (*kinds, *(word(one.get("type")) for one in told[1:]))
+        )
         or bool(fields.get("errortext"))
+        or any(read_count(inner.get(name)) for name in ("exitcode", "returncode"))
     )
 
 
 def _text_of(value: object) -> str:
     """Give what came back as text: that of blocks, or of the only field that holds it."""
+    value = _innermost(value)
+    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        texts = [read_text(first(one, ("text", "value"))) for one in value]
+        if all(text is not None for text in texts):
+            return "\n".join(filter(None, texts))
+    return read_answer(_decoded(value)) or ""
+
+
+def _innermost(value: object) -> object:
+    """Give what stands alone in an object, in the last of several."""
     for _ in range(_DEEPEST):
         if not isinstance(value, dict):
             break
-        inner = {name: value[name] for name in value if name not in {"type", "is_error"}}
+        inner = {name: value[name] for name in value if name not in _BESIDE}
         if len(inner) == 1:
             value = next(iter(inner.values()))
         elif value.get("message") and "type" in value:
             value = value["message"]
         else:
             break
-    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
-        texts = [read_text(one.get("text")) for one in value]
-        if all(text is not None for text in texts):
-            return "\n".join(filter(None, texts))
-    return read_answer(value) or ""
+    return value
+
+
+def _decoded(value: object) -> object:
+    """Give a text that is written as JSON writes one, as MLflow does, without its signs."""
+    if isinstance(value, str) and value[:1] == value[-1:] == '"':
+        with suppress(ValueError):
+            return json.loads(value)
+    return value

@@ -122,10 +122,18 @@ def read_given(value: object) -> Mapping[str, Any] | None:
     >>> read_given('{"at": "sky"}'), read_given("sky"), read_given("")
     ({'at': 'sky'}, {'input': 'sky'}, None)
     """
+    named = read_rows(value)
+    if named and all(one.keys() & {"name", "key"} and "value" in one for one in named):
+        return {str(one.get("name", one.get("key"))): _only(one["value"]) for one in named}
     args = read_args(value)
     return (
         args if args is not None or value in (None, "", "null") else {"input": read_answer(value)}
     )
+
+
+def _only(value: object) -> object:
+    """Give what stands alone in an object, as OpenTelemetry writes a value of any type."""
+    return next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
 
 
 def read_texts(value: object) -> tuple[str, ...]:

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
-from guard.formats.calls import Answer, Call
+from guard.formats.calls import Answer, Call, answer_in
 from guard.formats.fields import read_turn
 from guard.formats.recording import PairedTurns
-from guard.formats.records import Record, read_record
+from guard.formats.records import Record, read_records
 from guard.turn import Role, Turn
 
 Row = Mapping[str, Any]
-Matches = Callable[[Record | None], bool]
+Matches = Callable[[Record], bool]
 
 # What other logs than a turn file call what a call is given, and what came back.
 _NOT_OURS = frozenset({"input", "arguments", "parameters", "tool_input", "output", "observation"})
-_DEEPEST = 4
+_DEEPEST = 12
 # Records of another sort may stand before the first of these.
 _EARLY = 20
 # Calls that may wait for an answer that names none of them.
@@ -36,7 +37,7 @@ def recognises(rows: Sequence[Row]) -> bool:
 def _is_foreign(row: Row) -> bool:
     if "role" in row and row.get("tool") and not _NOT_OURS & row.keys():
         return False  # nothing but a turn file says it so
-    record = read_record(row)
+    record = next(read_records(row), None)
     if record is None:
         return bool(_find_lists(row))
     turn = read_turn(row)
@@ -59,8 +60,9 @@ def _find_lists(document: Row) -> list[list[Row]]:
     return list(_search(document, _DEEPEST, _is_message)) or list(_search(document, _DEEPEST, bool))
 
 
-def _is_message(record: Record | None) -> bool:
-    return record is not None and bool(record.calls or record.answers or record.agent is None)
+def _is_message(record: Record) -> bool:
+    # What came back alone, with nobody who asked for it, is told elsewhere with its call.
+    return bool(record.calls or ((record.role or record.asked) and record.agent is None))
 
 
 def _search(value: object, depth: int, matches: Matches) -> Iterator[list[Row]]:
@@ -68,18 +70,32 @@ def _search(value: object, depth: int, matches: Matches) -> Iterator[list[Row]]:
         return
     if isinstance(value, list):
         rows = [row for row in map(_as_row, value) if row is not None]
-        if any(matches(read_record(row)) for row in rows[:_EARLY]):
+        if any(map(matches, chain.from_iterable(map(read_records, rows[:_EARLY])))):
             yield rows
             return
-        for row in rows:
-            yield from _search(row, depth - 1, matches)
+        for one in value:
+            yield from _search(one, depth - 1, matches)
     elif isinstance(value, dict):
+        if len(steps := _as_steps(value)) > 1:
+            yield steps
+            return
         # A list that stands in the document itself, before what other objects in it hold.
         for inner in sorted(value.values(), key=lambda one: isinstance(one, dict)):
             found = list(_search(inner, depth - 1, matches))
             if found:
                 yield from found
                 return
+
+
+def _as_steps(value: Row) -> list[Row]:
+    """Give the steps of {"tool_name_0": …, "tool_args_0": …, "tool_name_1": …}, as in DSPy."""
+    steps = dict[str, dict[str, Any]]()
+    for name, inner in value.items():
+        stem, _, number = name.rpartition("_")
+        if not number.isdigit():
+            return []
+        steps.setdefault(number, {})[stem] = inner
+    return [step for step in steps.values() if any(map(_is_message, read_records(step)))]
 
 
 def _as_row(value: object) -> Row | None:
@@ -98,6 +114,8 @@ class Reader(PairedTurns):
     def __init__(self) -> None:
         super().__init__()
         self._documents = -1
+        # Runs that one file holds one after the other, and the last step of each agent.
+        self._runs, self._steps = 0, dict[str | None, int]()
         # What the last document held: each request tells the conversation so far again.
         self._told: list[Row] = []
         # Calls without an answer, by their place: what comes back need not name one.
@@ -105,8 +123,11 @@ class Reader(PairedTurns):
         self._was_answered = False
 
     def take(self, row: Row) -> None:
-        if (record := read_record(row)) is not None:
-            self._take_record(record, session=record.session)
+        if records := list(read_records(row)):
+            for record in records:
+                self._runs += self._begins_anew(record)
+                session = record.session or (str(self._runs) if self._steps else None)
+                self._take_record(record, session=session)
             return
         for rows in _find_lists(row):
             known = len(self._told)
@@ -114,11 +135,34 @@ class Reader(PairedTurns):
             new = rows[known:] if goes_on else rows
             self._documents += not goes_on
             self._told = rows
-            records = list(filter(None, map(read_record, new)))
+            records = list(chain.from_iterable(map(read_records, new)))
             # Interfaces list the newest first.
             times = [record.ts for record in records if record.ts is not None]
             for record in reversed(records) if times and times[0] > times[-1] else records:
                 self._take_record(record, session=record.session or str(self._documents))
+        if self._open:
+            self._take_keyed(row)
+
+    def _begins_anew(self, record: Record) -> bool:
+        """Tell the first step of a run that was appended to the file of the run before."""
+        if record.step is None:
+            return False
+        last = self._steps.get(record.agent)
+        self._steps[record.agent] = record.step
+        return last is not None and record.step < last and record.step <= 1
+
+    def _take_keyed(self, document: Row) -> None:
+        """Take what came back from where it stands under the id of its call."""
+        values: list[object] = [document]
+        while values:
+            value = values.pop()
+            if isinstance(value, dict):
+                for name in value.keys() & self._places.keys():
+                    if self._places[name] in self._open:
+                        self._put(self._places[name], answer_in(value[name]))
+                values += value.values()
+            elif isinstance(value, list):
+                values += value
 
     def _take_record(self, record: Record, *, session: str | None) -> None:
         if record.asked:

@@ -6,30 +6,37 @@ wherever in the record they stand, `tool_call_id` and `toolCallId` being the sam
 
 Source: the messages of OpenAI (chat and Responses), Anthropic, Bedrock and Gemini, and what
 LangChain, AutoGen, PydanticAI, the AI SDK, OpenCode, OpenHands, smolagents, browser-use, Cline,
-Inspect, LangSmith, Langfuse and Phoenix write of them.
+Inspect, LangSmith, Langfuse, Phoenix, MLflow, Braintrust, Goose, Zed, Amazon Q, Copilot, Haystack,
+Letta, AutoGPT, LlamaIndex, Crush and Amp write of them; OpenTelemetry's conventions for generative
+AI; the traces of Bedrock's agents; JSON-RPC as the Model Context Protocol has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from guard.formats.calls import (
+    SHOWN,
     Answer,
     Call,
     answer_beside,
+    answer_in,
     first,
     kinds_of,
     plain,
     read_blocks,
     read_piece,
+    read_shown,
+    untagged,
     word,
 )
 from guard.formats.fields import (
     read_count,
+    read_given,
     read_mapping,
     read_money,
     read_rows,
@@ -43,22 +50,28 @@ Row = Mapping[str, Any]
 # Under which names each thing stands, the surest first.
 _TEXTS = (
     *("content", "value", "text", "parts", "thought", "message", "modeloutput", "nextgoal"),
-    *("thinking", "finalanswer", "output"),
+    *("thinking", "finalanswer", "prompt", "output"),
 )
 # A person's words in the record of what was done about them.
 _ASKED = ("utterance", "userquery", "userinput", "usermessage", "userprompt", "question")
 _SPEAKERS = (
     *("role", "from", "author", "actor", "speaker", "source", "sender", "agentname", "nodename"),
+    "rolename",
 )
 _AGENTS = ("agent", "agentid")
+_STEPS = ("step", "stepnumber", "stepnum", "stepid", "stepindex", "iteration")
 # Whoever stands there says the message beside it; a source may be what logs one.
 _SAY = ("speaker", "sender", "agentname", "agent")
 # What holds the rest of a record or a block, and is laid over it.
 _ENVELOPES = (
     *("message", "llmmessage", "data", "kwargs", "info", "modeloutput", "stepdetails"),
-    *("attributes", "content"),
+    *("attributes", "spanattributes", "value", "content"),
 )
-_INNER = {"role", "parts", "content", "action", "toolcalls", "toolname"}
+_TRACED = ("attributes", "spanattributes")  # of a span, which has a name of its own
+_INNER = {"role", "parts", "content", "action", "toolcalls", "toolname", "jsonrpc"}
+# Through so many objects, each alone in the one around it, what a record holds is looked for.
+_DEEPEST = 5
+_SIDES = frozenset({"user", "human", "assistant", "agent"})
 _UNSAID = ("thinking", "reasoning", "redacted", "systemprompt")
 _ROLES = {
     **dict.fromkeys(("user", "human", "customer", "userproxy", "request"), Role.USER),
@@ -83,6 +96,16 @@ class Record:
     cost_usd: Decimal | None = None
     ts: datetime | None = None
     session: str | None = None
+    step: int | None = None  # its number in the run
+
+
+def read_records(row: Row) -> Iterator[Record]:
+    """Read the records in a row: one, or both sides of {"user": {…}, "assistant": {…}}."""
+    sides = [name for name in row if word(name) in _SIDES and isinstance(row[name], dict)]
+    is_exchange = len(sides) > 1 and "role" not in row
+    for side in [{"role": name, **untagged(row[name])} for name in sides] if is_exchange else [row]:
+        if (record := read_record(side)) is not None:
+            yield record
 
 
 def read_record(row: Row) -> Record | None:
@@ -95,6 +118,8 @@ def read_record(row: Row) -> Record | None:
     True
     """
     fields = _unwrap(row)
+    if "jsonrpc" in fields:
+        fields = _read_rpc(fields)
     record = Record()
     record.role, record.agent = _read_speaker(fields)
     own = read_piece(fields)
@@ -105,17 +130,21 @@ def read_record(row: Row) -> Record | None:
             record.answers.append(piece)
     if record.role is None:
         record.asked = _read_asked(fields)
-        if not (record.asked or record.calls or record.answers):
+        if not (record.asked or record.calls or record.answers or _read_within(record, fields)):
             return None
     if own is None and "role" not in fields:
         answer_beside(record.calls, fields)
     # What came back is no word of the one in whose name it stands.
     if not isinstance(own, Answer):
         record.text = _read_message(fields, _TEXTS[:-1] if record.calls else _TEXTS)
+    if record.text and SHOWN in record.text:
+        record.calls += read_shown(record.text)
     if isinstance(own, Call) and not own.args and own.answer is None and record.text:
         # Nothing else tells this call from the next of its name.
         record.calls, record.text = [replace(own, args={"input": record.text})], None
     record.session = read_text(first(fields, ("sessionid", "conversationid", "episodeid")))
+    step = first(fields, _STEPS)
+    record.step = step if isinstance(step, int) else None
     record.model = _read_model(fields)
     record.usage = _read_usage(fields)
     record.cost_usd = read_money(first(fields, ("costusd", "cost")))
@@ -126,20 +155,52 @@ def read_record(row: Row) -> Record | None:
 
 def _unwrap(row: Row) -> dict[str, Any]:
     """Lay a record's envelopes open: {"message": {"role": …}} is the message."""
-    fields = plain(row)
+    fields = plain(untagged(row))
+    if isinstance(listed := fields.get("attributes"), list):  # as OpenTelemetry writes them
+        fields["attributes"] = read_given(listed)
     for name in _ENVELOPES:
         if not isinstance(fields.get(name), dict):
             continue
-        inner = plain(fields[name])
-        if (_INNER if name != "content" else {"role", "parts"}) & inner.keys():
+        inner = plain(held := untagged(fields[name]))
+        names = _INNER if name != "content" else {"role", "parts"}
+        if names & inner.keys() or held is not fields[name]:
             del fields[name]
             fields |= inner
+        elif name in _TRACED:
+            fields = inner | fields
     # As LangChain streams them: one event when a tool begins, and one when it ends.
     if told := [kind for kind in kinds_of(fields) if kind.startswith("ontool")]:
         fields |= plain(read_mapping(fields.pop("data", None)))
         if told[0] != "ontoolstart":
             fields.pop("input", None)  # the same again
     return fields
+
+
+def _read_rpc(fields: Row) -> dict[str, Any]:
+    """Read a message of JSON-RPC, as servers of the Model Context Protocol have them."""
+    key = {"tool_call_id": str(fields.get("id"))}
+    if fields.get("method") == "tools/call":
+        return plain(read_mapping(fields.get("params")) | key)
+    came = read_mapping(fields.get("result"))
+    if "content" in came or fields.get("error"):
+        return plain({"type": "result", **came, "error": fields.get("error"), **key})
+    return dict(fields)
+
+
+def _read_within(record: Record, fields: Row) -> bool:
+    """Read the call or answer that stands in objects, each alone in the one around it."""
+    for _ in range(_DEEPEST):
+        inner = [name for name, value in fields.items() if isinstance(value, dict)]
+        if len(inner) != 1:
+            return False
+        if inner[0] == "observation":
+            record.answers.append(answer_in(fields["observation"]))
+            return True
+        fields = plain(fields[inner[0]])
+        if isinstance(piece := read_piece(dict(fields)), Call) and piece.args:
+            record.calls.append(piece)
+            return True
+    return False
 
 
 def _read_message(fields: Row, names: Sequence[str]) -> str | None:
@@ -169,7 +230,7 @@ def _text_of(block: Row) -> str | None:
     if any(kind.startswith(_UNSAID) for kind in kinds_of(fields)):
         return None
     named = "content" if word(fields.get("partkind")) in {"text", "userprompt"} else "text"
-    said = fields.get(named)
+    said = fields.get(named) or read_mapping(fields.get("data")).get("text")
     # The Assistants' interface of OpenAI has notes beside the text.
     return read_text(said.get("value") if isinstance(said, dict) else said)
 

@@ -72,6 +72,8 @@ _FRAME = re.compile(
     r"[-*_═─=]{3,}|\W{0,4}(?:\w{2,12}\W{1,6})?\d{4}-\d\d-\d\d[T ][\d:.]{5,18}Z?\W{0,4}"
     rf"|[_*`]{{0,2}}(?i:(?:tool_)?call_id)[_*`]{{0,2}}:.*|(?i:{any_of('stamps')})"
 )
+# Between a tool's name and what it is given, where both stand on one line.
+_GIVEN_BESIDE = re.compile(r"[\"'`]? with (?:arguments|args|inputs?|parameters):? ", re.IGNORECASE)
 _ID = re.compile(r"[*_`]{0,4}[ \t]{0,4}\(ID: [^)\n]{1,80}\)")
 _OBJECT = re.compile(r"`[^`\n]+`|\[[^\[\]\n]*\]\([^()\n]+\)|: +\S|\"[^\"\n]+\"")
 # The head of a file in which headings are a person's words, and quotes what a program says.
@@ -113,14 +115,16 @@ def _unpanelled(lines: Sequence[str]) -> Iterator[str]:
         yield _EDGE
     for line in lines:
         bare = line.strip()
-        if bare[:2] in {"╭─", "╰─"} and bare[-1] in "╮╯":
-            is_open = bare[0] == "╭"
-            yield _EDGE if is_open else _END
-            if title := bare.strip("╭╮╰╯─ "):
-                yield f"{title}:"
-        else:
+        if bare[:2] not in {"╭─", "╰─"} or bare[-1] not in "╮╯":
             inner = _within_walls(line) if is_open else None
             yield line if inner is None else inner
+        elif not (is_open := bare[0] == "╭"):
+            yield _END
+        elif title := bare.strip("╭╮─ "):
+            # A call may have a panel for what it is given, and another for what came back.
+            yield f"{title}:"
+        else:
+            yield _EDGE
 
 
 def _within_walls(line: str) -> str | None:
@@ -381,7 +385,8 @@ class _Cutter:
     def _take_panel(self, line: str) -> bool:
         """Take a panel's edge, what came back in it, or its first line if that tells a call."""
         if line in {_EDGE, _END}:
-            if self._tool:
+            # What came back from a call in a panel may stand below it.
+            if self._tool and (line == _EDGE or self._into is self._came):
                 self.flush()
             self._is_panel = line == _EDGE
             return True
@@ -456,11 +461,12 @@ class _Cutter:
     def _take_assigned(self, line: str) -> bool:
         """Take a call whose name and arguments stand behind equals signs."""
         found = _ASSIGNED.search(line) if self._calls(line) else None
-        if found is None or not found[1]:
+        tool, given = [*filter(None, found.groups()), "", ""][:2] if found else ("", "")
+        if not given:
             return False
-        self._call(found[1])
+        self._call(tool)
         self._may_follow = True
-        self._give(found[2])
+        self._give(given)
         return True
 
     def _take_ended(self, line: str) -> bool:
@@ -475,11 +481,12 @@ class _Cutter:
     def _take_called(self, line: str) -> bool:
         """Take a line that says which tool is called."""
         found = _CALL.match(line) if self._calls(line) else None
-        name = _ID.sub("", found[1]).replace("`", "").strip("*_'\"] ") if found else ""
+        told, *beside = _GIVEN_BESIDE.split(found[1], maxsplit=1) if found else [""]
+        name = _ID.sub("", told).replace("`", "").strip("*_'\"] ")
         if not found or len(name.split()) > _MOST_WORDS or name.endswith(tuple(".!?,;{")):
             return False
         shown = _SHOWN.match(f"-> {name}") if name.endswith(")") else None
-        name, given = (shown[1], shown[2][:-1]) if shown else (name, "")
+        name, given = (shown[1], shown[2][:-1]) if shown else (name, "".join(beside))
         self._call(name, given, is_sure=_CALLED.search(line[: found.start(1)]) is not None)
         return True
 

@@ -313,6 +313,58 @@ def test_a_panel_holds_a_call_its_state_and_what_came_back(file):
     ]
 
 
+def test_a_call_its_input_and_its_output_may_have_panels_of_their_own(file):
+    text = """╭── 🤖 Agent Started ──╮
+│                      │
+│  Agent: Pilot        │
+│                      │
+╰──────────────────────╯
+
+╭── 🔧 Tool Execution ─╮
+│                      │
+│  Thought: I look.    │
+│  Using Tool: tides   │
+│                      │
+╰──────────────────────╯
+
+╭─ Tool Input ─────────╮
+│                      │
+│  {"at": "quay"}      │
+│                      │
+╰──────────────────────╯
+
+╭─ Tool Output ────────╮
+│                      │
+│ It is low.           │
+╰──────────────────────╯
+
+""".partition("╭── 🔧")
+    one = "╭── 🔧" + text[2]
+
+    assert calls(file, text[0] + one * 2) == 2 * [("tides", {"at": "quay"}, "It is low.", None)]
+
+
+def test_what_came_back_may_stand_below_the_panel_of_its_call(file):
+    text = """╭──────────────────────────────────────────────────────╮
+│ Calling tool: 'tides' with arguments: {'at': 'quay'} │
+╰──────────────────────────────────────────────────────╯
+Observations: It is low.
+"""
+
+    assert calls(file, 2 * text) == 2 * [("tides", {"at": "quay"}, "It is low.", None)]
+
+
+@pytest.mark.parametrize(
+    "stamp", ["2026-05-01 10:00:01,120 - pilot - INFO - ", "INFO:pilot:", "pilot - DEBUG - "]
+)
+def test_a_sentence_of_a_program_s_log_says_what_is_called_and_what_it_returned(stamp, file):
+    text = f"""{stamp}Calling tool tides with args {{'at': 'quay'}}
+{stamp}Tool tides returned: It is low.
+"""
+
+    assert calls(file, 2 * text) == 2 * [("tides", {"at": "quay"}, "It is low.", None)]
+
+
 def test_an_arrow_shows_a_call_and_what_stands_to_the_right_of_it_came_back(file):
     text = """## step 1
 

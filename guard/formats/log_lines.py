@@ -1,0 +1,64 @@
+"""Lines of a program's log: a stamp, words, and the fields of what happened.
+
+The fields are an object at the end of the line, or pairs as logfmt has them:
+`INFO agent tool_call name=look args={"at": "sky"}`. The last word before them says what happened,
+else `event` or `msg` among them.
+
+Source: logfmt as Heroku's router, Go's `slog` and structlog write it; log lines that end in JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+# A longer line is no event of a log.
+_LONGEST, _MOST_PAIRS, _HEAD = 100_000, 40, 60
+_STARTS = re.compile(r"(?<![\w.\"'=-])([A-Za-z][\w.-]{0,40})=|(?<!\S)\{\"")
+_BARE, _EVENT = re.compile(r"\s*(\S*)"), re.compile(r"([A-Za-z][\w.-]{1,40})\W*$")
+_PAIR = re.compile(r"\s*([A-Za-z][\w.-]{0,40})=")
+_read_json = json.JSONDecoder(strict=False).raw_decode
+
+
+def read_log_lines(text: str) -> Iterator[dict[str, Any] | None]:
+    """Read each line's fields, with the word before them as their `event`; None: it has no two.
+
+    >>> list(read_log_lines('10:02 INFO tool_call: name=look args={"at": "sky"}'))
+    [{'event': 'tool_call', 'name': 'look', 'args': {'at': 'sky'}}]
+    >>> list(read_log_lines("1 + 1 is 2 for nothing=1"))
+    [None]
+    """
+    for line in text.splitlines():
+        found = _STARTS.search(line) if len(line) <= _LONGEST else None
+        if found is None:
+            yield None
+            continue
+        fields = _read_object(line[found.start() :]) or dict(_read_pairs(line, found.start()))
+        before = _EVENT.search(line[max(0, found.start() - _HEAD) : found.start()])
+        event = before[1] if before else fields.get("msg")
+        yield {"event": event, **fields} if len(fields) > 1 else None
+
+
+def _read_object(text: str) -> dict[str, Any] | None:
+    if text.startswith("{"):
+        with suppress(ValueError, RecursionError):
+            value, _ = _read_json(text)
+            return value if isinstance(value, dict) else None
+    return None
+
+
+def _read_pairs(line: str, at: int) -> Iterator[tuple[str, Any]]:
+    for _ in range(_MOST_PAIRS):
+        if (pair := _PAIR.match(line, at)) is None:
+            return
+        at = pair.end()
+        value: Any = None
+        if line[at : at + 1] in {'"', "{", "["}:
+            with suppress(ValueError, RecursionError):
+                value, at = _read_json(line, at)
+        if value is None and (bare := _BARE.match(line, at)):
+            value, at = bare[1], bare.end()
+        yield pair[1], {"true": True, "false": False}.get(str(value), value)
