@@ -64,7 +64,7 @@ def flat_routes() -> list[str]:
     """Return the screens whose address is one word."""
     listed = re.search(r"const FLAT = \[(.*?)\]", _source("route.ts"), re.DOTALL)
     assert listed, "route.ts has no FLAT"
-    return [name for name in re.findall(r'"(\w+)"', listed[1])]
+    return list(re.findall(r'"(\w+)"', listed[1]))
 
 
 def route_kinds() -> set[str]:
