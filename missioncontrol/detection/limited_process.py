@@ -13,13 +13,18 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+# Data alone, not addresses: libraries that start a thread a processor reserve far more.
 MOST_MEMORY = 1024 * 1024 * 1024
+# Not by `-m` alone: that would import whatever lies in the working directory, where agents write.
+ROOT = Path(__file__).parents[2]
+START = f"import sys; sys.path.append(sys.argv[1]); from {__name__} import main; main()"
 # By the clock: a busy machine gives the process less than a processor.
 WAITS = 4
 OUT_OF_MEMORY = 3
@@ -31,19 +36,24 @@ class TooMuch(Exception):
     """The function took more time or memory than it may."""
 
 
-def call(function: Callable[..., T], *args: Any, cpu_s: int) -> T:
+def call(
+    function: Callable[..., T], *args: Any, cpu_s: int, descriptors: Collection[int] = ()
+) -> T:
     """Return what a module's function returns, after at most `cpu_s` seconds of a processor.
+
+    `descriptors` are open files of ours that it reads, by the same numbers.
 
     Raises:
         TooMuch: it took more, or more memory.
     """
     try:
         done = subprocess.run(
-            [sys.executable, "-m", __name__, str(cpu_s), str(MOST_MEMORY)],
+            [sys.executable, "-P", "-c", START, str(ROOT), str(cpu_s), str(MOST_MEMORY)],
             input=pickle.dumps((function, args), pickle.HIGHEST_PROTOCOL),
             capture_output=True,
             timeout=cpu_s * WAITS,
             check=False,
+            pass_fds=descriptors,
         )
     except subprocess.TimeoutExpired:
         raise TooMuch from None
@@ -56,10 +66,11 @@ def call(function: Callable[..., T], *args: Any, cpu_s: int) -> T:
     return result
 
 
-def main(cpu_s: str, memory: str) -> None:
+def main() -> None:
     """Call the function that standard input names, and write what it returns."""
+    cpu_s, memory = map(int, sys.argv[2:])
     # macOS has no limit of memory; one that is lower already stays.
-    for limit, most in ((resource.RLIMIT_CPU, int(cpu_s)), (resource.RLIMIT_AS, int(memory))):
+    for limit, most in ((resource.RLIMIT_CPU, cpu_s), (resource.RLIMIT_DATA, memory)):
         with suppress(ValueError, OSError):
             resource.setrlimit(limit, (most, most))
     # Behind whatever agents wait for.
@@ -72,7 +83,3 @@ def main(cpu_s: str, memory: str) -> None:
     except MemoryError:
         sys.exit(OUT_OF_MEMORY)
     sys.stdout.buffer.write(pickled)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -1,0 +1,65 @@
+"""A function called in a process of its own, with so much time and memory and no more."""
+
+import mmap
+import os
+import time
+
+import pytest
+
+from missioncontrol.detection import limited_process
+from missioncontrol.detection.limited_process import TooMuch, call
+
+
+def reserve(size):
+    # As a thread's arena is, of libraries that start one a processor: addresses, and no memory.
+    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ) as reserved:
+        return len(reserved)
+
+
+def take(size):
+    return len(bytearray(size))
+
+
+def work_for_ever():
+    while True:
+        pass
+
+
+def fail():
+    raise ValueError("as it should")
+
+
+def test_it_returns_what_the_function_returns():
+    assert call(os.path.join, "a", "b", cpu_s=5) == "a/b"
+
+
+@pytest.mark.parametrize("module", ["pickle", "resource", "missioncontrol"])
+def test_it_imports_nothing_from_the_working_directory(module, monkeypatch, tmp_path):
+    (tmp_path / f"{module}.py").write_text("raise SystemExit('an agent wrote this')")
+    monkeypatch.chdir(tmp_path)
+
+    assert call(len, "abc", cpu_s=5) == 3
+
+
+def test_memory_that_is_only_reserved_is_not_counted():
+    assert call(reserve, 2 * limited_process.MOST_MEMORY, cpu_s=5) > limited_process.MOST_MEMORY
+
+
+def test_memory_that_is_taken_is():
+    with pytest.raises(TooMuch):
+        call(take, 2 * limited_process.MOST_MEMORY, cpu_s=5)
+
+
+def test_one_that_works_for_ever_is_ended():
+    with pytest.raises(TooMuch):
+        call(work_for_ever, cpu_s=1)
+
+
+def test_one_that_waits_for_ever_is_ended_too():
+    with pytest.raises(TooMuch):
+        call(time.sleep, 60, cpu_s=1)
+
+
+def test_an_error_of_the_function_is_told_with_its_words():
+    with pytest.raises(RuntimeError, match="as it should"):
+        call(fail, cpu_s=5)
