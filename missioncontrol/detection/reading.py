@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from guard.errors import UnreadableRecording
 from guard.formats import read_stream
@@ -45,17 +46,24 @@ def place() -> Iterator[None]:
         _places.release()
 
 
-def read(path: Path, *, name: str) -> Recording:
-    """Read the file at `path`, which its sender calls `name`.
+def read(file: BinaryIO, *, name: str) -> Recording:
+    """Read an open file, which its sender calls `name`; it stands at its beginning afterwards.
 
     Raises:
         UnreadableRecording: it holds no known form.
         InvalidRequest: it holds too many turns, or takes too much time or memory.
     """
+    descriptor = file.fileno()
+    file.flush()
+    file.seek(0)
     try:
-        found = limited_process.call(_read, path, name, cpu_s=READING_S)
+        found = limited_process.call(
+            _read, descriptor, name, cpu_s=READING_S, descriptors=[descriptor]
+        )
     except limited_process.TooMuch:
         raise _refused(f"{name}: reading it") from None
+    finally:
+        file.seek(0)  # the process read on at our place
     if found is None:
         raise UnreadableRecording(name, "holds no known form")
     if isinstance(found, int):
@@ -75,10 +83,10 @@ def judge(recorded: Recording, policy: Policy) -> tuple[list[Assessment], tuple[
         raise _refused("Judging its turns") from None
 
 
-def _read(path: Path, name: str) -> Recording | int | None:
+def _read(descriptor: int, name: str) -> Recording | int | None:
     """Return the recording; of one with too many turns how many, of no known form None."""
     try:
-        with path.open("rb") as file:
+        with open(descriptor, "rb") as file:
             found = read_stream(file, Path(name))
     except UnreadableRecording:
         return None

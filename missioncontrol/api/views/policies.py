@@ -5,6 +5,7 @@ come in as a file and are looked at like live runs.
 from __future__ import annotations
 
 import hashlib
+import io
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -130,17 +131,16 @@ def recordings_import(
     # The file's name alone: a browser may send the folders it lay in.
     name = Path(name or "recording").name
     hashed = hashlib.sha256()
-    with reading.place(), tempfile.NamedTemporaryFile() as file:
+    with reading.place(), tempfile.TemporaryFile() as file:
         # In pieces, and unparsed: a transcript may be larger than memory should hold.
         while piece := request._request.read(PIECE):  # noqa: SLF001
             hashed.update(piece)
             file.write(piece)
-        file.flush()
         sha256 = hashed.hexdigest()
         # Before it is read: the same file again costs no more than its hash.
         if (known := recordings.known(project_id, sha256)) is not None:
             return recordings.recording_row(known), False
-        recorded, calls = _read(Path(file.name), name, project_id)
+        recorded, calls = _read(file, name, project_id)
         recording, is_new = recordings.import_recording(
             Project.objects.get(pk=project_id),
             recorded,
@@ -162,26 +162,26 @@ def recordings_read(run_id: UUID, projects: Readable) -> RecordingRow:
     return recordings.show_recording(run_id, projects=projects)
 
 
-def _read(path: Path, name: str, project: UUID) -> tuple[Recorded, list[Call]]:
+def _read(file: io.BufferedRandom, name: str, project: UUID) -> tuple[Recorded, list[Call]]:
     """Read a file of any known form; its model calls, where they are told apart from turns.
 
     Raises:
         InvalidRequest: it holds none, and says what was expected; or more than is read.
     """
-    with path.open("rb") as file:
-        if otlp.signal_of(file.peek(PIECE)):
-            return otlp.read_recording(file.read(), name=Path(name).stem, project=project)
-        try:
-            recorded = reading.read(path, name=name)
-        except UnreadableRecording:
-            # The first line that holds anything: whoever sent it sees what it begins with.
-            lines = enumerate(iter(lambda: file.readline(PIECE), b""), 1)
-            got = "an empty file"
-            for number, line in lines:
-                if words := line.decode("utf-8", "replace").strip():
-                    got = f"{words[:40]!r} in line {number}"
-                    break
-            raise InvalidRequest(f"{name}: {EXPECTED}, got {got}.", field="file") from None
+    file.seek(0)
+    if otlp.signal_of(file.peek(PIECE)):
+        return otlp.read_recording(file.read(), name=Path(name).stem, project=project)
+    try:
+        recorded = reading.read(file, name=name)
+    except UnreadableRecording:
+        # The first line that holds anything: whoever sent it sees what it begins with.
+        lines = enumerate(iter(lambda: file.readline(PIECE), b""), 1)
+        got = "an empty file"
+        for number, line in lines:
+            if words := line.decode("utf-8", "replace").strip():
+                got = f"{words[:40]!r} in line {number}"
+                break
+        raise InvalidRequest(f"{name}: {EXPECTED}, got {got}.", field="file") from None
     # What an agent could not post is not stored from a file either.
     faulty = {place for place, turn in enumerate(recorded.turns) if turn and fault_of(turn)}
     turns = tuple(None if n in faulty else turn for n, turn in enumerate(recorded.turns))

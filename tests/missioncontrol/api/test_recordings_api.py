@@ -1,6 +1,7 @@
 """A recorded run imported from a file: looked at like a live one, and it asks and costs nobody."""
 
 import json
+import tempfile
 from contextlib import ExitStack
 from datetime import timedelta
 from uuid import UUID
@@ -540,6 +541,21 @@ def test_more_turns_than_a_recording_has_are_counted_and_not_taken(as_person, op
 
     assert response.status_code == 400, response.content
     assert f"this one has {reading.MOST_TURNS + 5}" in response.json()["detail"]
+
+
+def test_what_is_read_never_has_a_name_on_the_disk(as_person, operator, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    read, seen = reading.read, []
+
+    def look(*given, **named):
+        seen.append(list(tmp_path.iterdir()))
+        return read(*given, **named)
+
+    monkeypatch.setattr(reading, "read", look)
+
+    assert send(as_person(operator), a_stuck_file()).status_code == 201
+    # A server that is killed meanwhile would leave it, with the secrets in it.
+    assert seen == [[]]
 
 
 def test_only_some_are_read_at_once(as_person, operator):
