@@ -37,7 +37,9 @@ def _run_djangos() -> None:
             database.check_installed()
         except MissionControlError as reason:
             sys.exit(f"mission control: {reason}")
-        if database.is_behind():  # an older backup was restored, and nothing has started since
+        # An older backup was restored, and nothing has started since. What `migrate` fails at is
+        # told by what it raises.
+        if sys.argv[1:2] != ["migrate"] and database.is_behind():
             sys.exit(
                 "mission control: The database is one of an older Mission Control:"
                 " run `manage.py migrate` first."

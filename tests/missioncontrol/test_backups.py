@@ -307,6 +307,24 @@ def test_between_restore_and_migrate_a_command_says_what_is_to_be_done(elsewhere
     )
 
 
+def test_a_migration_that_fails_says_why_and_not_to_migrate(elsewhere):
+    elsewhere.data.mkdir()
+    assert managed(elsewhere, "migrate", "--verbosity", "0")[0] == 0
+    # The column is there already.
+    scripted(
+        elsewhere,
+        "from django.db.migrations.recorder import MigrationRecorder\n"
+        "applied = MigrationRecorder.Migration.objects.filter(app='notify')\n"
+        "applied.filter(name='0006_signed_out_devices').delete()\n",
+    )
+
+    code, printed = managed(elsewhere, "migrate", "--verbosity", "0")
+
+    assert code == 1
+    assert "left_at" in printed
+    assert "manage.py migrate" not in printed
+
+
 def test_a_database_that_is_new_is_not_backed_up(elsewhere):
     elsewhere.data.mkdir()
 
