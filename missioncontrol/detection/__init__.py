@@ -4,7 +4,8 @@ Owns the data's way as code, what is asked of a judge (`Question`), policies as 
 and backtests. May import `decisions` and everything below; only edges and `audit`,
 `projects` and `reports` stand above it.
 
-Begin with `pipeline.detect`. `dispatcher` and `tasks` bring runs to it, `engine_cache` keeps
-an engine a run and `tree_engines` one a tree; `effects` reads what the pure step (judge, in
-guard) must know, and does what it says; `judging` asks the judge outside of every lock.
+Begin with `pipeline.detect`, which reads what the pure step (judge, in guard) must know.
+`dispatcher` and `tasks` bring runs to it, `engine_cache` keeps an engine a run and
+`tree_engines` one a tree; `effects` does what the pure step says; `judging` asks the judge
+outside of every lock. `reading` reads and judges what is imported, in a `limited_process`.
 """
