@@ -397,6 +397,59 @@ def test_a_run_appended_to_another_s_file_begins_anew(read):
     assert first_trip(read("\n".join(json.dumps({"step": n, **step}) for n in range(6))))
 
 
+def test_who_made_a_call_and_for_whom_are_no_two_who_speak(read):
+    who = {"user": {"id": 1, "name": "Ada"}, "agent": {"id": "pilot"}}
+    rows = [{"tool": "moor", "input": {"at": n}, "output": f"pier {n}", **who} for n in range(6)]
+
+    turns = read("\n".join(map(json.dumps, rows)))
+
+    assert [(turn.tool, turn.args, turn.result) for turn in turns] == [
+        ("moor", {"at": n}, f"pier {n}") for n in range(6)
+    ]
+
+
+@pytest.mark.parametrize("state", [{"status": "cancelled"}, {"level": "error"}])
+def test_what_was_looked_up_may_have_failed_and_the_call_has_not(state, read):
+    rows = [
+        {"tool": "find_trip", "input": {"id": n}, "output": {"trip": n, "of": f"boat {n}", **state}}
+        for n in range(6)
+    ]
+
+    turns = read("\n".join(map(json.dumps, rows)))
+
+    assert [turn.error for turn in turns] == [None] * 6
+    assert first_trip(turns) is None
+
+
+@pytest.mark.parametrize(
+    ("ended", "failed"),
+    [
+        ({"stdout": "", "exit_code": 1}, False),  # as grep and test say no
+        ({"stdout": "", "stderr": "no such quay", "exit_code": 1}, True),
+        ({"stdout": "", "exit_code": 2}, True),
+        ({"stdout": "pier.md", "exit_code": 0}, False),
+    ],
+)
+def test_a_program_that_finds_nothing_has_not_failed(ended, failed, read):
+    row = {"tool": "shell", "input": {"command": "grep -r quay ."}, "output": ended}
+
+    (call,) = read(json.dumps(row))
+
+    assert (call.error is not None) == failed
+
+
+def test_ids_of_a_trace_beside_an_answer_are_no_part_of_it(read):
+    rows = bedrock_trace(STUCK)
+    for n, row in enumerate(rows):
+        if told := row["trace"]["orchestrationTrace"].get("observation"):
+            told |= {"traceId": f"t-{n}", "type": "ACTION_GROUP"}
+
+    turns = read("\n".join(map(json.dumps, rows)))
+
+    assert [turn.result for turn in turns if turn.tool] == [came for *_, came, _ in STUCK]
+    assert first_trip(turns) is not None
+
+
 def test_what_a_cline_command_prints_and_costs_stands_with_it(read):
     rows = [
         {"ts": 1, "type": "say", "say": "text", "text": GOAL},
