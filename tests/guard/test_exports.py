@@ -397,6 +397,35 @@ def test_a_run_appended_to_another_s_file_begins_anew(read):
     assert first_trip(read("\n".join(json.dumps({"step": n, **step}) for n in range(6))))
 
 
+@pytest.mark.parametrize("steps", [(1, 2, 3, 2, 3, 1, 2), (5, 4, 3, 2, 1, 0)])
+def test_a_number_to_which_one_goes_back_is_that_of_no_run(steps, read):
+    turns = read("\n".join(json.dumps({"step": n, "tool": "dig", "input": {}}) for n in steps))
+
+    assert {turn.session for turn in turns} == {None}
+
+
+def test_who_is_called_in_again_and_again_begins_no_run(read):
+    rows = []
+    for n in range(6):
+        given = {"input": {"task": "find the key"}, "output": "not found"}
+        rows.append({"agent": "mate", "step": n + 1, "tool": "send", **given})
+        for place in range(3):
+            seen = {"input": {"at": f"cabin {n}{place}"}, "output": f"rope {n}{place}"}
+            rows.append({"agent": "boy", "step": place + 1, "tool": "look", **seen})
+
+    turns = read("\n".join(map(json.dumps, rows)))
+
+    assert {turn.session for turn in turns} == {None}
+    assert first_trip(turns) is not None
+
+
+def test_steps_of_which_some_name_their_session_are_of_one_run(read):
+    call = {"tool": "moor", "input": {"at": "quay"}, "output": "error: the quay is full"}
+    rows = [{"step": n, **call} | ({"session_id": "s"} if n % 2 else {}) for n in range(6)]
+
+    assert first_trip(read("\n".join(map(json.dumps, rows)))) is not None
+
+
 def test_who_made_a_call_and_for_whom_are_no_two_who_speak(read):
     who = {"user": {"id": 1, "name": "Ada"}, "agent": {"id": "pilot"}}
     rows = [{"tool": "moor", "input": {"at": n}, "output": f"pier {n}", **who} for n in range(6)]
@@ -436,6 +465,25 @@ def test_a_program_that_finds_nothing_has_not_failed(ended, failed, read):
     (call,) = read(json.dumps(row))
 
     assert (call.error is not None) == failed
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_tracer_s_rows_of_requests_tell_no_call_again(order, read):
+    rows, said = [], [{"type": "human", "content": GOAL}]
+    for n, (tool, args, came, _) in enumerate(STUCK):
+        listed = {"messages": [[{"kwargs": one} for one in said]]}
+        rows.append({"run_type": "llm", "name": "Model", "session_id": "p", "inputs": listed})
+        came_back = {"content": came, "tool_call_id": f"c{n}"}
+        row = {"run_type": "tool", "name": tool, "session_id": "p", "inputs": args}
+        rows.append({**row, "outputs": {"output": came_back}})
+        said.append({"type": "ai", "tool_calls": [{"name": tool, "args": args, "id": f"c{n}"}]})
+        said.append({"type": "tool", **came_back})
+
+    turns = read("\n".join(map(json.dumps, rows[::order])))
+
+    assert sum(turn.tool is not None for turn in turns) == len(STUCK)
+    assert [turn.content for turn in turns if turn.role is Role.USER] == [GOAL]
+    assert first_trip(turns) is not None
 
 
 def test_ids_of_a_trace_beside_an_answer_are_no_part_of_it(read):
