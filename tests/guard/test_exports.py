@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from guard.errors import UnreadableRecording
 from guard.formats import read_recording
 from guard.turn import Role
 from tests.guard.build import first_trip
@@ -385,6 +386,30 @@ def test_lines_of_a_log_are_read_by_the_fields_at_their_end(asked, read):
     assert [(turn.tool, turn.args, turn.error) for turn in turns] == [
         ("look_up", {"table": "tides"}, "no such table")
     ]
+
+
+def test_a_transcript_whose_lines_end_in_objects_keeps_its_person(read):
+    text = f"User: {GOAL}\n" + "".join(
+        f'Assistant: {{"action": "look_up", "action_input": {{"table": "{name}"}}}}\n'
+        f'Observation: {{"content": "{name} here", "n": 1}}\n'
+        for name in ("ferries", "tides", "quays")
+    )
+
+    turns = read(text)
+
+    assert (turns[0].role, turns[0].content) == (Role.USER, GOAL)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'level=info msg="request done" name=pier status=200 path=/pier agent=curl\n' * 4,
+        '{"event": "metric", "output": "0.5", "data": {"name": "loss"}}\n' * 4,
+    ],
+)
+def test_a_log_in_which_nobody_calls_is_no_empty_run(text, read):
+    with pytest.raises(UnreadableRecording):
+        read(text)
 
 
 def test_a_run_appended_to_another_s_file_begins_anew(read):
