@@ -540,3 +540,15 @@ def test_what_a_cline_command_prints_and_costs_stands_with_it(read):
     assert (command.args, command.result) == ({"command": "ls quay"}, "pier.md\ntides.csv")
     assert (command.usage.input, str(command.cost_usd)) == (9, "0.1")
     assert (file.tool, file.result) == ("readFile", "a")
+
+
+def test_a_cline_command_that_prints_nothing_is_called_as_often_as_it_is_asked_for(read):
+    rows = [{"ts": 0, "type": "say", "say": "text", "text": GOAL}]
+    for n in range(5):
+        rows += [
+            {"ts": 3 * n + 1, "type": "say", "say": "api_req_started", "text": "{}"},
+            {"ts": 3 * n + 2, "type": "ask", "ask": "command", "text": "moor --quiet"},
+            {"ts": 3 * n + 3, "type": "say", "say": "command", "text": "moor --quiet"},
+        ]
+
+    assert [turn.tool for turn in read(rows)] == [None, *["execute_command"] * 5]
