@@ -91,7 +91,9 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     is_long = len(text) > _LONGEST_TRANSCRIPT or text.count(b"\n") > _MOST_LINES
     encoding = "utf-16" if text.startswith(_UTF_16) else "utf-8-sig"
     if not is_long:
-        found = _read_text(text.decode(encoding, "replace"), stem=path.stem)
+        # Lines that are objects and nothing else were looked through above.
+        may_log = 2 * len(known) <= len(early)
+        found = _read_text(text.decode(encoding, "replace"), stem=path.stem, may_log=may_log)
         if found is not None:
             return found
     why = "holds no readable line"
@@ -105,14 +107,14 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     raise UnreadableRecording(str(path), why)
 
 
-def _read_text(text: str, *, stem: str) -> Recording | None:
+def _read_text(text: str, *, stem: str, may_log: bool) -> Recording | None:
     """Read what people or programs write: as the form in which more calls were answered."""
     forms = list[Recording]()
     if shown := read_transcript(text, stem=stem):
         forms.append(replace(shown, form="transcript"))
-    lines = list(read_log_lines(text))
+    lines = list(read_log_lines(text)) if may_log else []
     events = list(filter(None, lines))
-    if 2 * len(events) >= len(lines) and messages.recognises(events):
+    if events and 2 * len(events) >= len(lines) and messages.recognises(events):
         logged = messages.Reader.read(lines, stem=stem)
         if any(turn and turn.tool for turn in logged.turns):
             forms.append(replace(logged, form="log"))
