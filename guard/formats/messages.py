@@ -134,8 +134,8 @@ class Reader(PairedTurns):
             return
         for rows in _find_lists(row):
             known = len(self._told)
-            if rows == self._told[: len(rows)]:
-                continue  # a tracer may list the latest request first
+            if self._told_tools and rows == self._told[: len(rows)]:
+                continue  # a tracer's rows of requests, the latest of which may come first
             goes_on = 0 < known < len(rows) and rows[:known] == self._told
             new = rows[known:] if goes_on else rows
             self._documents += not goes_on
