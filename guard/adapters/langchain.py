@@ -196,7 +196,9 @@ class _Watch:
             return
         # With what it asked for: calls that differ are no agent that repeats itself.
         asked = ", ".join(f"{call['name']} {call['args']}" for call in message.tool_calls)
-        yield from self.say(message.text or f"(asked for {asked})"[:LONGEST_ASKED], **facts)
+        yield from self.say(
+            message.text or f"(asked for {asked or 'no tool'})"[:LONGEST_ASKED], **facts
+        )
 
     def fail(self) -> Play[None]:
         """Say that the run is over, and no answer came of it."""

@@ -20,6 +20,7 @@ from guard.policy import Policy
 from guard.reading.normalize import NEAR
 from guard.reading.step import Step
 from guard.reading.terms import NEWS, words_in
+from guard.reading.volatile import HOLE
 from guard.signals import Kind, Signal
 
 _PATIENCE = 2
@@ -31,6 +32,7 @@ _FIGURE = re.compile(r"\d+")
 _NEW_NAMES = 0.2  # so many new names a call, on average, are none
 _NAMES = 3  # calls with fewer names than this, on average, tell nothing: a game's moves
 _AGAIN = 2
+_OWN_WORDS = 0.75  # six wordings of one search share two words in five
 _GAIN = 100
 
 
@@ -144,7 +146,16 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
     # Other words that all find nothing ("0 rows", "[]") count half; a figure found again does not.
     text = steps[-1].outcome.text[:_HEAD] if steps[-1].outcome else ""
     is_figure = any(int(number[:9]) > 1 for number in _FIGURE.findall(text))
-    return steps if is_figure else steps[len(steps) // 2 :]
+    # Nor do three files with this word and three with that: the answer names what it is about.
+    is_batch = HOLE in text and _share_no_words(steps)
+    return steps if is_figure and not is_batch else steps[len(steps) // 2 :]
+
+
+def _share_no_words(steps: Sequence[Step]) -> bool:
+    """Tell questions that are no rewordings of one: few words stand in some and not in all."""
+    frame = frozenset.intersection(*(step.names for step in steps))
+    own = [step.names - frame for step in steps]
+    return len(frozenset().union(*own)) >= _OWN_WORDS * sum(map(len, own))
 
 
 def _is_unanswered(step: Step) -> bool:

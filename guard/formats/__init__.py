@@ -82,6 +82,8 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     for form, (recognises, read) in FORMATS.items():
         if recognises(known):
             recording = read(chain(early, rows), stem=path.stem)
+            if form == "messages" and not any(recording.turns):
+                break  # an empty run would say that all was well
             named = sorted([*unread, *recording.unread], key=lambda one: one.entry)
             return replace(recording, form=form, unread=tuple(named[:_NAMED]))
     file.seek(0)
@@ -89,13 +91,11 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     is_long = len(text) > _LONGEST_TRANSCRIPT or text.count(b"\n") > _MOST_LINES
     encoding = "utf-16" if text.startswith(_UTF_16) else "utf-8-sig"
     if not is_long:
-        said = text.decode(encoding, "replace")
-        lines = list(read_log_lines(said))
-        events = list(filter(None, lines))
-        if 2 * len(events) >= len(lines) and messages.recognises(events):
-            return replace(messages.Reader.read(lines, stem=path.stem), form="log")
-        if found := read_transcript(said, stem=path.stem):
-            return replace(found, form="transcript")
+        # Lines that are objects and nothing else were looked through above.
+        may_log = 2 * len(known) <= len(early)
+        found = _read_text(text.decode(encoding, "replace"), stem=path.stem, may_log=may_log)
+        if found is not None:
+            return found
     why = "holds no readable line"
     if known or not early:
         why = (
@@ -105,6 +105,25 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     if is_long:
         why += f"; texts of more than {_MOST_LINES:,} lines or 8 MB are not looked through"
     raise UnreadableRecording(str(path), why)
+
+
+def _read_text(text: str, *, stem: str, may_log: bool) -> Recording | None:
+    """Read what people or programs write: as the form in which more calls were answered."""
+    forms = list[Recording]()
+    if shown := read_transcript(text, stem=stem):
+        forms.append(replace(shown, form="transcript"))
+    lines = list(read_log_lines(text)) if may_log else []
+    events = list(filter(None, lines))
+    if events and 2 * len(events) >= len(lines) and messages.recognises(events):
+        logged = messages.Reader.read(lines, stem=stem)
+        if any(turn and turn.tool for turn in logged.turns):
+            forms.append(replace(logged, form="log"))
+    return max(forms, key=_count_answered, default=None)
+
+
+def _count_answered(recording: Recording) -> int:
+    calls = [turn for turn in recording.turns if turn is not None and turn.tool]
+    return sum(call.result is not None or call.error is not None for call in calls)
 
 
 def _read_rows(file: BufferedFile, unread: list[Unread]) -> Iterator[Row | None]:

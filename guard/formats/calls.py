@@ -174,13 +174,13 @@ def read_piece(fields: dict[str, Any]) -> Call | Answer | None:
         return Call(key=key or read_text(fields.get("id")), tool=tool, args=args, answer=came)
     is_to = tool if tells or "data" in kinds else fields.get("toolresult")
     if key or (tells and tool) or (came and is_to):
-        content = None if came else _content_of(fields)
+        content = None if came else content_of(fields)
         answer = came or Answer(text=_text_of(content), failed=_has_failed(fields, kinds, content))
         return replace(answer, call=key, tool=tool)
     return None
 
 
-def _content_of(fields: Row) -> object:
+def content_of(fields: Row) -> object:
     """Give what an answer holds, whatever it is called: the only object in it."""
     objects = [value for value in fields.values() if isinstance(value, dict)]
     is_alone = len(objects) == 1 and "content" not in fields
@@ -293,18 +293,27 @@ def answer_beside(calls: list[Call], fields: dict[str, Any]) -> None:
 def _has_failed(fields: Row, kinds: Sequence[str], came: object) -> bool:
     inner = plain(read_mapping(_innermost(came)))
     told = (fields, plain(read_mapping(came)), inner)
+    # What was looked up has a status too: an order that was cancelled was found.
+    tell = {"content", "error", *_CALLS}
+    wraps = [fields, *(one for one in told[1:] if not tell.isdisjoint(one))]
     return (
         any(one.get("iserror") is True or bool(one.get("error")) for one in told)
         or any(fields.get(name) is False for name in ("success", "ok"))
-        or any(word(one.get(name)) in _FAILED for one in told for name in _STATES)
+        or any(word(one.get(name)) in _FAILED for one in wraps for name in _STATES)
         or word(read_mapping(fields.get("status")).get("code")).endswith("error")
         or any(
             kind.startswith(("retry", "error"))
             for kind in (*kinds, *(word(one.get("type")) for one in told[1:]))
         )
         or bool(fields.get("errortext"))
-        or any(read_count(inner.get(name)) for name in ("exitcode", "returncode"))
+        or _has_exited(inner)
     )
+
+
+def _has_exited(fields: Row) -> bool:
+    """Tell a program that failed by its code; 1 without a word is a search that found nothing."""
+    code = max(read_count(fields.get(name)) for name in ("exitcode", "returncode"))
+    return code > 1 or (code == 1 and any(read_text(value) for value in fields.values()))
 
 
 def _text_of(value: object) -> str:

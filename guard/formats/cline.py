@@ -76,8 +76,9 @@ class Reader(PairedTurns):
     def _call(self, turn: Turn, tool: str, args: Mapping[str, Any]) -> None:
         self.finish()
         last = self.turns[-1] if self.turns else None
-        # What was asked is said again once it was allowed.
+        # What was asked is said again once it was allowed; the model was not asked anew.
         is_open = last is not None and last.result is None and last.error is None
+        is_open = is_open and self._usage is None
         if last is None or (last.tool, last.args) != (tool, args) or not is_open:
             self._add(replace(turn, tool=tool, args=args))
 

@@ -6,6 +6,7 @@ holds them wherever it has a list of them; of several such lists each is a sessi
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -114,42 +115,62 @@ class Reader(PairedTurns):
     def __init__(self) -> None:
         super().__init__()
         self._documents = -1
-        # Runs that one file holds one after the other, and the last step of each agent.
-        self._runs, self._steps = 0, dict[str | None, int]()
+        # Who numbers the first step, and where that agent's numbers begin anew.
+        self._counts: Record | None = None
+        self._starts, self._is_run_s = list[int](), True
         # What the last document held: each request tells the conversation so far again.
         self._told: list[Row] = []
         # Calls without an answer, by their place: what comes back need not name one.
         self._open: dict[int, str] = {}
         self._was_answered = False
+        self._told_tools = set[str]()  # by rows of their own
 
     def take(self, row: Row) -> None:
         if records := list(read_records(row)):
             for record in records:
-                self._runs += self._begins_anew(record)
-                session = record.session or (str(self._runs) if self._steps else None)
-                self._take_record(record, session=session)
+                self._note_step(record)
+                self._take_record(record, session=record.session)
+                self._told_tools.update(call.tool for call in record.calls)
             return
         for rows in _find_lists(row):
             known = len(self._told)
+            if self._told_tools and rows == self._told[: len(rows)]:
+                continue  # a tracer's rows of requests, the latest of which may come first
             goes_on = 0 < known < len(rows) and rows[:known] == self._told
             new = rows[known:] if goes_on else rows
             self._documents += not goes_on
             self._told = rows
             records = list(chain.from_iterable(map(read_records, new)))
+            # A tracer has rows for calls, and others for the requests in which they are told again.
+            told = (call.tool for record in records for call in record.calls)
+            is_traced = not self._told_tools.isdisjoint(told)
+            session = self.turns[-1].session if is_traced else str(self._documents)
             # Interfaces list the newest first.
             times = [record.ts for record in records if record.ts is not None]
             for record in reversed(records) if times and times[0] > times[-1] else records:
-                self._take_record(record, session=record.session or str(self._documents))
+                if not (is_traced and (record.calls or record.answers)):
+                    self._take_record(record, session=record.session or session)
         if self._open:
             self._take_keyed(row)
 
-    def _begins_anew(self, record: Record) -> bool:
-        """Tell the first step of a run that was appended to the file of the run before."""
-        if record.step is None:
-            return False
-        last = self._steps.get(record.agent)
-        self._steps[record.agent] = record.step
-        return last is not None and record.step < last and record.step <= 1
+    def _note_step(self, record: Record) -> None:
+        """Note where a run may begin that was appended to the file of the run before."""
+        last = self._counts
+        if record.step is None or (last is not None and record.agent != last.agent):
+            return  # who is called in counts anew each time
+        self._counts = record
+        if last is not None and last.step is not None and record.step < last.step:
+            self._starts.append(len(self.turns))
+            # A number to which one goes back later is that of a plan, or of a second try.
+            self._is_run_s &= record.step <= 1
+
+    def finish(self) -> None:
+        """Part the runs that one file holds one after the other, told by their steps' numbers."""
+        if not self._is_run_s or any(turn.session is not None for turn in self.turns):
+            return
+        for place, turn in enumerate(self.turns if self._starts else ()):
+            run = bisect_right(self._starts, place)
+            self.turns[place] = replace(turn, session=str(run))
 
     def _take_keyed(self, document: Row) -> None:
         """Take what came back from where it stands under the id of its call."""

@@ -25,6 +25,7 @@ from guard.formats.calls import (
     Call,
     answer_beside,
     answer_in,
+    content_of,
     first,
     kinds_of,
     plain,
@@ -72,6 +73,7 @@ _INNER = {"role", "parts", "content", "action", "toolcalls", "toolname", "jsonrp
 # Through so many objects, each alone in the one around it, what a record holds is looked for.
 _DEEPEST = 5
 _SIDES = frozenset({"user", "human", "assistant", "agent"})
+_SAID = frozenset({"content", "parts", "text", "message"})
 _UNSAID = ("thinking", "reasoning", "redacted", "systemprompt")
 _ROLES = {
     **dict.fromkeys(("user", "human", "customer", "userproxy", "request"), Role.USER),
@@ -101,11 +103,17 @@ class Record:
 
 def read_records(row: Row) -> Iterator[Record]:
     """Read the records in a row: one, or both sides of {"user": {…}, "assistant": {…}}."""
-    sides = [name for name in row if word(name) in _SIDES and isinstance(row[name], dict)]
+    sides = [name for name in row if word(name) in _SIDES and _speaks(row[name])]
     is_exchange = len(sides) > 1 and "role" not in row
     for side in [{"role": name, **untagged(row[name])} for name in sides] if is_exchange else [row]:
         if (record := read_record(side)) is not None:
             yield record
+
+
+def _speaks(side: object) -> bool:
+    # Beside a call, who made it and for whom may be objects too: {"id": 3, "name": "Ada"}.
+    fields = read_mapping(side)
+    return untagged(fields) is not fields or not _SAID.isdisjoint(fields)
 
 
 def read_record(row: Row) -> Record | None:
@@ -194,7 +202,9 @@ def _read_within(record: Record, fields: Row) -> bool:
         if len(inner) != 1:
             return False
         if inner[0] == "observation":
-            record.answers.append(answer_in(fields["observation"]))
+            # Beside what came back, the ids of a trace are other ones each time.
+            held = plain(fields["observation"])
+            record.answers.append(answer_in(content_of(held) or held))
             return True
         fields = plain(fields[inner[0]])
         if isinstance(piece := read_piece(dict(fields)), Call) and piece.args:

@@ -20,6 +20,7 @@ from typing import Any
 from guard.memo import lazy
 from guard.reading import Phrase, read_words
 from guard.reading.terms import likeness, texts_in, words_in
+from guard.reading.volatile import HOLE
 from guard.turn import Turn
 from guard.verbatim import bounded
 
@@ -178,11 +179,11 @@ def mask_echo(text: str, args: Mapping[str, Any] | None) -> str:
     for name in _ARGUMENTS["questions"].intersection(args):
         question = args[name]
         if isinstance(question, str) and len(question) >= _QUESTION:
-            text = text.replace(question, "<~>")
+            text = text.replace(question, HOLE)
     if _ARGUMENTS["places"].isdisjoint(args):
         return text
     places = {_as_text(args[name]) for name in _ARGUMENTS["places"].intersection(args)}
-    return _NUMBER.sub(lambda found: "<~>" if found[0] in places else found[0], text)
+    return _NUMBER.sub(lambda found: HOLE if found[0] in places else found[0], text)
 
 
 def _as_text(value: object) -> str | None:

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from guard.errors import UnreadableRecording
 from guard.formats import read_recording
 from guard.turn import Role
 from tests.guard.build import first_trip
@@ -387,6 +388,30 @@ def test_lines_of_a_log_are_read_by_the_fields_at_their_end(asked, read):
     ]
 
 
+def test_a_transcript_whose_lines_end_in_objects_keeps_its_person(read):
+    text = f"User: {GOAL}\n" + "".join(
+        f'Assistant: {{"action": "look_up", "action_input": {{"table": "{name}"}}}}\n'
+        f'Observation: {{"content": "{name} here", "n": 1}}\n'
+        for name in ("ferries", "tides", "quays")
+    )
+
+    turns = read(text)
+
+    assert (turns[0].role, turns[0].content) == (Role.USER, GOAL)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'level=info msg="request done" name=pier status=200 path=/pier agent=curl\n' * 4,
+        '{"event": "metric", "output": "0.5", "data": {"name": "loss"}}\n' * 4,
+    ],
+)
+def test_a_log_in_which_nobody_calls_is_no_empty_run(text, read):
+    with pytest.raises(UnreadableRecording):
+        read(text)
+
+
 def test_a_run_appended_to_another_s_file_begins_anew(read):
     step = {"thought": "On.", "action": "click [7]", "observation": "[1] page"}
 
@@ -395,6 +420,107 @@ def test_a_run_appended_to_another_s_file_begins_anew(read):
     assert [turn.session for turn in runs] == ["0", "0", "1", "1", "2", "2"]
     assert first_trip(runs) is None
     assert first_trip(read("\n".join(json.dumps({"step": n, **step}) for n in range(6))))
+
+
+@pytest.mark.parametrize("steps", [(1, 2, 3, 2, 3, 1, 2), (5, 4, 3, 2, 1, 0)])
+def test_a_number_to_which_one_goes_back_is_that_of_no_run(steps, read):
+    turns = read("\n".join(json.dumps({"step": n, "tool": "dig", "input": {}}) for n in steps))
+
+    assert {turn.session for turn in turns} == {None}
+
+
+def test_who_is_called_in_again_and_again_begins_no_run(read):
+    rows = []
+    for n in range(6):
+        given = {"input": {"task": "find the key"}, "output": "not found"}
+        rows.append({"agent": "mate", "step": n + 1, "tool": "send", **given})
+        for place in range(3):
+            seen = {"input": {"at": f"cabin {n}{place}"}, "output": f"rope {n}{place}"}
+            rows.append({"agent": "boy", "step": place + 1, "tool": "look", **seen})
+
+    turns = read("\n".join(map(json.dumps, rows)))
+
+    assert {turn.session for turn in turns} == {None}
+    assert first_trip(turns) is not None
+
+
+def test_steps_of_which_some_name_their_session_are_of_one_run(read):
+    call = {"tool": "moor", "input": {"at": "quay"}, "output": "error: the quay is full"}
+    rows = [{"step": n, **call} | ({"session_id": "s"} if n % 2 else {}) for n in range(6)]
+
+    assert first_trip(read("\n".join(map(json.dumps, rows)))) is not None
+
+
+def test_who_made_a_call_and_for_whom_are_no_two_who_speak(read):
+    who = {"user": {"id": 1, "name": "Ada"}, "agent": {"id": "pilot"}}
+    rows = [{"tool": "moor", "input": {"at": n}, "output": f"pier {n}", **who} for n in range(6)]
+
+    turns = read("\n".join(map(json.dumps, rows)))
+
+    assert [(turn.tool, turn.args, turn.result) for turn in turns] == [
+        ("moor", {"at": n}, f"pier {n}") for n in range(6)
+    ]
+
+
+@pytest.mark.parametrize("state", [{"status": "cancelled"}, {"level": "error"}])
+def test_what_was_looked_up_may_have_failed_and_the_call_has_not(state, read):
+    rows = [
+        {"tool": "find_trip", "input": {"id": n}, "output": {"trip": n, "of": f"boat {n}", **state}}
+        for n in range(6)
+    ]
+
+    turns = read("\n".join(map(json.dumps, rows)))
+
+    assert [turn.error for turn in turns] == [None] * 6
+    assert first_trip(turns) is None
+
+
+@pytest.mark.parametrize(
+    ("ended", "failed"),
+    [
+        ({"stdout": "", "exit_code": 1}, False),  # as grep and test say no
+        ({"stdout": "", "stderr": "no such quay", "exit_code": 1}, True),
+        ({"stdout": "", "exit_code": 2}, True),
+        ({"stdout": "pier.md", "exit_code": 0}, False),
+    ],
+)
+def test_a_program_that_finds_nothing_has_not_failed(ended, failed, read):
+    row = {"tool": "shell", "input": {"command": "grep -r quay ."}, "output": ended}
+
+    (call,) = read(json.dumps(row))
+
+    assert (call.error is not None) == failed
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_tracer_s_rows_of_requests_tell_no_call_again(order, read):
+    rows, said = [], [{"type": "human", "content": GOAL}]
+    for n, (tool, args, came, _) in enumerate(STUCK):
+        listed = {"messages": [[{"kwargs": one} for one in said]]}
+        rows.append({"run_type": "llm", "name": "Model", "session_id": "p", "inputs": listed})
+        came_back = {"content": came, "tool_call_id": f"c{n}"}
+        row = {"run_type": "tool", "name": tool, "session_id": "p", "inputs": args}
+        rows.append({**row, "outputs": {"output": came_back}})
+        said.append({"type": "ai", "tool_calls": [{"name": tool, "args": args, "id": f"c{n}"}]})
+        said.append({"type": "tool", **came_back})
+
+    turns = read("\n".join(map(json.dumps, rows[::order])))
+
+    assert sum(turn.tool is not None for turn in turns) == len(STUCK)
+    assert [turn.content for turn in turns if turn.role is Role.USER] == [GOAL]
+    assert first_trip(turns) is not None
+
+
+def test_ids_of_a_trace_beside_an_answer_are_no_part_of_it(read):
+    rows = bedrock_trace(STUCK)
+    for n, row in enumerate(rows):
+        if told := row["trace"]["orchestrationTrace"].get("observation"):
+            told |= {"traceId": f"t-{n}", "type": "ACTION_GROUP"}
+
+    turns = read("\n".join(map(json.dumps, rows)))
+
+    assert [turn.result for turn in turns if turn.tool] == [came for *_, came, _ in STUCK]
+    assert first_trip(turns) is not None
 
 
 def test_what_a_cline_command_prints_and_costs_stands_with_it(read):
@@ -414,3 +540,15 @@ def test_what_a_cline_command_prints_and_costs_stands_with_it(read):
     assert (command.args, command.result) == ({"command": "ls quay"}, "pier.md\ntides.csv")
     assert (command.usage.input, str(command.cost_usd)) == (9, "0.1")
     assert (file.tool, file.result) == ("readFile", "a")
+
+
+def test_a_cline_command_that_prints_nothing_is_called_as_often_as_it_is_asked_for(read):
+    rows = [{"ts": 0, "type": "say", "say": "text", "text": GOAL}]
+    for n in range(5):
+        rows += [
+            {"ts": 3 * n + 1, "type": "say", "say": "api_req_started", "text": "{}"},
+            {"ts": 3 * n + 2, "type": "ask", "ask": "command", "text": "moor --quiet"},
+            {"ts": 3 * n + 3, "type": "say", "say": "command", "text": "moor --quiet"},
+        ]
+
+    assert [turn.tool for turn in read(rows)] == [None, *["execute_command"] * 5]

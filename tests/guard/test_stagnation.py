@@ -102,6 +102,13 @@ def test_a_question_that_the_answer_repeats_makes_no_other_answer():
     assert first_trip(asked) is not None
 
 
+def test_searches_for_other_things_that_find_as_many_each_are_a_batch():
+    wanted = ("harbour", "lantern", "thistle", "quarry", "magnet", "saddle", "violin", "walnut")
+    asked = [a_call("search", f"Found 3 files for {word}", query=word) for word in wanted]
+
+    assert first_trip(asked) is None
+
+
 def test_an_answer_tells_by_what_stands_beside_the_question():
     pages = ("the weir", "a toll house", "two ferries", "an old ledger", "salt pans", "the quay")
     found = [f"Results for '{words}': {page}." for words, page in zip(WORDINGS, pages, strict=True)]
