@@ -26,6 +26,8 @@ _NOT_OURS = frozenset({"input", "arguments", "parameters", "tool_input", "output
 _DEEPEST = 12
 # Records of another sort may stand before the first of these.
 _EARLY = 20
+# One field of what it stands in, as OpenTelemetry writes them; no record.
+_PAIR = {"key", "value"}
 # Calls that may wait for an answer that names none of them.
 _MOST_OPEN = 100
 
@@ -40,7 +42,7 @@ def _is_foreign(row: Row) -> bool:
         return False  # nothing but a turn file says it so
     record = next(read_records(row), None)
     if record is None:
-        return bool(_find_lists(row))
+        return next(_search(row, _DEEPEST, bool), None) is not None
     turn = read_turn(row)
     if turn is None or record.asked or record.answers:
         return True
@@ -71,7 +73,8 @@ def _search(value: object, depth: int, matches: Matches) -> Iterator[list[Row]]:
         return
     if isinstance(value, list):
         rows = [row for row in map(_as_row, value) if row is not None]
-        if any(map(matches, chain.from_iterable(map(read_records, rows[:_EARLY])))):
+        early = [row for row in rows[:_EARLY] if row.keys() != _PAIR]
+        if any(map(matches, chain.from_iterable(map(read_records, early)))):
             yield rows
             return
         for one in value:
@@ -82,8 +85,9 @@ def _search(value: object, depth: int, matches: Matches) -> Iterator[list[Row]]:
             return
         # A list that stands in the document itself, before what other objects in it hold.
         for inner in sorted(value.values(), key=lambda one: isinstance(one, dict)):
-            found = list(_search(inner, depth - 1, matches))
-            if found:
+            found = _search(inner, depth - 1, matches)
+            if (rows := next(found, None)) is not None:
+                yield rows
                 yield from found
                 return
 
