@@ -122,13 +122,20 @@ def read_given(value: object) -> Mapping[str, Any] | None:
     >>> read_given('{"at": "sky"}'), read_given("sky"), read_given("")
     ({'at': 'sky'}, {'input': 'sky'}, None)
     """
-    named = read_rows(value)
-    if named and all(one.keys() & {"name", "key"} and "value" in one for one in named):
-        return {str(one.get("name", one.get("key"))): _only(one["value"]) for one in named}
+    if (pairs := read_pairs(value)) is not None:
+        return pairs
     args = read_args(value)
     return (
         args if args is not None or value in (None, "", "null") else {"input": read_answer(value)}
     )
+
+
+def read_pairs(value: object) -> Mapping[str, Any] | None:
+    """Give the fields that a list of pairs tells, each with its name or key and its value."""
+    named = read_rows(value)
+    if named and all(one.keys() & {"name", "key"} and "value" in one for one in named):
+        return {str(one.get("name", one.get("key"))): _only(one["value"]) for one in named}
+    return None
 
 
 def _only(value: object) -> object:

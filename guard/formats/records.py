@@ -37,9 +37,9 @@ from guard.formats.calls import (
 )
 from guard.formats.fields import (
     read_count,
-    read_given,
     read_mapping,
     read_money,
+    read_pairs,
     read_rows,
     read_text,
     read_time,
@@ -165,7 +165,7 @@ def _unwrap(row: Row) -> dict[str, Any]:
     """Lay a record's envelopes open: {"message": {"role": …}} is the message."""
     fields = plain(untagged(row))
     if isinstance(listed := fields.get("attributes"), list):  # as OpenTelemetry writes them
-        fields["attributes"] = read_given(listed)
+        fields["attributes"] = read_pairs(listed)
     for name in _ENVELOPES:
         if not isinstance(fields.get(name), dict):
             continue

@@ -523,6 +523,13 @@ def test_ids_of_a_trace_beside_an_answer_are_no_part_of_it(read):
     assert first_trip(turns) is not None
 
 
+def test_an_event_of_a_trace_that_has_no_attributes_is_no_call(read):
+    span = {"name": "GET", "events": [{"name": "retry", "attributes": []}] * 3}
+
+    with pytest.raises(UnreadableRecording):
+        read({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
+
+
 def test_what_a_cline_command_prints_and_costs_stands_with_it(read):
     rows = [
         {"ts": 1, "type": "say", "say": "text", "text": GOAL},
