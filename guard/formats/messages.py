@@ -86,8 +86,8 @@ def _search(value: object, depth: int, matches: Matches) -> Iterator[list[Row]]:
         # A list that stands in the document itself, before what other objects in it hold.
         for inner in sorted(value.values(), key=lambda one: isinstance(one, dict)):
             found = _search(inner, depth - 1, matches)
-            if (rows := next(found, None)) is not None:
-                yield rows
+            if (held := next(found, None)) is not None:
+                yield held
                 yield from found
                 return
 
