@@ -235,11 +235,11 @@ def _read_tool(fields: Row, key: str | None) -> tuple[str | None, bool]:
 def read_shown(text: str) -> Iterator[Call]:
     """Read the calls that Open WebUI shows within an answer, each as an element with attributes."""
     for shown in _SHOWN.finditer(text):
-        told = {name: html.unescape(value) for name, value in _ATTRIBUTES.findall(shown[1])}
-        given, came = (_decoded(told.get(name, "")) for name in ("arguments", "result"))
-        if tool := told.get("name"):
-            answer = Answer(text=_text_of(came)) if told.get("done") == "true" else None
-            yield Call(key=told.get("id"), tool=tool, args=read_given(given), answer=answer)
+        attributes = {name: html.unescape(value) for name, value in _ATTRIBUTES.findall(shown[1])}
+        given, came = (_decoded(attributes.get(name, "")) for name in ("arguments", "result"))
+        if tool := attributes.get("name"):
+            answer = Answer(text=_text_of(came)) if attributes.get("done") == "true" else None
+            yield Call(key=attributes.get("id"), tool=tool, args=read_given(given), answer=answer)
 
 
 def read_blocks(fields: Row) -> Iterator[Call | Answer]:
@@ -292,18 +292,18 @@ def answer_beside(calls: list[Call], fields: dict[str, Any]) -> None:
 
 def _has_failed(fields: Row, kinds: Sequence[str], came: object) -> bool:
     inner = plain(read_mapping(_innermost(came)))
-    told = (fields, plain(read_mapping(came)), inner)
+    layers = (fields, plain(read_mapping(came)), inner)
     # What was looked up has a status too: an order that was cancelled was found.
     tell = {"content", "error", *_CALLS}
-    wraps = [fields, *(one for one in told[1:] if not tell.isdisjoint(one))]
+    wraps = [fields, *(one for one in layers[1:] if not tell.isdisjoint(one))]
     return (
-        any(one.get("iserror") is True or bool(one.get("error")) for one in told)
+        any(one.get("iserror") is True or bool(one.get("error")) for one in layers)
         or any(fields.get(name) is False for name in ("success", "ok"))
         or any(word(one.get(name)) in _FAILED for one in wraps for name in _STATES)
         or word(read_mapping(fields.get("status")).get("code")).endswith("error")
         or any(
             kind.startswith(("retry", "error"))
-            for kind in (*kinds, *(word(one.get("type")) for one in told[1:]))
+            for kind in (*kinds, *(word(one.get("type")) for one in layers[1:]))
         )
         or bool(fields.get("errortext"))
         or _has_exited(inner)

@@ -97,8 +97,8 @@ class Reader(PairedTurns):
 
     def finish(self) -> None:
         if self._printed:
-            told = "\n".join(filter(None, (self.turns[-1].result, *self._printed)))
-            self.put(len(self.turns) - 1, told, failed=self._has_failed)
+            printed = "\n".join(filter(None, (self.turns[-1].result, *self._printed)))
+            self.put(len(self.turns) - 1, printed, failed=self._has_failed)
         self._printed, self._has_failed = [], False
 
     def add(self, turn: Turn, *, call: str | None = None) -> None:

@@ -123,31 +123,31 @@ class Reader(PairedTurns):
         self._counts: Record | None = None
         self._starts, self._is_run_s = list[int](), True
         # What the last document held: each request tells the conversation so far again.
-        self._told: list[Row] = []
+        self._last_rows: list[Row] = []
         # Calls without an answer, by their place: what comes back need not name one.
         self._open: dict[int, str] = {}
         self._was_answered = False
-        self._told_tools = set[str]()  # by rows of their own
+        self._row_tools = set[str]()  # by rows of their own
 
     def take(self, row: Row) -> None:
         if records := list(read_records(row)):
             for record in records:
                 self._note_step(record)
                 self._take_record(record, session=record.session)
-                self._told_tools.update(call.tool for call in record.calls)
+                self._row_tools.update(call.tool for call in record.calls)
             return
         for rows in _find_lists(row):
-            known = len(self._told)
-            if self._told_tools and rows == self._told[: len(rows)]:
+            known = len(self._last_rows)
+            if self._row_tools and rows == self._last_rows[: len(rows)]:
                 continue  # a tracer's rows of requests, the latest of which may come first
-            goes_on = 0 < known < len(rows) and rows[:known] == self._told
+            goes_on = 0 < known < len(rows) and rows[:known] == self._last_rows
             new = rows[known:] if goes_on else rows
             self._documents += not goes_on
-            self._told = rows
+            self._last_rows = rows
             records = list(chain.from_iterable(map(read_records, new)))
             # A tracer has rows for calls, and others for the requests in which they are told again.
-            told = (call.tool for record in records for call in record.calls)
-            is_traced = not self._told_tools.isdisjoint(told)
+            tools = (call.tool for record in records for call in record.calls)
+            is_traced = not self._row_tools.isdisjoint(tools)
             session = self.turns[-1].session if is_traced else str(self._documents)
             # Interfaces list the newest first.
             times = [record.ts for record in records if record.ts is not None]

@@ -177,9 +177,9 @@ def _unwrap(row: Row) -> dict[str, Any]:
         elif name in _TRACED:
             fields = inner | fields
     # As LangChain streams them: one event when a tool begins, and one when it ends.
-    if told := [kind for kind in kinds_of(fields) if kind.startswith("ontool")]:
+    if phases := [kind for kind in kinds_of(fields) if kind.startswith("ontool")]:
         fields |= plain(read_mapping(fields.pop("data", None)))
-        if told[0] != "ontoolstart":
+        if phases[0] != "ontoolstart":
             fields.pop("input", None)  # the same again
     return fields
 
@@ -240,9 +240,9 @@ def _text_of(block: Row) -> str | None:
     if any(kind.startswith(_UNSAID) for kind in kinds_of(fields)):
         return None
     named = "content" if word(fields.get("partkind")) in {"text", "userprompt"} else "text"
-    said = fields.get(named) or read_mapping(fields.get("data")).get("text")
+    text = fields.get(named) or read_mapping(fields.get("data")).get("text")
     # The Assistants' interface of OpenAI has notes beside the text.
-    return read_text(said.get("value") if isinstance(said, dict) else said)
+    return read_text(text.get("value") if isinstance(text, dict) else text)
 
 
 def _read_speaker(fields: Row) -> tuple[Role | None, str | None]:
