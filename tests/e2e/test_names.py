@@ -19,14 +19,16 @@ SHOWS_ITS_BEGINNING = """(name) => {
 SHORT = "בדיקה 7"
 STANDS_BEFORE_THE_REST = """(element) => {
   const words = document.createTreeWalker(element.closest(".md"), NodeFilter.SHOW_TEXT);
-  const lefts = [];
+  const starts = [];
   for (let text = words.nextNode(); text; text = words.nextNode()) {
     if (!text.data.trim()) continue;
     const range = document.createRange();
     range.selectNodeContents(text);
-    lefts.push(range.getBoundingClientRect().left);
+    starts.push(range.getClientRects()[0]);
   }
-  return lefts.length > 1 && lefts.every((left, at) => at === 0 || lefts[at - 1] < left);
+  const follows = (at) =>
+    starts[at].top >= starts[at - 1].bottom || starts[at - 1].left < starts[at].left;
+  return starts.length > 1 && starts.slice(1).every((_, at) => follows(at + 1));
 }"""
 
 
