@@ -121,17 +121,6 @@ class Crossing:
         return self.share >= 1.0
 
 
-def crossed(budget: Budget | None, spent: Spent) -> Crossing | None:
-    """Tell the first ceiling that `spent` has reached, money first.
-
-    >>> crossed(Budget(calls=3), Spent(calls=3)).spent
-    '3'
-    >>> crossed(Budget(calls=3), Spent(calls=2)) is None
-    True
-    """
-    return next((found for found in _held_against(budget, spent) if found.reached), None)
-
-
 def nearest(budget: Budget | None, spent: Spent, *, agent: str = "") -> Crossing | None:
     """Tell the ceiling to speak of: a reached one, else the tightest from 80 % on.
 

@@ -148,7 +148,9 @@ def read_piece(fields: dict[str, Any]) -> Call | Answer | None:
             kinds.append(name)
             del fields[name]
             fields |= inner
-    key = read_text(first(fields, _CALLS)) or read_text(_origin(fields).get("id"))
+    # Some answers hold the call that they are to.
+    origin = read_mapping(fields.get("origin"))
+    key = read_text(first(fields, _CALLS)) or read_text(origin.get("id"))
     ends = _TELLS if any(name in fields for name in _GIVEN) else (*_TELLS, *_ENDS)
     tells = any(kind.endswith(ends) for kind in kinds)
     tool, is_sure = _read_tool(fields, key)
@@ -204,11 +206,6 @@ def _held(fields: Row, name: str) -> Row:
     names = plain(inner).keys()
     is_block = names & {"name", "toolname", "origin", *_CALLS}
     return inner if is_block or (name == "state" and "status" in names) else {}
-
-
-def _origin(fields: Row) -> Row:
-    """Give the call that an answer holds as what it is to."""
-    return read_mapping(fields.get("origin"))
 
 
 def _only_one(action: object) -> Row:

@@ -556,7 +556,9 @@ class _Cutter:
             self._speak(line)
         elif self._into is self._came:
             self._came.append(line)
-        elif self._into is self._given and (self._is_labelled or self._begins(line)):
+        elif self._into is self._given and (
+            self._is_labelled or any(map(str.strip, self._given)) or _BEGINS.match(line)
+        ):
             self._give(line)
         elif self._is_terminal and self._role is Role.USER and line[:1] != " ":
             self.flush()  # what a person typed goes on indented
@@ -565,9 +567,6 @@ class _Cutter:
         else:
             self._speak(line)
         return True
-
-    def _begins(self, line: str) -> bool:
-        return any(map(str.strip, self._given)) or _BEGINS.match(line) is not None
 
 
 def _joined(lines: Sequence[str]) -> str:

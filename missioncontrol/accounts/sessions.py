@@ -239,14 +239,6 @@ def describe_browser(agent: str) -> Described:
     return Described(name=named or browser or UNNAMED, kind=kind, program=program)
 
 
-def remember_browser(session: Any, *, user: User, agent: str, at: datetime) -> Browser:
-    """Note that somebody signed in with this browser."""
-    described = asdict(describe_browser(agent))
-    browser = Browser.objects.create(user=user, created_at=at, seen_at=at, **described)
-    session[IN_SESSION] = str(browser.id)
-    return browser
-
-
 def forget_of_others(browser: str | None, *, to: User) -> None:
     """Forget the browser of somebody else who was here before: its pushes would be seen."""
     if browser:
@@ -265,7 +257,10 @@ def present_browser(session: Any, *, user: User, agent: str, at: datetime) -> Br
     # By its person too: the session may have been taken over by whoever signed in after them.
     known = Browser.objects.filter(pk=session.get(IN_SESSION), user=user).first()
     if known is None:
-        return remember_browser(session, user=user, agent=agent, at=at)
+        described = asdict(describe_browser(agent))
+        browser = Browser.objects.create(user=user, created_at=at, seen_at=at, **described)
+        session[IN_SESSION] = str(browser.id)
+        return browser
     if at - known.seen_at > SEEN_EVERY:
         known.seen_at = at
         known.save(update_fields=["seen_at"])

@@ -74,16 +74,14 @@ def note_proof(session: Any, *, at: datetime) -> None:
     session[PROVED_AT] = at.timestamp()
 
 
-def is_proof_recent(session: Any, *, at: datetime) -> bool:
-    """Say whether they did so lately enough to change keys, members and secrets."""
+def to_prove(user: User, session: Any, *, at: datetime) -> tuple[str, ...]:
+    """Return the ways by which somebody is to prove anew who they are; none: they need not.
+
+    It is asked of who changes keys, members and secrets.
+    """
     # A session that never proved anything is as old as 1970.
     age_s = at.timestamp() - float(session.get(PROVED_AT, 0.0))
-    return age_s <= settings.SIGN_IN_AGAIN.total_seconds()
-
-
-def to_prove(user: User, session: Any, *, at: datetime) -> tuple[str, ...]:
-    """Return the ways by which somebody is to prove anew who they are; none: they need not."""
-    return () if is_proof_recent(session, at=at) else of(user)
+    return () if age_s <= settings.SIGN_IN_AGAIN.total_seconds() else of(user)
 
 
 def open_memberships() -> QuerySet[Membership]:

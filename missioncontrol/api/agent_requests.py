@@ -280,16 +280,14 @@ class QueuedChannel(http.HTTPChannel):
 
     def timeoutConnection(self) -> None:  # noqa: N802 - Twisted's name
         """Nothing came for a while: that is no fault where a request waits for its answer."""
+        # What was taken of the answer meanwhile: a large one takes a slow peer some minutes.
+        before, self._waits = self._waits, self._unsent()
+        is_taken = self._untaken is None or before - self._waits >= PROGRESS_BYTES
         # Looked at when the time is over: stopping and starting it costs each request more.
-        if self._handlingRequest and (self._untaken is None or self._is_being_taken()):
+        if self._handlingRequest and is_taken:
             self.setTimeout(self.timeOut)  # type: ignore[no-untyped-call]
         else:
             super().timeoutConnection()  # type: ignore[no-untyped-call]
-
-    def _is_being_taken(self) -> bool:
-        """Say whether the answer gets on; a large one takes a slow peer some minutes."""
-        before, self._waits = self._waits, self._unsent()
-        return before - self._waits >= PROGRESS_BYTES
 
     def _unsent(self) -> int:
         # Below TLS, which passes on at once what it is given.

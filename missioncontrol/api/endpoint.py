@@ -236,22 +236,18 @@ def read_json_object(body: bytes) -> dict[str, Any]:
         InvalidRequest: it is not.
     """
     try:
-        value = _value_of(body)
+        try:
+            read = json.loads(body)
+        except RecursionError:
+            # Refused, such a call would run unseen where its agent fails open.
+            read = json.loads(shallow(body))
+        # PostgreSQL stores neither NUL nor half of a character in a text: mended here, for all.
+        value = storable(read)
     except (ValueError, RecursionError):  # the latter: nested deep, and never closed
         raise InvalidRequest("The body is not JSON.") from None
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.")
     return value
-
-
-def _value_of(body: bytes) -> Any:
-    # PostgreSQL stores neither NUL nor half of a character
-    # in a text: they are mended here, for all.
-    try:
-        return storable(json.loads(body))
-    except RecursionError:
-        # Refused, such a call would run unseen where its agent fails open.
-        return storable(json.loads(shallow(body)))
 
 
 def wait_seconds(text: str | None) -> float:

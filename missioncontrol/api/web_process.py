@@ -32,16 +32,14 @@ class Disk:
 
     def has_room(self) -> bool:
         """Say whether a write would find room, as far as that is known."""
-        return self._clock() >= self._full_until and not _is_narrow()
-
-
-def _is_narrow() -> bool:
-    try:
-        there = shutil.disk_usage(settings.DATA_DIR)
-    except FileNotFoundError:
-        return False  # beside PostgreSQL nothing may have been kept there yet
-    # Some mounts tell no figures at all.
-    return there.total > 0 and there.free < LEAST_FREE_BYTES
+        if self._clock() < self._full_until:
+            return False
+        try:
+            there = shutil.disk_usage(settings.DATA_DIR)
+        except FileNotFoundError:
+            return True  # beside PostgreSQL nothing may have been kept there yet
+        # Some mounts tell no figures at all.
+        return there.total == 0 or there.free >= LEAST_FREE_BYTES
 
 
 disk = Disk()

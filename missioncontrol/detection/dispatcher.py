@@ -82,6 +82,17 @@ class Waiter:
     obs: int
 
 
+async def in_pool(pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+    """Do database work in a thread of this pool, whose connection is kept."""
+
+    def with_connection() -> T:
+        # One that broke must not meet the next request.
+        close_old_connections()
+        return work()
+
+    return await asyncio.get_running_loop().run_in_executor(pool, with_connection)
+
+
 class Dispatcher:
     """One per web process, living on the server's event loop."""
 
@@ -102,7 +113,7 @@ class Dispatcher:
 
     async def run(self, work: Callable[[], T]) -> T:
         """Do database work in a thread whose connection is kept."""
-        return await self._do(self._writers, work)
+        return await in_pool(self._writers, work)
 
     async def read(self, work: Callable[[], T], *, outlasts: bool = False) -> T:
         """The same for what only reads: it does not stand behind those who wait to write.
@@ -113,20 +124,13 @@ class Dispatcher:
         away_until = monotonic() + (AWAY_S if outlasts else 0)
         while True:
             try:
-                return await self._do(self._readers, work)
+                return await in_pool(self._readers, work)
             except (OperationalError, InternalError) as fault:
                 if monotonic() >= away_until:
                     raise
                 logger.warning("dispatcher: the database does not answer: %s", fault)
             # Its caller may leave meanwhile, which ends this too.
             await asyncio.sleep(ASK_AGAIN_S)
-
-    async def _do(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-        def with_connection() -> T:
-            close_old_connections()
-            return work()
-
-        return await asyncio.get_running_loop().run_in_executor(pool, with_connection)
 
     def dispatch(
         self, run_id: UUID, *, root: UUID | None = None, within_s: float = GATHER_S

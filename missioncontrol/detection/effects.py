@@ -137,7 +137,12 @@ def _answer(
     if action is Action.WARN:
         notices.warn(run, kind=signal.kind, summary=signal.evidence.summary, at=tx.at)
     elif action is Action.STOP:
-        _end_by_policy(tx, run, signal)
+        # Its card stays as the record of why.
+        if run.open_decision is None:
+            cards.open_card(tx, run, signal, holds=False, judged=False)
+        cards.close_card(tx, run, resolution="terminate", by="guard")
+        sessions.stop_by_policy(tx, run, reason=signal.evidence.summary)
+        notices.ended(run, summary=signal.evidence.summary, at=tx.at)
     elif action is Action.ESCALATE:
         _escalate(tx, run, signal, row=seen.row, judged=judged)
     else:
@@ -177,12 +182,3 @@ def _escalate(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn, judged
         message=message.id if message else None,
     )
     messages.tell_controller(tx, run, "escalation.asked", asked.reason, decision=decision.id)
-
-
-def _end_by_policy(tx: RunTransaction, run: Run, signal: Signal) -> None:
-    """End the run and tell people; its card stays as the record of why."""
-    if run.open_decision is None:
-        cards.open_card(tx, run, signal, holds=False, judged=False)
-    cards.close_card(tx, run, resolution="terminate", by="guard")
-    sessions.stop_by_policy(tx, run, reason=signal.evidence.summary)
-    notices.ended(run, summary=signal.evidence.summary, at=tx.at)

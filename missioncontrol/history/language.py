@@ -145,16 +145,12 @@ def _moment(key: str) -> Callable[[str, datetime, tzinfo], datetime]:
                 midnight = at.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
                 # Days back on the clock of the wall, before UTC: a day may have 23 hours.
                 return (midnight - timedelta(days=DAYS_BACK[value.lower()])).astimezone(UTC)
-            return replace_zone(datetime.fromisoformat(value), zone).astimezone(UTC)
+            moment = datetime.fromisoformat(value)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
         except (ValueError, OverflowError, InvalidOperation):
             raise _refused(key, "2026-11-01, 24h, 7d, today or yesterday", value) from None
 
     return read
-
-
-def replace_zone(moment: datetime, zone: tzinfo) -> datetime:
-    """Return a moment as one of `zone` where it names none."""
-    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
 def _refused(key: str, expected: str, value: str) -> InvalidRequest:

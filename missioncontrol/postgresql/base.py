@@ -265,7 +265,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _send(self, *asked: Asked, commits: bool = False) -> list[Rows]:
         """Send what waits, and what is asked; return the rows of that."""
         statements = [*self._writes, *((sql, [params]) for sql, params in asked)]
-        if self._is_beginning or (statements and self._begins_by_hand()):
+        if self._is_beginning or (
+            # Where psycopg would begin a transaction: without autocommit, and not in one.
+            statements and not self.connection.autocommit and self._is_in(TransactionStatus.IDLE)
+        ):
             statements.insert(0, ("BEGIN", [()]))
         if commits:
             statements.append(("COMMIT", [()]))
@@ -280,10 +283,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
             with debug_transaction(self, sql):
                 pass
         return found
-
-    def _begins_by_hand(self) -> bool:
-        """Tell whether psycopg would begin a transaction: without autocommit, and not in one."""
-        return not self.connection.autocommit and self._is_in(TransactionStatus.IDLE)
 
     def _is_in(self, status: TransactionStatus) -> bool:
         return bool(self.connection and self.connection.info.transaction_status == status)

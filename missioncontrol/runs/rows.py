@@ -204,14 +204,12 @@ def turn_row(turn: Turn, *, project: Any, brief: bool = False) -> TurnRow:
     )
     if not brief:
         return whole
-    args = brief_args(whole.args)
     texts = {name: getattr(whole, name) for name in ("content", "result", "error")}
-    cut = [name for name, text in texts.items() if is_long(text)]
-    cut += ["args"] if args != whole.args else []
-    if not cut:
-        return whole
-    short: Any = {name: brief_text(text) for name, text in texts.items()}
-    return replace(whole, args=args, cut=tuple(cut), **short)
+    long = {name: text for name, text in texts.items() if text and len(text) > LONGEST_TEXT}
+    short: Any = {name: text[:LONGEST_TEXT] for name, text in long.items()}
+    if (args := _brief(whole.args)) != whole.args:
+        short["args"] = args
+    return replace(whole, cut=tuple(short), **short) if short else whole
 
 
 # Without its score: a detector that saw earlier verdicts would feed on them.
@@ -271,33 +269,12 @@ _MOST_MEMBERS = 32
 _DEEPEST = 5
 
 
-def is_long(text: str | None) -> bool:
-    """Say whether a text is shown cut."""
-    return text is not None and len(text) > LONGEST_TEXT
+def _brief(value: Any, depth: int = 0) -> Any:
+    """Return a value with its long texts, long lists and depths cut.
 
-
-def brief_text(text: str | None) -> str | None:
-    """Return the beginning of a text.
-
-    >>> brief_text("short")
-    'short'
-    """
-    return text[:LONGEST_TEXT] if text is not None and is_long(text) else text
-
-
-def brief_args(args: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return arguments with their long texts, long lists and depths cut.
-
-    >>> brief_args({"command": "ls", "n": 1})
+    >>> _brief({"command": "ls", "n": 1})
     {'command': 'ls', 'n': 1}
     """
-    if args is None:
-        return None
-    cut: dict[str, Any] = _brief(args, 0)
-    return cut
-
-
-def _brief(value: Any, depth: int) -> Any:
     if isinstance(value, str):
         return value[:_LONGEST_ARG]
     if not isinstance(value, dict | list):

@@ -89,19 +89,16 @@ def accepted_hosts(*, asked: str, public_url: str) -> list[str]:
 
 def certified_names(asked: str) -> list[str]:
     """Return what a certificate of this machine names: what a phone may type."""
-    names = ["localhost", *own_names(), "127.0.0.1", "::1", *own_addresses(), asked]
+    name = socket.gethostname()
+    short = name.split(".", 1)[0]
+    # Other devices find it by mDNS as the last one.
+    own = [name, short, f"{short}.local"]
+    names = ["localhost", *own, "127.0.0.1", "::1", *own_addresses(), asked]
     with contextlib.suppress(ValueError):  # a name
         # What stands for all addresses of a machine names none.
         if ipaddress.ip_address(asked).is_unspecified:
             names.remove(asked)
     return list(dict.fromkeys(name.lower() for name in names if name))
-
-
-def own_names() -> list[str]:
-    """Return this machine's names, the one other devices find by mDNS included."""
-    name = socket.gethostname()
-    short = name.split(".", 1)[0]
-    return [name, short, f"{short}.local"]
 
 
 def own_addresses() -> list[str]:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from guard.budget import Budget, Crossing, Spent, UsageMeter, crossed, nearest
+from guard.budget import Budget, Crossing, Spent, UsageMeter, nearest
 from guard.errors import PolicyInvalid
 from guard.policy import Policy
 from guard.signals import Severity
@@ -26,11 +26,11 @@ def under(**ceilings) -> Policy:
 
 
 def test_no_budget_is_never_crossed():
-    assert crossed(None, Spent(usd=Decimal(10**9))) is None
+    assert nearest(None, Spent(usd=Decimal(10**9))) is None
 
 
 def test_a_ceiling_is_crossed_when_it_is_reached():
-    crossing = crossed(Budget(usd=Decimal("2.50")), Spent(usd=Decimal("2.50")))
+    crossing = nearest(Budget(usd=Decimal("2.50")), Spent(usd=Decimal("2.50")))
 
     assert crossing == Crossing(unit="usd", spent="2.50", ceiling="2.50")
 
@@ -38,7 +38,7 @@ def test_a_ceiling_is_crossed_when_it_is_reached():
 def test_money_is_told_before_turns():
     spent = Spent(usd=Decimal(9), turns=9)
 
-    assert crossed(Budget(usd=Decimal(1), turns=1), spent).unit == "usd"
+    assert nearest(Budget(usd=Decimal(1), turns=1), spent).unit == "usd"
 
 
 def test_the_tightest_ceiling_tells_the_share():
@@ -83,7 +83,7 @@ def test_the_least_and_the_most_of_a_ceiling_are_taken():
 def test_a_ceiling_that_is_almost_reached_is_not():
     budget, spent = Budget(tokens=10**9), Spent(tokens=10**9 - 1)
 
-    assert crossed(budget, spent) is None
+    assert not nearest(budget, spent).reached
 
 
 def test_money_below_a_cent_is_told_to_the_digit():

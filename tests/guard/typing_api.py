@@ -25,7 +25,7 @@ from guard import (
     Turn,
     Usage,
 )
-from guard.budget import Crossing, crossed
+from guard.budget import Crossing, nearest
 from guard.deciding import AllowPattern, Effect, RunState, decide, is_allowed
 from guard.describe import action_class, headline
 from guard.detectors import DETECTORS
@@ -84,7 +84,7 @@ def read_a_policy(mapping: Mapping[str, Any]) -> Policy:
     policy = Policy.from_mapping(mapping)
     assert_type(policy.budget, Budget | None)
     assert_type(policy.as_mapping(), dict[str, Any])
-    assert_type(crossed(policy.budget, Spent()), Crossing | None)
+    assert_type(nearest(policy.budget, Spent()), Crossing | None)
     return policy
 
 

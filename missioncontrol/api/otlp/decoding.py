@@ -85,28 +85,24 @@ def read_records(rows: Iterable[tuple[Any, dict[str, Any] | str]], signal: Signa
             # Each for itself: the answer says how many were rejected.
             batch.refuse(place, f"at most {MOST_RECORDS} records a request")
             continue
+        if not isinstance(given, dict):
+            batch.refuse(place, "a record is an object")
+            continue
         try:
             if signal == "metrics":
                 batch.points += _points(given)
+            elif isinstance(resource, str):
+                batch.refuse(place, resource)
             else:
-                batch.records.append(_record(given, place, resource, signal))
+                read = _span if signal == "traces" else _log
+                batch.records.append(read(given, place, resource))
         except (Unreadable, RecursionError, OverflowError) as fault:
             batch.refuse(place, str(fault))
     return batch
 
 
-def _record(given: Any, place: int, resource: dict[str, Any] | str, signal: Signal) -> Record:
-    if not isinstance(given, dict):
-        raise Unreadable("a record is an object")
-    if isinstance(resource, str):
-        raise Unreadable(resource)
-    return (_span if signal == "traces" else _log)(given, place, resource)
-
-
-def _points(given: Any) -> int:
+def _points(given: dict[str, Any]) -> int:
     """Count a metric's data points."""
-    if not isinstance(given, dict):
-        raise Unreadable("a record is an object")
     # One of these, as a oneof of protobuf is written in JSON.
     kinds = [given[kind] for kind in POINTS if isinstance(given.get(kind), dict)]
     if not _text(given.get("name")) or not kinds:

@@ -9,13 +9,12 @@ import asyncio
 import json
 import logging
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
-from django.db import close_old_connections
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceResponse,
@@ -33,6 +32,7 @@ from missioncontrol.api.web_process import dispatcher, writer
 from missioncontrol.clock import now
 from missioncontrol.costs.ledger import SOURCES, Call
 from missioncontrol.costs.telemetry import Began, led_to
+from missioncontrol.detection.dispatcher import in_pool
 from missioncontrol.errors import (
     BodyTooLarge,
     InvalidRequest,
@@ -43,7 +43,6 @@ from missioncontrol.errors import (
 from missioncontrol.redaction import NOTHING
 from missioncontrol.runs.ingest import LARGE, beside
 
-T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 # A field's name in protobuf, and in OTLP's JSON, which has lower camel case.
@@ -108,17 +107,6 @@ async def _take(request: Request, signal: Signal) -> Response:
     return Response(200, json.dumps(body).encode())
 
 
-async def _aside(work: Callable[[], T]) -> T:
-    """Do work in a thread of our own, whose database connection is kept."""
-
-    def with_connection() -> T:
-        # The thread is kept: one that broke must not meet the next request.
-        close_old_connections()
-        return work()
-
-    return await asyncio.get_running_loop().run_in_executor(_pool, with_connection)
-
-
 def _last(request: Request, name: bytes) -> str:
     values = request.headers(name)
     return values[-1] if values else ""
@@ -134,7 +122,7 @@ async def _store(batch: Batch, request: Request) -> None:
         readings = understood(batch, project=key.project, sessions=sessions, own=key.redaction)
         return storing.visits(batch, readings, key=key, at=now())
 
-    found = await _aside(find)
+    found = await in_pool(_pool, find)
     for visit in found:
         await request.note_use(visit.run.id)
     # All at once: the ingest thread stores together what waits for it.
@@ -144,7 +132,7 @@ async def _store(batch: Batch, request: Request) -> None:
     counted = {one.run.id for one in stored if one.run.meters.usage_source}
     left = [one for one in found if one.records or not one.arrival or one.run.id in counted]
     if left:
-        await _aside(lambda: storing.settle(left, at=now()))
+        await in_pool(_pool, lambda: storing.settle(left, at=now()))
     for one in stored:
         dispatcher.dispatch(one.run.id, root=one.run.root)
 

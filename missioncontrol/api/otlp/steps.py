@@ -30,7 +30,6 @@ from missioncontrol.wire.rows import row_of
 MOST_MESSAGES = 2000
 _NUMBERED = re.compile(r"(\d{1,4})\.(.+)")
 MOST_OPEN = 64
-Conversation = tuple[tuple[ChatMessage, ...], tuple[ChatMessage, ...]]
 
 
 def read_messages(value: Any) -> tuple[ChatMessage, ...]:
@@ -138,12 +137,6 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def with_own_ids(given: Sequence[ChatMessage], output: Sequence[ChatMessage]) -> Conversation:
-    """Give each call of a conversation an id of its own, and each answer its call's."""
-    naming = _Naming()
-    return tuple(map(naming.read, given)), tuple(map(naming.read, output))
-
-
 class _Naming:
     """Ids of calls that tell them apart, where a model or its instrumentation gave none.
 
@@ -214,8 +207,10 @@ class ModelStep:
 
 def model_facts(common: RecordFacts, step: ModelStep) -> RecordFacts:
     """Return what came back from tools, what a person said, what the model did and used."""
-    given, output = with_own_ids(step.given, step.output)
-    step = replace(step, given=given, output=output)
+    # One for both: an answer may be to a call of an earlier request.
+    naming = _Naming()
+    given = tuple(map(naming.read, step.given))
+    step = replace(step, given=given, output=tuple(map(naming.read, step.output)))
     # The news begins after what the model itself said last: `assistant` with OpenAI, `model` with
     # Google, `ai` with LangChain.
     spoken = [i for i, message in enumerate(given) if message.role in {"assistant", "model", "ai"}]

@@ -64,7 +64,9 @@ def test_calls_are_judged_in_five(runs, number):
 
 # Two are read: the runs under their lock, and the turns. Five tables are written, each once: the
 # turns, the meters, the events, and for what was paid the ledger and, as always, the shared sums.
-# What was paid and what changed may differ from turn to turn and from run to run.
+# What was paid and what changed may differ from turn to turn and from run to run. With one read for
+# both, engines would be asked under the runs' lock, on SQLite everybody's; without the shared sums,
+# every ceiling would have to add up what of the runs' own counts was not folded into them yet.
 @pytest.mark.parametrize("number", [1, MANY])
 def test_what_models_were_paid_for_takes_two_more(runs, number):
     assert len(judging(runs, *[a_paid_call(one) for one in range(1, 1 + number)])) <= 7

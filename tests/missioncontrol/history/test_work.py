@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from guard.turn import Role, Turn
-from missioncontrol.runs.work import MOST_FILES, details_of
+from missioncontrol.history.summary import MOST_FILES, details_of
 
 PATCH = "*** Begin Patch\n*** Update File: e.py\n@@\n*** Add File: f.py"
 
