@@ -12,7 +12,14 @@ from tests.installations import ROOT, an_installation, wait_for
 pytestmark = pytest.mark.slow
 
 # Asked for where it is installed, or never meant to be: by site, Celery, Kombu, Twisted.
-OPTIONAL = {"sitecustomize", "usercustomize", "celeryconfig", "eventlet", "gevent", "local_settings"}
+OPTIONAL = {
+    "sitecustomize",
+    "usercustomize",
+    "celeryconfig",
+    "eventlet",
+    "gevent",
+    "local_settings",
+}
 JUDGE = {"MISSIONCONTROL_JUDGE_URL": "http://127.0.0.1:9/v1", "MISSIONCONTROL_JUDGE_MODEL": "none"}
 
 
@@ -56,7 +63,13 @@ def test_a_path_in_its_settings_is_still_meant_from_there(running, folder):
         (sys.executable, ROOT / "manage.py", "check"),
         (Path(sys.executable).with_name("missioncontrol"), "check"),
         (Path(sys.executable).with_name("django-admin"), "up", "--help"),
-        (sys.executable, "-P", "-c", "import missioncontrol.cli; missioncontrol.cli.main()", "check"),
+        (
+            sys.executable,
+            "-P",
+            "-c",
+            "import missioncontrol.cli; missioncontrol.cli.main()",
+            "check",
+        ),
     ],
 )
 def test_nor_does_a_command(command, folder, ran):
