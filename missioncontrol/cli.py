@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from missioncontrol import safe_path
 from missioncontrol.errors import MissionControlError, SettingInvalid
 
 
@@ -13,6 +14,7 @@ def main() -> None:
 
     `up` is taken here, before Django reads its settings: it decides some of them.
     """
+    safe_path.keep()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "missioncontrol.settings")
     try:
         if sys.argv[1:2] == ["up"]:

@@ -37,12 +37,14 @@ class DidNotStart(Exception):
 class Installation:
     """One Mission Control: its data directory, its parent process, its JSON line.
 
-    `checkout`: another one than ours, which has an environment of its own.
+    `checkout`: another one than ours, which has an environment of its own. `folder`: where the
+    person stands who starts it, if not in the checkout.
     """
 
-    def __init__(self, data, *options, checkout=None, **environment):
+    def __init__(self, data, *options, checkout=None, folder=None, **environment):
         self.data = Path(data)
         self.root = Path(checkout or ROOT)
+        self.folder = folder or self.root
         self._python = str(self.root / ".venv/bin/python") if checkout else sys.executable
         self.options = options or ("--port", "0")
         self.environment = environment
@@ -68,8 +70,11 @@ class Installation:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed when we go
         weakref.finalize(self, self._stderr.close)
         self.process = subprocess.Popen(
-            [self._python, "manage.py", "up", "--json", "--data", self.data, *self.options],
-            cwd=self.root,
+            [
+                *(self._python, self.root / "manage.py", "up"),
+                *("--json", "--data", self.data, *self.options),
+            ],
+            cwd=self.folder,
             env=self.own_environment(),
             stdout=subprocess.PIPE,
             stderr=self._stderr,

@@ -210,7 +210,7 @@ def forwarder() -> list[str]:
         script = Path(sys.executable).parent / name
         if script.is_file():
             return [str(script)]
-    return [sys.executable, "-m", "guard.cli"]
+    return [sys.executable, "-P", "-m", "guard.cli"]
 
 
 def source() -> str:

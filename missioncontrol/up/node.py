@@ -51,7 +51,7 @@ def find_node(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
     if beside := os.environ.get("UV") or shutil.which("uv"):
         uv: list[str] | None = [beside]
     else:
-        probe = [sys.executable, "-m", "uv", "--version"]
+        probe = [sys.executable, "-P", "-m", "uv", "--version"]
         has_module = subprocess.run(probe, capture_output=True, check=False).returncode == 0
         uv = probe[:-1] if has_module else None
     if uv is None:

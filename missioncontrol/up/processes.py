@@ -21,8 +21,9 @@ JUDGE_THREADS = 8
 MOST_SENT = 64 * 1024 * 1024
 # What macOS allows a process, whatever it says; it and many shells begin with 256 or 1,024.
 MOST_OPEN_FILES = 10_240
+SAFELY = [sys.executable, "-P", "-m", "missioncontrol.safe_path"]
 # Checking the system would import every address and serializer, which no worker uses.
-CELERY = [sys.executable, "-m", "celery", "-A", "missioncontrol.celery", "--skip-checks"]
+CELERY = [*SAFELY, "celery", "-A", "missioncontrol.celery", "--skip-checks"]
 # One process: no parent that hands each message to a child and back.
 SOLO = "--pool=solo"
 
@@ -72,7 +73,7 @@ def phone_web(data: DataDir, secure: tls.Served, port: int) -> Command:
 
 def _daphne(*endpoints: str) -> list[str]:
     return [
-        *(sys.executable, "-m", "daphne", "--verbosity", "0", "--no-server-name"),
+        *(*SAFELY, "daphne", "--verbosity", "0", "--no-server-name"),
         *("--websocket-max-message-size", str(MOST_SENT)),
         *(word for endpoint in endpoints for word in ("--endpoint", endpoint)),
         "missioncontrol.asgi:application",
@@ -168,7 +169,7 @@ def demo(data: DataDir, *, url: str, keys: dict[str, str], model_url: str | None
     }
     return Command(
         name="demo",
-        argv=[sys.executable, "-m", "missioncontrol.demo"],
+        argv=[*SAFELY, "missioncontrol.demo"],
         log=data.logs / "demo.log",
         # By the environment: a command line, where the keys would stand, is everybody's to read.
         env={"MISSIONCONTROL_DEMO": json.dumps(settings)},

@@ -1,5 +1,6 @@
 """The web process as `up` starts it, before an application that sends a lot, or half of it."""
 
+import os
 import socket
 import subprocess
 from contextlib import suppress
@@ -9,6 +10,7 @@ from websockets.sync.client import connect
 
 from missioncontrol.up import processes
 from missioncontrol.up.data_dir import DataDir
+from tests.installations import ROOT
 
 LARGE = 8 * 1024 * 1024
 APPLICATION = f"""
@@ -32,7 +34,8 @@ def port(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         command = processes.web(DataDir(tmp_path), listener)
         argv = [*command.argv[:-1], "large:application"]
-        serving = subprocess.Popen(argv, cwd=tmp_path, pass_fds=command.pass_fds)
+        environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}"}
+        serving = subprocess.Popen(argv, env=environment, pass_fds=command.pass_fds)
         yield listener.getsockname()[1]
         serving.terminate()
         serving.wait()

@@ -8,6 +8,7 @@ import sys
 
 from django.core.management.base import BaseCommand
 
+from missioncontrol.up import processes
 from missioncontrol.up.options import add_arguments
 
 
@@ -19,7 +20,8 @@ class Command(BaseCommand):
 
     def run_from_argv(self, argv: list[str]) -> None:
         """Begin again outside Django, whose settings `up` decides."""
-        os.execv(sys.executable, [sys.executable, "-m", "missioncontrol.up", *argv[2:]])  # noqa: S606
+        os.environ["PYTHONPATH"] = processes.import_path(os.environ.get("PYTHONPATH", ""))
+        os.execv(sys.executable, [*processes.SAFELY, "missioncontrol.up", *argv[2:]])  # noqa: S606
 
     def handle(self, *_: object, **__: object) -> None:
         raise NotImplementedError("Run `manage.py up` as a process of its own.")

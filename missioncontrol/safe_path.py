@@ -1,0 +1,33 @@
+"""Import nothing from the working directory, where agents write.
+
+`python -P` keeps it from the import path only at the start: Daphne and Celery then put it first,
+and each import after that would run what lies there under the right name. So our servers run as
+`python -P -m missioncontrol.safe_path MODULE ARGUMENT…`.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from typing import SupportsIndex
+
+
+class SafePath(list[str]):
+    """An import path which the working directory cannot join."""
+
+    def insert(self, index: SupportsIndex, entry: str) -> None:
+        """Insert any other directory; what was on the path from the start stays."""
+        if entry not in {"", "."} and entry != os.getcwd():  # noqa: PTH109 - the text they insert
+            super().insert(index, entry)
+
+
+def keep() -> None:
+    """Refuse the working directory from now on."""
+    sys.path = SafePath(sys.path)
+
+
+if __name__ == "__main__":
+    keep()
+    sys.argv = sys.argv[1:]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
