@@ -163,14 +163,18 @@ class Engine:
         if self._corrected and (again := self._recall(step, agent)):
             signals = (again, *signals)
         evidence = self._stall.evidence_of(self.history)
-        # How near a card is; what is sure and asks nobody stays below.
-        own = [signal.score for signal in signals if signal.kind is not SignalKind.BUDGET]
-        near = round(min(_ALMOST, max([evidence / self._stall.limit, *own])), 3)
+        score = stuck = 0.0
+        if signals or evidence:  # most often neither
+            # How near a card is; what is sure and asks nobody stays below.
+            own = [signal.score for signal in signals if signal.kind is not SignalKind.BUDGET]
+            near = round(min(_ALMOST, max([evidence / self._stall.limit, *own])), 3)
+            score = 1.0 if any(signal.trips for signal in signals) else near
+            stuck = round(stuck_score(evidence), 3)
         return Assessment(
             seq=seq,
-            score=1.0 if any(signal.trips for signal in signals) else near,
+            score=score,
             changed=changed,
-            stuck=round(stuck_score(evidence), 3),
+            stuck=stuck,
             signals=signals,
             suspicion=self._suspicion.examine(view, signals) if self._suspicion else None,
         )

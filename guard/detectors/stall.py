@@ -53,9 +53,11 @@ class Stall(Detector):
     def examine(self, view: View) -> Signal | None:
         """Hold what the remembered steps add up to against the policy."""
         history = view.history
+        if history.weights[-1].gain <= 0:
+            return None
         evidence = self.evidence_of(history)
         score = evidence / self.limit
-        if history.weights[-1].gain <= 0 or score < _LIKELY:
+        if score < _LIKELY:
             return None
         if evidence > history.evidence:
             vain = list(history.tries)[-_SHOWN:]

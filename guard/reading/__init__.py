@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +56,10 @@ class Phrase:
                 return self._search(head) is not None
         return False
 
-    def pick(self, lines: Sequence[str]) -> Iterator[str]:
-        """Give the lines in which one of them stands."""
-        text = "\n".join(lines)
+    def pick(self, text: str) -> list[str]:
+        """Give the lines of a text in which one of them stands: mostly none."""
         hints = [hint for hint in self._hints if hint in text]
-        for line in lines if hints else ():
-            if any(map(line.__contains__, hints)) and self._search(line):
-                yield line
+        if not hints:
+            return hints
+        lines = [line for line in text.split("\n") if any(map(line.__contains__, hints))]
+        return list(filter(self._search, lines))

@@ -41,7 +41,8 @@ _FEW_TERMS = 4
 _SAME_MATTER = 0.5
 _ROUTES = terms_of(" ".join(read_words("talk")["routes"]))
 _NOTICE = re.compile(rf"\s{{0,4}}{any_of('notices')}", re.IGNORECASE)
-_BOX = re.compile(r"\s{0,12}(?:[-*] )?(?:\[[ xX~]\]|[\u2610-\u2612\u2713\u2714\u25fb\u25fc])")
+_BOXES = "\u2610\u2611\u2612\u2713\u2714\u25fb\u25fc"
+_BOX = re.compile(rf"\s{{0,12}}(?:[-*] )?(?:\[[ xX~]\]|[{_BOXES}])")
 _COMPLAINS = Phrase("complains", head=_SHORT, lower=True, words=True)
 _GOES_ROUND = Phrase("goes_round", head=_SHORT, lower=True)
 _HALTS = Phrase("halts", words=True)
@@ -362,7 +363,7 @@ class _UserMessage(NamedTuple):
 
 def _is_checklist(text: str) -> bool:
     """A list with boxes to tick, shown again with each change, is no attempt."""
-    if text.isascii() and text.count("[") < 2:  # noqa: PLR2004 - mostly: a box each
+    if text.count("[") < 2 and not any(map(text.__contains__, _BOXES)):  # noqa: PLR2004 - mostly
         return False
     lines = text[:_LONGEST].splitlines()
     ticked = sum(_BOX.match(line) is not None for line in lines)

@@ -175,7 +175,7 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
     failed = is_error or (failures > 0 if is_counted else looks_failed(text))
     lines, failure = masked_lines(text), None
     if failed:  # its essence tells
-        why = dict.fromkeys(filterfalse(_looks_like_source, _TELLS_WHY.pick(lines)))
+        why = dict.fromkeys(filterfalse(_looks_like_source, _TELLS_WHY.pick("\n".join(lines))))
         shown = [line[:_LONGEST_MESSAGE] for line in list(why or lines)[:3]]
         failure = mask_failure("\n".join(shown))
     terms = terms_of_lines(lines) if failure is None else terms_in(failure)
@@ -249,10 +249,10 @@ def looks_failed(result: str) -> bool:
     refuses = len(result) <= _LONGEST_MESSAGE and (
         _REFUSES.stands_in(head)
         # Such words stand in code and in what a search finds, too.
-        or not all(map(_SHOWN_LINE.match, _TURNS_DOWN.pick(head.split("\n"))))
+        or not all(map(_SHOWN_LINE.match, _TURNS_DOWN.pick(head)))
     )
-    early = _FAILS_EARLY.pick(head.split("\n", 3)[:3])
-    if refuses or not all(map(_looks_like_source, early)):
+    early = "\n".join(head.split("\n", 3)[:3])
+    if refuses or not all(map(_looks_like_source, _FAILS_EARLY.pick(early))):
         return _SUCCEEDS.search(head) is None
     last = result[-300:].rstrip().rsplit("\n", 1)[-1]
     return _LAST_LINE_ERROR.match(last) is not None

@@ -187,7 +187,7 @@ def _gather(values: Iterable[object], found: list[str], depth: int) -> None:
             found.append(value)
         elif isinstance(value, _SCALARS) or depth == _DEEPEST:
             continue
-        elif isinstance(value, _MAPPINGS):
-            _gather(value.values(), found, depth + 1)
         elif isinstance(value, _SEQUENCES):
             _gather(value, found, depth + 1)
+        elif isinstance(value, _MAPPINGS):
+            _gather(value.values(), found, depth + 1)

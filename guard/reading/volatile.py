@@ -33,6 +33,7 @@ _VOLATILE = re.compile(any_of("volatile") % "1[4-9]")
 # The shape of whatever the expression above finds, temporary paths apart.
 _VOLATILE_SHAPE = re.compile(any_of("volatile") % "00")
 _TEMPORARY = (" tmp ", " var folders ", " dev shm ")
+_OF_TEMPORARY = frozenset({"tmp", "folders", "shm"})  # one word of each
 # One of these stands in whatever they find in a word, at a quarter of their cost.
 _MAY_BE_VOLATILE = re.compile(r"[-:_/]|0x|\d[nuµmsh]|.{10}")
 _SCRATCH, _LINE_NUMBER = re.compile(any_of("scratch")), re.compile(any_of("line_number"))
@@ -103,7 +104,8 @@ def _suspects(shape: str) -> tuple[list[str], bool]:
     """
     if len(_plain_shapes) > _MOST_SHAPES:
         _plain_shapes.clear()
-    unknown = set(shape.split()).difference(_plain_shapes)
+    words = set(shape.split())
+    unknown = words.difference(_plain_shapes)
     suspects = [
         word
         for word in unknown
@@ -114,7 +116,9 @@ def _suspects(shape: str) -> tuple[list[str], bool]:
     ]
     hints = [word for word in unknown if _BESIDE_HINT.search(word.lower())]
     _plain_shapes.update(unknown.difference(suspects, hints))
-    return suspects + [hint for hint in _TEMPORARY if hint in shape], bool(hints)
+    if not words.isdisjoint(_OF_TEMPORARY):
+        suspects += [hint for hint in _TEMPORARY if hint in shape]
+    return suspects, bool(hints)
 
 
 @functools.lru_cache(maxsize=8192)

@@ -10,6 +10,7 @@ CrewAI, LangChain, LangGraph, LangChain4j, Letta, MCP clients, Open WebUI, Termi
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -143,7 +144,7 @@ def is_report(turn: Turn) -> bool:
 def reported(text: str) -> str:
     """Give what a report reports, without what announces it or stands below each."""
     text = text.partition(BELOW_EACH)[0]
-    if (bare := _unframed(text)) is not text:  # a heading may stand over what announces it
+    if (bare := _unframed(text)) != text:  # a heading may stand over what announces it
         announced = _REPORT_BELOW.search(bare, 0, _LONGEST_WORDS)
         text = bare[announced.end() :] if announced else bare
     if _PROMPT_HINT in text:  # it stands at the end; a long line of them is read once
@@ -166,6 +167,7 @@ def reported(text: str) -> str:
     return text
 
 
+@functools.lru_cache(maxsize=1)  # asked of a message as a call, and again as a report
 def _unframed(text: str) -> str:
     """Leave out the rules and walls around a text; what stands within a rule is a title."""
     if not (any(map(text.__contains__, _RULES)) and _RULE_BELOW.search(f"\n{text[:_HEAD]}")):

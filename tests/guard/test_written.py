@@ -464,6 +464,13 @@ def test_the_surroundings_of_an_answer_are_no_part_of_it():
     assert reported(first) == reported(second) == "3 passed"
 
 
+def test_a_report_without_a_frame_stays_whole_when_it_comes_again():
+    text = "The build is slow.\nObservation: 3 passed"
+    again = "".join(list(text))  # equal, and another object
+
+    assert reported(text) == reported(again) == text
+
+
 def test_an_exit_code_stays_with_what_was_printed():
     assert reported("<returncode>2</returncode>\n<output>\nno\n</output>") == "exit code 2\nno"
     assert reported("<returncode>0</returncode>\n<output>\nyes\n</output>") == "yes"
