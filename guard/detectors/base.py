@@ -200,6 +200,11 @@ def tail_of(steps: Sequence[Step], belongs: Callable[[Step], bool]) -> list[Step
     return list(takewhile(belongs, reversed(steps)))[::-1]
 
 
+def attempts_of(steps: Iterable[Step]) -> list[Step]:
+    """Give the last step of each answer: who asks side by side cannot learn from the first."""
+    return list({step.batch: step for step in steps}.values())
+
+
 def tries_of(
     steps: Sequence[Step],
     is_try: Callable[[Step], bool],

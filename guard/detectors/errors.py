@@ -10,6 +10,7 @@ from guard.detectors.base import (
     History,
     View,
     aim_elsewhere,
+    attempts_of,
     changed_something,
     has_edited,
     signal_of,
@@ -96,6 +97,7 @@ class Errors(Detector):
 
     def _hold(self, steps: Sequence[Step], limit: int) -> Signal | None:
         """Hold steps against a limit; None where they are one request or none."""
+        steps = attempts_of(steps)
         if _is_one_request(steps):
             return None
         if 2 * sum([step.patient for step in steps]) > len(steps):

@@ -12,6 +12,7 @@ from guard.detectors.base import (
     History,
     View,
     aim_elsewhere,
+    attempts_of,
     compare_answers,
     signal_of,
     tail_of,
@@ -120,7 +121,7 @@ back is not known."
         """Hold steps against a limit; None where they are few, or one call: `repeat` names it."""
         # Workers side by side who each look once are a fan-out, and none of them is stuck.
         times = Counter(step.agent for step in steps)
-        again = [step for step in steps if times[step.agent] > 1]
+        again = attempts_of(step for step in steps if times[step.agent] > 1)
         if len(again) < _FEW or again[-1] is not steps[-1]:
             return None
         if len({(step.request, step.outcome_key) for step in again}) == 1:

@@ -137,7 +137,7 @@ class Step(Action):
     """
 
     __slots__ = (
-        *("acted", "agent", "at", "failed", "failure", "fresh", "improved", "is_answered"),
+        *("acted", "agent", "at", "batch", "failed", "failure", "fresh", "improved", "is_answered"),
         *("is_in_vain", "key", "looks_around", "new_terms", "news", "nudged", "outcome"),
         *("outcome_key", "outcome_known", "patient", "progressed", "proposed", "refusals", "seq"),
         *("stays_patient", "tells_something", "template", "told", "verbatim"),
@@ -180,6 +180,8 @@ class Step(Action):
         is_tool = turn.role is Role.TOOL and turn.tool is None
         self.seq = seq  # the turn's number
         self.key = turn.key  # the client's id of the turn, by which a completion finds it
+        # Calls of one answer of the model were all asked before any of them came back.
+        self.batch = turn.call_id or seq
         # When it was, in seconds; None where that is not told.
         self.at = (ts.replace(tzinfo=ts.tzinfo or UTC) - _EPOCH).total_seconds() if ts else None
         # Who acted; tools and models of a run without names are one each.

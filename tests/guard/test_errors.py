@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.guard.build import a_call, first_trip
 
 REFUSAL = "Error: 'NoneType' object is not iterable"
@@ -131,3 +133,18 @@ def test_commands_that_each_answer_with_their_own_name_are_a_batch():
     ]
 
     assert first_trip(adds) is None
+
+
+def refused_edits(of_one_answer):
+    names = ("alpha", "beta", "gamma", "delta", "omega", "sigma")
+    unread = "File has not been read yet. Read it first before writing to it."
+    edits = [a_call("Edit", error=unread, path=f"/src/{name}.py", new=name) for name in names]
+    return [replace(edit, call_id=f"msg_{at // of_one_answer}") for at, edit in enumerate(edits)]
+
+
+def test_calls_sent_side_by_side_that_are_all_refused_are_one_attempt():
+    assert first_trip(refused_edits(of_one_answer=6)) is None
+
+
+def test_calls_sent_one_after_the_other_that_are_all_refused_are_an_attempt_each():
+    assert first_trip(refused_edits(of_one_answer=1)) == 4

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.guard.build import a_call, first_trip
@@ -70,6 +72,22 @@ def test_workers_side_by_side_who_each_look_once_and_find_the_same_are_not_stuck
     ]
 
     assert first_trip(turns) is None
+
+
+ENDINGS = ("json", "js", "ts", "toml", "py", "yaml", "yml", "go", "rs", "java", "c", "rb")
+
+
+def globs(of_one_answer):
+    looks = [a_call("Glob", "No files found", pattern=f"**/*.{ending}") for ending in ENDINGS]
+    return [replace(look, call_id=f"msg_{at // of_one_answer}") for at, look in enumerate(looks)]
+
+
+def test_lookups_sent_side_by_side_in_one_answer_are_one_attempt():
+    assert first_trip(globs(of_one_answer=6)) is None
+
+
+def test_lookups_sent_one_after_the_other_are_an_attempt_each():
+    assert first_trip(globs(of_one_answer=1)) is not None
 
 
 def test_a_worker_who_has_just_come_is_not_held_to_what_others_tried_in_turn():
