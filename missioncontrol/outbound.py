@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -34,8 +34,9 @@ MOST_READ = 65_536
 MOST_TRIES = 8
 FIRST_PAUSE = timedelta(seconds=5)
 # How long what was handed to a worker is left alone.
-# Longer than the longest try (`chat.LONGEST_CALL_S`): nobody sends beside one under way.
 LEASE = timedelta(seconds=60)
+# How long anything may take to send one: less, so that nobody sends beside one under way.
+LONGEST_TRY_S = 40.0
 # Not 408, 425, 429 and 5xx: those may pass.
 FINAL_STATUSES = frozenset({400, 401, 403, 404, 405, 410, 413})
 NOT_PUBLIC = "it leads to an address that is not public"
@@ -266,27 +267,35 @@ def _reach(
         connection.sock = socket.create_connection((address, port), timeout=TIMEOUT_S)
     except OSError as error:
         raise Unsendable(f"{host} cannot be reached: {error}"[:300]) from error
-    line = connection.sock.dup()  # encryption takes the socket over; this one stays ours
-
-    def hang_up() -> None:
-        with suppress(OSError):  # the other side was first
-            line.shutdown(socket.SHUT_RDWR)
-
-    # The connection's own time-out starts anew with each byte. A thread: a blocked `recv` can be
-    # ended from outside alone.
-    timer = threading.Timer(max(0.0, deadline - time.monotonic()), hang_up)
-    timer.start()
-    try:
+    with closing(connection), cut_off(connection.sock, deadline):
         if scheme == "https":
             # Over the connection: the time-out and the deadline hold for the handshake too.
             context = ssl.create_default_context()
             connection.sock = context.wrap_socket(connection.sock, server_hostname=host)
         yield connection
+
+
+@contextmanager
+def cut_off(connection: socket.socket, deadline: float) -> Iterator[None]:
+    """Hang up at the deadline, however often the other side says a little.
+
+    A connection's own time-out starts anew with each byte.
+    """
+    line = connection.dup()  # encryption takes the socket over; this one stays ours
+
+    def hang_up() -> None:
+        with suppress(OSError):  # the other side was first
+            line.shutdown(socket.SHUT_RDWR)
+
+    # A thread: a blocked `recv` can be ended from outside alone.
+    timer = threading.Timer(max(0.0, deadline - time.monotonic()), hang_up)
+    timer.start()
+    try:
+        yield
     finally:
         timer.cancel()
         timer.join()
         line.close()
-        connection.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

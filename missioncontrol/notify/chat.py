@@ -1,35 +1,24 @@
-"""Chats, mail and ntfy: a notice as plain words, carried by apprise.
+"""Chats, mail and ntfy: a notice as plain words, carried by apprise; a letter by `mail`.
 
-Texts an agent had a hand in are literal there: no mention, no markup, no hidden link. A letter
-with a page beside its text is written here: apprise makes a text of a page by itself, and a table
-read as one line says nothing. Server, sign-in and encryption are those of the channel's address.
+Texts an agent had a hand in are literal there: no mention, no markup, no hidden link.
 """
 
 from __future__ import annotations
 
 import re
-import smtplib
 from datetime import datetime
-from email import policy
-from email.headerregistry import Address
-from email.message import EmailMessage
-from email.utils import formatdate, make_msgid
 from typing import Any
 
 from django.conf import settings
 
 from missioncontrol import outbound
-from missioncontrol.notify import addresses, content, wording
+from missioncontrol.notify import addresses, content, mail, wording
 from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.texts import Texts, texts_in
-from missioncontrol.outbound import SENT, Outcome, of_status
+from missioncontrol.outbound import LONGEST_TRY_S, SENT, Outcome, of_status
 from missioncontrol.sealing import unseal
 
-# Less than a lease: nobody else takes a delivery that is still on its way.
-LONGEST_CALL_S = 40.0
 UNSEEN = "\u200b"
-# Every server takes it: what is not ASCII is encoded.
-PLAIN = policy.SMTP.clone(cte_type="7bit")
 DISCORD_MARKS = re.compile(r"([\\*_~`|>\[\]()#<-])")
 REFUSED = Outcome(failure="it could not be reached, or refused the message")
 # A status reaches us in apprise's log alone: its results only tell that a call failed.
@@ -58,21 +47,21 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     # Apprise opens its connections by itself: they are watched, not made by us.
     with outbound.only_public(private_hosts=settings.NOTIFY_HOSTS) as watch:
         text = body_of(channel.kind, words, t, where)
-        # Apprise would make a text of its own of the page.
-        if channel.kind == "email" and isinstance(message, content.Announcement) and message.html:
-            return _send_letter(service, subject=words.title, text=text, html=message.html)
-        carrier = Apprise()
-        carrier.add(service)
-        result = carrier.notify(
-            body=text,
-            title=literal(channel.kind, words.title),
-            body_format=NotifyFormat.TEXT,
-            timeout=LONGEST_CALL_S,
-        )
-    # Whatever apprise says of it: it only knows that a connection failed.
-    if watch.refused:
-        return Outcome(failure=watch.refused)
-    return _outcome(result)
+        title = literal(channel.kind, words.title)
+        if channel.kind == "email":
+            page = message.html if isinstance(message, content.Announcement) else ""
+            letter = mail.letter(service, delivery.id, subject=title, text=text, html=page)
+            outcome = mail.send(service, letter)
+        else:
+            carrier = Apprise()
+            carrier.add(service)
+            outcome = _outcome(
+                carrier.notify(
+                    body=text, title=title, body_format=NotifyFormat.TEXT, timeout=LONGEST_TRY_S
+                )
+            )
+    # Whatever else is said of it: they only know that a connection failed.
+    return Outcome(failure=watch.refused) if watch.refused else outcome
 
 
 def body_of(kind: str, words: wording.Words, t: Texts, where: str | None) -> str:
@@ -108,53 +97,8 @@ def _outcome(result: Any) -> Outcome:
     if result.status == AppriseResultStatus.SUCCESS:
         return SENT
     if result.status == AppriseResultStatus.TIMEOUT:
-        return Outcome(failure=f"it took longer than {LONGEST_CALL_S:g} s")
+        return Outcome(failure=f"it took longer than {LONGEST_TRY_S:g} s")
     log = " ".join(str(line) for line in result.logs())
     if found := STATUS.search(log):
         return of_status(int(found[1]))
     return REFUSED
-
-
-def _send_letter(service: Any, *, subject: str, text: str, html: str) -> Outcome:
-    """Send each of a channel's recipients the same letter."""
-    from apprise.plugins.email.smtp import AppriseSMTPController
-
-    everybody = [address for _, address in service.targets]
-    letter = _letter(service, everybody, subject=subject, text=text, html=html)
-    try:
-        with AppriseSMTPController(
-            host=service.smtp_host,
-            port=service.port,
-            secure_mode=service.secure_mode,
-            user=service.user,
-            password=service.password,
-            verify_certificate=service.verify_certificate,
-            socket_connect_timeout=service.socket_connect_timeout,
-        ) as server:
-            taken = server.sendmail(
-                service.from_addr[1], [*everybody, *service.cc], letter.as_string()
-            )
-    except (OSError, smtplib.SMTPException, RuntimeError):
-        taken = False  # what it says may hold the address
-    return SENT if taken else REFUSED
-
-
-def _letter(
-    service: Any, everybody: list[str], *, subject: str, text: str, html: str
-) -> EmailMessage:
-    """Write the letter: the text first, then the page."""
-    name, sender = service.from_addr
-    letter = EmailMessage(policy=PLAIN)
-    # A line break would begin another header.
-    letter["Subject"] = " ".join(subject.split())
-    letter["From"] = Address(display_name=name or "Mission Control", addr_spec=sender)
-    letter["To"] = ", ".join(everybody)
-    if service.cc:
-        # Sorted: apprise keeps a set, and two letters of one channel would differ.
-        letter["Cc"] = ", ".join(sorted(service.cc))
-    letter["Date"] = formatdate()
-    # Of the sender's own domain: an id of another is a mark of spam.
-    letter["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])
-    letter.set_content(text)
-    letter.add_alternative(html, subtype="html")
-    return letter

@@ -8,6 +8,11 @@ const KEPT = [
     "it could not be reached, or refused the message",
     "nicht erreichbar, oder die Nachricht wurde abgelehnt",
   ],
+  ["it refused the sign-in (535)", "der Mailserver lehnte die Anmeldung ab (535)"],
+  [
+    "it took the letter, but not for recipient 2, 3 of 3 (450, 550)",
+    "zugestellt, aber abgelehnt für Empfänger 2, 3 von 3 (450, 550)",
+  ],
   ["it answered 404", "die Antwort war 404"],
   ["it took longer than 40 s", "keine Antwort innerhalb von 40\u00a0s"],
   [

@@ -50,7 +50,7 @@ class Internet:
 @contextmanager
 def an_internet(directory: Path) -> Iterator[Internet]:
     """Serve until the block ends."""
-    issue = _authority(directory)
+    issue = an_authority(directory)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         net = Internet(
             proxy=f"http://127.0.0.1:{listener.getsockname()[1]}", authority=directory / "ca.pem"
@@ -100,7 +100,7 @@ def _read_head(wire: Any) -> str:
     return head.decode()
 
 
-def _authority(directory: Path) -> Any:
+def an_authority(directory: Path) -> Any:
     """Make an authority, and return what issues a server's TLS settings in its name."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "A test's own authority")])

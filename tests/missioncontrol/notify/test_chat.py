@@ -116,19 +116,6 @@ def test_a_letter_is_written(mailbox, settings, project):
     assert f"https://mc.example.com/decisions/{run.open_decision}" in text
 
 
-def test_a_mailbox_that_is_refused_is_tried_again(mailbox, settings, project):
-    settings.NOTIFY_HOSTS = [mailbox.host]
-    mailbox.refuses = True
-    a_chat(project, "email", f"mailto://{mailbox.host}?to=ana@example.com&from=mc@example.com")
-    a_stuck_run(project)
-
-    deliver_due()
-
-    delivery = Delivery.objects.get()
-    assert (delivery.status, delivery.tries) == ("waiting", 1)
-    assert "refused" in delivery.last_error
-
-
 @pytest.mark.parametrize(
     ("kind", "address"), [("discord", DISCORD), ("slack", SLACK), ("telegram", TELEGRAM)]
 )

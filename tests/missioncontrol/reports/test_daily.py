@@ -296,7 +296,7 @@ def test_a_german_letter_says_all_of_it_in_german(spent, settings):
 
 def test_a_letter_that_is_refused_is_tried_again(spent, settings):
     with a_mailbox() as mailbox:
-        mailbox.refuses = True
+        mailbox.answers["RCPT"] = "450 later, please"
         settings.NOTIFY_HOSTS = [mailbox.host]
         url = f"mailto://{mailbox.host}?to=fin@example.com&from=mc@example.com"
         a_channel(spent, url, kind="email", hears_reports=True)

@@ -7,6 +7,22 @@ const REASONS: readonly (readonly [RegExp, Says])[] = [
     /^it could not be reached, or refused the message$/,
     () => "nicht erreichbar, oder die Nachricht wurde abgelehnt",
   ],
+  [/^it could not be reached, or hung up$/, () => "nicht erreichbar, oder die Verbindung brach ab"],
+  [/^its certificate is not trusted$/, () => "dem Zertifikat wird nicht vertraut"],
+  [
+    /^it offers no STARTTLS, or no sign-in$/,
+    () => "der Mailserver bietet kein STARTTLS oder keine Anmeldung",
+  ],
+  [
+    /^it refused the (sign-in|letter) \((\d+)\)$/,
+    (what, status) =>
+      `der Mailserver lehnte die ${what === "letter" ? "Nachricht" : "Anmeldung"} ab (${status})`,
+  ],
+  [
+    /^it (refused|took the letter, but not for) recipient (.+) of (\d+) \((.+)\)$/,
+    (how, which, count, statuses) =>
+      `${how === "refused" ? "abgelehnt" : "zugestellt, aber abgelehnt"} für Empfänger ${which} von ${count} (${statuses})`,
+  ],
   [/^its address cannot be read: enter it again$/, () => "die Adresse ist unlesbar: neu eingeben"],
   [
     /^It was kept with another secret key: enter its address again\.$/,
