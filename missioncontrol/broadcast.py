@@ -332,8 +332,8 @@ def _hear_cancellation() -> None:
 subscriber = Subscriber()
 
 
-async def wait_for_event(event: asyncio.Event, timeout_s: float) -> None:
-    """Wait until an event is set, or for so long; it is unset then.
+async def wait_for_event(event: asyncio.Event, timeout_s: float) -> bool:
+    """Wait until an event is set, or for so long; tell whether it was. It is unset then.
 
     No `wait_for`: before Python 3.12 it forgets that it was cancelled when the event is set
     in that moment, and a caller who hung up would be waited with on and on.
@@ -343,4 +343,6 @@ async def wait_for_event(event: asyncio.Event, timeout_s: float) -> None:
         await asyncio.wait({waking}, timeout=timeout_s)
     finally:
         waking.cancel()
+    was_set = event.is_set()
     event.clear()
+    return was_set

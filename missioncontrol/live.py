@@ -170,6 +170,8 @@ class SharedReading:
 
 # A session that ran out tells nobody: it has to be looked at.
 CHECKED_EVERY_S = 15.0
+# Sent as often, of no run: a line that died breaks off at neither end, and only silence tells.
+STILL_HERE = '{"type": "meters", "runs": {}}'
 # After a look that failed.
 LOOK_AGAIN_S = 1.0
 # Service restart (RFC 6455, registry of close codes): the browser comes back for a snapshot.
@@ -253,10 +255,15 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         return type(self).__name__, place
 
     async def _stay_allowed(self) -> None:
-        """Close once the session, the token or the membership is gone, or messages were lost."""
+        """Close once the session, the token or the membership is gone, or messages were lost.
+
+        Say now and then that the server is there.
+        """
         while True:
-            await wait_for_event(self._doubted, CHECKED_EVERY_S)
+            is_doubted = await wait_for_event(self._doubted, CHECKED_EVERY_S)
             try:
+                if not is_doubted:
+                    await self.send(STILL_HERE)
                 # What the broker lost cannot be asked for: a new snapshot has it.
                 if self._missed:
                     await self.close(READ_ANEW)

@@ -1,5 +1,7 @@
 """What is on screen stays true: for two people, after a lost line, a reload, a restart."""
 
+import re
+
 from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
@@ -27,6 +29,25 @@ def test_a_tools_name_stands_apart_from_what_it_was_given(open_page, agent):
         # Rows are drawn as they come into sight, and other tests' runs may stand above.
         page.set_viewport_size({**page.viewport_size, "height": 20_000})
         expect(page.get_by_text("Bash make lint")).to_be_visible()
+
+
+CLOCK_TEN_MINUTES_AHEAD = """
+const right = Date;
+window.Date = class extends right {
+  constructor(...given) { super(...(given.length ? given : [right.now() + 600_000])); }
+  static now() { return right.now() + 600_000; }
+};
+"""
+
+
+def test_a_device_whose_clock_is_wrong_goes_by_the_servers(open_page, stuck):
+    run = stuck()
+    page = open_page("/no/such/page")
+    page.add_init_script(CLOCK_TEN_MINUTES_AHEAD)
+    page.goto(page.url.replace("/no/such/page", f"/decisions/{run.card['id']}"))
+    expect(link_of(page)).to_have_text("Live")
+
+    expect(run.on(page)).to_contain_text(re.compile(r"paused.{0,40}\b0:\d\d\b", re.IGNORECASE))
 
 
 def test_a_lost_line_is_said(on_line):

@@ -5,6 +5,7 @@
  * last known state stays and is marked with the time it was true.
  */
 import { waitBefore } from "./backoff";
+import { clock } from "./clock.svelte";
 import { GAP_MS, Gaps } from "./gaps";
 import { canWait, GATHER_MS } from "./gather";
 import type { Snapshot } from "../wire/types";
@@ -29,10 +30,18 @@ export interface Listeners {
 
 const NOT_SIGNED_IN = 4401;
 const NOT_ALLOWED = 4403;
+/** No close frame came (RFC 6455, 7.4.1). */
+const NO_ANSWER = 1006;
 /** A page that slept longer than this asks for a new snapshot when it wakes. */
 const SLEPT_MS = 60_000;
+/** The server says something four times in that: after so long a silence nobody is there. */
+const SILENT_MS = 60_000;
+/** How long a new socket may take to tell its snapshot. */
+const PATIENCE_MS = 30_000;
 /** A gap asks for a snapshot at once, but not more often than this. */
 const RESYNC_PAUSE_MS = 2_000;
+/** What took longer to come is no measure of the clock: a page that slept hears late. */
+const LONGEST_TRIP_MS = 3_000;
 
 export class Feed {
   #state = $state.raw<LiveState>(EMPTY);
@@ -44,10 +53,12 @@ export class Feed {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #attempt = 0;
   #heardAt = Date.now();
+  #askedAt = 0;
   #gathered: Frame[] = [];
   #gathering: ReturnType<typeof setTimeout> | undefined;
   readonly #gaps = new Gaps();
   #waiting: ReturnType<typeof setTimeout> | undefined;
+  #silence: ReturnType<typeof setTimeout> | undefined;
   #resyncedAt = 0;
   #closed = false;
   #askedFor = new Set<string>();
@@ -105,6 +116,7 @@ export class Feed {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#silence);
     this.#forgetGathered();
     removeEventListener("online", this.#wake);
     document.removeEventListener("visibilitychange", this.#wake);
@@ -126,6 +138,8 @@ export class Feed {
     socket.onmessage = (message) => this.#hear(socket, String(message.data));
     socket.onclose = (event) => this.#lose(socket, event.code);
     this.#socket = socket;
+    this.#askedAt = Date.now();
+    this.#watch(socket, PATIENCE_MS);
   }
 
   /** Let go of the present socket without treating that as a loss. */
@@ -139,10 +153,11 @@ export class Feed {
     if (socket !== this.#socket) return;
     const frame: Frame = JSON.parse(text);
     this.#heardAt = Date.now();
+    this.#watch(socket, SILENT_MS);
     this.#gathered.push(frame);
     if (!canWait(frame)) this.#show();
     else this.#gathering ??= setTimeout(() => this.#show(), GATHER_MS);
-    if (frame.type === "snapshot") this.#arrive();
+    if (frame.type === "snapshot") this.#arrive(frame.at);
     if (concernsProject(frame)) this.#on.projectChanged?.();
   }
 
@@ -172,7 +187,8 @@ export class Feed {
     this.#waiting = undefined;
   }
 
-  #arrive(): void {
+  #arrive(at: string): void {
+    if (Date.now() - this.#askedAt < LONGEST_TRIP_MS) clock.follow(at);
     clearTimeout(this.#timer); // this is the snapshot that was to be asked for
     this.#attempt = 0;
     this.#link = { kind: "live" };
@@ -188,11 +204,22 @@ export class Feed {
     this.resync();
   }
 
+  /** A line may be dead though nobody hung up: a laptop woke elsewhere, a router forgot it. */
+  #watch(socket: WebSocket, within: number): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => {
+      if (socket !== this.#socket) return;
+      this.#lose(socket, NO_ANSWER);
+      socket.close();
+    }, within);
+  }
+
   #lose(socket: WebSocket, code: number): void {
     if (socket !== this.#socket || this.#closed) return;
     this.#socket = null;
+    clearTimeout(this.#silence);
     if (code === NOT_SIGNED_IN || code === NOT_ALLOWED) return this.#refuse(code);
-    if (this.#link.kind !== "offline") this.#link = { kind: "offline", since: new Date() };
+    if (this.#link.kind !== "offline") this.#link = { kind: "offline", since: clock.read() };
     this.#timer = setTimeout(() => this.#connect(), waitBefore(this.#attempt++, Math.random()));
   }
 

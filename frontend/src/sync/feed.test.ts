@@ -2,8 +2,12 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { aRun, NOON, PROJECT } from "../fixtures/rows";
 import type { Snapshot } from "../wire/types";
+import { clock } from "./clock.svelte";
 import { Feed } from "./feed.svelte";
 import { GAP_MS } from "./gaps";
+
+// The clock listens from its import on.
+vi.hoisted(() => vi.stubGlobal("document", { hidden: false, addEventListener() {} }));
 
 class Socket {
   static opened: Socket[] = [];
@@ -125,4 +129,59 @@ test("what was read ahead is not shown to whom the socket refused meanwhile", as
   socket.onclose({ code: 4403 });
   feed.begin(aSnapshot("read ahead"));
   expect(feed.state.runs.size).toBe(0);
+});
+
+test("a device whose clock is wrong goes by the server's", async () => {
+  vi.setSystemTime(Date.parse(NOON) + 600_000);
+
+  await opened();
+
+  // Five seconds have passed since the snapshot, however late it is on this device.
+  expect(clock.read().getTime()).toBe(Date.parse(NOON) + 5_000);
+  expect(Date.now()).toBe(Date.parse(NOON) + 605_000);
+});
+
+test("a snapshot that waited for a page that slept is no measure of the clock", async () => {
+  vi.setSystemTime(Date.parse(NOON));
+  const { feed, socket } = await opened();
+  vi.setSystemTime(Date.parse(NOON) + 600_000);
+
+  socket.tell({ type: "snapshot", at: NOON, runs: [], decisions: [], interventions: [] });
+
+  expect(clock.read().getTime()).toBe(Date.parse(NOON) + 600_000);
+  feed.close();
+});
+
+test("a line on which nothing is said any more is lost, though nobody hung up", async () => {
+  const { feed, socket } = await opened();
+
+  for (let second = 0; second < 90; second += 15) {
+    await vi.advanceTimersByTimeAsync(15_000);
+    socket.tell({ type: "meters", runs: {} });
+  }
+  expect([feed.isLive, Socket.opened.length]).toEqual([true, 1]);
+
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(feed.isLive).toBe(true);
+  await vi.advanceTimersByTimeAsync(1_001);
+  expect(feed.link.kind).toBe("offline");
+
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect([feed.isLive, Socket.opened.length]).toEqual([true, 2]);
+  feed.close();
+});
+
+test("a socket that tells no snapshot is opened anew", async () => {
+  class Silent extends Socket {
+    override tell() {}
+  }
+  vi.stubGlobal("WebSocket", Silent);
+  const feed = new Feed("/ws/projects/p/", { arrived() {}, refused() {} });
+
+  await vi.advanceTimersByTimeAsync(29_000);
+  expect([feed.link.kind, Socket.opened.length]).toEqual(["connecting", 1]);
+  await vi.advanceTimersByTimeAsync(6_000);
+
+  expect([feed.link.kind, Socket.opened.length]).toEqual(["offline", 2]);
+  feed.close();
 });

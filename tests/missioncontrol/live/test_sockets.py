@@ -11,7 +11,7 @@ from django.db import OperationalError
 from django.db.backends.utils import CursorWrapper
 from redis.asyncio import Redis
 
-from missioncontrol import broadcast
+from missioncontrol import broadcast, live
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import PersonalToken, Role
 from missioncontrol.live import sockets
@@ -285,6 +285,20 @@ async def test_who_may_still_look_goes_on_listening(project, owner, token):
         "changed “ana” from owner to viewer",
     )
     assert await socket.receive_nothing(timeout=0.5)
+    await socket.disconnect(timeout=60)
+
+
+async def test_a_socket_on_which_nothing_happens_is_told_that_the_server_is_there(
+    project, token, monkeypatch
+):
+    monkeypatch.setattr(live, "CHECKED_EVERY_S", 0.05)
+    socket = listening(f"/ws/projects/{project.id}/", token)
+    await socket.connect(timeout=60)
+    await socket.receive_from(timeout=60)
+
+    heard = [json.loads(await socket.receive_from(timeout=60)) for _ in range(2)]
+
+    assert heard == [{"type": "meters", "runs": {}}] * 2
     await socket.disconnect(timeout=60)
 
 
