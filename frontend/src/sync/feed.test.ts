@@ -6,8 +6,11 @@ import { clock } from "./clock.svelte";
 import { Feed } from "./feed.svelte";
 import { GAP_MS } from "./gaps";
 
-// The clock listens from its import on.
-vi.hoisted(() => vi.stubGlobal("document", { hidden: false, addEventListener() {} }));
+// The clock ticks and listens from its import on; its ticks end with these timers.
+vi.hoisted(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("document", { hidden: false, addEventListener() {} });
+});
 
 class Socket {
   static opened: Socket[] = [];
