@@ -236,13 +236,12 @@ def read_json_object(body: bytes) -> dict[str, Any]:
         InvalidRequest: it is not.
     """
     try:
+        # PostgreSQL stores neither NUL nor half of a character in a text: mended here, for all.
         try:
-            read = json.loads(body)
+            value = storable(json.loads(body))
         except RecursionError:
             # Refused, such a call would run unseen where its agent fails open.
-            read = json.loads(shallow(body))
-        # PostgreSQL stores neither NUL nor half of a character in a text: mended here, for all.
-        value = storable(read)
+            value = storable(json.loads(shallow(body)))
     except (ValueError, RecursionError):  # the latter: nested deep, and never closed
         raise InvalidRequest("The body is not JSON.") from None
     if not isinstance(value, dict):
