@@ -4,9 +4,6 @@
  * It goes by the server's, whose moments it is measured against: a device may be minutes wrong.
  */
 
-/** Less may be the way from there to here. */
-const LEAST_WRONG_MS = 5_000;
-
 class Clock {
   #here = $state.raw(new Date());
   #ahead = $state.raw(0);
@@ -38,8 +35,7 @@ class Clock {
 
   /** Go by a moment that the server has just told. */
   follow(at: string): void {
-    const ahead = Date.parse(at) - Date.now();
-    this.#ahead = Math.abs(ahead) < LEAST_WRONG_MS ? 0 : ahead;
+    this.#ahead = Date.parse(at) - Date.now();
     this.#here = new Date();
   }
 }

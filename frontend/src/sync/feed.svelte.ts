@@ -32,16 +32,12 @@ const NOT_SIGNED_IN = 4401;
 const NOT_ALLOWED = 4403;
 /** No close frame came (RFC 6455, 7.4.1). */
 const NO_ANSWER = 1006;
-/** A page that slept longer than this asks for a new snapshot when it wakes. */
-const SLEPT_MS = 60_000;
 /** The server says something four times in that: after so long a silence nobody is there. */
 const SILENT_MS = 60_000;
 /** How long a new socket may take to tell its snapshot. */
 const PATIENCE_MS = 30_000;
 /** A gap asks for a snapshot at once, but not more often than this. */
 const RESYNC_PAUSE_MS = 2_000;
-/** What took longer to come is no measure of the clock: a page that slept hears late. */
-const LONGEST_TRIP_MS = 3_000;
 
 export class Feed {
   #state = $state.raw<LiveState>(EMPTY);
@@ -53,7 +49,6 @@ export class Feed {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #attempt = 0;
   #heardAt = Date.now();
-  #askedAt = 0;
   #gathered: Frame[] = [];
   #gathering: ReturnType<typeof setTimeout> | undefined;
   readonly #gaps = new Gaps();
@@ -138,7 +133,6 @@ export class Feed {
     socket.onmessage = (message) => this.#hear(socket, String(message.data));
     socket.onclose = (event) => this.#lose(socket, event.code);
     this.#socket = socket;
-    this.#askedAt = Date.now();
     this.#watch(socket, PATIENCE_MS);
   }
 
@@ -188,7 +182,7 @@ export class Feed {
   }
 
   #arrive(at: string): void {
-    if (Date.now() - this.#askedAt < LONGEST_TRIP_MS) clock.follow(at);
+    clock.follow(at);
     clearTimeout(this.#timer); // this is the snapshot that was to be asked for
     this.#attempt = 0;
     this.#link = { kind: "live" };
@@ -232,7 +226,7 @@ export class Feed {
 
   readonly #wake = (): void => {
     if (document.hidden || this.#link.kind === "refused") return;
-    const slept = Date.now() - this.#heardAt > SLEPT_MS;
+    const slept = Date.now() - this.#heardAt > SILENT_MS;
     if (this.#socket === null || slept) this.#connect();
   };
 }

@@ -144,17 +144,6 @@ test("a device whose clock is wrong goes by the server's", async () => {
   expect(Date.now()).toBe(Date.parse(NOON) + 605_000);
 });
 
-test("a snapshot that waited for a page that slept is no measure of the clock", async () => {
-  vi.setSystemTime(Date.parse(NOON));
-  const { feed, socket } = await opened();
-  vi.setSystemTime(Date.parse(NOON) + 600_000);
-
-  socket.tell({ type: "snapshot", at: NOON, runs: [], decisions: [], interventions: [] });
-
-  expect(clock.read().getTime()).toBe(Date.parse(NOON) + 600_000);
-  feed.close();
-});
-
 test("a line on which nothing is said any more is lost, though nobody hung up", async () => {
   const { feed, socket } = await opened();
 

@@ -14,12 +14,12 @@ const texts: typeof en = {
   title: "Richtlinien",
   ofItsOwn: "Jedes Projekt hat eine eigene Richtlinie.",
   notFetched: "Die Richtlinie konnte nicht geladen werden.",
-  notFetchedWhy: "Sie ist gespeichert und gilt; nur diese Ansicht konnte sie nicht lesen.",
+  notFetchedWhy: "Sie gilt; nur diese Ansicht konnte sie nicht lesen.",
   limits: "Grenzen",
-  onlyOwner: "Nur Eigentümer können eine Richtlinie speichern.",
+  onlyOwner: "Nur Eigentümer können speichern.",
   mend: (n) => `Zum Speichern ${counted(n, { one: "Wert", other: "Werte" })} berichtigen.`,
   nothingChanged: "Keine Änderungen.",
-  runToSave: "Gespeichert wird, sobald die Läufe nachgespielt sind.",
+  runToSave: "Erst werden die Läufe nachgespielt.",
   theDefault: "die Vorgabe",
   inForce: (version) => `${version}, gültig`,
   draftFrom: (draft, from, what) => `Entwurf ${draft}, aus ${from} · ${what}`,
@@ -38,7 +38,7 @@ const texts: typeof en = {
   versions: (n) => counted(n, { one: "Version", other: "Versionen" }),
   versionsLabel: "Versionen",
   useAsDraft: "Als Entwurf nehmen",
-  nothingInForce: "Am Gültigen wurde nichts geändert.",
+  nothingInForce: "Gültiges blieb unverändert.",
   cannotRead: "Der Text ist noch nicht lesbar; dort berichtigen.",
   rule: "Regel",
   today: "Heute",
@@ -49,7 +49,7 @@ const texts: typeof en = {
   presets: { quiet: "Ruhig", balanced: "Ausgewogen", watchful: "Wachsam" },
   presetHints: {
     quiet: "Nur wenn es fast sicher festhängt.",
-    balanced: "Wenn ein sorgfältiger Kollege aufsehen würde.",
+    balanced: "Wenn ein Kollege aufsehen würde.",
     watchful: "Früh, für teure oder heikle Läufe.",
   },
   asksByRules: "Fragt nur nach seinen Grenzen.",
@@ -58,15 +58,15 @@ const texts: typeof en = {
   limit: {
     call: {
       name: "Gleicher Aufruf, identische Ausgabe",
-      says: "Fragt, wenn sich ein Aufruf mit identischer Ausgabe so oft wiederholt.",
+      says: "Fragt nach so vielen identischen Ausgaben.",
     },
     error: {
       name: "Fehlschläge nacheinander",
-      says: "Fragt spätestens, wenn so viele Versuche nacheinander scheitern oder nichts finden.",
+      says: "Fragt spätestens nach so vielen Versuchen, die scheitern oder nichts finden.",
     },
     circles: {
       name: "Wiederholter Zyklus",
-      says: "Fragt, wenn sich eine Folge von Schritten so oft wiederholt.",
+      says: "Fragt, wenn sich Schritte so oft wiederholen.",
     },
     nothing: {
       name: "Keine neue Information",
@@ -91,7 +91,7 @@ const texts: typeof en = {
     warn: "Der Lauf geht weiter, niemand wird gefragt.",
     flag: "Der Lauf geht weiter, während Sie nachsehen.",
     pause: "Der Lauf wartet.",
-    auto: "Die Korrektur des Prüfers wird gesendet. Hilft sie nicht, wartet der Lauf.",
+    auto: "Sendet die Korrektur des Prüfers; hilft sie nicht, wartet der Lauf.",
   },
   afterwards: {
     stop: (time) => `Nach ${time} endet er automatisch.`,
@@ -152,24 +152,21 @@ const texts: typeof en = {
             ? "; Sie ließen ihn weiterlaufen."
             : "; Sie ließen alle weiterlaufen."
           : `; ${String(n)} davon ließen Sie weiterlaufen.`,
-    byLimits: (n, asked) =>
-      `${String(n)} von ${String(asked)} durch eine Grenze, nicht durch den Wert.`,
+    byLimits: (n, asked) => `${String(n)} von ${String(asked)} durch eine Grenze.`,
     today: (at, asked, continued) =>
       `Heute ${at}: ${timesOf(asked)}${continued > 0 ? `, ${String(continued)} weiterlaufen lassen` : ""}.`,
     todayRules: (asked, continued) =>
       `Heute: ${timesOf(asked)}${continued > 0 ? `, ${String(continued)} weiterlaufen lassen` : ""}.`,
     earlier: (n) =>
-      `Der Entwurf fragt ${counted(Math.abs(n), { one: "Schritt", other: "Schritte" })} ${n > 0 ? "früher" : "später"}.`,
-    endThere:
-      "Aufzeichnungen enden, wo ein Lauf beendet oder korrigiert wurde: später hätte er vielleicht noch gefragt.",
+      `Er fragt ${counted(Math.abs(n), { one: "Schritt", other: "Schritte" })} ${n > 0 ? "früher" : "später"}.`,
+    endThere: "Aufzeichnungen enden bei Ende oder Korrektur: später hätte er vielleicht gefragt.",
     replaying: "Die Läufe werden nachgespielt …",
-    unknown: "Wie oft er fragen würde, ist noch nicht bekannt.",
+    unknown: "Noch nicht bekannt.",
     saved: "Der Entwurf hätte",
     savedMore: "mehr gespart.",
     few: (n) =>
       `Nur ${counted(n, runs)} aufgezeichnet; die Voreinstellungen beruhen auf Läufen anderer.`,
-    noRuns:
-      "In dieser Zeit wurde kein Lauf aufgezeichnet; die Voreinstellungen beruhen auf Läufen anderer.",
+    noRuns: "Kein Lauf aufgezeichnet; die Voreinstellungen beruhen auf Läufen anderer.",
     unscored: (n) =>
       `${counted(n, runs)} ohne aufgezeichneten Wert ${n === 1 ? "hat" : "haben"} keinen Punkt.`,
     leftOut: (n) => `${counted(n, { one: "älterer Lauf fehlt", other: "ältere Läufe fehlen" })}.`,
@@ -188,9 +185,9 @@ const texts: typeof en = {
     unanswered: "gefragt, nicht beantwortet",
     unasked: "nicht gefragt",
   },
-  adds: "Kommen durch den Entwurf hinzu",
-  drops: "Fallen durch den Entwurf weg",
-  moves: "Ändern sich durch den Entwurf",
+  adds: "Kommen hinzu",
+  drops: "Fallen weg",
+  moves: "Ändern sich",
   ringed: (n) => `${counted(n, runs)}, oben umringt`,
   nothingMoves: "Er fragt bei denselben Läufen wie heute.",
   noLonger: "nicht mehr gefragt",
