@@ -61,8 +61,8 @@ def test_the_app_can_be_installed(open_page, installation):
         shown = page.request.get(installation.url + icon["src"])
         assert (shown.status, shown.headers["content-type"]) == (200, "image/png")
     report = page.context.new_cdp_session(page).send("Page.getInstallabilityErrors")
-    # Playwright's windows are private ones, where nothing is installed: no other fault.
-    assert {fault["errorId"] for fault in report["installabilityErrors"]} == {"in-incognito"}
+    # Playwright's windows may be private ones, where nothing is installed: no other fault.
+    assert {fault["errorId"] for fault in report["installabilityErrors"]} <= {"in-incognito"}
 
 
 def test_the_worker_is_asked_for_anew_and_runs_under_a_strict_policy(page_headers):

@@ -20,6 +20,11 @@ HOSTILE = '"><img src=x onerror=alert(1)> {{7*7}}'
 
 
 @pytest.fixture(scope="module")
+def is_whole():
+    return True
+
+
+@pytest.fixture(scope="module")
 def service():
     with a_push_service() as running:
         yield running

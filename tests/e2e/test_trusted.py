@@ -35,14 +35,16 @@ def house(service, tmp_path):
 @pytest.fixture
 def trusting_phone(house, service, tmp_path):
     """A browser of its own home, whose store of authorities holds ours as trusted."""
-    if chromium() is None:
+    if chromium(whole=True) is None:
         pytest.skip(why_not())
     if shutil.which("certutil") is None:
         pytest.skip("no certutil on this machine")
     trust(tmp_path / "home", house.data / "https" / "ca.crt")
     env = {**os.environ, "HOME": str(tmp_path / "home")}
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS), env=env)
+        browser = playwright.chromium.launch(
+            executable_path=chromium(whole=True), args=list(FLAGS), env=env
+        )
         context = browser.new_context(
             viewport=PHONE, has_touch=True, is_mobile=True, service_workers="allow"
         )
