@@ -131,9 +131,9 @@ def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:
         # Nothing of it was committed: one by one, so that the others are judged.
         return {one: where for run_id in run_ids for one, where in detect_now([run_id]).items()}
     for decision_id in detected.opened:
-        _enqueue(judge, decision_id)
+        enqueue(judge, decision_id)
     for question_id in detected.questions:
-        _enqueue(answer, question_id)
+        enqueue(answer, question_id)
     if detected.controlled:
         _tell_controllers(at=now(), of=detected.controlled)
     if detected.left:
@@ -142,8 +142,8 @@ def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:
     return detected.control_states
 
 
-def _enqueue(task: Any, asked_id: UUID) -> None:
-    """Queue it for the judge; a card the broker loses is swept up, and no verdict waits."""
+def enqueue(task: Any, asked_id: UUID) -> None:
+    """Queue what is asked for; what the broker loses is swept up, and nobody waits."""
     try:
         # Without retries: while the broker is away each would keep other runs from being judged.
         task.apply_async((str(asked_id),), retry=False)
@@ -201,7 +201,7 @@ def _tell_controllers(*, at: datetime, of: Collection[UUID] | None = None) -> No
     """Tell the controllers of these runs, or of all, what they have not been told."""
     messages.tell_controlling_runs(at=at, of=of)
     for note_id in messages.claim_controller_webhooks(at=at, of=of):
-        _enqueue(call_controller, note_id)
+        enqueue(call_controller, note_id)
 
 
 @shared_task(ignore_result=True)
@@ -260,15 +260,6 @@ def _lose_unheard(*, at: datetime) -> None:
     deadlines.lose_overdue(at=at, listening_since=_ears.listening_since(at))
 
 
-def ask_backtest(backtest_id: UUID) -> None:
-    """Ask for a backtest; what the broker loses is swept up."""
-    try:
-        # Without retries: whoever asked for it waits for our answer.
-        backtest.apply_async((str(backtest_id),), retry=False)
-    except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
-        logger.warning("asking for a backtest failed: %s", fault)
-
-
 @shared_task(acks_late=True)
 def backtest(backtest_id: str) -> None:
     """Work off one slice of a backtest; the next stands in line like any other task."""
@@ -286,9 +277,9 @@ def backtest_now(backtest_id: UUID) -> None:
         backtests.fail(backtest_id, fault, at=now())
         return
     if more:
-        ask_backtest(backtest_id)
+        enqueue(backtest, backtest_id)
 
 
 def _take_up_backtests(*, at: datetime) -> None:
     for backtest_id in backtests.stalled(at=at):
-        ask_backtest(backtest_id)
+        enqueue(backtest, backtest_id)

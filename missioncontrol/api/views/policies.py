@@ -94,7 +94,7 @@ def backtests_ask(request: Request, asked: NewBacktest, by: By) -> BacktestRow:
     project = Project.objects.get(pk=auth.writable_project(request, asked.project))
     backtest = backtests.ask(project, asked, by=by, at=now())
     # In a worker: recorded turns are judged twice, under both policies.
-    tasks.ask_backtest(backtest.id)
+    tasks.enqueue(tasks.backtest, backtest.id)
     return backtests.row(backtest)
 
 
