@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, cast
 from uuid import UUID, uuid4
 
@@ -23,7 +24,7 @@ from redis.retry import Retry
 
 from guard.pricing import price
 from guard.turn import Usage
-from missioncontrol.celery import app
+from missioncontrol.celery import app, call_in
 from missioncontrol.clock import now
 from missioncontrol.costs import trees
 from missioncontrol.decisions import budgets, deadlines, messages, permissions
@@ -201,27 +202,11 @@ def _tell_controllers(*, at: datetime, of: Collection[UUID] | None = None) -> No
     """Tell the controllers of these runs, or of all, what they have not been told."""
     messages.tell_controlling_runs(at=at, of=of)
     for note_id in messages.claim_controller_webhooks(at=at, of=of):
-        enqueue(call_controller, note_id)
+        call_in(_callers, partial(_call_controller, note_id))
 
 
-@shared_task(ignore_result=True)
-def call_controller(note_id: str) -> None:
-    """Have a note posted to a webhook; the sweeper tries again, later each time.
-
-    In a thread: a web server that takes its time must not keep runs waiting for
-    their verdicts. A note that dies with this process is claimed again.
-    """
-
-    def call() -> None:
-        try:
-            messages.call_controller_webhook(UUID(note_id), at=now())
-        except Exception:
-            logger.exception("telling the controller of note %s failed", note_id)
-        finally:
-            # No request or task ends in this thread, so nobody else closes its connection.
-            connection.close()
-
-    _callers.submit(call)
+def _call_controller(note_id: UUID) -> None:
+    messages.call_controller_webhook(note_id, at=now())  # as late as a thread is free
 
 
 def _judge_left(*, at: datetime) -> None:
