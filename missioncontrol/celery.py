@@ -53,6 +53,15 @@ def drop_stale_connection(sender: Task[..., Any], **_: object) -> None:
         connection.close_if_unusable_or_obsolete()
 
 
+def enqueue(task: str, asked: object) -> None:
+    """Queue a task for what is asked for; what the broker loses is swept up, and nobody waits."""
+    try:
+        # Without retries: while the broker is away each would keep a request or a verdict waiting.
+        app.send_task(task, (asked,), retry=False)
+    except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
+        logger.warning("queueing %s failed: %s", task, fault)
+
+
 def call_in(pool: ThreadPoolExecutor, call: Callable[[], object]) -> None:
     """Have a thread of this process call somebody who may take their time.
 

@@ -24,7 +24,7 @@ from redis.retry import Retry
 
 from guard.pricing import price
 from guard.turn import Usage
-from missioncontrol.celery import app, call_in
+from missioncontrol.celery import app, call_in, enqueue
 from missioncontrol.clock import now
 from missioncontrol.costs import trees
 from missioncontrol.decisions import budgets, deadlines, messages, permissions
@@ -132,24 +132,15 @@ def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:
         # Nothing of it was committed: one by one, so that the others are judged.
         return {one: where for run_id in run_ids for one, where in detect_now([run_id]).items()}
     for decision_id in detected.opened:
-        enqueue(judge, decision_id)
+        enqueue(judge.name, str(decision_id))
     for question_id in detected.questions:
-        enqueue(answer, question_id)
+        enqueue(answer.name, str(question_id))
     if detected.controlled:
         _tell_controllers(at=now(), of=detected.controlled)
     if detected.left:
         # A person was let go first; the others follow in a transaction of their own.
         return detected.control_states | detect_now(list(detected.left))
     return detected.control_states
-
-
-def enqueue(task: Any, asked_id: UUID) -> None:
-    """Queue what is asked for; what the broker loses is swept up, and nobody waits."""
-    try:
-        # Without retries: while the broker is away each would keep other runs from being judged.
-        task.apply_async((str(asked_id),), retry=False)
-    except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
-        logger.warning("queueing %s failed: %s", task.name, fault)
 
 
 @shared_task(acks_late=True)
@@ -262,9 +253,9 @@ def backtest_now(backtest_id: UUID) -> None:
         backtests.fail(backtest_id, fault, at=now())
         return
     if more:
-        enqueue(backtest, backtest_id)
+        enqueue(backtest.name, str(backtest_id))
 
 
 def _take_up_backtests(*, at: datetime) -> None:
     for backtest_id in backtests.stalled(at=at):
-        enqueue(backtest, backtest_id)
+        enqueue(backtest.name, str(backtest_id))

@@ -24,6 +24,7 @@ from missioncontrol.api.auth import By, FoundProject, Projects, Readable
 from missioncontrol.api.otlp import serving as otlp
 from missioncontrol.api.rest import Page, one_of, page_of
 from missioncontrol.api.routing import Router
+from missioncontrol.celery import enqueue
 from missioncontrol.clock import now
 from missioncontrol.costs.ledger import Call
 from missioncontrol.decisions import allowlist
@@ -94,7 +95,7 @@ def backtests_ask(request: Request, asked: NewBacktest, by: By) -> BacktestRow:
     project = Project.objects.get(pk=auth.writable_project(request, asked.project))
     backtest = backtests.ask(project, asked, by=by, at=now())
     # In a worker: recorded turns are judged twice, under both policies.
-    tasks.enqueue(tasks.backtest, backtest.id)
+    enqueue(tasks.backtest.name, str(backtest.id))
     return backtests.row(backtest)
 
 
