@@ -35,9 +35,7 @@ THIN: tuple[tuple[str, re.Pattern[str], endpoint.Handler], ...] = (
     ("GET", re.compile(rf"{RUN}/directive/$"), agents.get_directive),
     ("POST", re.compile(rf"{RUN}/presence/$"), agents.post_presence),
     ("POST", re.compile(r"^/api/v1/hooks/(?P<client>[a-z-]{1,40})/$"), serving.hook),
-    ("POST", re.compile(r"^/v1/traces/?$"), otlp.traces),
-    ("POST", re.compile(r"^/v1/logs/?$"), otlp.logs),
-    ("POST", re.compile(r"^/v1/metrics/?$"), otlp.metrics),
+    ("POST", re.compile(r"^/v1/(?P<signal>traces|logs|metrics)/?$"), otlp.take),
 )
 
 # Addresses with one method; `turns/` has another, which Django answers.

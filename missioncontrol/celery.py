@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +19,8 @@ from missioncontrol.clock import now
 
 if TYPE_CHECKING:
     from celery.beat import Service
+
+logger = logging.getLogger(__name__)
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "missioncontrol.settings")
 # By the `celery` command that loads us, if one does: a worker without a role would make itself a
@@ -46,6 +51,34 @@ def drop_stale_connection(sender: Task[..., Any], **_: object) -> None:
     # One that is called in the midst of somebody's transaction leaves that its connection.
     if not sender.request.is_eager:
         connection.close_if_unusable_or_obsolete()
+
+
+def enqueue(task: str, asked: object) -> None:
+    """Queue a task for what is asked for; what the broker loses is swept up, and nobody waits."""
+    try:
+        # Without retries: while the broker is away each would keep a request or a verdict waiting.
+        app.send_task(task, (asked,), retry=False)
+    except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
+        logger.warning("queueing %s failed: %s", task, fault)
+
+
+def call_in(pool: ThreadPoolExecutor, call: Callable[[], object]) -> None:
+    """Have a thread of this process call somebody who may take their time.
+
+    Neither verdicts nor the sweep wait for it. What dies with this process was claimed for a
+    while, and is anybody's again after that.
+    """
+
+    def run() -> None:
+        try:
+            call()
+        except Exception:
+            logger.exception("%s failed", call)
+        finally:
+            # No request or task ends in this thread: nobody else closes its connection.
+            connection.close()
+
+    pool.submit(run)
 
 
 @beat_init.connect

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -35,14 +35,6 @@ def find_agent_key(secret: str, *, at: datetime) -> AgentKey | None:
     """Return the live agent key behind this text."""
     # By its hash, which has an index; keys are never compared sign by sign.
     return live_keys(at=at).select_related("project").filter(digest=digest(secret)).first()
-
-
-def line_of(key: AgentKey) -> tuple[UUID, ...]:
-    """Return the keys that a key was rotated with, itself among them; () if it never was."""
-    # Most keys were never rotated: no look for those.
-    if key.line is None:
-        return ()
-    return tuple(AgentKey.objects.filter(line=key.line).values_list("pk", flat=True))
 
 
 def find_personal_token(secret: str, *, at: datetime) -> PersonalToken | None:
@@ -102,14 +94,16 @@ class KeyHolder:
         return opened_by == self.key or opened_by in self.line
 
 
-def holder_of(key: AgentKey, *, line: Iterable[UUID] = ()) -> KeyHolder:
-    """Say what a key reaches; `line` are the keys that it was rotated with."""
+def holder_of(key: AgentKey) -> KeyHolder:
+    """Say what a key reaches."""
+    # Most keys were never rotated: no look for those.
+    rotated = AgentKey.objects.filter(line=key.line).values_list("pk", flat=True)
     return KeyHolder(
         key=key.id,
         project=key.project_id,
         reach=Reach(key.reach),
         agent=key.agent,
         reports_only=key.reports_only,
-        line=frozenset(line),
+        line=frozenset(rotated if key.line else ()),
         redaction=key.project.redaction,
     )

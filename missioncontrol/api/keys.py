@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from missioncontrol import origin
 from missioncontrol.accounts import selectors
 from missioncontrol.accounts.models import AgentKey, PersonalToken
-from missioncontrol.accounts.selectors import KeyHolder, line_of, live_keys
+from missioncontrol.accounts.selectors import KeyHolder, live_keys
 from missioncontrol.accounts.services import NOTED_EVERY, Use, note_place, note_use
 from missioncontrol.accounts.tokens import digest
 from missioncontrol.api.web_process import dispatcher
@@ -85,7 +85,7 @@ def find_holder(hashed: str) -> KeyHolder | None:
     if key.project.archived_at is not None:
         raise ProjectArchived
     note_use(key, at=at)
-    return selectors.holder_of(key, line=line_of(key))
+    return selectors.holder_of(key)
 
 
 def forget_all() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
 
@@ -14,6 +15,7 @@ from rest_framework import exceptions
 
 from guard.errors import PolicyInvalid
 from missioncontrol.api.web_process import disk
+from missioncontrol.detection.policies import problems_of
 from missioncontrol.errors import (
     Forbidden,
     InvalidRequest,
@@ -139,11 +141,7 @@ MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
         lambda error: InvalidRequest(
             str(error),
             field=error.field,
-            problems=[
-                # Cut: what was got may be megabytes, and comes back to who sent it.
-                {"field": one.field, "expected": one.expected, "got": f"{one.got!r:.80}"}
-                for one in error.problems
-            ],
+            problems=[asdict(one) for one in problems_of(error)],
         ),
     ),
     (Http404, lambda _: NotFound()),

@@ -231,25 +231,9 @@ QUERY: Mapping[Any, Callable[[str, str], Any]] = {
 """By the type of a parameter of the query. What may be None is, where nothing stands."""
 
 
-ROWS_AT_ONCE = 200
 # A frame for each line would be more headers than text.
 BYTES_AT_ONCE = 64 * 1024
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
-
-
-def pages_of(found: QuerySet[M], *, size: int = ROWS_AT_ONCE) -> Iterator[list[M]]:
-    """Yield rows that sort by `id` or `seq`, page by page, with no cursor left open.
-
-    What is added meanwhile moves nothing: each page begins behind the last row.
-    """
-    order = found.query.order_by[0]
-    column, sign = str(order).lstrip("-"), "lt" if str(order).startswith("-") else "gt"
-    # No cursor: SQLite's would keep a reading open for as long as the client takes to download.
-    page = list(found[:size])
-    while page:
-        yield page
-        last = getattr(page[-1], column)
-        page = list(found.filter(**{f"{column}__{sign}": last})[:size])
 
 
 def stream(

@@ -36,7 +36,8 @@ from missioncontrol.proof import (
 )
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, Run, RunMeters, Turn
-from missioncontrol.runs.rows import MICRO, USAGE_COLUMNS, usage_of
+from missioncontrol.runs.rows import MICRO, USAGE_COLUMNS, header, usage_of
+from missioncontrol.runs.statements import pages_of
 
 M = TypeVar("M", bound=models.Model)
 
@@ -70,7 +71,7 @@ class Walk:
         witness = Witness(str(project.id), lines, trusted=signing.trusted_keys())
         project = Project.objects.get(pk=project.id)
         own = JournalRow.objects.filter(project=project, run=None, seq__lte=project.event_seq)
-        for row in pages(own, "seq"):
+        for row in in_order(own, "seq"):
             link = link_of(row)
             yield from chain.take(link)
             yield from witness.take(link)
@@ -83,7 +84,7 @@ class Walk:
             # The latest: what was compared of all projects is what the youngest file knows.
             self.compared_since = max(witness.since, self.compared_since or witness.since)
         seen: set[str] = set()
-        for run in pages(_COMPARED.filter(project=project), "id"):
+        for run in in_order(_COMPARED.filter(project=project), "id"):
             seen.add(str(run.id))
             if hasattr(run, "meters"):
                 yield from self._settled_faults(run, chain)
@@ -120,15 +121,8 @@ class Walk:
 def link_of(row: JournalRow) -> Link:
     """Show a row as a link of its chain."""
     return Link(
+        **header(row),
         id=str(row.id),
-        project=str(row.project_id),
-        run=str(row.run_id) if row.run_id else None,
-        seq=row.seq,
-        type=row.type,
-        at=row.at.isoformat(),
-        by=row.by,
-        version=row.version,
-        status=row.status,
         payload=row.payload,
         salt=row.salt,
         digest=row.digest,
@@ -144,7 +138,8 @@ def _run_faults(run: Run, project: ProjectChain) -> tuple[int, list[Fault]]:
     # run is gone: the project's checkpoints can.
     chain, replayed = RunChain(project, name), Replayed()
     faults: list[Fault] = []
-    for row in pages(JournalRow.objects.filter(run=run, seq__lte=run.meters.event_seq), "seq"):
+    rows = JournalRow.objects.filter(run=run, seq__lte=run.meters.event_seq)
+    for row in in_order(rows, "seq"):
         link = link_of(row)
         faults += chain.take(link)
         if not faults:
@@ -241,7 +236,7 @@ def _capped(cost: Decimal) -> Decimal:
 
 def _turn_faults(run: Run, replayed: Replayed, erased: Erased, last: Link) -> Iterator[Fault]:
     left = dict(replayed.turns)
-    for turn in pages(Turn.objects.filter(run=run, seq__lte=run.meters.last_seq), "seq"):
+    for turn in in_order(Turn.objects.filter(run=run, seq__lte=run.meters.last_seq), "seq"):
         event = left.pop(turn.seq, None)
         # Who erased the words said so, signed: what is left is right when nothing is.
         if turn.seq <= erased.turns:
@@ -280,12 +275,7 @@ def _as_floats(value: Any) -> Any:
     return float(value) if is_long else value
 
 
-def pages(found: QuerySet[M], column: str, *, at_once: int = ROWS_AT_ONCE) -> Iterator[M]:
-    """Yield rows in the order of a column, page by page, with no cursor left open."""
-    found = found.order_by(column)
-    page = list(found[:at_once])
-    while page:
+def in_order(found: QuerySet[M], column: str) -> Iterator[M]:
+    """Yield rows in the order of a column."""
+    for page in pages_of(found.order_by(column), size=ROWS_AT_ONCE):
         yield from page
-        if len(page) < at_once:
-            return
-        page = list(found.filter(**{f"{column}__gt": getattr(page[-1], column)})[:at_once])

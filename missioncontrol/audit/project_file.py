@@ -28,7 +28,7 @@ from pydantic_core import to_json
 from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Membership, Project, Role
 from missioncontrol.audit import anchors, heads, signing
-from missioncontrol.audit.checking import pages
+from missioncontrol.audit.checking import in_order
 from missioncontrol.audit.signing import amend
 from missioncontrol.costs.models import Spend
 from missioncontrol.costs.spending import ORGANISATION
@@ -134,7 +134,7 @@ def export_lines(project_id: UUID, *, at: datetime) -> Iterator[bytes]:
         for kind, (model, lookup) in TABLES.items():
             names = list(columns_of(model))
             found = model._meta.base_manager.filter(**{lookup: project_id})
-            for row in pages(found, "pk", at_once=ROWS_AT_ONCE):
+            for row in in_order(found, "pk"):
                 count += 1
                 yield _line({"kind": kind, "row": {name: getattr(row, name) for name in names}})
     # How many there were: a download that broke off must not be taken for the whole.

@@ -19,6 +19,7 @@ from missioncontrol.clock import zone_of
 from missioncontrol.costs.ledger import JUDGE
 from missioncontrol.runs.models import RECORDED, ModelCall, Run
 from missioncontrol.runs.rows import USAGE_COLUMNS, dollars
+from missioncontrol.runs.selectors import given
 from missioncontrol.wire.costs import CostRow, UsualRow
 
 JUDGES = Q(source=JUDGE)
@@ -63,9 +64,7 @@ def costs(
 def _costs_in(
     project: Project, group_by: str, since: datetime | None, until: datetime | None
 ) -> Iterator[CostRow]:
-    calls = ModelCall.objects.filter(project=project)
-    calls = calls.filter(at__gte=since) if since else calls
-    calls = calls.filter(at__lt=until) if until else calls
+    calls = ModelCall.objects.filter(project=project, **given(at__gte=since, at__lt=until))
     # A day begins where the project is: the same instant is of two days in two projects.
     day = TruncDate("at", tzinfo=zone_of(project.time_zone))
     keys = {"agent": "agent", "model": "model", "project": "project_id", "run": "run_id"}

@@ -26,7 +26,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection.models import Backtest, BacktestRun
 from missioncontrol.detection.policies import read_policy
-from missioncontrol.errors import InvalidRequest, NotFound, existing
+from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import unfold
@@ -149,16 +149,6 @@ def stalled(*, at: datetime) -> list[UUID]:
         else:
             again.append(backtest.id)
     return again
-
-
-def find(backtest_id: UUID, *, projects: Collection[UUID]) -> Backtest:
-    """Return one backtest.
-
-    Raises:
-        NotFound: no such backtest in these projects.
-    """
-    found = Backtest.objects.filter(pk=backtest_id, project_id__in=projects)
-    return existing(found.first(), "The backtest")
 
 
 def listed(*, projects: Collection[UUID]) -> QuerySet[Backtest]:

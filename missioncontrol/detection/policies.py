@@ -136,6 +136,7 @@ def beyond_preset(mapping: Mapping[str, Any]) -> tuple[PolicyChange, ...]:
 def problems_of(error: PolicyInvalid) -> tuple[PolicyProblem, ...]:
     """Show every wrong field of a policy."""
     return tuple(
+        # Cut: what was got may be megabytes, and comes back to who sent it.
         PolicyProblem(field=one.field, expected=one.expected, got=f"{one.got!r:.80}")
         for one in error.problems
     )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, cast
 from uuid import UUID, uuid4
 
@@ -23,7 +24,7 @@ from redis.retry import Retry
 
 from guard.pricing import price
 from guard.turn import Usage
-from missioncontrol.celery import app
+from missioncontrol.celery import app, call_in, enqueue
 from missioncontrol.clock import now
 from missioncontrol.costs import trees
 from missioncontrol.decisions import budgets, deadlines, messages, permissions
@@ -131,24 +132,15 @@ def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:
         # Nothing of it was committed: one by one, so that the others are judged.
         return {one: where for run_id in run_ids for one, where in detect_now([run_id]).items()}
     for decision_id in detected.opened:
-        _enqueue(judge, decision_id)
+        enqueue(judge.name, str(decision_id))
     for question_id in detected.questions:
-        _enqueue(answer, question_id)
+        enqueue(answer.name, str(question_id))
     if detected.controlled:
         _tell_controllers(at=now(), of=detected.controlled)
     if detected.left:
         # A person was let go first; the others follow in a transaction of their own.
         return detected.control_states | detect_now(list(detected.left))
     return detected.control_states
-
-
-def _enqueue(task: Any, asked_id: UUID) -> None:
-    """Queue it for the judge; a card the broker loses is swept up, and no verdict waits."""
-    try:
-        # Without retries: while the broker is away each would keep other runs from being judged.
-        task.apply_async((str(asked_id),), retry=False)
-    except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
-        logger.warning("queueing %s failed: %s", task.name, fault)
 
 
 @shared_task(acks_late=True)
@@ -201,27 +193,11 @@ def _tell_controllers(*, at: datetime, of: Collection[UUID] | None = None) -> No
     """Tell the controllers of these runs, or of all, what they have not been told."""
     messages.tell_controlling_runs(at=at, of=of)
     for note_id in messages.claim_controller_webhooks(at=at, of=of):
-        _enqueue(call_controller, note_id)
+        call_in(_callers, partial(_call_controller, note_id))
 
 
-@shared_task(ignore_result=True)
-def call_controller(note_id: str) -> None:
-    """Have a note posted to a webhook; the sweeper tries again, later each time.
-
-    In a thread: a web server that takes its time must not keep runs waiting for
-    their verdicts. A note that dies with this process is claimed again.
-    """
-
-    def call() -> None:
-        try:
-            messages.call_controller_webhook(UUID(note_id), at=now())
-        except Exception:
-            logger.exception("telling the controller of note %s failed", note_id)
-        finally:
-            # No request or task ends in this thread, so nobody else closes its connection.
-            connection.close()
-
-    _callers.submit(call)
+def _call_controller(note_id: UUID) -> None:
+    messages.call_controller_webhook(note_id, at=now())  # as late as a thread is free
 
 
 def _judge_left(*, at: datetime) -> None:
@@ -260,15 +236,6 @@ def _lose_unheard(*, at: datetime) -> None:
     deadlines.lose_overdue(at=at, listening_since=_ears.listening_since(at))
 
 
-def ask_backtest(backtest_id: UUID) -> None:
-    """Ask for a backtest; what the broker loses is swept up."""
-    try:
-        # Without retries: whoever asked for it waits for our answer.
-        backtest.apply_async((str(backtest_id),), retry=False)
-    except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
-        logger.warning("asking for a backtest failed: %s", fault)
-
-
 @shared_task(acks_late=True)
 def backtest(backtest_id: str) -> None:
     """Work off one slice of a backtest; the next stands in line like any other task."""
@@ -286,9 +253,9 @@ def backtest_now(backtest_id: UUID) -> None:
         backtests.fail(backtest_id, fault, at=now())
         return
     if more:
-        ask_backtest(backtest_id)
+        enqueue(backtest.name, str(backtest_id))
 
 
 def _take_up_backtests(*, at: datetime) -> None:
     for backtest_id in backtests.stalled(at=at):
-        ask_backtest(backtest_id)
+        enqueue(backtest.name, str(backtest_id))

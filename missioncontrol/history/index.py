@@ -20,13 +20,16 @@ from django.db.models.expressions import RawSQL
 
 from missioncontrol.decisions.models import Decision, Intervention, Message
 from missioncontrol.history.language import Words
-from missioncontrol.history.words import AGENT, TOOL, shortened, tag, texts_in, words_of
+from missioncontrol.history.words import AGENT, TOOL, shortened, tag, words_of
+from missioncontrol.runs.cleaning import texts_in
 from missioncontrol.runs.models import Run, Turn
 
 # A run has fewer turns than 2 ** 32, and there are fewer runs than 2 ** 31.
 BITS = 32
 # The document of the run itself; turn `seq` is document `seq + 1`.
 ABOUT_THE_RUN = 0
+# Of arguments, what is indexed.
+DEEPEST = 20
 # PostgreSQL tells no position beyond this one apart.
 LAST_POSITION = 16_383
 # ... and keeps no more of one word.
@@ -157,7 +160,7 @@ Field = tuple[str, str]
 def turn_texts(turn: Turn) -> Iterator[Field]:
     """Yield the texts of a turn, in the order in which a match is shown."""
     yield "tool", turn.tool or ""
-    yield "args", "\n".join(texts_in(turn.args))
+    yield "args", "\n".join(texts_in(turn.args, deepest=DEEPEST))
     yield "content", turn.content or ""
     yield "error", turn.error or ""
     yield "result", turn.result or ""

@@ -33,7 +33,6 @@ from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import tape_of
 from missioncontrol.translated import both
 from missioncontrol.wire.costs import CostAccount
-from missioncontrol.wire.events import AccessChanged
 from missioncontrol.wire.history import ShareRow
 from missioncontrol.wire.rows import row_of
 
@@ -146,7 +145,8 @@ def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> Minte
             created_at=at,
             expires_at=at + timedelta(days=days),
         )
-        _note(row, f"shared {_named(row)} by a link for {days} days", by=by, at=at)
+        what = f"shared {_named(row)} by a link for {days} days"
+        journal.record_access(project_id, what, by=people.name_of(by), at=at)
     return Minted(row=row, secret=token.text)
 
 
@@ -160,7 +160,8 @@ def revoke(share_id: UUID, *, projects: Collection[UUID], by: User, at: datetime
     # In one statement: of two that revoke it, one is told that it is over.
     if row is None or not _live(Share.objects.filter(pk=row.pk), at).update(revoked_at=at):
         raise NotFound("The link")
-    _note(row, f"revoked the link to {_named(row)}", by=by, at=at)
+    what = f"revoked the link to {_named(row)}"
+    journal.record_access(row.project_id, what, by=people.name_of(by), at=at)
 
 
 def revoke_all_of(maker: int, *, project: UUID, by: User, at: datetime) -> None:
@@ -224,12 +225,6 @@ def _named(row: Share) -> str:
     if row.run_id:
         return f"the run {row.run_id}"
     return f"the card {row.decision_id}" if row.decision_id else f"the costs of {row.week}"
-
-
-def _note(row: Share, what: str, *, by: User, at: datetime) -> None:
-    journal.record_for_project(
-        row.project_id, AccessChanged, by=people.name_of(by), at=at, what=what
-    )
 
 
 def _of_run(run: Run, t: SharedTexts, language: str) -> SharedContent:

@@ -17,7 +17,6 @@ from django.db.models import (
     Case,
     Count,
     F,
-    Func,
     Max,
     Min,
     Q,
@@ -27,7 +26,7 @@ from django.db.models import (
     Value,
     When,
 )
-from django.db.models.functions import Coalesce, Concat, Left, Length, Right
+from django.db.models.functions import Coalesce, Concat, Left, Length, NullIf, Right
 from django.db.models.lookups import GreaterThan
 
 from guard.reading.normalize import COMMANDS, command_in
@@ -38,7 +37,7 @@ from guard.verbatim import PATH_ARGUMENTS, verbatim_of
 from missioncontrol.history.finding import NO_CARD, whys_of
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import dollars
-from missioncontrol.runs.timeline import place_moments
+from missioncontrol.runs.timeline import JsonMember, place_moments
 from missioncontrol.wire.history import (
     CallCount,
     CommitRow,
@@ -179,20 +178,10 @@ def _read_details(turns: QuerySet[Turn]) -> Details:
     )
 
 
-class _Named(Func):
-    """A text among a call's arguments, read by the database: arguments may be long."""
-
-    output_field = TextField()
-    template = "NULLIF(%(expressions)s ->> '%(name)s', '')"
-
-    # SQLite's `->>` came with 3.38; this has been there for longer.
-    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        read = "NULLIF(JSON_EXTRACT(%(expressions)s, '$.%(name)s'), '')"
-        return self.as_sql(compiler, connection, template=read, **context)
-
-
 def _first_named(names: Sequence[str]) -> Left:
-    return Left(Coalesce(*(_Named("args", name=name) for name in names)), LONGEST_ARG)
+    """Read a text among a call's arguments by the database: arguments may be long."""
+    texts = (NullIf(JsonMember("args", name=name), Value("")) for name in names)
+    return Left(Coalesce(*texts), LONGEST_ARG)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import Any
 
 # Of what is longer only the beginning counts: hashes and blobs.
 LONGEST_WORD = 64
@@ -70,19 +69,3 @@ def shortened(text: str) -> str:
     # An error stands at the end of an output, so the end is kept too.
     tail = LONGEST_TEXT // 5
     return f"{text[: LONGEST_TEXT - tail]} {text[-tail:]}"
-
-
-def texts_in(value: Any, *, deepest: int = 20) -> Iterator[str]:
-    """Yield every text in a JSON value, names of fields too."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict) and deepest:
-        for name, part in value.items():
-            yield str(name)
-            yield from texts_in(part, deepest=deepest - 1)
-    elif isinstance(value, list | tuple) and deepest:
-        for part in value:
-            yield from texts_in(part, deepest=deepest - 1)
-    # Not `True`: it would be found in every run.
-    elif value is not None and not isinstance(value, bool | dict | list | tuple):
-        yield str(value)

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
 
 from missioncontrol.accounts.people import checked_name
-from missioncontrol.errors import ActionUnavailable, InvalidRequest, existing
+from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.notify import addresses, content, outbox, quiet
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.notify.quiet import write_clock
@@ -23,6 +23,7 @@ from missioncontrol.notify.texts import texts_in
 from missioncontrol.notify.wording import words_of
 from missioncontrol.outbound import MOST_TRIES
 from missioncontrol.runs import journal
+from missioncontrol.runs.selectors import given
 from missioncontrol.sealing import Unreadable, seal, unseal
 from missioncontrol.wire.projects import (
     ChannelHears,
@@ -235,16 +236,6 @@ def show_channel(channel: Channel) -> ChannelRow:
     return channel_row(channel, last=last)
 
 
-def find_channel(channel_id: UUID, *, projects: Collection[UUID]) -> Channel:
-    """Return a channel.
-
-    Raises:
-        NotFound: it is in no project of theirs.
-    """
-    found = Channel.objects.filter(pk=channel_id, project_id__in=projects)
-    return existing(found.first(), "The channel")
-
-
 def deliveries(
     *,
     projects: Collection[UUID],
@@ -255,28 +246,14 @@ def deliveries(
     run: UUID | None = None,
 ) -> QuerySet[Delivery]:
     """Find deliveries, newest first."""
-    found = Delivery.objects.filter(project_id__in=projects)
-    if statuses:
-        found = found.filter(status__in=statuses)
-    if kinds:
-        found = found.filter(kind__in=kinds)
-    if channel is not None:
-        found = found.filter(channel_id=channel)
-    if decision is not None:
-        found = found.filter(notice__decision=decision)
-    if run is not None:
-        found = found.filter(notice__run_id=run)
-    return _with_notice(found.order_by("-id"))
-
-
-def delivery(delivery_id: UUID, *, projects: Collection[UUID]) -> Delivery:
-    """Return a delivery.
-
-    Raises:
-        NotFound: it is in no project of theirs.
-    """
-    found = Delivery.objects.filter(pk=delivery_id, project_id__in=projects)
-    return existing(_with_notice(found).first(), "The delivery")
+    asked = given(
+        status__in=statuses,
+        kind__in=kinds,
+        channel=channel,
+        notice__decision=decision,
+        notice__run=run,
+    )
+    return _with_notice(Delivery.objects.filter(**asked, project__in=projects).order_by("-id"))
 
 
 def _with_notice(found: QuerySet[Delivery]) -> QuerySet[Delivery]:

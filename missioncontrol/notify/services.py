@@ -6,9 +6,9 @@ one: rows only, queued for a worker once they are committed.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from django.db.models import Q
 
 from missioncontrol.accounts import ways
 from missioncontrol.accounts.models import Project, Role
-from missioncontrol.celery import app
+from missioncontrol.celery import enqueue
 from missioncontrol.ids import new_id
 from missioncontrol.notify import content, quiet, wording
 from missioncontrol.notify.models import Channel, Delivery, Device, Notice
@@ -26,8 +26,6 @@ from missioncontrol.runs import rows
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import DecisionRow
-
-logger = logging.getLogger(__name__)
 
 # By its name: the task's module imports us.
 DELIVER = "missioncontrol.notify.tasks.deliver"
@@ -298,14 +296,5 @@ def keep(made: list[Delivery]) -> list[Delivery]:
 
 def enqueue_on_commit(due: list[Delivery]) -> None:
     """Have these delivered once the transaction is committed."""
-    ids = [str(delivery.id) for delivery in due]
-
-    def enqueue() -> None:
-        try:
-            # No retry: the request would wait for the broker, and the sweeper looks anyway.
-            app.send_task(DELIVER, args=(ids,), retry=False, ignore_result=True)
-        except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
-            logger.warning("queueing deliveries failed: %s", fault)
-
-    if ids:
-        transaction.on_commit(enqueue)
+    if ids := [str(delivery.id) for delivery in due]:
+        transaction.on_commit(partial(enqueue, DELIVER, ids))

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from uuid import UUID
 
 from celery import shared_task
 from django.conf import settings
-from django.db import connection
 
+from missioncontrol.celery import call_in
 from missioncontrol.clock import now
 from missioncontrol.notify import outbox
 
-logger = logging.getLogger(__name__)
-
 # Each waits on the network nearly all of its time.
-AT_ONCE = 8
-# Not the worker's own pool: a chat that takes 40 s must hold up neither verdicts nor the sweep.
-_pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="deliver")
+_pool = ThreadPoolExecutor(8, thread_name_prefix="deliver")
 
 
 @shared_task(ignore_result=True)
@@ -42,19 +38,11 @@ def prune() -> None:
 
 
 def _submit(delivery_ids: Sequence[UUID] | None) -> None:
-    """Hand what was claimed to threads of this process: the other side may take its time.
-
-    What dies with this process is free again when its lease is over.
-    """
+    """Hand what is free to threads of this process."""
     # Claimed first: what was queued twice, or swept up meanwhile, is sent once.
     for delivery_id in outbox.claim(at=now(), of=delivery_ids):
-        _pool.submit(_deliver, delivery_id)
+        call_in(_pool, partial(_deliver, delivery_id))
 
 
 def _deliver(delivery_id: UUID) -> None:
-    try:
-        outbox.deliver(delivery_id, at=now())
-    except Exception:
-        logger.exception("delivery %s failed", delivery_id)
-    finally:
-        connection.close()  # of this thread alone: nobody else would
+    outbox.deliver(delivery_id, at=now())  # as late as a thread is free

@@ -23,7 +23,6 @@ from pydantic import TypeAdapter
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.clock import zone_of
-from missioncontrol.errors import existing
 from missioncontrol.notify import services as notices
 from missioncontrol.notify.models import Delivery
 from missioncontrol.reports import accounting
@@ -205,16 +204,6 @@ def listed(*, projects: Collection[UUID], before: date | None, days: int) -> lis
     for report in mine.filter(day__in=shown).order_by("-day", "project_id", "version"):
         newest[report.day, report.project_id] = report
     return [_row_of(report) for report in newest.values()]
-
-
-def one(report_id: UUID, *, projects: Collection[UUID]) -> Report:
-    """Return a report.
-
-    Raises:
-        NotFound: there is none, or it is of another project.
-    """
-    report = found(projects=projects).filter(pk=report_id).first()
-    return report_of(existing(report, "The report"))
 
 
 def subject_of(report: CostReport) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -39,6 +41,22 @@ def storable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [storable(part) for part in value]
     return value
+
+
+def texts_in(value: Any, *, deepest: int | None = None) -> Iterator[str]:
+    """Yield every text in a JSON value, names of fields and numbers too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        if deepest == 0:
+            return
+        below = None if deepest is None else deepest - 1
+        parts = itertools.chain.from_iterable(value.items()) if isinstance(value, dict) else value
+        for part in parts:
+            yield from texts_in(part, deepest=below)
+    # Not `True`: it would be found in every run.
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
 
 
 def masked_text(text: str | None, own: Redaction = NOTHING) -> str | None:

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from time import monotonic
-from typing import Any
 from uuid import UUID
 
 from django.db.models.functions import Left
 
 from missioncontrol.redaction import Redaction
+from missioncontrol.runs.cleaning import texts_in
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.wire.projects import RedactedPlace, RedactionPreview, RuleUse
 
@@ -50,7 +50,7 @@ def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
         looked_at += 1
         found = 0
         texts = [getattr(turn, f"begin_of_{name}") for name in TEXT_COLUMNS]
-        for text in _texts([*texts, turn.args, turn.files]):
+        for text in texts_in([*texts, turn.args, turn.files]):
             # Between texts too: one turn may have many.
             if monotonic() > ends:
                 is_whole = False
@@ -84,22 +84,6 @@ def _turns(runs: list[UUID], *, since: datetime) -> Iterator[Turn]:
         newest = found.annotate(**beginnings).order_by("-seq")[: MOST_TURNS + 1]
         # Few at a time: a turn may hold much, and the time may be over after the first.
         yield from newest.iterator(chunk_size=50)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Give each text of a turn's words, names of fields and numbers too."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, part in value.items():
-            # A rule masks the names of fields as well (`Redaction.json`).
-            yield name
-            yield from _texts(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _texts(part)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield str(value)
 
 
 def _place(turn: Turn, name: str, text: str, start: int, end: int) -> RedactedPlace:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
@@ -69,6 +70,11 @@ def open_call(run_id: UUID, alike: str) -> str | None:
     return keys.order_by("-seq").values_list("key", flat=True).first()
 
 
+def given(**conditions: Any) -> dict[str, Any]:
+    """Return the conditions of a list that whoever reads it named; the others are empty."""
+    return {name: value for name, value in conditions.items() if value}
+
+
 def list_runs(
     *,
     projects: Collection[UUID],
@@ -83,19 +89,13 @@ def list_runs(
     found = Run.objects.select_related("project", "meters", "hold").filter(project_id__in=projects)
     # Ids are UUIDv7, in order of time: no other index is needed for newest first.
     found = found.order_by("-id")
-    if status:
-        found = found.filter(status__in=status)
+    # `until` is before, not at: of two spans that meet each run is in one.
+    asked = given(status__in=status, started_at__gte=since, started_at__lt=until, parent=parent)
+    found = found.filter(**asked)
     if agent:
         # An agent may have spoken in a run that another one opened.
         spoke = Exists(Turn.objects.filter(run=OuterRef("pk"), agent=agent))
         found = found.filter(Q(agent=agent) | spoke)
-    if since:
-        found = found.filter(started_at__gte=since)
-    if until:
-        # Before, not at: of two spans that meet each run is in one.
-        found = found.filter(started_at__lt=until)
-    if parent:
-        found = found.filter(parent=parent)
     if tree:
         found = found.filter(_of_tree(tree, projects))
     return found
@@ -155,12 +155,9 @@ def list_journal(
     oldest_first: bool = False,
 ) -> QuerySet[JournalRow]:
     """Find journal rows: a run's in order, otherwise newest first unless asked."""
-    found = JournalRow.objects.filter(project_id__in=projects).annotate(run_name=F("run__name"))
-    found = found.filter(by=by) if by else found
-    found = found.filter(at__gte=since) if since else found
-    found = found.filter(at__lt=until) if until else found
-    if types:
-        found = found.filter(type__in=types)
+    asked = given(by=by, at__gte=since, at__lt=until, type__in=types)
+    found = JournalRow.objects.filter(**asked, project__in=projects)
+    found = found.annotate(run_name=F("run__name"))
     if run:
         # By `seq`: ids of rows that were written in the same millisecond may be swapped.
         return found.filter(run_id=run).order_by("seq")

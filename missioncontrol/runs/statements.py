@@ -1,15 +1,18 @@
-"""Many rows with one prepared statement, past what Django does for each of them."""
+"""Many rows with one prepared statement, past what Django does for each; or page by page."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
-from django.db.models import AutoField
+from django.db.models import AutoField, Model, QuerySet
 
 from missioncontrol.compiled import writer
+
+M = TypeVar("M", bound=Model)
+ROWS_AT_ONCE = 200
 
 
 def insert_rows(model: Any, rows_: Iterable[Any], *, on_conflict: str = "") -> None:
@@ -36,6 +39,21 @@ def update_changed(model: Any, changes: Sequence[tuple[Any, Collection[str]]]) -
     changed = {name for _, names in changes for name in names}
     named = tuple(one.attname for one in model._meta.concrete_fields if one.attname in changed)
     update_columns(model, named, [row for row, names in changes if names])
+
+
+def pages_of(found: QuerySet[M], *, size: int = ROWS_AT_ONCE) -> Iterator[list[M]]:
+    """Yield rows that sort by a unique column, page by page, with no cursor left open.
+
+    What is added meanwhile moves nothing: each page begins behind the last row.
+    """
+    order = str(found.query.order_by[0])
+    column, sign = order.lstrip("-"), "lt" if order.startswith("-") else "gt"
+    # No cursor: SQLite's would keep a reading open for as long as a client takes to download.
+    page = list(found[:size])
+    while page:
+        yield page
+        last = getattr(page[-1], column)
+        page = list(found.filter(**{f"{column}__{sign}": last})[:size]) if page[size - 1 :] else []
 
 
 def _execute_for_each(make: Any, about: tuple[Any, ...], rows_: Iterable[Any]) -> None:

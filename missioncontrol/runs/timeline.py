@@ -34,7 +34,7 @@ from django.db.models import (
     When,
     Window,
 )
-from django.db.models.functions import Cast, Lag, Left
+from django.db.models.functions import Cast, Coalesce, Lag, Left
 
 from missioncontrol.errors import existing
 from missioncontrol.runs import rows
@@ -283,20 +283,22 @@ def _buckets(turns: QuerySet[Turn], first: int, last: int, per: int) -> Any:
     )
 
 
-class _Tokens(Func):
-    """A number of a turn's usage; a key transform's type check costs SQLite a second."""
+class JsonMember(Func):
+    """A member of a JSON column as text; a key transform's type check costs SQLite a second."""
 
-    output_field = BigIntegerField()
-    # Absent is none: a turn without usage adds nothing, and a sum with NULL would be NULL.
-    template = "COALESCE((%(expressions)s ->> '%(name)s')::bigint, 0)"
+    output_field = TextField()
+    template = "%(expressions)s ->> '%(name)s'"
 
+    # SQLite's `->>` came with 3.38; this has been there for longer.
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        read = "COALESCE(JSON_EXTRACT(%(expressions)s, '$.%(name)s'), 0)"
+        read = "JSON_EXTRACT(%(expressions)s, '$.%(name)s')"
         return self.as_sql(compiler, connection, template=read, **context)
 
 
 def _tokens(name: str) -> Any:
-    return _Tokens("usage", name=name)
+    number = Cast(JsonMember("usage", name=name), BigIntegerField())
+    # Absent is none: a turn without usage adds nothing, and a sum with NULL would be NULL.
+    return Coalesce(number, 0, output_field=BigIntegerField())
 
 
 def _one_if(**conditions: Any) -> Case:

@@ -75,22 +75,14 @@ def parse(argv: list[str]) -> Options:
     parser = argparse.ArgumentParser(prog="manage.py up", description="Start Mission Control.")
     add_arguments(parser)
     given = parser.parse_args(argv)
-    return Options(
-        # What is named wins: `--lan --host` then means that one address of the network.
-        host=given.host or (EVERYWHERE if given.lan else LOOPBACK),
-        port=given.port,
-        # Absolute: the banner shows it to people in whatever directory.
-        data=(given.data or default_data_dir()).expanduser().absolute(),
-        lan=given.lan,
-        https=given.https,
-        https_port=given.https_port,
-        json=given.json,
-        # A model for the demo's agents is of no other use.
-        demo=given.demo or bool(given.demo_model),
-        demo_model=given.demo_model,
-        durable=given.durable,
-        public_url=given.public_url or env.web_address("MISSIONCONTROL_PUBLIC_URL"),
-    )
+    # What is named wins: `--lan --host` then means that one address of the network.
+    given.host = given.host or (EVERYWHERE if given.lan else LOOPBACK)
+    # Absolute: the banner shows it to people in whatever directory.
+    given.data = (given.data or default_data_dir()).expanduser().absolute()
+    # A model for the demo's agents is of no other use.
+    given.demo = given.demo or bool(given.demo_model)
+    given.public_url = given.public_url or env.web_address("MISSIONCONTROL_PUBLIC_URL")
+    return Options(**vars(given))
 
 
 def _port(value: str) -> int:

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
@@ -64,22 +64,9 @@ NO_GZIP = "The body is not gzip, or cut off."
 _STEP = 1024 * 1024
 
 
-async def traces(request: Request) -> Response:
-    """Take spans."""
-    return await _take(request, "traces")
-
-
-async def logs(request: Request) -> Response:
-    """Take log records."""
-    return await _take(request, "logs")
-
-
-async def metrics(request: Request) -> Response:
-    """Take metrics: looked at, and not kept."""
-    return await _take(request, "metrics")
-
-
-async def _take(request: Request, signal: Signal) -> Response:
+async def take(request: Request) -> Response:
+    """Take spans or log records; metrics are looked at, and not kept."""
+    signal = cast(Signal, request.params["signal"])
     kind = media_type(_last(request, b"content-type"))
     encoding = _last(request, b"content-encoding")
     read = decoding.read_protobuf if kind == PROTOBUF else decoding.read_json

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Projects, Readable
-from missioncontrol.api.rest import Depends, Page, changes_in, page_of
+from missioncontrol.api.rest import Depends, Page, changes_in, one_of, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.api.views.signing_in import preferred_language
 from missioncontrol.clock import now
@@ -48,7 +48,7 @@ RETRIES = Pace("messages sent again", most=20, in_all=120)
 
 
 def _find(channel_id: UUID, projects: Readable) -> Channel:
-    return channels.find_channel(channel_id, projects=projects)
+    return one_of(Channel.objects.filter(project__in=projects), channel_id, "The channel")
 
 
 FoundChannel = Annotated[Channel, Depends(_find)]
@@ -60,6 +60,13 @@ def _owned(request: Request, channel: FoundChannel) -> Channel:
 
 
 OwnedChannel = Annotated[Channel, Depends(_owned)]
+
+
+def _find_delivery(delivery_id: UUID, projects: Readable) -> Delivery:
+    return one_of(channels.deliveries(projects=projects), delivery_id, "The delivery")
+
+
+FoundDelivery = Annotated[Delivery, Depends(_find_delivery)]
 
 
 def _check_owns(request: Request, project: UUID) -> None:
@@ -138,20 +145,19 @@ def deliveries_list(
 
 
 @api.get("deliveries/<uuid:delivery_id>/")
-def deliveries_read(request: Request, delivery_id: UUID, projects: Readable) -> DeliveryRow:
+def deliveries_read(request: Request, delivery: FoundDelivery) -> DeliveryRow:
     """Show a delivery."""
-    return _row(channels.delivery(delivery_id, projects=projects), request)
+    return _row(delivery, request)
 
 
 @api.post("deliveries/<uuid:delivery_id>/retry/", status=202)
-def deliveries_retry(request: Request, delivery_id: UUID, projects: Readable) -> DeliveryRow:
+def deliveries_retry(request: Request, delivery: FoundDelivery) -> DeliveryRow:
     """Try a failed delivery again, as often as a new one."""
-    delivery = channels.delivery(delivery_id, projects=projects)
     auth.check_may_act(request, delivery.project_id)
     RETRIES.check(str(request.user.pk), at=now())
     channels.try_again(delivery, at=now())
-    # Read anew: it is another now.
-    return _row(channels.delivery(delivery_id, projects=projects), request)
+    delivery.refresh_from_db()  # it waits now
+    return _row(delivery, request)
 
 
 def _row(delivery: Delivery, request: Request) -> DeliveryRow:

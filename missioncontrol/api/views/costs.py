@@ -12,7 +12,7 @@ from rest_framework.request import Request
 
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, FoundProject, Projects, Readable
-from missioncontrol.api.rest import Depends, Page, following
+from missioncontrol.api.rest import Depends, Page, following, one_of
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.costs import selectors
@@ -70,7 +70,12 @@ def _account(
     return accounting.account(projects, asked, at=now())
 
 
+def _report(report_id: UUID, projects: Readable) -> Report:
+    return daily.report_of(one_of(daily.found(projects=projects), report_id, "The report"))
+
+
 AskedAccount = Annotated[CostAccount, Depends(_account)]
+FoundReport = Annotated[Report, Depends(_report)]
 
 
 @api.get("costs/")
@@ -117,15 +122,14 @@ def reports_list(request: Request, projects: Projects, cursor: date | None) -> P
 
 
 @api.get("reports/<uuid:report_id>/")
-def reports_read(report_id: UUID, projects: Readable) -> Report:
+def reports_read(report: FoundReport) -> Report:
     """Show a daily cost report, as it was made."""
-    return daily.one(report_id, projects=projects)
+    return report
 
 
 @api.get("reports/<uuid:report_id>.csv", files=("text/csv",))
-def reports_csv(report_id: UUID, projects: Readable) -> HttpResponse:
+def reports_csv(report: FoundReport) -> HttpResponse:
     """Export a daily cost report as CSV."""
-    report = daily.one(report_id, projects=projects)
     return csv_file(csv_of(report), name=f"cost-report-{report.row.day}.csv")
 
 

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from guard.deciding import AllowPattern
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Projects, Readable
-from missioncontrol.api.rest import Depends, Page, one_of, page_of, pages_of, stream
+from missioncontrol.api.rest import Depends, Page, one_of, page_of, stream
 from missioncontrol.api.routing import Router
 from missioncontrol.audit import anchors
 from missioncontrol.clock import now
@@ -24,6 +24,7 @@ from missioncontrol.decisions import allowlist, rows
 from missioncontrol.decisions.allowlist import NewAllowlistEntry, Scope, preview
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.selectors import audit_row, list_journal
+from missioncontrol.runs.statements import pages_of
 from missioncontrol.wire.decisions import AllowlistPreview, AllowlistRow, AutofixRow, DecisionRow
 from missioncontrol.wire.instance import AuditRow, Verification
 

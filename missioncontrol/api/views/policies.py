@@ -22,8 +22,9 @@ from missioncontrol.api import auth
 from missioncontrol.api.agents import fault_of
 from missioncontrol.api.auth import By, FoundProject, Projects, Readable
 from missioncontrol.api.otlp import serving as otlp
-from missioncontrol.api.rest import Page, page_of
+from missioncontrol.api.rest import Page, one_of, page_of
 from missioncontrol.api.routing import Router
+from missioncontrol.celery import enqueue
 from missioncontrol.clock import now
 from missioncontrol.costs.ledger import Call
 from missioncontrol.decisions import allowlist
@@ -94,14 +95,14 @@ def backtests_ask(request: Request, asked: NewBacktest, by: By) -> BacktestRow:
     project = Project.objects.get(pk=auth.writable_project(request, asked.project))
     backtest = backtests.ask(project, asked, by=by, at=now())
     # In a worker: recorded turns are judged twice, under both policies.
-    tasks.ask_backtest(backtest.id)
+    enqueue(tasks.backtest.name, str(backtest.id))
     return backtests.row(backtest)
 
 
 @api.get("backtest/<uuid:backtest_id>/")
 def backtests_read(backtest_id: UUID, projects: Readable) -> BacktestRow:
     """Show a backtest as far as it has come."""
-    return backtests.row(backtests.find(backtest_id, projects=projects))
+    return backtests.row(one_of(backtests.listed(projects=projects), backtest_id, "The backtest"))
 
 
 @api.get("allowlist/suggestions/")

@@ -30,7 +30,6 @@ from missioncontrol.api.rest import (
     page_of,
     page_shown_together,
     page_size,
-    pages_of,
     stream,
 )
 from missioncontrol.api.routing import Router
@@ -53,6 +52,7 @@ from missioncontrol.runs.lineage import Relation
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import REPORTS_ONLY, OpenRun, open_run
+from missioncontrol.runs.statements import pages_of
 from missioncontrol.wire.decisions import Conversation, InterventionRow
 from missioncontrol.wire.events import Board, Snapshot
 from missioncontrol.wire.history import (

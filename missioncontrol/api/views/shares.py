@@ -32,6 +32,7 @@ from missioncontrol.errors import InvalidRequest, TooManyRequests
 from missioncontrol.history import sharing
 from missioncontrol.history.models import Share
 from missioncontrol.history.sharing import SHARED_TEXTS, NewShare, SharedContent
+from missioncontrol.runs.selectors import given
 from missioncontrol.wire.history import MadeShare, ShareRow
 from missioncontrol.wire.rows import row_of
 
@@ -48,11 +49,8 @@ def shares_list(
 ) -> Page[ShareRow]:
     """List the links that show something now, newest first; their secrets are not kept."""
     found = sharing.shares(projects=projects, at=now())
-    if run:
-        found = found.filter(run=run)
-    if decision:
-        found = found.filter(decision=decision)
-    return page_of(request, found, sharing.share_row)
+    asked = given(run=run, decision=decision)
+    return page_of(request, found.filter(**asked), sharing.share_row)
 
 
 # A link shows something to whoever has it: a token that leaked must make none.

@@ -149,7 +149,7 @@ def test_many_runs_are_anchored_in_slices(project, monkeypatch):
 
 
 def test_long_chains_and_many_runs_are_read_in_pages(project, monkeypatch):
-    monkeypatch.setitem(checking.pages.__kwdefaults__, "at_once", 3)
+    monkeypatch.setattr(checking, "ROWS_AT_ONCE", 3)
     for _ in range(7):
         put(a_run(project), *[a_call("ls") for _ in range(6)])
     anchor_heads(at=after(60))

@@ -241,11 +241,8 @@ def test_a_note_that_waited_past_its_lease_is_left_to_who_claims_it_next(server,
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_task_calls_the_webhook_beside_the_verdicts(server, hooked):
+def test_the_sweep_calls_the_webhook_beside_the_verdicts(server, hooked):
     tasks.sweep()
-    (note,) = ControllerNote.objects.values_list("id", flat=True)
-
-    tasks.call_controller(str(note))
 
     wait_for(lambda: ControllerNote.objects.get().due_at is None)
     assert len(server.received) == 1

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rest_framework.request import Request
 
-from missioncontrol.api.rest import BYTES_AT_ONCE, pages_of, stream
+from missioncontrol.api.rest import BYTES_AT_ONCE, stream
 from missioncontrol.history.finding import COLUMNS
 from missioncontrol.reports.texts import FORMULA, cell
 from missioncontrol.runs.models import Run
+from missioncontrol.runs.statements import pages_of
 from tests.build import a_call, a_run, a_stuck_run, report
 
 CSV = {"as": "csv"}
