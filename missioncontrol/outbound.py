@@ -2,7 +2,7 @@
 
 An address is looked up once and that very address is connected to, so that a name
 cannot point elsewhere between the check and the call. Redirects are not followed. What was not
-taken is tried again, later each time, and not for ever.
+taken is tried again, later each time, not before the other side wants it, and not for ever.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from functools import cache
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies
+
+from missioncontrol.clock import now
 
 # As wide as the columns that keep such an address.
 LONGEST_URL = 500
@@ -30,9 +33,14 @@ TIMEOUT_S = 10.0
 # How long a call may take, however often the other side says a little.
 LONGEST_CALL_S = 15.0
 MOST_READ = 65_536
-# The last one comes some ten minutes after the first: a longer outage is told of as failed.
+# The last one comes some ten minutes after the first, unless the other side asks for more: a longer
+# outage is told of as failed.
 MOST_TRIES = 8
 FIRST_PAUSE = timedelta(seconds=5)
+# What is asked of us beyond that would leave a card untold for days.
+LONGEST_RETRY_AFTER = timedelta(hours=4)
+# Whose Retry-After says when to come again (RFC 9110, 10.2.3); a redirect's is not a pause.
+BUSY_STATUSES = frozenset({429, 503})
 # How long what was handed to a worker is left alone.
 LEASE = timedelta(seconds=60)
 # How long anything may take to send one: less, so that nobody sends beside one under way.
@@ -59,6 +67,8 @@ class Reply:
 
     status: int
     body: bytes = b""
+    retry_after: timedelta = timedelta()
+    """How long it wants to be left alone; 0: it does not say."""
 
     @property
     def is_good(self) -> bool:
@@ -142,12 +152,50 @@ def call(
             connection.request(method, path, body=body, headers=dict(headers))
             response = connection.getresponse()
             # No more than that: the other side may answer without end.
-            return Reply(status=response.status, body=response.read(MOST_READ))
+            return Reply(
+                status=response.status,
+                body=response.read(MOST_READ),
+                retry_after=read_retry_after(
+                    response.getheader("Retry-After"), response.getheader("Date")
+                ),
+            )
     except (OSError, http.client.HTTPException, ValueError) as error:
         # Whatever the cut connection raised is only how the deadline showed.
         if time.monotonic() >= deadline:
             raise Unsendable(f"{host} took longer than {LONGEST_CALL_S:g} s") from error
         raise Unsendable(f"{type(error).__name__}: {error}"[:300]) from error
+
+
+def read_retry_after(text: str | None, date: str | None = None) -> timedelta:
+    """Read how long a server wants to be left alone: seconds, or until a date.
+
+    Args:
+        text: Its `Retry-After`.
+        date: Its `Date`: what its clock says while it asks for that; ours counts without.
+
+    Returns:
+        At most `LONGEST_RETRY_AFTER`; 0 for what is past, or neither.
+
+    >>> read_retry_after("120")
+    datetime.timedelta(seconds=120)
+    """
+    text = (text or "").strip()
+    if text.isascii() and text.isdigit():
+        # A float: of thousands of digits `int` makes no number.
+        return timedelta(seconds=min(float(text), LONGEST_RETRY_AFTER.total_seconds()))
+    until = _read_date(text)
+    if until is None:
+        return timedelta()
+    return max(timedelta(), min(until - (_read_date(date or "") or now()), LONGEST_RETRY_AFTER))
+
+
+def _read_date(text: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):  # the latter of a day or a zone of many digits
+        return None
+    # Without a zone it is GMT, as in all of HTTP.
+    return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
 def is_named(host: str, port: int | None, hosts: Collection[str]) -> bool:
@@ -307,6 +355,8 @@ class Outcome:
     """It would fail the same way again: no further try."""
     is_gone: bool = False
     """The target itself is no more: a subscription that ended is removed."""
+    retry_after: timedelta = timedelta()
+    """The next try, if there is one, waits at least as long."""
 
 
 SENT = Outcome()
@@ -319,12 +369,19 @@ def of_status(status: int) -> Outcome:
     return Outcome(failure=f"it answered {status}", is_final=status in FINAL_STATUSES)
 
 
-def next_try(tries: int, at: datetime) -> datetime:
-    """Return when to try again after so many tries.
+def of_reply(reply: Reply) -> Outcome:
+    """Read an answer: its status, and when one that is busy wants to be asked again."""
+    outcome = of_status(reply.status)
+    is_busy = reply.status in BUSY_STATUSES
+    return replace(outcome, retry_after=reply.retry_after) if is_busy else outcome
+
+
+def next_try(tries: int, at: datetime, retry_after: timedelta = timedelta()) -> datetime:
+    """Return when to try again after so many tries, and no sooner than the other side wants.
 
     >>> noon = datetime(2026, 11, 21, 12)
     >>> [(next_try(tries, noon) - noon).seconds for tries in (1, 2, 3, 7)]
     [5, 10, 20, 320]
     """
     # Twice as long each time: whoever is down is not kept down by us.
-    return at + FIRST_PAUSE * (1 << tries - 1)
+    return at + max(FIRST_PAUSE * (1 << tries - 1), retry_after)

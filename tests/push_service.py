@@ -71,6 +71,7 @@ class PushService:
         self.taken: list[Taken] = []
         self.refused: list[str] = []
         self.answers: list[int] = []
+        self.retry_after = ""  # said with each
         self.subscriptions: dict[str, tuple[Subscription, str]] = {}
 
     def subscribe(self, application_key: str) -> Subscription:
@@ -150,6 +151,8 @@ def a_push_service():
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
             self.send_response(service.take(self.path, headers, body))
+            if service.retry_after:
+                self.send_header("Retry-After", service.retry_after)
             self.send_header("Content-Length", "0")
             self.end_headers()
 

@@ -1,4 +1,4 @@
-"""A server of somebody else's on loopback: it keeps what it is told and answers `status`."""
+"""A server of somebody else's on loopback: it keeps what it is told, answers `status`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ class Receiver(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Answering)
         self.received: list[tuple[str, dict[str, str], bytes]] = []
         self.status = 204
+        self.headers: dict[str, str] = {}
         self.host = f"127.0.0.1:{self.server_address[1]}"
         self.url = f"http://{self.host}"
 
@@ -27,6 +28,8 @@ class _Answering(BaseHTTPRequestHandler):
         self.server.received.append((self.path, dict(self.headers), body))
         self.send_response(self.server.status)
         self.send_header("Location", f"{self.server.url}/elsewhere")
+        for name, said in self.server.headers.items():
+            self.send_header(name, said)
         self.send_header("Content-Length", "0")
         self.end_headers()
 

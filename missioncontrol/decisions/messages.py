@@ -8,9 +8,10 @@ A webhook is told at least once: repeats carry the same delivery id.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Collection
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -23,7 +24,7 @@ from missioncontrol.decisions.directives import unsent_texts
 from missioncontrol.decisions.models import ControllerNote, Intervention, Message
 from missioncontrol.errors import ActionUnavailable
 from missioncontrol.notify import webhook
-from missioncontrol.outbound import LEASE, MOST_TRIES, next_try
+from missioncontrol.outbound import LEASE, MOST_TRIES, Outcome, next_try
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import Run
@@ -151,7 +152,7 @@ def call_controller_webhook(note_id: UUID, *, at: datetime) -> None:
     if note.due_at is None or note.due_at <= at:
         return  # settled, or it waited so long here that it is anybody's again
     if note.tries >= MOST_TRIES:
-        _settle(note, "nothing came of its last try", at=at)
+        _settle(note, Outcome(failure="nothing came of its last try"), at=at)
         return
     # Counted before it is made: a try that nobody comes back from was one too.
     mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at=note.due_at)
@@ -161,23 +162,28 @@ def call_controller_webhook(note_id: UUID, *, at: datetime) -> None:
     body = json.dumps({**note.payload, "text": note.text}, ensure_ascii=False).encode()
     project, url = note.run.project_id, note.run.controller_url
     headers = webhook.headers_of(body, project=project, event=note.event, delivery=note.id, at=at)
+    began = time.monotonic()
     try:
         reply = outbound.call(url, body, headers, private_hosts=settings.CONTROLLER_HOSTS)
     except outbound.Unsendable as refused:
-        _settle(note, str(refused), at=at)
+        outcome = Outcome(failure=str(refused))
     else:
-        _settle(note, None if reply.is_good else f"it answered {reply.status}", at=at)
+        outcome = webhook.outcome_of(reply)
+    # `at` is when it was claimed: the answer came as much later as the call took.
+    _settle(note, outcome, at=at + timedelta(seconds=time.monotonic() - began))
 
 
-def _settle(note: ControllerNote, failure: str | None, *, at: datetime) -> None:
-    again = failure is not None and note.tries < MOST_TRIES
+def _settle(note: ControllerNote, outcome: Outcome, *, at: datetime) -> None:
+    again = outcome.failure and not outcome.is_final and note.tries < MOST_TRIES
+    due_at = next_try(note.tries, at, outcome.retry_after) if again else None
     with journal.writing([note.run_id], at=at) as tx:
         # The newest try alone: a worker that was slow may come back after its lease.
         mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at__isnull=False)
-        if not mine.update(due_at=next_try(note.tries, at) if again else None) or again:
+        if not mine.update(due_at=due_at) or again:
             return
+        run = tx.run(note.run_id)
         payload: dict[str, Any] = {"channel": "controller", "decision": note.decision}
-        if failure is None:
-            tx.record(tx.run(note.run_id), NoticeSent, by="guard", **payload)
+        if outcome.failure is None:
+            tx.record(run, NoticeSent, by="guard", **payload)
         else:
-            tx.record(tx.run(note.run_id), NoticeFailed, by="guard", reason=failure, **payload)
+            tx.record(run, NoticeFailed, by="guard", reason=outcome.failure, **payload)

@@ -114,7 +114,7 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
             )
         elif again:
             mine.filter(status="waiting").update(
-                due_at=outbound.next_try(delivery.tries, at),
+                due_at=outbound.next_try(delivery.tries, at, outcome.retry_after),
                 leased_until=None,
                 last_error=outcome.failure,
             )

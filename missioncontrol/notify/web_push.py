@@ -24,7 +24,7 @@ from missioncontrol.notify import content, vapid, wording
 from missioncontrol.notify.content import Announcement, Card
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.texts import Texts, texts_in
-from missioncontrol.outbound import Outcome, of_status
+from missioncontrol.outbound import Outcome, of_reply
 from missioncontrol.sealing import unseal
 from missioncontrol.wire.decisions import PERMISSION
 
@@ -72,7 +72,7 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
         return Outcome(failure=str(missing), is_final=True)
     except outbound.Unsendable as refused:
         return Outcome(failure=f"the push service could not be reached: {refused}")
-    outcome = of_status(reply.status)
+    outcome = of_reply(reply)
     # The service does not say which: a missing contact is the likeliest that people can mend.
     if reply.status in UNTRUSTED and vapid.contact().problem:
         return replace(outcome, failure=f"{outcome.failure}: {NO_CONTACT}")

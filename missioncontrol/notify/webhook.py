@@ -19,11 +19,13 @@ from missioncontrol import outbound
 from missioncontrol.notify import content, wording
 from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.texts import texts_in
-from missioncontrol.outbound import Outcome, of_status
+from missioncontrol.outbound import Outcome, Reply, of_reply
 from missioncontrol.sealing import unseal
 
 # What a program has no use for.
 UNSAID = frozenset({"html", "others"})
+# Followed nowhere: what was checked is the address that a person entered.
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 def send(delivery: Delivery, at: datetime) -> Outcome:
@@ -44,7 +46,15 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
         )
     except outbound.Unsendable as refused:
         return Outcome(failure=str(refused))
-    return of_status(reply.status)
+    return outcome_of(reply)
+
+
+def outcome_of(reply: Reply) -> Outcome:
+    """Read what a web hook answered; one that moved is not called eight times in vain."""
+    if reply.status in REDIRECTS:
+        moved = f"it redirects ({reply.status}): enter the address that it leads to"
+        return Outcome(failure=moved, is_final=True)
+    return of_reply(reply)
 
 
 def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import socket
 import threading
 from contextlib import contextmanager
+from datetime import timedelta
+from email.utils import format_datetime
 
 import pytest
 
 from missioncontrol import outbound
+from missioncontrol.clock import now
 from missioncontrol.outbound import Unsendable
 
 
@@ -126,6 +129,62 @@ def test_a_redirect_is_not_followed(server):
     reply = outbound.call(server.url, b"", {}, private_hosts=[server.host])
 
     assert (reply.status, reply.is_good, len(server.received)) == (307, False, 1)
+
+
+A_DATE = "Sat, 21 Nov 2026 12:00:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("120", 120),
+        (" 120 ", 120),
+        ("14401", 4 * 3600),
+        ("9" * 5000, 4 * 3600),
+        ("Sat, 21 Nov 2026 12:02:00 GMT", 120),
+        ("Sat, 21 Nov 2026 12:02:00", 120),
+        ("Saturday, 21-Nov-26 12:02:00 GMT", 120),
+        ("Sat, 21 Nov 2026 13:02:00 +0100", 120),
+        ("Sat, 31 Dec 9999 23:59:59 -2359", 4 * 3600),
+        ("Sat, 21 Nov 2026 11:59:59 GMT", 0),
+        ("0", 0),
+        ("-5", 0),
+        ("1.5", 0),
+        ("\u00b2", 0),
+        ("\u0661\u0662", 0),
+        ("soon", 0),
+        ("99999999999999999999 Nov 2026 12:02:00", 0),
+        ("Sat, 21 Nov 2026 12:02:00 +99999999999", 0),
+        ("", 0),
+        (None, 0),
+    ],
+)
+def test_a_retry_after_is_read_as_seconds_or_a_date(text, seconds):
+    assert outbound.read_retry_after(text, A_DATE).total_seconds() == seconds
+
+
+@pytest.mark.parametrize("date", [None, "", "noon"])
+def test_a_date_counts_by_our_clock_where_the_server_names_no_time(date):
+    in_an_hour = format_datetime(now() + timedelta(hours=1), usegmt=True)
+
+    waits = outbound.read_retry_after(in_an_hour, date)
+
+    assert timedelta(minutes=59) < waits <= timedelta(hours=1)
+
+
+def test_a_reply_says_when_to_come_again(server):
+    server.status, server.headers = 503, {"Retry-After": "120"}
+
+    reply = outbound.call(server.url, b"", {}, private_hosts=[server.host])
+
+    assert reply.retry_after == timedelta(minutes=2)
+
+
+@pytest.mark.parametrize(("status", "seconds"), [(429, 120), (503, 120), (500, 0), (204, 0)])
+def test_only_who_is_busy_is_left_alone_longer(status, seconds):
+    reply = outbound.Reply(status=status, retry_after=timedelta(minutes=2))
+
+    assert outbound.of_reply(reply).retry_after.total_seconds() == seconds
 
 
 def test_nobody_there_is_told():

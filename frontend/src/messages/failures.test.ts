@@ -14,6 +14,10 @@ const KEPT = [
     "zugestellt, aber abgelehnt für Empfänger 2, 3 von 3 (450, 550)",
   ],
   ["it answered 404", "die Antwort war 404"],
+  [
+    "it redirects (308): enter the address that it leads to",
+    "Weiterleitung (308): die Zieladresse eintragen",
+  ],
   ["it took longer than 40 s", "keine Antwort innerhalb von 40\u00a0s"],
   [
     "the push service could not be reached: push.example took longer than 10 s",

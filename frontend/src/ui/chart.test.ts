@@ -1,5 +1,5 @@
 import type uPlot from "uplot";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
   faint,
   kindOf,
@@ -22,6 +22,13 @@ const words = {
   xWords: (x: number) => `turn ${String(x)}`,
   yWords: (y: number) => `$${String(y)}`,
 };
+
+let fontSize = "16px";
+beforeEach(() => {
+  fontSize = "16px";
+  vi.stubGlobal("document", {});
+  vi.stubGlobal("getComputedStyle", () => ({ fontSize }));
+});
 
 test("stacked lines stand on those before them, and still say their own figures", () => {
   const [top, bottom] = stacked([line("a", [1, 2]), line("b", [3, null])]);
@@ -86,6 +93,30 @@ test("the outermost words of the axis have room, and charts that share a cursor 
   expect([sideFor({ ...wide, sync: "run" }, 0), sideFor({ ...wide, xTicks: null }, 0)]).toEqual([
     12, 12,
   ]);
+});
+
+test("a chart's words are as large as the reader's text, and have the room for it", () => {
+  fontSize = "32px";
+  const picture = {
+    ...words,
+    x: [0, 1],
+    lines: [],
+    levels: [],
+    tags: [],
+    xTicks: null,
+    yTick: null,
+    yRange: null,
+    view: null,
+    sync: null,
+  };
+  const handlers = { point: () => undefined, zoom: null };
+  const { padding, axes } = optionsOf(() => picture, handlers, () => "#000000", {
+    bars: undefined,
+    steps: undefined,
+  });
+
+  expect(padding).toEqual([4, 24, 0, 24]);
+  expect(axes?.[0]).toMatchObject({ size: 44, font: expect.stringMatching(/^22px/) as string });
 });
 
 test("a faint colour is half way to the ground it stands on", () => {

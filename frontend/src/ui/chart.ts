@@ -1,4 +1,4 @@
-/** What a chart draws, as uPlot wants it. Pure but for `tokenReader`. */
+/** What a chart draws, as uPlot wants it. Pure but for `tokenReader`, and for the text's size. */
 import type uPlot from "uplot";
 
 /** One series. Bars stand on 0; stack them with `stacked`. */
@@ -61,18 +61,18 @@ export interface Handlers {
 
 // As --font: a canvas knows no tokens.
 const FACE = '"Inter Variable", "Inter Fallback", system-ui, sans-serif';
-const FONT = `11px ${FACE}`;
-const STRONG = `600 11px ${FACE}`;
+/** As --t-micro; below, what belongs to words is in its measure. */
+const TEXT = 11 / 16;
 const HEADROOM = 1.12;
 const MOST_ROWS = 120;
 /** So far the ground of words reaches beyond them. */
 const GROUND = 3;
 /** Tags whose points are this close in height would stand in each other's way. */
-const TAG_ROOM = 20;
+const TAG_ROOM = 20 / 16;
 /** Room for half a word at either end of the x axis. */
-const SIDE = 12;
+const SIDE = 12 / 16;
 /** As wide as a sign of the axis is, or a bit wider. */
-const SIGN = 6.5;
+const SIGN = 6.5 / 16;
 /** More bars than these stand too close for an edge. */
 const MOST_EDGED = 120;
 
@@ -129,6 +129,11 @@ export function tokenReader(element: Element): (name: string) => string {
   return (name) => style.getPropertyValue(name).trim();
 }
 
+/** A length that follows the text, in pixels: a canvas knows no rem. */
+export function rem(length: number): number {
+  return length * parseFloat(getComputedStyle(document.documentElement).fontSize);
+}
+
 export interface Paths {
   bars: uPlot.Series.PathBuilder | undefined;
   steps: uPlot.Series.PathBuilder | undefined;
@@ -169,8 +174,8 @@ export function sideFor(
   place: 0 | -1,
 ): number {
   const tick = xTicks?.at(place);
-  if (sync !== null || tick === undefined) return SIDE;
-  return Math.max(SIDE, Math.ceil((xWords(tick).length * SIGN) / 2));
+  if (sync !== null || tick === undefined) return rem(SIDE);
+  return Math.max(rem(SIDE), Math.ceil((xWords(tick).length * rem(SIGN)) / 2));
 }
 
 /** Bars stand whole: half a step of room on either side. */
@@ -222,9 +227,9 @@ function zoomTo(plot: uPlot, handlers: Handlers): void {
 
 function axisOf(now: () => Picture, color: (token: string) => string): uPlot.Axis {
   return {
-    font: FONT,
+    font: fontOf(false),
     stroke: color("--ink-3"),
-    size: 22,
+    size: rem(22 / 16),
     gap: 4,
     grid: { show: false },
     ticks: { show: false },
@@ -298,7 +303,7 @@ function nameRule(
   const y = heightOf(plot, value) - 4 * devicePixelRatio;
   ctx.save();
   ground(ctx, { words, align: "left" }, bbox.left, y, color("--surface"));
-  write(ctx, words, bbox.left, y, color("--ink-3"), FONT, "left");
+  write(ctx, words, bbox.left, y, color("--ink-3"), false, "left");
   ctx.restore();
 }
 
@@ -337,7 +342,7 @@ function drawTags(plot: uPlot, tags: readonly Tag[], color: (token: string) => s
       place,
       at,
       color(tag.strong ? "--ink" : "--ink-3"),
-      tag.strong ? STRONG : FONT,
+      tag.strong ?? false,
       tag.align ?? "left",
     );
     ctx.restore();
@@ -351,23 +356,23 @@ function placeOf(plot: uPlot, { x, dot, align }: Tag): number {
 }
 
 function spanOf(plot: uPlot, tag: Tag): [from: number, to: number] {
-  plot.ctx.font = scaled(tag.strong ? STRONG : FONT);
+  plot.ctx.font = fontOf(tag.strong, devicePixelRatio);
   const [place, wide] = [placeOf(plot, tag), plot.ctx.measureText(tag.words).width];
   return tag.align === "right" ? [place - wide, place] : [place, place + wide];
 }
 
 /** How far below its point a tag's words stand. Left of a sum that grows, the line lies below: they stand above it, unless another's words do. Right of it they stand above where the axis would be in their way. */
 function belowPoint(plot: uPlot, tag: Tag, tags: readonly Tag[]): number {
-  if (!tag.dot) return -10;
+  if (!tag.dot) return rem(-10 / 16);
   const height = ({ y }: Tag): number => plot.valToPos(y, "y");
   const [from, to] = spanOf(plot, tag);
   const isFree = tags.every((other) => {
-    if (other === tag || Math.abs(height(other) - height(tag)) > TAG_ROOM) return true;
+    if (other === tag || Math.abs(height(other) - height(tag)) > rem(TAG_ROOM)) return true;
     const [begins, ends] = spanOf(plot, other);
     return ends < from || begins > to;
   });
-  const isAtAxis = height(tag) + TAG_ROOM > plot.valToPos(plot.scales["y"]?.min ?? 0, "y");
-  return (tag.align === "right" ? isFree : isAtAxis) ? -9 : 15;
+  const isAtAxis = height(tag) + rem(TAG_ROOM) > plot.valToPos(plot.scales["y"]?.min ?? 0, "y");
+  return (tag.align === "right" ? isFree : isAtAxis) ? rem(-9 / 16) : rem(15 / 16);
 }
 
 function dot(
@@ -394,9 +399,9 @@ function ground(
   y: number,
   surface: string,
 ): void {
-  ctx.font = scaled(strong ? STRONG : FONT);
+  ctx.font = fontOf(strong, devicePixelRatio);
   const wide = ctx.measureText(words).width;
-  const [edge, tall] = [GROUND * devicePixelRatio, 11 * devicePixelRatio];
+  const [edge, tall] = [GROUND * devicePixelRatio, rem(TEXT) * devicePixelRatio];
   ctx.fillStyle = surface;
   ctx.beginPath();
   ctx.roundRect(
@@ -415,16 +420,17 @@ function write(
   x: number,
   y: number,
   ink: string,
-  font: string,
+  strong: boolean,
   align: CanvasTextAlign,
 ): void {
-  ctx.font = scaled(font);
+  ctx.font = fontOf(strong, devicePixelRatio);
   ctx.textAlign = align;
   ctx.textBaseline = "alphabetic"; // the axis leaves its own, and words would hang below their ground
   ctx.fillStyle = ink;
   ctx.fillText(words, x, y);
 }
 
-function scaled(font: string): string {
-  return font.replace("11px", `${String(11 * devicePixelRatio)}px`);
+/** uPlot scales its own to the canvas's pixels; what we write, we scale. */
+function fontOf(strong = false, scale = 1): string {
+  return `${strong ? "600 " : ""}${String(rem(TEXT) * scale)}px ${FACE}`;
 }

@@ -20,8 +20,8 @@ SCREENS = {"": "now", "runs": "run"}
 RUN_ID = re.compile(r"[0-9a-f-]{36}")
 # Where the screens themselves change over (`media.svelte.ts`): the other layout's files are not
 # asked for.
-PHONE = "(max-width: 759.98px), (max-width: 999.98px) and (max-height: 479.98px)"
-DESKTOP = "(min-width: 760px) and (min-height: 480px), (min-width: 1000px)"
+PHONE = "(max-width: 47.499em), (max-width: 62.499em) and (max-height: 29.999em)"
+DESKTOP = "(min-width: 47.5em) and (min-height: 30em), (min-width: 62.5em)"
 LAYOUTS = (("", DESKTOP), ("Phone", PHONE))
 
 Preloads = dict[str, dict[str, dict[str, list[str]]]]

@@ -182,6 +182,26 @@ def test_a_repeat_carries_the_same_delivery(server, hooked):
     assert ControllerNote.objects.get().due_at is None
 
 
+def test_who_is_busy_is_not_asked_again_before_they_want_to_be(server, hooked):
+    server.status, server.headers = 503, {"Retry-After": "120"}
+    call_due()
+    server.status = 204
+
+    assert call_due(at=after(120)) == 0
+    assert call_due(at=after(122)) == 1
+    assert ControllerNote.objects.get().due_at is None
+
+
+@pytest.mark.parametrize("status", [308, 404])
+def test_what_would_fail_the_same_way_again_ends_at_once(server, hooked, status):
+    server.status = status
+
+    call_due()
+
+    assert ControllerNote.objects.get().due_at is None
+    assert JournalRow.objects.filter(run=hooked, type="notice.failed").count() == 1
+
+
 def test_it_is_given_up_after_eight_tries_and_the_journal_says_so(server, hooked):
     server.status = 500
     while (note := ControllerNote.objects.get()).due_at is not None:

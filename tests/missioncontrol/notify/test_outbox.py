@@ -213,6 +213,51 @@ def test_a_failure_is_tried_again_later_each_time(server, hooked, project):
     assert Delivery.objects.get().last_error == "it answered 500"
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_who_is_busy_is_not_asked_again_before_they_want_to_be(server, hooked, project, status):
+    server.status, server.headers = status, {"Retry-After": "120"}
+    a_stuck_run(project)
+    deliver_due()
+    server.status = 204
+
+    # Counted from the answer, which came a moment after the claim.
+    assert deliver_due(at=after(120)) == 0
+    assert deliver_due(at=after(122)) == 1
+    assert statuses() == ["sent"]
+
+
+def test_nor_before_our_own_pause_is_over(server, hooked, project):
+    server.status, server.headers = 503, {"Retry-After": "1"}
+    a_stuck_run(project)
+
+    deliver_due()
+
+    assert deliver_due(at=after(5)) == 0
+    assert deliver_due(at=after(7)) == 1
+
+
+def test_what_is_answered_while_a_busy_server_is_left_alone_is_not_told(server, hooked, project):
+    server.status, server.headers = 429, {"Retry-After": "120"}
+    run = a_stuck_run(project)
+    deliver_due()
+
+    answer(run)
+
+    assert (deliver_due(at=after(200)), statuses()) == (0, ["withdrawn"])
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_web_hook_that_moved_says_so_and_ends_at_once(server, hooked, project, status):
+    server.status = status
+    a_stuck_run(project)
+
+    deliver_due()
+
+    assert (statuses(), len(server.received)) == (["failed"], 1)
+    why = f"it redirects ({status}): enter the address that it leads to"
+    assert Delivery.objects.get().last_error == why
+
+
 def test_after_eight_tries_it_has_failed_and_the_journal_says_so(server, hooked, project):
     server.status = 500
     run = a_stuck_run(project)

@@ -121,6 +121,30 @@ def test_a_service_that_is_busy_is_asked_again(service, subscribed, project):
     assert [push["type"] for push in service.pushes_to(mine)] == ["card"]
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_and_not_before_it_wants_to_be(service, subscribed, project, status):
+    mine, _ = subscribed()
+    service.answers, service.retry_after = [status], "120"
+    a_stuck_run(project)
+    deliver_due()
+
+    assert deliver_due(at=after(120)) == 0
+    assert deliver_due(at=after(122)) == 1
+    assert [push["type"] for push in service.pushes_to(mine)] == ["card"]
+
+
+def test_a_service_that_redirects_is_asked_again(service, subscribed, project):
+    # Nobody entered its address: there is nothing to tell them.
+    subscribed()
+    service.answers = [307]
+    a_stuck_run(project)
+
+    deliver_due()
+
+    waiting = Delivery.objects.get()
+    assert (waiting.status, waiting.last_error) == ("waiting", "it answered 307")
+
+
 def test_an_endpoint_inside_the_house_is_never_called(service, subscribed, project, settings):
     mine, _ = subscribed()
     settings.NOTIFY_HOSTS = []

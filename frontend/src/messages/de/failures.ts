@@ -31,6 +31,10 @@ const REASONS: readonly (readonly [RegExp, Says])[] = [
   [/^it took longer than ([\d.]+) s$/, (s) => `keine Antwort innerhalb von ${s}\u00a0s`],
   [/^it answered (\d+)$/, (status) => `die Antwort war ${status}`],
   [
+    /^it redirects \((\d+)\): enter the address that it leads to$/,
+    (status) => `Weiterleitung (${status}): die Zieladresse eintragen`,
+  ],
+  [
     /^it answered (\d+): some push services, Apple's among them,.*$/,
     (status) =>
       `die Antwort war ${status}: manche Push-Dienste, auch der von Apple, verlangen eine Kontaktadresse; ` +
