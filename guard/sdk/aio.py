@@ -52,12 +52,13 @@ class AsyncSession(BaseSession[AsyncTransport]):
         # Made when a plain function first asks: most programs have none among their tools.
         self._twin: Session | None = None
         self._transport = transport or AsyncHttpTransport(*where)
-        # For signs of life: a loop that a tool blocks is no dead agent.
+        # For signs of life and what waits: a loop that a tool blocks is no dead agent, and one
+        # that has ended brings nothing.
         self._beside_the_loop = HttpTransport(*where)
         self._loop: asyncio.AbstractEventLoop | None = None
         # A transport of a test stands for the only server there is: nothing may go past it.
-        beats = self._send_in_background if transport else self._beside_the_loop.send
-        return self._send_in_background, beats
+        send = self._send_in_background if transport else self._beside_the_loop.send
+        return send, send
 
     def child(self, name: str, **opening: Any) -> AsyncSession:
         """Make the session of a sub-agent, as `Session.child`."""

@@ -26,6 +26,10 @@ FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
 # The server misses a client that it has not heard of for 45 s.
 BEATS_EVERY_S = 20.0
+# How long what a closed session still has to bring is tried, and by how many threads at once: a
+# process that closes a session a second through an outage must not have one for each.
+STAYS_S = 600.0
+MOST_STAYING = 8
 
 
 class BackgroundTask:
@@ -54,6 +58,7 @@ class BackgroundTask:
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None
         self._begun = self._ended = 0
+        _staying.pop(self, None)
 
     def call(self, *, later: bool = False, retry_after_s: float | None = None) -> None:
         """Have the task run soon. A task that backs off is not hurried.
@@ -88,13 +93,19 @@ class BackgroundTask:
             self._lock.wait_for(lambda: self._ended > begun or not self._thread, timeout_s)
 
     def dismiss(self, timeout_s: float, *, last_try: bool) -> None:
-        """Let it go, after one last try; one that takes longer ends by itself."""
+        """Let it go, after one last try; one that takes longer ends by itself.
+
+        One that failed is tried again beside a process that lives on, for `STAYS_S` at most: what
+        is left to a next session may wait for days.
+        """
         if last_try:
             self.hurry(timeout_s)
         with self._lock:
             idle, self._dismissed = self._thread is None, True
+            if last_try and not idle and len(_staying) < MOST_STAYING:
+                _staying[self] = time.monotonic() + STAYS_S
             self._lock.notify_all()
-            self._lock.wait_for(lambda: self._thread is None, timeout_s)
+            self._lock.wait_for(lambda: self._thread is None or self._stays, timeout_s)
         # Else the thread does so, once it has stopped.
         if idle:
             self._leave()
@@ -136,11 +147,12 @@ class BackgroundTask:
                 later_s, self._later_s = self._later_s, 0.0
                 self._pause(later_s)
             self._hurried = False  # a try begins, or none is wanted: no later pause is cut short
-            if self._wanted and not self._dismissed:
+            if self._wanted and (self._stays or not self._dismissed):
                 self._wanted = False
                 self._begun += 1
                 return True
             self._thread = None
+            _staying.pop(self, None)
             leaves = self._dismissed
             self._lock.notify_all()
         if leaves:
@@ -149,7 +161,15 @@ class BackgroundTask:
 
     def _pause(self, seconds: float) -> None:
         """Wait with the lock, which is free meanwhile, unless somebody is in a hurry."""
-        self._lock.wait_for(lambda: self._hurried or self._dismissed, seconds)
+        self._lock.wait_for(lambda: self._hurried or (self._dismissed and not self._stays), seconds)
+
+    @property
+    def _stays(self) -> bool:
+        return time.monotonic() < _staying.get(self, 0.0)
+
+
+# Until when, by `time.monotonic`.
+_staying: dict[BackgroundTask, float] = {}
 
 
 class Living(Protocol):

@@ -10,6 +10,7 @@ def server():
     serving.start()
     yield serving
     serving.stop()
+    background._staying.clear()  # its port may be the next one's
 
 
 @pytest.fixture

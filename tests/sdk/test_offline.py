@@ -11,6 +11,7 @@ import pytest
 
 from guard import AsyncSession, Session
 from guard.errors import ServerAway
+from guard.sdk.background import MOST_STAYING
 from guard.sdk.outbox import Outbox, leftovers
 from tests.installations import wait_for
 from tests.sdk.away import fail, files, reported_to
@@ -45,19 +46,69 @@ def test_a_delivered_turn_says_when_it_was(server, where):
     assert all(turn["ts"] for post in server.of("POST", "turns/") for turn in post.turns)
 
 
-def test_an_end_while_it_is_away_is_kept_for_the_next_session(server, where, outbox):
+def test_an_end_while_it_is_away_is_told_by_a_process_that_lives_on(server, where, outbox):
     server.stop()
-    with Session("first", **where) as session:
+    with Session("x", **where) as session:
         fail(session)
     assert len(files(outbox)) == 1
 
     server.start()
-    with Session("second", **where):
-        wait_for(lambda: not files(outbox))
 
-    assert [post.body["name"] for post in server.of("POST", "runs/")] == ["second", "first"]
-    assert {"status": "completed"} in [asked.body for asked in server.of("PATCH", "run-1/")]
+    wait_for(lambda: not files(outbox), seconds=60)
+    assert [asked.body for asked in server.of("PATCH", "run-1/")] == [{"status": "completed"}]
     assert len(reported_to(server)) == 2
+
+
+def test_so_is_one_of_a_task_that_is_cancelled_while_held(server, where, outbox):
+    server.answer_turn = lambda _: (200, directive("hold"))
+    server.answer_poll = lambda _: (503, None)
+
+    async def is_held():
+        async with AsyncSession("x", **where) as session:
+            await session.before("read_file", {"path": "a.py"})
+
+    async def give_up():
+        held = asyncio.create_task(is_held())
+        await asyncio.to_thread(server.await_polls)
+        await asyncio.to_thread(server.stop)
+        held.cancel()
+        await asyncio.wait([held])
+        assert len(files(outbox)) == 1
+        server.start()
+        await asyncio.to_thread(wait_for, lambda: not files(outbox), seconds=60)
+
+    asyncio.run(give_up())
+
+    assert [asked.body for asked in server.of("PATCH", "run-1/")] == [{"status": "failed"}]
+
+
+def test_so_is_one_whose_event_loop_has_ended(server, where, outbox):
+    server.stop()
+
+    async def play():
+        async with AsyncSession("x", **where) as session:
+            await session.before("read_file", {"path": "a.py"})
+
+    asyncio.run(play())
+    server.start()
+
+    wait_for(lambda: not files(outbox), seconds=60)
+    assert [asked.body for asked in server.of("PATCH", "run-1/")] == [{"status": "completed"}]
+
+
+def test_sessions_that_are_closed_in_an_outage_leave_few_threads(server, where, outbox):
+    server.stop()
+    before = set(threading.enumerate())
+    for _ in range(MOST_STAYING + 4):
+        with Session("x", **where) as session:
+            fail(session)
+    wait_for(lambda: len(set(threading.enumerate()) - before) <= MOST_STAYING, seconds=60)
+
+    server.start()
+
+    # Those that stayed bring what the others left.
+    wait_for(lambda: not files(outbox), seconds=60)
+    assert len(server.of("PATCH", "run-1/")) == MOST_STAYING + 4
 
 
 def test_a_turn_whose_answer_was_lost_keeps_its_place_and_its_key(server, where):

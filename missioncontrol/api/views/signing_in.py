@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.contrib.auth import login, logout
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import get_token
 from django.shortcuts import render
@@ -86,8 +87,7 @@ def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
     if request.method == "POST" or (is_trusted and offered is not None and offered.on_get):
         # Asks for no second factor: who prints a link can read the database, and who offers one to
         # a phone is signed in.
-        link = redeem_login_link(secret=secret, at=now())
-        return _enter(request, link) if link else _refuse(request)
+        return _enter_once(request, partial(redeem_login_link, secret=secret)) or _refuse(request)
     if offered is None:
         return _refuse(request)
     context = {"is_pairing": offered.code_digest is not None}
@@ -114,9 +114,9 @@ def pair(request: HttpRequest) -> HttpResponse:
     except TooManyRequests as error:
         context = {**PAIR, "problem": texts_for(request, LINK_TEXTS).too_many}
         return page(request, "accounts/pair.html", LINK_TEXTS, context, wait=error)
-    link = services.redeem_code(code=request.POST.get("code", ""), at=now())
-    if link:
-        return _enter(request, link)
+    code = request.POST.get("code", "")
+    if entered := _enter_once(request, partial(services.redeem_code, code=code)):
+        return entered
     context = {**PAIR, "problem": texts_for(request, LINK_TEXTS).unknown}
     return page(request, "accounts/pair.html", LINK_TEXTS, context, status=HTTPStatus.GONE)
 
@@ -142,8 +142,18 @@ def is_from_this_machine(request: HttpRequest) -> bool:
     return peer is not None and peer.is_loopback
 
 
-def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
-    """Sign in; a phone that could take pushes is shown where they are allowed."""
+# As one: the desk asks every second, and what is used up but by no browser yet is a phone that
+# came and went.
+@transaction.atomic
+def _enter_once(
+    request: HttpRequest, redeem: Callable[..., LoginLink | None]
+) -> HttpResponse | None:
+    """Sign in by what is then used up; None: it was before.
+
+    A phone that could take pushes is shown where they are allowed.
+    """
+    if (link := redeem(at=now())) is None:
+        return None
     browser = begin_session(request, link.user)
     note_browser(link, browser)
     access.record_entry(browser, is_paired=link.code_digest is not None, at=now())

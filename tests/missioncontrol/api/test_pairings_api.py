@@ -2,9 +2,12 @@
 
 import json
 from ipaddress import ip_network
+from threading import Thread
 from urllib.parse import urlsplit
 
 import pytest
+from django.contrib.auth.signals import user_logged_in
+from django.db import connection
 from django.test import Client
 from rest_framework.test import APIClient
 
@@ -51,6 +54,37 @@ def test_a_phone_comes_in_by_the_code_however_it_is_typed(me):
 
     assert phone.get("/api/v1/me/").status_code == 200
     assert me.get(f"/api/v1/pairings/{made['id']}/").json()["status"] == "paired"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("way", ["link", "code"])
+def test_the_page_hears_of_no_phone_until_it_is_known_which(me, way):
+    """It asks every second: once of a phone that was halfway in, whose panel then went away."""
+    made, heard = offer(me), []
+    address = f"/api/v1/pairings/{made['id']}/"
+    me.get(address)  # the desk's browser is known from here on: who asks again writes nothing
+
+    def ask():
+        heard.append(me.get(address).json()["status"])
+        connection.close()
+
+    def halfway(**_):
+        asking = Thread(target=ask)
+        asking.start()
+        asking.join()
+
+    user_logged_in.connect(halfway)
+    try:
+        phone = Client(headers={"User-Agent": PIXEL})
+        if way == "link":
+            phone.post(urlsplit(made["url"]).path)
+        else:
+            phone.post("/pair/", {"code": made["code"]})
+    finally:
+        user_logged_in.disconnect(halfway)
+
+    ask()
+    assert heard == ["waiting", "paired"]
 
 
 def test_link_and_code_are_one_way_in_and_work_once(me):
