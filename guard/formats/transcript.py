@@ -536,7 +536,7 @@ class _Cutter:
         if (found := _CAME.match(line)) is None:
             return False
         told = next(filter(None, found.groups()), "").strip(" *_`")
-        has_failed = "rror" in line[: len(line) - len(told)]
+        has_failed = "rror" in line[: len(line) - len(told)] or line[:1] in _FAILED - {"x"}
         if self._tool:
             if not self._is_announced:  # what stands before it was said of the call
                 self._into = self._given

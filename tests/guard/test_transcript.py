@@ -593,6 +593,31 @@ def test_a_fence_may_open_behind_its_label_and_a_result_have_a_step_s_number(fil
     assert told[0][1] == {"args": ["/root"]}
 
 
+SIGNS = """cody> chat mend the readme
+
+🔧 Tool: readFile
+   Args: {
+  "filePath": "README.md"
+}
+✓ Result (call_0jaqA6): L1: # Codex
+L2: Install it.
+
+
+🔧 Tool: grepFiles
+   Args: {
+  "pattern": "47"
+}
+✗ Result (call_tEOQBd): No matches found.
+"""
+
+
+def test_a_sign_and_a_call_s_id_may_stand_around_the_word_for_its_result(file):
+    assert calls(file, SIGNS) == [
+        ("readFile", {"filePath": "README.md"}, "L1: # Codex\nL2: Install it.", None),
+        ("grepFiles", {"pattern": "47"}, None, "No matches found."),
+    ]
+
+
 BLOCKS = """# Session Export
 
 ### Assistant
