@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
+from guard.formats import read_recording
 from guard.turn import Phase
 from tests.guard.build import a_call, a_message, first_trip
 
@@ -211,3 +213,22 @@ def test_calls_proposed_and_done_one_after_the_other_stay_of_one_answer():
 
     assert first_trip([turn for pair in zip(asked, keyed, strict=True) for turn in pair]) is None
     assert first_trip([*asked, *keyed]) is None
+
+
+def test_results_that_a_log_writes_between_the_calls_of_an_answer_tear_it_not_apart(tmp_path):
+    """Claude Code 2.1 writes what came of a call before the next call of the same answer."""
+    rows = []
+    for at, edit in enumerate(refused_edits()):
+        call = {"type": "tool_use", "id": f"toolu_{at}", "name": edit.tool, "input": edit.args}
+        came = {"type": "tool_result", "tool_use_id": f"toolu_{at}", "content": edit.error}
+        asked = {"id": "msg_1", "role": "assistant", "content": [call]}
+        told = {"role": "user", "content": [{**came, "is_error": True}]}
+        rows.append({"type": "assistant", "sessionId": "one", "message": asked})
+        rows.append({"type": "user", "sessionId": "one", "message": told})
+    log = tmp_path / "session.jsonl"
+    log.write_text("\n".join(map(json.dumps, rows)))
+    turns = [turn for turn in read_recording(log).turns if turn is not None]
+
+    assert [turn.call_id for turn in turns] == ["msg_1"] * 6
+    assert first_trip(turns) is None
+    assert first_trip([replace(turn, call_id=None) for turn in turns]) == 4
