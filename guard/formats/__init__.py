@@ -20,7 +20,7 @@ from guard.errors import UnreadableRecording
 from guard.formats import claude_code, cline, codex, gemini, messages, trajectories, turn_file
 from guard.formats.log_lines import read_log_lines
 from guard.formats.recording import Recording, Unread, Why
-from guard.formats.transcript import read_transcript
+from guard.formats.transcript import blocks_of, read_transcript
 
 Row = Mapping[str, Any]
 Recognises = Callable[[Sequence[Row]], bool]
@@ -112,6 +112,8 @@ def _read_text(text: str, *, stem: str, may_log: bool) -> Recording | None:
     forms = list[Recording]()
     if shown := read_transcript(text, stem=stem):
         forms.append(replace(shown, form="transcript"))
+        if told := blocks_of(shown.turns):
+            forms.append(replace(messages.Reader.read(told, stem=stem), form="transcript"))
     lines = list(read_log_lines(text)) if may_log else []
     events = list(filter(None, lines))
     if events and 2 * len(events) >= len(lines) and messages.recognises(events):

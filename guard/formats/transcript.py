@@ -16,7 +16,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from guard.formats.given import (
     FENCE,
@@ -67,8 +69,9 @@ _WAITS = re.compile(r"(?:\w{1,30}(?:…|\.\.\.))?")
 _TITLED = re.compile(any_of("titled"))
 # What a call is given begins with an item, an object, a tag or a bar.
 _BEGINS = re.compile(rf"[ \t]*[{{\[\"|<]|{ITEM.pattern}|[a-z][\w-]{{0,40}}: ")
-# Said by nobody: a rule, a date, a label with one, a call's id, a number.
+# Said by nobody: a rule, a date, a label with one, a heading behind one, a call's id, a number.
 _FRAME = re.compile(
+    r"#{1,6} \[\d{4}-\d\d-\d\d[T ][\d:.]{5,18}Z?\][^\n]{0,40}|"
     r"[-*_═─=]{3,}|\W{0,4}(?:\w{2,12}\W{1,6})?\d{4}-\d\d-\d\d[T ][\d:.]{5,18}Z?\W{0,4}"
     rf"|[_*`]{{0,2}}(?i:(?:tool_)?call_id)[_*`]{{0,2}}:.*|(?i:{any_of('stamps')})"
 )
@@ -78,6 +81,8 @@ _ID = re.compile(r"[*_`]{0,4}[ \t]{0,4}\(ID: [^)\n]{1,80}\)")
 _OBJECT = re.compile(r"`[^`\n]+`|\[[^\[\]\n]*\]\([^()\n]+\)|: +\S|\"[^\"\n]+\"")
 # The head of a file in which headings are a person's words, and quotes what a program says.
 _QUOTES_TOOLS = re.compile(r"# aider chat started")
+# A fence that opens behind its label.
+_FENCE_BESIDE = re.compile(r"^([^`\n]{1,60}:[^`\w\n]{0,4})(`{3,}[\w+-]{0,20})[ \t]*$", re.MULTILINE)
 _EDGE, _END = "\0panel", "\0end"
 
 
@@ -87,9 +92,21 @@ def read_transcript(text: str, *, stem: str) -> Recording | None:
     return Recording(run=stem, turns=tuple(turns)) if turns else None
 
 
+def blocks_of(turns: Sequence[Turn | None]) -> list[dict[str, Any]]:
+    """Give what is said as an API's messages, where that is shown as their blocks in JSON."""
+    messages = list[dict[str, Any]]()
+    for turn in filter(None, turns):
+        _, opens, rest = f"\n{turn.content or ''}".partition("\n[")
+        with suppress(ValueError, RecursionError):
+            blocks, _ = json.JSONDecoder().raw_decode(f"[{rest}" if opens else "null")
+            if blocks and all(isinstance(one, dict) and "type" in one for one in blocks):
+                messages.append({"role": turn.role.value, "content": blocks})
+    return messages
+
+
 def _cut(text: str) -> Sequence[Turn]:
     """Cut a text into turns; none if it is no transcript."""
-    lines = _unstamped(_COLOURS.sub("", text).splitlines())
+    lines = _unstamped(_FENCE_BESIDE.sub(r"\1\n\2", _COLOURS.sub("", text)).splitlines())
     cutter = _Cutter(lines)
     for line in lines if cutter.is_chat else _unpanelled(lines):
         cutter.take(line)
@@ -140,7 +157,8 @@ def _speaker(line: str) -> tuple[str, str, str] | None:
     if is_inner or not (found := _SPEAKER.match(line)):
         return None
     name, rest = found[2].lower(), found[3].lstrip("*_`]")
-    said = rest[1:].strip("*_` \t") if rest[:1] == ":" else ""
+    is_told = rest[:1] == ":" or (found[1][-1:] == "[" and found[3][:1] == "]")
+    said = rest.removeprefix(":").strip("*_` \t") if is_told else ""
     form = "".join(sign for sign in found[1] if sign in "#*_>[<") + ":" * bool(said)
     return form, name, said
 
@@ -164,8 +182,9 @@ def _speakers(lines: Sequence[str]) -> dict[tuple[str, str], Role]:
         if found := _speaker(line):
             form, name, said = found
             first = first or (form, name)
-            # "Tool: Read" is a call.
-            if (role := _role_of(name)) and not (said and role is Role.TOOL):
+            # "Tool: Read" is a call; "[environment] You see a door." is none.
+            is_call = said != "" and ("[" not in form or name.startswith("tool"))
+            if (role := _role_of(name)) and not (is_call and role is Role.TOOL):
                 named.setdefault(form, Counter())[name] += 1
     speakers: dict[tuple[str, str], Role] = {}
     for form, names in named.items():
@@ -517,7 +536,7 @@ class _Cutter:
         if (found := _CAME.match(line)) is None:
             return False
         told = next(filter(None, found.groups()), "").strip(" *_`")
-        has_failed = "rror" in line[: len(line) - len(told)]
+        has_failed = "rror" in line[: len(line) - len(told)] or line[:1] in _FAILED - {"x"}
         if self._tool:
             if not self._is_announced:  # what stands before it was said of the call
                 self._into = self._given

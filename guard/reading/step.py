@@ -37,8 +37,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # So many new terms are found in any rewording.
 FEW_TERMS = 3
-# Who speaks where a tool's turn names no agent.
-TOOL = "tool"
+_SIDE_BY_SIDE = 12  # calls that one answer may hold
+TOOL = "tool"  # who speaks where a tool's turn names no agent
 _UNKNOWN = Outcome(key=None)
 _MESSAGE, _NO_ARGUMENTS = ActionClass.MESSAGE.value, Arguments({})
 
@@ -137,10 +137,10 @@ class Step(Action):
     """
 
     __slots__ = (
-        *("acted", "agent", "at", "batch", "failed", "failure", "fresh", "improved", "is_answered"),
-        *("is_in_vain", "key", "looks_around", "new_terms", "news", "nudged", "outcome"),
-        *("outcome_key", "outcome_known", "patient", "progressed", "proposed", "refusals", "seq"),
-        *("stays_patient", "tells_something", "template", "told", "verbatim"),
+        *("acted", "agent", "at", "batch", "beside", "call_id", "failed", "failure", "fresh"),
+        *("improved", "is_answered", "is_in_vain", "key", "looks_around", "new_terms", "news"),
+        *("nudged", "outcome", "outcome_key", "outcome_known", "patient", "progressed", "proposed"),
+        *("refusals", "seq", "stays_patient", "tells_something", "template", "told", "verbatim"),
     )
 
     def __init__(
@@ -180,12 +180,18 @@ class Step(Action):
         is_tool = turn.role is Role.TOOL and turn.tool is None
         self.seq = seq  # the turn's number
         self.key = turn.key  # the client's id of the turn, by which a completion finds it
-        # Calls of one answer of the model were all asked before any of them came back.
-        self.batch = turn.call_id or seq
         # When it was, in seconds; None where that is not told.
         self.at = (ts.replace(tzinfo=ts.tzinfo or UTC) - _EPOCH).total_seconds() if ts else None
         # Who acted; tools and models of a run without names are one each.
         self.agent = turn.agent if turn.agent is not None else TOOL if is_tool else ""
+        # Calls of one answer are few, in a row, each for something else: the id may be a run's.
+        self.call_id, self.beside = turn.call_id if self.is_call else None, 0
+        self.batch: int = seq
+        last: Step | None = next((one for one in reversed(before) if one.agent == self.agent), None)
+        if last and self.call_id and last.call_id == self.call_id:
+            again = last.batch in [step.batch for step in earlier]
+            self.beside = _SIDE_BY_SIDE if again else last.beside + 1
+            self.batch = last.batch if self.beside < _SIDE_BY_SIDE else seq
         self.proposed = turn.is_proposed  # the call has not run yet: no outcome
         self.outcome = outcome  # what came back; None: unknown
         self.news = news  # share of its terms never seen before, in [0, 1]; 0 where unknown

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
-from tests.guard.build import a_call, first_trip
+from guard.formats import read_recording
+from guard.turn import Phase
+from tests.guard.build import a_call, a_message, first_trip
 
 REFUSAL = "Error: 'NoneType' object is not iterable"
 FIXES = ("return n > 0;", "return head;", "if (x) { stop(); }", "while (more) next();", "break;")
@@ -135,11 +138,19 @@ def test_commands_that_each_answer_with_their_own_name_are_a_batch():
     assert first_trip(adds) is None
 
 
-def refused_edits(of_one_answer):
-    names = ("alpha", "beta", "gamma", "delta", "omega", "sigma")
+NAMES = ["alpha", "beta", "gamma", "delta", "omega", "sigma", "kappa", "theta"]
+NAMES += ["lambda", "iota", "zeta", "rho", "tau", "phi", "chi", "psi"]
+
+
+def with_ids(turns, name):
+    return [replace(turn, call_id=name(at)) for at, turn in enumerate(turns)]
+
+
+def refused_edits(count=6, of_one_answer=1):
     unread = "File has not been read yet. Read it first before writing to it."
+    names = NAMES[:count]
     edits = [a_call("Edit", error=unread, path=f"/src/{name}.py", new=name) for name in names]
-    return [replace(edit, call_id=f"msg_{at // of_one_answer}") for at, edit in enumerate(edits)]
+    return with_ids(edits, lambda at: f"msg_{at // of_one_answer}")
 
 
 def test_calls_sent_side_by_side_that_are_all_refused_are_one_attempt():
@@ -148,3 +159,76 @@ def test_calls_sent_side_by_side_that_are_all_refused_are_one_attempt():
 
 def test_calls_sent_one_after_the_other_that_are_all_refused_are_an_attempt_each():
     assert first_trip(refused_edits(of_one_answer=1)) == 4
+
+
+def test_a_client_that_gives_a_whole_run_one_id_silences_nothing():
+    reads = [a_call("read", f"lines of {name}", path=f"{name}.py") for name in NAMES]
+    turns = [*reads, *refused_edits()]
+
+    assert first_trip(with_ids(turns, lambda _: "run-1")) == first_trip(turns) == len(reads) + 4
+
+
+def test_one_id_for_a_run_that_fails_from_the_start_counts_as_one_answer_for_so_many():
+    assert first_trip(with_ids(refused_edits(16), lambda _: "run-1")) == 12 + 3
+
+
+def test_who_asks_for_the_same_again_under_one_id_has_seen_the_answer():
+    again = a_call("Read", "two lines", path="/src/alpha.py")
+    turns = [again, again, *refused_edits()]
+
+    assert first_trip(with_ids(turns, lambda _: "run-1")) == first_trip(turns) == 2 + 4
+
+
+def test_what_an_agent_says_between_ends_its_answer():
+    words = ("Strange.", "Is beta locked?", "On to delta then.", "Hm, omega?", "Sigma?", "No.")
+    said = map(a_message, words)
+    turns = [turn for pair in zip(refused_edits(), said, strict=True) for turn in pair]
+
+    assert first_trip(with_ids(turns, lambda _: "run-1")) == first_trip(turns) == 8
+
+
+def test_ids_that_begin_again_after_a_restart_are_other_answers():
+    turns = with_ids(refused_edits(), lambda at: f"call_{at % 2}")
+
+    assert first_trip(turns) == 4
+
+
+def test_the_same_id_of_two_agents_is_of_two_answers():
+    edits = [replace(edit, agent=f"worker {at % 2}") for at, edit in enumerate(refused_edits(16))]
+    turns = with_ids(edits, lambda at: f"call_{at // 2}")
+
+    assert first_trip(turns) == first_trip(edits) is not None
+
+
+def test_calls_sent_side_by_side_by_two_agents_in_turn_are_one_attempt_of_each():
+    edits = [replace(edit, agent=f"worker {at % 2}") for at, edit in enumerate(refused_edits(16))]
+
+    assert first_trip(with_ids(edits, lambda at: f"answer {at % 2}")) is None
+
+
+def test_calls_proposed_and_done_one_after_the_other_stay_of_one_answer():
+    edits = with_ids(refused_edits(), lambda _: "msg_1")
+    keyed = [replace(edit, key=f"toolu_{at}") for at, edit in enumerate(edits)]
+    asked = [replace(edit, phase=Phase.PROPOSED, error=None) for edit in keyed]
+
+    assert first_trip([turn for pair in zip(asked, keyed, strict=True) for turn in pair]) is None
+    assert first_trip([*asked, *keyed]) is None
+
+
+def test_results_that_a_log_writes_between_the_calls_of_an_answer_tear_it_not_apart(tmp_path):
+    """Claude Code 2.1 writes what came of a call before the next call of the same answer."""
+    rows = []
+    for at, edit in enumerate(refused_edits()):
+        call = {"type": "tool_use", "id": f"toolu_{at}", "name": edit.tool, "input": edit.args}
+        came = {"type": "tool_result", "tool_use_id": f"toolu_{at}", "content": edit.error}
+        asked = {"id": "msg_1", "role": "assistant", "content": [call]}
+        told = {"role": "user", "content": [{**came, "is_error": True}]}
+        rows.append({"type": "assistant", "sessionId": "one", "message": asked})
+        rows.append({"type": "user", "sessionId": "one", "message": told})
+    log = tmp_path / "session.jsonl"
+    log.write_text("\n".join(map(json.dumps, rows)))
+    turns = [turn for turn in read_recording(log).turns if turn is not None]
+
+    assert [turn.call_id for turn in turns] == ["msg_1"] * 6
+    assert first_trip(turns) is None
+    assert first_trip([replace(turn, call_id=None) for turn in turns]) == 4

@@ -517,6 +517,154 @@ Painted.
     ]
 
 
+BRACKETS = """# library_escape | some-model
+
+**[system]**
+
+**[environment]** A dusty hall. Exits: north
+
+**[agent]** `look under the carpet`
+
+**[environment]** Unknown command: look
+
+**[agent]** `You stand in a hall.%s What will you do?`
+
+**[environment]** Unknown command: You
+"""
+
+
+def test_speakers_in_bold_brackets_say_what_follows_on_their_line(file):
+    turns = read(file, BRACKETS % (" It is dusty." * 12)).turns
+
+    assert [turn.role for turn in turns] == [Role.TOOL, Role.ASSISTANT] * 2 + [Role.TOOL]
+    assert turns[1].content == "look under the carpet"
+    assert turns[3].content.endswith("dusty. What will you do?")
+    assert turns[4].content == "Unknown command: You"
+
+
+STEPS = """
+## [2026-01-25 21:43:51] Execution Update
+
+### Step 1 - Tool Call
+
+**Tool**: `shell_ls`
+**Args**: ```json
+{
+  "args": [
+    "/root"
+  ]
+}
+```
+
+## [2026-01-25 21:43:51] Execution Update
+
+### Step 1 - Tool Result
+
+```
+shared
+```
+
+## [2026-01-25 21:43:53] Execution Update
+
+### Step 2 - Tool Call
+
+**Tool**: `shell_date`
+**Args**: ```json
+{}
+```
+
+## [2026-01-25 21:43:53] Execution Update
+
+### Step 2 - Tool Result
+
+```
+Sun Jan 25
+```
+"""
+
+
+def test_a_fence_may_open_behind_its_label_and_a_result_have_a_step_s_number(file):
+    told = calls(file, STEPS)
+
+    assert [(tool, result) for tool, _, result, _ in told] == [
+        ("shell_ls", "shared"),
+        ("shell_date", "Sun Jan 25"),
+    ]
+    assert told[0][1] == {"args": ["/root"]}
+
+
+SIGNS = """cody> chat mend the readme
+
+🔧 Tool: readFile
+   Args: {
+  "filePath": "README.md"
+}
+✓ Result (call_0jaqA6): L1: # Codex
+L2: Install it.
+
+
+🔧 Tool: grepFiles
+   Args: {
+  "pattern": "47"
+}
+✗ Result (call_tEOQBd): No matches found.
+"""
+
+
+def test_a_sign_and_a_call_s_id_may_stand_around_the_word_for_its_result(file):
+    assert calls(file, SIGNS) == [
+        ("readFile", {"filePath": "README.md"}, "L1: # Codex\nL2: Install it.", None),
+        ("grepFiles", {"pattern": "47"}, None, "No matches found."),
+    ]
+
+
+BLOCKS = """# Session Export
+
+### Assistant
+> 11/30/2025, 11:48:27 PM
+
+[
+  {
+    "type": "text",
+    "text": "I look at the [output]:"
+  },
+  {
+    "type": "tool_use",
+    "id": "toolu_1",
+    "name": "BashOutput",
+    "input": {
+      "bash_id": "b2f8b9"
+    }
+  }
+]
+
+---
+
+### User
+> 11/30/2025, 11:48:30 PM
+
+[
+  {
+    "tool_use_id": "toolu_1",
+    "type": "tool_result",
+    "content": "still at work",
+    "is_error": false
+  }
+]
+
+---
+"""
+
+
+def test_what_is_said_may_be_shown_as_an_api_s_blocks(file):
+    turns = read(file, BLOCKS).turns
+
+    assert [turn.role for turn in turns] == [Role.ASSISTANT]
+    assert calls(file, BLOCKS) == [
+        ("BashOutput", {"bash_id": "b2f8b9"}, "still at work", None),
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [
