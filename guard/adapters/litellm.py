@@ -71,7 +71,8 @@ class MissionControl(CustomLogger):
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        for run in self._runs.values():
+        # A copy: loops beside it go on meanwhile, and each request moves its run in the order.
+        for run in tuple(self._runs.values()):
             await run.session.close("failed" if kind else "completed")
 
     async def async_pre_call_hook(

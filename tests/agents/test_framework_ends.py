@@ -166,7 +166,7 @@ def test_of_two_sessions_over_litellm_one_is_held_and_the_other_goes_on(
         run = person.run_of(f"litellm:{program.story}-{story}")
         return run["id"] if run else None
 
-    held = wait_for(lambda: run_of("loop") and person.waiting_on(run_of("loop")))
+    held = program.card(person, key=f"litellm:{program.story}-loop")
     (tmp_path / "survey").touch()
     wait_for(
         lambda: run_of("survey") and person.turns(run_of("survey"))[-1]["content"],
@@ -189,11 +189,7 @@ def test_a_loop_over_litellm_that_is_given_up_while_held_is_over(
     api.script = loops_beside_a_survey
     program = play_agent("litellm", "litellm_together", how)
 
-    def run_of_the_loop():
-        return person.run_of(f"litellm:{program.story}-loop")
-
-    run = wait_for(run_of_the_loop)["id"]
-    wait_for(lambda: person.waiting_on(run))
+    run = program.card(person, key=f"litellm:{program.story}-loop")["run"]
     (tmp_path / "survey").touch()
 
     failed_at_once(person, run)
@@ -201,6 +197,25 @@ def test_a_loop_over_litellm_that_is_given_up_while_held_is_over(
     (tmp_path / "leave").touch()
     assert program.account()["ended"] in {"CancelledError", "ValueError"}
     charged(person.run(run), calls=3)
+
+
+def test_a_loop_over_litellm_is_given_up_beside_two_that_go_on(play_agent, api, person, tmp_path):
+    """Each of its requests once broke the end off: the other runs were never told to be over."""
+    api.script = loops_or_goes_on
+    program = play_agent("litellm", "litellm_together", "raises", "beside")
+    run = program.card(person, key=f"litellm:{program.story}-loop")["run"]
+    (tmp_path / "survey").touch()
+    wait_for(lambda: person.run_of(f"litellm:{program.story}-survey"))
+    wait_for(lambda: person.run_of(f"litellm:{program.story}-another"))
+    (tmp_path / "give up").touch()
+
+    failed_at_once(person, run)
+    (tmp_path / "leave").touch()
+    assert program.account()["ended"] == "ValueError"
+
+
+def loops_or_goes_on(request):
+    return goes_on(request) if SURVEY in request.text else loops_beside_a_survey(request)
 
 
 def failed_at_once(person, run):

@@ -97,12 +97,16 @@ class Program:
 
         return str(wait_for(there))
 
-    def card(self, person: Person) -> dict[str, Any]:
-        """Wait for the card on which its loop is held; fails at once if it ended."""
+    def card(self, person: Person, *, key: str = "") -> dict[str, Any]:
+        """Wait for the card on which its loop is held; fails at once if it ended.
+
+        `key`: the run's, where its adapter names it.
+        """
 
         def held() -> dict[str, Any] | None:
             assert self.process.poll() is None, self.account()
-            run = self.run(person, "loop")
+            found = person.run_of(key) if key else None
+            run = found["id"] if found else self.run(person, "loop")
             return person.waiting_on(run) if run else None
 
         return dict(wait_for(held))

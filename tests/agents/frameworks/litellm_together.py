@@ -1,4 +1,7 @@
-"""Two loops at once over `litellm.acompletion`; or one, given up: `cancelled`, `raises`."""
+"""Two loops at once over `litellm.acompletion`; or one, given up: `cancelled`, `raises`.
+
+`beside`: given up by an error, while two others go on asking their model.
+"""
 
 import asyncio
 import json
@@ -19,6 +22,8 @@ from tests.agents.frameworks.play import (
 )
 
 TOOLS = {"read_file": (read_file, "path"), "list_files": (list_files, "folder")}
+
+others: list[asyncio.Task[object]] = []
 
 
 def declared(tool, argument):
@@ -56,7 +61,11 @@ async def survey():
 async def give_up():
     """Leave the loop as it is held: cancelled, or by an error of what runs beside it."""
     await asyncio.to_thread(until, "survey")
-    if "raises" in sys.argv:
+    if "beside" in sys.argv:
+        going_on = (converse(SURVEY, name(story)) for story in ("survey", "another"))
+        others.extend(map(asyncio.create_task, going_on))
+        await asyncio.to_thread(until, "give up")
+    if "cancelled" not in sys.argv:
         raise ValueError("it broke beside the loop")
     raise asyncio.CancelledError
 
