@@ -119,13 +119,13 @@ def _find_earlier(
     waits = step.patient or (step.stays_patient and not step.failed)
     hands_over = step.hands_over and _is_brief(step)
     # `repeat` counts calls of which nobody knows what came back.
-    if step.outcome is None or step.improved or step.outcome.has_more or waits or hands_over:
+    if step.outcome is None or step.improved or waits or hands_over:
         return "", None
     found: list[tuple[int, int]] = []
     # An action that shows another page moved something; an order in words asks.
     moves = not (step.failed or step.asks or step.runs) and bool(_targets(step))
     places = _places_to_look_at(step, before, moves=moves)
-    if not places or _checks_its_own_edit(step, before):
+    if not places or step.outcome.has_more or _checks_its_own_edit(step, before):
         return "", None
     for place in reversed(places):
         old = before[place]
@@ -151,12 +151,13 @@ def _find_earlier(
 
 def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> list[int]:
     """Give where calls stand that may have been answered alike, or asked for the same."""
-    if (not moves and _is_brief(step)) or _refers_back(step):
+    if _refers_back(step):
         return [place for place, old in enumerate(before) if old.is_answered]
     request, key, failure = step.request, step.outcome_key, step.failure
     # Most attempts bring much: for them only the very same answer counts. And of two that are
-    # alike neither tells much more than the other.
-    least = None if moves or step.news >= MANY else _least(step)
+    # alike neither tells much more than the other; of few words, not one more.
+    least = 1.0 if _is_brief(step) else None if step.news >= MANY else _least(step)
+    least = None if moves else least
     size = len(step.told)
     return [
         place

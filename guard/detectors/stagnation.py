@@ -63,10 +63,10 @@ class Stagnation(Detector):
     def answered(self, history: History) -> Iterator[Signal | None]:
         """Look at the questions the run ends with."""
         newest = history.last
-        if newest.outcome is None or newest.outcome.has_more:
-            return
         # Equal acknowledgements of other acts are a batch.
-        if not newest.is_answered or not (newest.asks or newest.runs):
+        if newest.outcome is None or not newest.is_answered or not (newest.asks or newest.runs):
+            return
+        if newest.outcome.has_more:
             return
         own = history.answered_of(newest.agent)
         yield from self._questions(own)

@@ -81,10 +81,14 @@ class Outcome(NamedTuple):
     failures: int | None = None  # how many tests or checks failed, where it tells
     is_long: bool = False  # it says more than an acknowledgement does
     refers_back: bool = False  # it only says that this was asked before
-    has_more: bool = False  # it says that a next page follows
     text: str = ""  # head of what came back
     # What it tells, in any order and wording; of a failure its essence.
     terms: frozenset[str] = frozenset()
+
+    @property
+    def has_more(self) -> bool:
+        """It says that a next page follows: looked for where answers are alike, which few are."""
+        return not self.failed and self.key != NOTHING_FOUND.key and _MORE.stands_in(self.text)
 
     @property
     def digest(self) -> str:
@@ -187,7 +191,6 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
         failures=failures if is_counted else None,
         is_long=len(text) > _LONGEST_ACKNOWLEDGEMENT and text.count("\n") > 1,
         refers_back=_SAME_AS_BEFORE.stands_in(head),
-        has_more=not failed and _MORE.stands_in(head),
         text=head,
         terms=terms,
     )

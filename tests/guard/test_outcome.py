@@ -240,12 +240,17 @@ def test_a_name_with_something_after_it_is_an_answer(answer):
         ("2 rows; there are more results", True),
         ("No more results", False),
         ("0 more results", False),
+        ("0 more results found", False),
         ("more results: []", False),
         ("There are no more results for this query.", False),
     ],
 )
 def test_it_tells_whether_a_page_follows(answer, more):
     assert outcome_of(a_call("search", answer)).has_more is more
+
+
+def test_whether_a_page_follows_is_read_from_the_text_when_it_is_asked():
+    assert Outcome(key="page 2", text='{"has_more": true}').has_more
 
 
 @pytest.mark.parametrize(

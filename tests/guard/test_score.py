@@ -16,7 +16,7 @@ from guard.bench.fit import (
 )
 from guard.bench.labels import Labelled, Stretch
 from guard.cli import main
-from guard.detectors.score import GAINS, KEEPS, SCORE_FILE, fitted_weights
+from guard.detectors.score import GAINS, KEEPS, SCORE_FILE, _places_to_look_at, fitted_weights
 from guard.engine import Engine
 from guard.formats import Recording
 from guard.policy import DEFAULT_POLICY
@@ -53,6 +53,15 @@ def weights_of(*turns):
     for turn in turns:
         engine.observe(turn)
     return [weight.repeats for weight in engine.history.weights]
+
+
+def test_of_few_words_only_as_many_are_looked_at():
+    engine = Engine()
+    for name, size in (("mill", "4 kB"), ("weir", "is not there"), ("pond", "4 kB")):
+        engine.observe(a_call("size_of", size, name=name))
+    *before, newest = engine.history.steps
+
+    assert _places_to_look_at(newest, before, moves=False) == [0]
 
 
 def test_three_equal_attempts_in_vain_are_stuck():

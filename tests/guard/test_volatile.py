@@ -102,3 +102,17 @@ def test_its_cache_of_plain_shapes_stays_bounded(monkeypatch):
         assert mask_volatile(f"word-{n} took 3s") == f"word-{n} took {HOLE}"
 
     assert len(_plain_shapes) < 40
+
+
+def test_words_that_only_begin_as_a_unit_are_plain():
+    mask_volatile("section 3, minsky 4, sectionnode 5")
+
+    assert {"section", "minsky", "sectionnode"} <= _plain_shapes
+
+
+@pytest.mark.parametrize(
+    "unit", ["sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "ms"]
+)
+@pytest.mark.parametrize("end", ["", ".", ")", "-long"])
+def test_a_number_with_a_unit_is_volatile_whatever_ends_it(unit, end):
+    assert mask_volatile(f"after 12 {unit}{end}") == f"after {HOLE} {unit}{end}"
