@@ -83,9 +83,8 @@ class History:
             return {}
 
         def is_try(step: Step) -> bool:
-            is_own = step.agent == newest.agent and step.is_answered
-            is_same = step.verb == newest.verb
-            return is_own and is_same and (not step.is_in_vain or step.failure == newest.failure)
+            is_same = step.agent == newest.agent and step.verb == newest.verb and step.is_answered
+            return is_same and (not step.is_in_vain or step.failure == newest.failure)
 
         tries = tries_of(self.calls, is_try, lambda step: step.is_in_vain, changed_something)
         own = self.answered_of(newest.agent)

@@ -64,9 +64,8 @@ class Stagnation(Detector):
         """Look at the questions the run ends with."""
         newest = history.last
         # Equal acknowledgements of other acts are a batch.
-        if newest.outcome is None or not newest.is_answered or not (newest.asks or newest.runs):
-            return
-        if newest.outcome.has_more:
+        is_question = newest.is_answered and (newest.asks or newest.runs)
+        if not is_question or newest.outcome is None or newest.outcome.has_more:
             return
         own = history.answered_of(newest.agent)
         yield from self._questions(own)
@@ -94,8 +93,7 @@ class Stagnation(Detector):
             is_change = step.edits and step.fresh
             anew += _GAIN if is_change else len(step.names - known) or elsewhere
             known |= step.names
-        again = sum(not step.fresh for step in row)
-        if again < _AGAIN or anew > _NEW_NAMES * count:
+        if sum(not step.fresh for step in row) < _AGAIN or anew > _NEW_NAMES * count:
             return
         summary = f"Its last {count} calls ask for nothing that it had not asked for; what came \
 back is not known."

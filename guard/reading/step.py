@@ -185,8 +185,7 @@ class Step(Action):
         # Who acted; tools and models of a run without names are one each.
         self.agent = turn.agent if turn.agent is not None else TOOL if is_tool else ""
         # Calls of one answer are few, in a row, each for something else: the id may be a run's.
-        self.call_id, self.beside = turn.call_id if self.is_call else None, 0
-        self.batch: int = seq
+        self.call_id, self.beside, self.batch = turn.call_id if self.is_call else None, 0, seq
         last: Step | None = next((one for one in reversed(before) if one.agent == self.agent), None)
         if last and self.call_id and last.call_id == self.call_id:
             again = last.batch in [step.batch for step in earlier]
