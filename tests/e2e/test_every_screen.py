@@ -14,8 +14,8 @@ from tests.e2e.reach import (
     cramped_on_its_side,
     faults_by_keyboard,
     overflowing,
-    too_wide_in_large_text,
     too_wide_enlarged,
+    too_wide_in_large_text,
 )
 from tests.e2e.screens import examples, flat_routes, route_kinds, screens, settings_pages, stands
 
