@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from playwright.sync_api import Page
@@ -124,6 +126,49 @@ def too_wide_enlarged(page: Page) -> list[str]:
     # 1440 pixels at 200 % are 720 wide and half as high.
     page.set_viewport_size({"width": 720, "height": 450})
     return [*narrow, *page.evaluate(TOO_WIDE)]
+
+
+# Words of ours that are wider than what holds them, and cut there; a strip that scrolls is no hold.
+CUT_WORDS = """() => [...document.querySelectorAll("main *, nav *")].filter((one) =>
+    one.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+    && [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim())
+    && !one.closest(".seen-by-readers, .skip, svg, .words")
+    && ["hidden", "clip"].includes(getComputedStyle(one).overflowX)
+    && getComputedStyle(one).textOverflow !== "ellipsis"
+    && one.scrollWidth > one.clientWidth + 1)
+  .map((one) => `${one.clientWidth} of ${one.scrollWidth}: ${one.textContent.trim()}`)"""
+LARGE_TEXT, USUAL_TEXT = 32, 16
+"""Pixels that a browser's own setting gives its text: twice the usual size, and the usual."""
+
+
+@contextmanager
+def text_of(page: Page, pixels: int) -> Iterator[None]:
+    """Set the browser's own text size, as its settings do; the page's zoom stays."""
+    wire = page.context.new_cdp_session(page)
+    sizes = {"standard": pixels, "fixed": pixels}
+    wire.send("Page.setFontSizes", {"fontSizes": sizes})
+    try:
+        yield
+    finally:
+        wire.send("Page.setFontSizes", {"fontSizes": dict.fromkeys(sizes, USUAL_TEXT)})
+        wire.detach()
+
+
+def too_wide_in_large_text(page: Page) -> list[str]:
+    """Set a browser's text to twice its size; return what is ignored, cut or out of the screen."""
+    with text_of(page, LARGE_TEXT):
+        page.wait_for_function(
+            "(size) => getComputedStyle(document.documentElement).fontSize === `${size}px`",
+            arg=LARGE_TEXT,
+            timeout=5_000,
+        )
+        # The layouts change over by the same size.
+        page.wait_for_load_state("networkidle")
+        return [
+            *page.evaluate(TOO_WIDE),
+            *overflowing(page),
+            *page.evaluate(CUT_WORDS),
+        ]
 
 
 def cramped_on_its_side(page: Page) -> list[str]:

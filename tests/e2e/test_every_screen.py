@@ -15,6 +15,7 @@ from tests.e2e.reach import (
     faults_by_keyboard,
     overflowing,
     too_wide_enlarged,
+    too_wide_in_large_text,
 )
 from tests.e2e.screens import examples, flat_routes, route_kinds, screens, settings_pages, stands
 
@@ -43,6 +44,7 @@ def complaints(page):
 def at_a_desk(page, name):
     yield "breaks rules of WCAG", in_both_themes(page, name, "desktop")
     yield "is in the way of the keyboard", faults_by_keyboard(page)
+    yield "is cut or too wide in large text", too_wide_in_large_text(page)
     yield "is cramped on a tablet", cramped_on_a_tablet(page)
     page.set_viewport_size(DESKTOP)
 
@@ -51,6 +53,7 @@ def on_a_phone(page, name):
     yield "breaks rules of WCAG", in_both_themes(page, name, "phone")
     # What a pointer needs on a desk, 24 pixels or room around, is axe's "target-size".
     yield "is too small for a thumb", page.evaluate(TARGETS, THUMB)
+    yield "is cut or too wide in large text", too_wide_in_large_text(page)
     yield "scrolls sideways when enlarged", too_wide_enlarged(page)
     yield "is cramped on its side", cramped_on_its_side(page)
     page.set_viewport_size(PHONE)

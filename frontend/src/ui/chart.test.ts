@@ -110,10 +110,15 @@ test("a chart's words are as large as the reader's text, and have the room for i
     sync: null,
   };
   const handlers = { point: () => undefined, zoom: null };
-  const { padding, axes } = optionsOf(() => picture, handlers, () => "#000000", {
-    bars: undefined,
-    steps: undefined,
-  });
+  const { padding, axes } = optionsOf(
+    () => picture,
+    handlers,
+    () => "#000000",
+    {
+      bars: undefined,
+      steps: undefined,
+    },
+  );
 
   expect(padding).toEqual([4, 24, 0, 24]);
   expect(axes?.[0]).toMatchObject({ size: 44, font: expect.stringMatching(/^22px/) as string });
