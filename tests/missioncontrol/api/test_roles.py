@@ -216,9 +216,7 @@ THIN = {
     ("GET", "runs", "directive"),
     ("POST", "runs", "presence"),
     ("POST", "hooks", ""),
-    ("POST", "v1", "traces"),
-    ("POST", "v1", "logs"),
-    ("POST", "v1", "metrics"),
+    ("POST", "v1", ""),
 }
 """What agents send their key to: tests/contract/test_key_reach.py and test_agent_api.py."""
 SOCKETS = {"projects": "project", "runs": "run"}
