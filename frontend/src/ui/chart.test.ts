@@ -10,6 +10,7 @@ import {
   tableOf,
   topOf,
   type Line,
+  type Tag,
 } from "./chart";
 
 const line = (label: string, values: (number | null)[], more: Partial<Line> = {}): Line => ({
@@ -140,25 +141,29 @@ function recorder(valToPos: (value: number, scale: string) => number = () => 50)
   plot: uPlot;
   drawn: string[];
   heights: Record<string, unknown>;
+  rooms: Record<string, unknown>;
 } {
   const drawn: string[] = [];
   const heights: Record<string, unknown> = {};
+  const rooms: Record<string, unknown> = {};
+  const call =
+    (name: string | symbol) =>
+    (...args: unknown[]): { width: number } => {
+      const text = String(args[0]);
+      drawn.push(name === "fillText" ? text : String(name));
+      if (name === "fillText") [heights[text], rooms[text]] = [args[2], args[3]];
+      return { width: 20 };
+    };
   const ctx = new Proxy(
-    {},
+    { canvas: { width: 100 } },
     {
-      get:
-        (_, name) =>
-        (...args: unknown[]) => {
-          drawn.push(name === "fillText" ? String(args[0]) : String(name));
-          if (name === "fillText") heights[String(args[0])] = args[2];
-          return { width: 20 };
-        },
+      get: ({ canvas }, name) => (name === "canvas" ? canvas : call(name)),
       set: () => true,
     },
   );
   const plot: unknown = { ctx, bbox: { left: 0, width: 100 }, scales: {}, valToPos };
   if (!isPlot(plot)) throw new TypeError();
-  return { plot, drawn, heights };
+  return { plot, drawn, heights, rooms };
 }
 
 test("the words of a rule stand over the bars, on ground of their own", () => {
@@ -196,21 +201,16 @@ test("the words of a rule stand over the bars, on ground of their own", () => {
   ]);
 });
 
-test.each([
-  ["above", 200, 51],
-  ["below", 110, 75],
-])("a point's words stand %s it where another's end at %i", (_, end, height) => {
+/** Draw words at points of a chart whose x is a pixel, and y one from below. */
+function withTags(tags: readonly Tag[]): ReturnType<typeof recorder> {
   vi.stubGlobal("devicePixelRatio", 1);
-  const { plot, heights } = recorder((value, scale) => (scale === "x" ? value : 100 - value));
+  const recorded = recorder((value, scale) => (scale === "x" ? value : 100 - value));
   const picture = {
     ...words,
     x: [0],
     lines: [],
     levels: [],
-    tags: [
-      { x: 100, y: 40, words: "now", dot: true, align: "right" as const },
-      { x: end, y: 50, words: "pace", align: "right" as const },
-    ],
+    tags,
     xTicks: null,
     yTick: null,
     yRange: null,
@@ -223,8 +223,27 @@ test.each([
     () => "#000000",
     { bars: undefined, steps: undefined },
   );
+  hooks?.draw?.forEach((draw) => draw?.(recorded.plot));
+  return recorded;
+}
 
-  hooks?.draw?.forEach((draw) => draw?.(plot));
+test.each([
+  ["above", 200, 51],
+  ["below", 110, 75],
+])("a point's words stand %s it where another's end at %i", (_, end, height) => {
+  const { heights } = withTags([
+    { x: 100, y: 40, words: "now", dot: true, align: "right" },
+    { x: end, y: 50, words: "pace", align: "right" },
+  ]);
 
   expect(heights.now).toBe(height);
+});
+
+test("large words are squeezed into the room at their side, not cut", () => {
+  const { rooms } = withTags([
+    { x: 30, y: 40, words: "now", align: "right" },
+    { x: 30, y: 50, words: "pace" },
+  ]);
+
+  expect(rooms).toEqual({ now: 30, pace: 70 });
 });

@@ -427,7 +427,8 @@ function write(
   ctx.textAlign = align;
   ctx.textBaseline = "alphabetic"; // the axis leaves its own, and words would hang below their ground
   ctx.fillStyle = ink;
-  ctx.fillText(words, x, y);
+  // Narrower letters rather than cut words, where large ones have no room.
+  ctx.fillText(words, x, y, align === "right" ? x : ctx.canvas.width - x);
 }
 
 /** uPlot scales its own to the canvas's pixels; what we write, we scale. */
