@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import DESKTOP, PHONE
+from tests.e2e.conftest import DESKTOP, PHONE, sign_in
 from tests.installations import an_installation
 
 pytestmark = pytest.mark.https
@@ -83,11 +83,30 @@ def test_an_agent_elsewhere_is_answered_over_https(house, trusting):
     assert (response.status, json.loads(body)["judged"]) == (200, True)
 
 
-def test_a_phone_is_paired_by_the_code_on_the_desk(browser, house):
-    desk = browser.new_context(viewport=DESKTOP, service_workers="block")
-    desk.add_cookies(
-        [{"name": n, "value": v, "url": house.url} for n, v in house.cookies().items()]
-    )
+@pytest.fixture
+def desk(browser, house):
+    window = browser.new_context(viewport=DESKTOP, service_workers="block")
+    sign_in(window, house)
+    yield window
+    window.close()
+
+
+def test_a_code_that_another_tab_replaced_is_not_shown_on(desk, house):
+    first, second = desk.new_page(), desk.new_page()
+    for page in (first, second):
+        page.goto(house.url + "/settings/devices")
+        code = page.get_by_alt_text("a link that signs in once")
+        shown = page.get_by_role("button", name="Show the code").or_(code)
+        shown.wait_for()
+        if not code.is_visible():
+            shown.click()
+        expect(code).to_be_visible()
+
+    expect(first.get_by_text("This code is no longer valid.")).to_be_visible()
+    expect(first.get_by_alt_text("a link that signs in once")).to_have_count(0)
+
+
+def test_a_phone_is_paired_by_the_code_on_the_desk(browser, house, desk):
     page = desk.new_page()
     page.goto(house.url + "/settings/devices")
     expect(page.get_by_alt_text("a link that signs in once")).to_be_visible()
@@ -120,7 +139,6 @@ def test_a_phone_is_paired_by_the_code_on_the_desk(browser, house):
     page.get_by_role("button", name="Show the code").click()
     expect(page.get_by_alt_text("a link that signs in once")).to_be_visible()
     hand.close()
-    desk.close()
 
 
 def test_the_certificate_is_for_who_is_signed_in(house, trusting):

@@ -27,7 +27,7 @@ const texts: typeof en = {
     another: "Weiteres Telefon koppeln",
     show: "Code zeigen",
     left: (span) => `gilt einmal, noch ${span}`,
-    over: "Dieser Code ist abgelaufen.",
+    over: "Dieser Code gilt nicht mehr.",
     steps: [
       {
         first: "Die Kamera des Telefons auf den Code richten.",

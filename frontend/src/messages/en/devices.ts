@@ -27,7 +27,7 @@ const texts = {
     another: "Pair another phone",
     show: "Show the code",
     left: (span: string) => `works once, ${span} left`,
-    over: "This code has expired.",
+    over: "This code is no longer valid.",
     steps: [
       {
         first: "Point the phone’s camera at the code.",
