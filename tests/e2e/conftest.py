@@ -22,16 +22,11 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.e2e)
 
 
-@pytest.fixture(scope="module")
-def is_whole():
-    """Whether a module's tests need what belongs to a browser's window: pushes, installing."""
-    return False
-
-
 # By module, not by session: Playwright's loop would be in the way of async tests.
 @pytest.fixture(scope="module")
-def browser(is_whole):
-    path = chromium(whole=is_whole)
+def browser(request):
+    # Pushes belong to a window: a module that needs one says so.
+    path = chromium(whole=getattr(request.module, "NEEDS_A_WINDOW", False))
     if path is None:
         pytest.skip(why_not())
     from playwright.sync_api import sync_playwright

@@ -15,13 +15,9 @@ from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
 from tests.installations import wait_for
 from tests.push_service import a_push_service
 
+NEEDS_A_WINDOW = True
 GERMAN = ("Benachrichtigungen erlauben", "Hier ausschalten")
 HOSTILE = '"><img src=x onerror=alert(1)> {{7*7}}'
-
-
-@pytest.fixture(scope="module")
-def is_whole():
-    return True
 
 
 @pytest.fixture(scope="module")
