@@ -132,10 +132,10 @@ class Offline:
 
     def beat(self) -> bool:
         """Say that this process lives; False: the server takes no such word from us."""
-        if self._beats is None:
+        if (beats := self._beats) is None:
             return False
         try:
-            post(self._beats, "POST", f"runs/{self.run_id}/presence/", {})
+            post(beats, "POST", f"runs/{self.run_id}/presence/", {})
         except ServerAway as away:
             logger.debug("a sign of life was not heard: %s", away)
         except ServerRefused as refused:
@@ -160,6 +160,8 @@ class Offline:
 
     def close(self) -> None:
         """Deliver what can be delivered at once, and let go."""
+        # For good: what is brought later may open the run, which lives no more for that.
+        self._beats = None
         heartbeat.stop(self)
         if self.outbox is not None:
             self.outbox.report_dropped()

@@ -11,7 +11,7 @@ import pytest
 
 from guard import AsyncSession, Session
 from guard.errors import ServerAway
-from guard.sdk.background import MOST_STAYING
+from guard.sdk.background import MOST_STAYING, heartbeat
 from guard.sdk.outbox import Outbox, leftovers
 from tests.installations import wait_for
 from tests.sdk.away import fail, files, reported_to
@@ -57,6 +57,19 @@ def test_an_end_while_it_is_away_is_told_by_a_process_that_lives_on(server, wher
     wait_for(lambda: not files(outbox), seconds=60)
     assert [asked.body for asked in server.of("PATCH", "run-1/")] == [{"status": "completed"}]
     assert len(reported_to(server)) == 2
+
+
+def test_a_run_that_is_told_after_its_end_is_not_said_to_live(server, where, outbox):
+    server.stop()
+    with Session("x", **where) as session:
+        fail(session)
+    server.start()
+    wait_for(lambda: not files(outbox), seconds=60)
+
+    # The rules are asked for once more after whatever begins with the run's opening.
+    wait_for(lambda: len(server.of("GET", "rules/")) > 1, seconds=60)
+    assert session._conversation.offline not in heartbeat._due
+    assert not server.of("POST", "presence/")
 
 
 def test_so_is_one_of_a_task_that_is_cancelled_while_held(server, where, outbox):
