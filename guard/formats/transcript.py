@@ -83,6 +83,8 @@ _OBJECT = re.compile(r"`[^`\n]+`|\[[^\[\]\n]*\]\([^()\n]+\)|: +\S|\"[^\"\n]+\"")
 _QUOTES_TOOLS = re.compile(r"# aider chat started")
 # A fence that opens behind its label.
 _FENCE_BESIDE = re.compile(r"^([^`\n]{1,60}:[^`\w\n]{0,4})(`{3,}[\w+-]{0,20})[ \t]*$", re.MULTILINE)
+# What is said begins behind a name's bracket; a time does not say anything.
+_SAID_BESIDE = re.compile(r"\][*_]{0,3}[ \t]++(?![(\u2014\u2013-][\s\d:.,/TZAPMapm-]{0,40}\)?\Z)")
 _EDGE, _END = "\0panel", "\0end"
 
 
@@ -93,15 +95,18 @@ def read_transcript(text: str, *, stem: str) -> Recording | None:
 
 
 def blocks_of(turns: Sequence[Turn | None]) -> list[dict[str, Any]]:
-    """Give what is said as an API's messages, where that is shown as their blocks in JSON."""
+    """Give what is said as an API's messages, where some is shown as their blocks in JSON."""
     messages = list[dict[str, Any]]()
     for turn in filter(None, turns):
         _, opens, rest = f"\n{turn.content or ''}".partition("\n[")
+        content: Any = None if turn.tool else turn.content
         with suppress(ValueError, RecursionError):
             blocks, _ = json.JSONDecoder().raw_decode(f"[{rest}" if opens else "null")
             if blocks and all(isinstance(one, dict) and "type" in one for one in blocks):
-                messages.append({"role": turn.role.value, "content": blocks})
-    return messages
+                content = blocks
+        if content:
+            messages.append({"role": turn.role.value, "content": content})
+    return messages if any(isinstance(one["content"], list) for one in messages) else []
 
 
 def _cut(text: str) -> Sequence[Turn]:
@@ -157,7 +162,7 @@ def _speaker(line: str) -> tuple[str, str, str] | None:
     if is_inner or not (found := _SPEAKER.match(line)):
         return None
     name, rest = found[2].lower(), found[3].lstrip("*_`]")
-    is_told = rest[:1] == ":" or (found[1][-1:] == "[" and found[3][:1] == "]")
+    is_told = rest[:1] == ":" or (found[1][-1:] == "[" and _SAID_BESIDE.match(found[3]))
     said = rest.removeprefix(":").strip("*_` \t") if is_told else ""
     form = "".join(sign for sign in found[1] if sign in "#*_>[<") + ":" * bool(said)
     return form, name, said

@@ -65,6 +65,7 @@ def test_an_answer_that_says_so_has_failed(result):
         "src/errors.py\nsrc/failure.py",
         "def fail():\n    return 'error'\n",
         "Build finished without errors",
+        "No exit code yet: the process is still at work.",
         "No error: all is well",
         '{"error": null, "result": 3}',
         '{"failed": 0, "passed": 4}',

@@ -542,6 +542,21 @@ def test_speakers_in_bold_brackets_say_what_follows_on_their_line(file):
     assert turns[4].content == "Unknown command: You"
 
 
+@pytest.mark.parametrize("time", ["(12:0%s)", "- 12:0%s", "— 2026-11-28 12:0%s", " (11:4%s PM)"])
+def test_a_time_behind_a_speaker_in_brackets_is_not_what_is_said(file, time):
+    said = [("User", "Fix it."), ("Assistant", "I look."), ("Tool", "3 failed"), ("User", "Well?")]
+    text = "\n".join(f"[{name}] {time % n}\n{told}\n" for n, (name, told) in enumerate(said))
+
+    turns = read(file, text).turns
+
+    assert [(turn.role, turn.content) for turn in turns] == [
+        (Role.USER, "Fix it."),
+        (Role.ASSISTANT, "I look."),
+        (Role.TOOL, "3 failed"),
+        (Role.USER, "Well?"),
+    ]
+
+
 STEPS = """
 ## [2026-01-25 21:43:51] Execution Update
 
@@ -663,6 +678,18 @@ def test_what_is_said_may_be_shown_as_an_api_s_blocks(file):
     assert calls(file, BLOCKS) == [
         ("BashOutput", {"bash_id": "b2f8b9"}, "still at work", None),
     ]
+
+
+def test_what_is_said_plainly_beside_such_blocks_is_kept(file):
+    asked = "### User\n\nLook again, please.\n\n---\n"
+    answered = "### Assistant\n\nIt is still at work.\n"
+    turns = read(file, f"{BLOCKS}\n{asked}\n{answered}").turns
+
+    assert [(turn.role, turn.tool, turn.content) for turn in turns[1:]] == [
+        (Role.USER, None, "Look again, please."),
+        (Role.ASSISTANT, None, "It is still at work."),
+    ]
+    assert turns[0].result == "still at work"
 
 
 @pytest.mark.parametrize(
