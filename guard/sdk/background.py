@@ -160,8 +160,16 @@ class BackgroundTask:
         return False
 
     def _pause(self, seconds: float) -> None:
-        """Wait with the lock, which is free meanwhile, unless somebody is in a hurry."""
-        self._lock.wait_for(lambda: self._hurried or (self._dismissed and not self._stays), seconds)
+        """Wait with the lock, which is free meanwhile, unless somebody is in a hurry.
+
+        One that stays waits no longer than it may stay, whatever the server asked for.
+        """
+        until = time.monotonic() + seconds
+        while not self._hurried and (self._stays or not self._dismissed):
+            left_s = min(until, _staying.get(self, until)) - time.monotonic()
+            if left_s <= 0:
+                return
+            self._lock.wait(left_s)
 
     @property
     def _stays(self) -> bool:

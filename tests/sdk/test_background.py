@@ -160,3 +160,15 @@ def test_a_forked_child_lets_go_of_what_its_parents_thread_had(task):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     task.door.set()
     runner.dismiss(60, last_try=False)
+
+
+def test_one_that_stays_ends_in_time_though_the_server_asked_for_longer(task, monkeypatch):
+    monkeypatch.setattr(background, "STAYS_S", 0.2)
+    task.retry_after_s = 60
+    left = threading.Event()
+    runner = BackgroundTask(task, leave=left.set)
+
+    runner.dismiss(60, last_try=True)
+
+    assert left.wait(20)
+    assert (task.tries, runner in background._staying) == (1, False)
