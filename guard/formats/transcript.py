@@ -119,6 +119,8 @@ def _cut(text: str) -> Sequence[Turn]:
     calls = sum(turn.tool is not None for turn in cutter.turns)
     if len(cutter.turns) < _LEAST or (calls < _LEAST and not cutter.is_chat):
         return ()  # one call or message alone may stand in any text
+    if not calls and cutter.is_tagged and len({turn.role for turn in cutter.turns}) == 1:
+        return ()  # a program's log, each line of which begins with its name
     return cutter.turns
 
 
@@ -214,6 +216,8 @@ class _Cutter:
         self._quotes_tools = any(map(_QUOTES_TOOLS.match, lines[:20]))
         self._speakers = {} if self._quotes_tools else _speakers(lines)
         self.is_chat = self._quotes_tools or bool(self._speakers)
+        forms = {form for form, _ in self._speakers}
+        self.is_tagged = forms != set() and all("[" in form and ":" in form for form in forms)
         # Bullets and prompts are a terminal's; elsewhere lists and quotes look so.
         bullets = sum(line.startswith(("⏺", "✦")) for line in lines)
         has_signs = any(_BELOW.match(line) or _TITLED.match(line) for line in lines)

@@ -701,6 +701,8 @@ def test_what_is_said_plainly_beside_such_blocks_is_kept(file):
         "class Pier:\n    user: str\n    agent: str\n    user: int\n"
         + 2 * "    tool: str,\n    args: dict,\n",
         "turn(tool='Read', args={'a': 1})\nturn(tool='Read', args={'a': 2})\n",
+        "".join(f"[model] epoch {n}, loss 0.{n}\n" for n in range(9)),
+        "".join(f"[Agent] Calling tool: ls\n[Agent] Result: {n}\n" for n in range(9)),
     ],
 )
 def test_a_text_that_is_no_transcript_is_refused(file, text):
