@@ -149,6 +149,9 @@ def _enter_once(request: HttpRequest, link: LoginLink) -> HttpResponse | None:
     if not services.redeem(link, at=now()):
         return None
     browser = begin_session(request, link.user)
+    # Not first after the commit, as the middleware does: until it is kept, nobody can end it, and
+    # it is lost with this process.
+    request.session.save()
     note_browser(link, browser)
     access.record_entry(browser, is_paired=link.code_digest is not None, at=now())
     # Browsers allow notifications on what is secure alone.
