@@ -181,20 +181,12 @@ def mint_login_link(*, user: User, at: datetime, on_get: bool = False) -> Minted
     return Minted(row=row, secret=token.text)
 
 
-def redeem_login_link(*, secret: str, at: datetime) -> LoginLink | None:
-    """Use a link up and return it with whom it signs in; None if it is spent or unknown."""
-    link = LoginLink.objects.select_related("user").filter(digest=digest(secret)).first()
-    return redeem(link, at=at) if link else None
-
-
-def redeem(link: LoginLink, *, at: datetime) -> LoginLink | None:
-    """Use a link up; None if it is spent.
+def redeem(link: LoginLink, *, at: datetime) -> bool:
+    """Use a link up; False: it is spent, or its person is let in no more.
 
     One conditional UPDATE decides: of two taps at once, one wins.
     """
-    if not link.user.is_active:
-        return None
-    return link if usable(at).filter(pk=link.pk).update(used_at=at) else None
+    return link.user.is_active and bool(usable(at).filter(pk=link.pk).update(used_at=at))
 
 
 def note_browser(link: LoginLink, browser: Browser) -> None:
@@ -204,7 +196,7 @@ def note_browser(link: LoginLink, browser: Browser) -> None:
 
 def find_login_link(*, secret: str, at: datetime) -> LoginLink | None:
     """Return a link that would still sign in, without using it up."""
-    return usable(at).filter(digest=digest(secret)).first()
+    return usable(at).select_related("user").filter(digest=digest(secret)).first()
 
 
 def usable(at: datetime) -> QuerySet[LoginLink]:
@@ -234,10 +226,9 @@ def withdraw_pairings(user: User) -> None:
     LoginLink.objects.filter(user=user, used_at=None).exclude(code_digest=None).delete()
 
 
-def redeem_code(*, code: str, at: datetime) -> LoginLink | None:
-    """Use up the link behind a typed code; None: it is spent or unknown."""
-    link = usable(at).select_related("user").filter(code_digest=digest(plain_code(code))).first()
-    return redeem(link, at=at) if link else None
+def find_link_of_code(*, code: str, at: datetime) -> LoginLink | None:
+    """Return the link behind a typed code, without using it up."""
+    return usable(at).select_related("user").filter(code_digest=digest(plain_code(code))).first()
 
 
 def find_pairing(*, pairing: UUID, user: User) -> LoginLink | None:

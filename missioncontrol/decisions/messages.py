@@ -146,11 +146,13 @@ def claim_controller_webhooks(*, at: datetime, of: Collection[UUID] | None = Non
     ]
 
 
-def call_controller_webhook(note_id: UUID, *, at: datetime) -> None:
+def call_controller_webhook(note_id: UUID, *, claimed_at: datetime, at: datetime) -> None:
     """Post a note that was claimed, outside every lock, and write down what came of it."""
-    note = ControllerNote.objects.select_related("run").get(pk=note_id)
-    if note.due_at is None or note.due_at <= at:
-        return  # settled, or it waited so long here that it is anybody's again
+    leased_until = claimed_at + LEASE
+    note = ControllerNote.objects.select_related("run").filter(pk=note_id).first()
+    # It waited so long here that it is anybody's again, or another's, or settled.
+    if note is None or note.due_at != leased_until or leased_until <= at:
+        return
     if note.tries >= MOST_TRIES:
         _settle(note, Outcome(failure="nothing came of its last try"), at=at)
         return
@@ -169,7 +171,7 @@ def call_controller_webhook(note_id: UUID, *, at: datetime) -> None:
         outcome = Outcome(failure=str(refused))
     else:
         outcome = webhook.outcome_of(reply)
-    # `at` is when it was claimed: the answer came as much later as the call took.
+    # `at` is when the call began: the answer came as much later as it took.
     _settle(note, outcome, at=at + timedelta(seconds=time.monotonic() - began))
 
 

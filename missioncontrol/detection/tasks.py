@@ -193,11 +193,12 @@ def _tell_controllers(*, at: datetime, of: Collection[UUID] | None = None) -> No
     """Tell the controllers of these runs, or of all, what they have not been told."""
     messages.tell_controlling_runs(at=at, of=of)
     for note_id in messages.claim_controller_webhooks(at=at, of=of):
-        call_in(_callers, partial(_call_controller, note_id))
+        call_in(_callers, partial(_call_controller, note_id, claimed_at=at))
 
 
-def _call_controller(note_id: UUID) -> None:
-    messages.call_controller_webhook(note_id, at=now())  # as late as a thread is free
+def _call_controller(note_id: UUID, *, claimed_at: datetime) -> None:
+    # As late as a thread is free.
+    messages.call_controller_webhook(note_id, claimed_at=claimed_at, at=now())
 
 
 def _judge_left(*, at: datetime) -> None:

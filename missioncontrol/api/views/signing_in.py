@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from functools import partial, wraps
+from functools import wraps
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -30,12 +30,7 @@ from missioncontrol.accounts import people, services, sessions, ways
 from missioncontrol.accounts.models import Browser, Invitation, LoginLink, Membership
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.page_texts import JOINING_TEXTS, LINK_TEXTS
-from missioncontrol.accounts.services import (
-    LOCAL_OWNER,
-    find_login_link,
-    note_browser,
-    redeem_login_link,
-)
+from missioncontrol.accounts.services import LOCAL_OWNER, find_login_link, note_browser
 from missioncontrol.api import auth
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, InvalidRequest, TooManyRequests
@@ -81,15 +76,15 @@ def leave_no_trace(view: View) -> View:
 def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
     """Show one button; its POST (or a trusted GET) uses the link up."""
     offered = find_login_link(secret=secret, at=now())
+    if offered is None:
+        return _refuse(request)
     # Messengers and mail scanners fetch a link to preview it: a GET that uses one up must come
     # from this machine, by a link that was made for it.
     is_trusted = request.method == "GET" and is_from_this_machine(request)
-    if request.method == "POST" or (is_trusted and offered is not None and offered.on_get):
+    if request.method == "POST" or (is_trusted and offered.on_get):
         # Asks for no second factor: who prints a link can read the database, and who offers one to
         # a phone is signed in.
-        return _enter_once(request, partial(redeem_login_link, secret=secret)) or _refuse(request)
-    if offered is None:
-        return _refuse(request)
+        return _enter_once(request, offered) or _refuse(request)
     context = {"is_pairing": offered.code_digest is not None}
     return page(request, "accounts/sign_in.html", LINK_TEXTS, context)
 
@@ -114,8 +109,8 @@ def pair(request: HttpRequest) -> HttpResponse:
     except TooManyRequests as error:
         context = {**PAIR, "problem": texts_for(request, LINK_TEXTS).too_many}
         return page(request, "accounts/pair.html", LINK_TEXTS, context, wait=error)
-    code = request.POST.get("code", "")
-    if entered := _enter_once(request, partial(services.redeem_code, code=code)):
+    offered = services.find_link_of_code(code=request.POST.get("code", ""), at=now())
+    if offered and (entered := _enter_once(request, offered)):
         return entered
     context = {**PAIR, "problem": texts_for(request, LINK_TEXTS).unknown}
     return page(request, "accounts/pair.html", LINK_TEXTS, context, status=HTTPStatus.GONE)
@@ -143,18 +138,20 @@ def is_from_this_machine(request: HttpRequest) -> bool:
 
 
 # As one: the desk asks every second, and what is used up but by no browser yet is a phone that
-# came and went.
+# came and went. For a link that was found: SQLite has one writer at a time, and anybody can make
+# up a link.
 @transaction.atomic
-def _enter_once(
-    request: HttpRequest, redeem: Callable[..., LoginLink | None]
-) -> HttpResponse | None:
-    """Sign in by what is then used up; None: it was before.
+def _enter_once(request: HttpRequest, link: LoginLink) -> HttpResponse | None:
+    """Sign in by a link, which is then used up; None: it was before.
 
     A phone that could take pushes is shown where they are allowed.
     """
-    if (link := redeem(at=now())) is None:
+    if not services.redeem(link, at=now()):
         return None
     browser = begin_session(request, link.user)
+    # Not first after the commit, as the middleware does: until it is kept, nobody can end it, and
+    # it is lost with this process.
+    request.session.save()
     note_browser(link, browser)
     access.record_entry(browser, is_paired=link.code_digest is not None, at=now())
     # Browsers allow notifications on what is secure alone.

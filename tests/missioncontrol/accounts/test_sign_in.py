@@ -4,7 +4,9 @@ import logging
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.test import Client, RequestFactory
+from django.test.utils import CaptureQueriesContext
 
 from missioncontrol import clock
 from missioncontrol.accounts import services
@@ -204,3 +206,12 @@ def test_no_log_line_carries_a_link(text, args):
     HideLoginLinks().filter(record)
 
     assert record.getMessage() == "Gone: /login/…/"
+
+
+def test_who_makes_a_link_up_begins_no_transaction(client):
+    """On SQLite it would wait for, and keep, the one turn to write; nothing paces these."""
+    with CaptureQueriesContext(connection) as asked:
+        response = client.post("/login/unknown/")
+
+    assert response.status_code == 410
+    assert {query["sql"].split()[0] for query in asked} == {"SELECT"}

@@ -6,12 +6,15 @@ from threading import Thread
 from urllib.parse import urlsplit
 
 import pytest
+from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.signals import user_logged_in
-from django.db import connection
+from django.contrib.sessions.models import Session
+from django.db import connection, transaction
 from django.test import Client
 from rest_framework.test import APIClient
 
 from missioncontrol.accounts.models import LoginLink
+from missioncontrol.accounts.sessions import IN_SESSION
 from missioncontrol.clock import now
 from tests.missioncontrol.api.test_devices_api import PIXEL, by_link, changes_noted, devices_of
 
@@ -85,6 +88,26 @@ def test_the_page_hears_of_no_phone_until_it_is_known_which(me, way):
 
     ask()
     assert heard == ["waiting", "paired"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_used_up_has_let_somebody_in(me, owner):
+    made, let_in = offer(me), []
+
+    def look():
+        sessions = [one.get_decoded() for one in Session.objects.all()]
+        let_in.extend(one.get(SESSION_KEY) for one in sessions if one.get(IN_SESSION))
+
+    def halfway(**_):
+        transaction.on_commit(look)
+
+    user_logged_in.connect(halfway)
+    try:
+        Client().post(urlsplit(made["url"]).path)
+    finally:
+        user_logged_in.disconnect(halfway)
+
+    assert let_in == [str(owner.pk)]
 
 
 def test_link_and_code_are_one_way_in_and_work_once(me):

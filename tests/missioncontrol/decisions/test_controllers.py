@@ -125,7 +125,7 @@ def hooked(server, settings) -> Run:
 def call_due(*, at=NOON) -> int:
     claimed = messages.claim_controller_webhooks(at=at)
     for note in claimed:
-        messages.call_controller_webhook(note, at=at)
+        messages.call_controller_webhook(note, claimed_at=at, at=at)
     return len(claimed)
 
 
@@ -255,9 +255,19 @@ def test_a_claimed_note_is_left_alone_by_other_workers(hooked):
 def test_a_note_that_waited_past_its_lease_is_left_to_who_claims_it_next(server, hooked):
     (note,) = messages.claim_controller_webhooks(at=NOON)
 
-    messages.call_controller_webhook(note, at=after(61))
+    messages.call_controller_webhook(note, claimed_at=NOON, at=after(61))
 
     assert server.received == []
+
+
+def test_and_not_called_in_the_pause_after_their_try(server, hooked):
+    server.status, server.headers = 503, {"Retry-After": "120"}
+    (note,) = messages.claim_controller_webhooks(at=NOON)
+    call_due(at=after(61))
+
+    messages.call_controller_webhook(note, claimed_at=NOON, at=after(62))
+
+    assert len(server.received) == 1
 
 
 @pytest.mark.django_db(transaction=True)
