@@ -95,7 +95,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
         outcome = sender(delivery, at) if sender else outcome
     except Unreadable as unreadable:  # SECRET_KEY was changed: the same at every try
         outcome = Outcome(failure=str(unreadable), is_final=True)
-    # `at` is when it was claimed: the answer came as much later as the call took.
+    # `at` is when the call began: the answer came as much later as it took.
     settle(delivery, outcome, at=at + timedelta(seconds=time.monotonic() - began))
 
 
