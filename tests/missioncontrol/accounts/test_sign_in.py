@@ -211,7 +211,7 @@ def test_no_log_line_carries_a_link(text, args):
 
 def test_who_makes_a_link_up_begins_no_transaction(client):
     """On SQLite it would wait for, and keep, the one turn to write; nothing paces these."""
-    LoginLink.objects.exists()  # on PostgreSQL the test's own transaction begins with its first statement
+    LoginLink.objects.exists()  # on PostgreSQL the test's own transaction begins with it
     with CaptureQueriesContext(connection) as asked:
         response = client.post("/login/unknown/")
 
