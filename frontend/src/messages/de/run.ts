@@ -174,7 +174,7 @@ const texts: typeof en = {
     reset: "jemand griff ein",
     other: "ältere Schritte zählen nicht mehr",
     rule: (name, repeats, limit) => `Regel „${name}“: ${String(repeats)} von ${String(limit)}`,
-    nothing: "durch diesen Schritt unverändert",
+    nothing: "Score unverändert",
     unchanged: "nichts geändert seit",
     differs: "Mit der heutigen Richtlinie berechnet; damals war es anders.",
     failed: "Die Gründe konnten nicht geladen werden.",

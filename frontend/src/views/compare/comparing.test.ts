@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ComparedStep, RunSeries } from "../../wire/types";
-import { onOneAxis, rowsOf } from "./comparing";
+import { aRun } from "../../fixtures/rows";
+import { figuresOf, onOneAxis, rowsOf } from "./comparing";
 
 const step = (seq: number): ComparedStep => ({
   seq,
@@ -78,5 +79,27 @@ describe("two scores on one axis", () => {
 
   it("leave out what was not judged", () => {
     expect(onOneAxis(series(2, 1, null), series(2, 1, 0.2)).a).toEqual([null, null]);
+  });
+});
+
+describe("what each took", () => {
+  const { usage } = aRun();
+  const none = { ...usage, input: 0, cache_read: 0, cache_write_5m: 0, output: 0 };
+  const figure = (name: string, change: Parameters<typeof aRun>[0]) => {
+    const side = { run: aRun(change), series: null, summary: null };
+    return new Map<string, unknown>(figuresOf(side, side)).get(name);
+  };
+
+  it("is not known to be nothing where no usage was told", () => {
+    expect(figure("tokens", { cost_usd: "0", usage: none })).toEqual([null, null]);
+    expect(figure("cost", { cost_usd: "0", usage: none })).toEqual([null, null]);
+  });
+
+  it("is nothing where the model was free", () => {
+    expect(figure("cost", { cost_usd: "0" })).toEqual([0, 0]);
+  });
+
+  it("has no sum where a call has no price", () => {
+    expect(figure("cost", { cost_usd: "2", unpriced_calls: 1 })).toEqual([null, null]);
   });
 });

@@ -46,16 +46,17 @@ export function figuresOf(a: Side, b: Side): readonly (readonly [FigureName, Fig
     ["cost", both(costOf)],
     ["turns", both(({ run }) => run.turns)],
     ["time", both(timeOf)],
-    ["tokens", both(({ run }) => tokensOf(run.usage))],
+    ["tokens", both(({ run }) => tokensOf(run.usage) || null)],
     ["score", both(highestOf)],
     ["files", both(({ summary }) => summary?.whole?.file_count ?? null)],
     ["tests", both(({ summary }) => (summary?.whole ? (summary.whole.tests?.runs ?? 0) : null))],
   ];
 }
 
-/** Dollars; null where a call of it has no price: the sum would be too low. */
+/** Dollars; null where a call of it has no price, so that the sum would be too low, or none was told. */
 export function costOf({ run }: Side): number | null {
-  return run.unpriced_calls > 0 ? null : Number(run.cost_usd);
+  const cost = Number(run.cost_usd);
+  return run.unpriced_calls > 0 || (cost === 0 && tokensOf(run.usage) === 0) ? null : cost;
 }
 
 /** Milliseconds from its opening to its last turn. */
