@@ -26,7 +26,7 @@ from missioncontrol.detection import judging, reading
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.models import Recording
 from missioncontrol.errors import InvalidRequest, NotFound, existing
-from missioncontrol.ids import new_id
+from missioncontrol.ids import earlier, new_id
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.cleaning import (
     masked_name,
@@ -88,7 +88,7 @@ def import_recording(
         NotFound: the project is none of these (any more).
     """
     turns = _readable(recorded, project, at=at)
-    run = _run_of(project, recorded, turns)
+    run = _run_of(project, recorded, turns, at=at)
     recording = Recording(
         run=run,
         project=project,
@@ -175,7 +175,9 @@ def _readable(recorded: Recorded, project: Project, *, at: datetime) -> list[Gua
     return turns
 
 
-def _run_of(project: Project, recorded: Recorded, turns: Sequence[GuardTurn]) -> Run:
+def _run_of(
+    project: Project, recorded: Recorded, turns: Sequence[GuardTurn], *, at: datetime
+) -> Run:
     """Make the run: over, and of nobody who could be answered."""
     asked = next((turn.content for turn in turns if turn.role is Role.USER and turn.content), "")
     # Where no goal is named, the first request stands in for it.
@@ -184,8 +186,10 @@ def _run_of(project: Project, recorded: Recorded, turns: Sequence[GuardTurn]) ->
     # A transcript is named after its session, which is a number.
     called = " ".join(goal.split())[:NAME_LENGTH] if recorded.form in AGENTS else ""
     times = [turn.ts for turn in turns if turn.ts is not None]
+    started_at = min(times)
     run = Run(
-        id=new_id(),
+        # Runs are listed by their ids: it stands where it was, not where it was imported.
+        id=earlier(new_id(), by=at - started_at),
         project=project,
         name=called or masked_name(recorded.run, 200, project.redaction) or "recording",
         agent=recorded.form if recorded.form in AGENTS else speaks or "",
@@ -194,7 +198,7 @@ def _run_of(project: Project, recorded: Recorded, turns: Sequence[GuardTurn]) ->
         policy_version=project.policy_version,
         capabilities=RECORDED.as_mapping(),
         workspace=masked_workspace(recorded.workspace, project.redaction),
-        started_at=min(times),
+        started_at=started_at,
         ended_at=max(times),
         status=Status.COMPLETED,
         source=Source.RECORDING,

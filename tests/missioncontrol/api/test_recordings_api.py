@@ -23,7 +23,7 @@ from missioncontrol.detection import limited_process, reading
 from missioncontrol.detection.models import Recording
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
-from tests.build import NOON
+from tests.build import NOON, a_run
 from tests.guard import transcripts
 from tests.otlp.build import a_log, a_span, logs, spans
 
@@ -86,6 +86,15 @@ def test_it_becomes_an_ended_run_with_its_own_times_and_cost(imported):
     assert run.started_at == NOON - timedelta(days=400)
     assert run.ended_at - run.started_at == timedelta(minutes=90)
     assert (str(run.meters.cost_usd), run.meters.last_seq) == ("1.000000", 3)
+
+
+def test_it_is_listed_by_when_it_ran_not_by_when_it_was_imported(as_person, owner, project):
+    live = a_run(project)
+    imported = send(as_person(owner), a_stuck_file()).json()
+
+    rows = as_person(owner).get("/api/v1/runs/").json()["results"]
+
+    assert [row["id"] for row in rows] == [str(live.id), imported["run"]]
 
 
 def test_the_same_engine_judges_it_and_says_where_it_would_have_asked(imported):
