@@ -46,6 +46,8 @@ ROWS_AT_ONCE = 1000
 TRIES = 3
 # Beyond it PostgreSQL gives back a float as a whole number.
 EXACT = 2**53
+# What a run is opened with and keeps; a name of its agent that came later is told by no event.
+FOR_GOOD = ("key", "agent", "started_at")
 
 
 _COMPARED = Run.objects.select_related("meters").defer("metadata", "workspace")
@@ -179,6 +181,7 @@ class Replayed:
         if link.type == "run.opened":
             opened = payload["row"]
             self.row |= {name: opened[name] for name in ("mode", "name", "goal", "ended_at")}
+            self.row |= {name: opened[name] for name in FOR_GOOD if opened.get(name)}
         elif link.type == "run.moved":
             self.row |= {"mode": payload["mode"], "ended_at": payload["ended_at"]}
             # Named only where the run was renamed.
@@ -201,6 +204,7 @@ def _row_faults(run: Run, replayed: Replayed, last: Link) -> Iterator[Fault]:
         "name": run.name,
         "goal": run.goal,
         "ended_at": run.ended_at,
+        **{name: getattr(run, name) for name in FOR_GOOD},
         "turns": run.meters.last_seq + 1,
         "cost_usd": _capped(run.meters.cost_usd),
         "judge_cost_usd": _capped(run.meters.judge_cost_usd),
@@ -213,8 +217,9 @@ def _row_faults(run: Run, replayed: Replayed, last: Link) -> Iterator[Fault]:
         "judge_cost_usd": _capped(replayed.judge_cost),
         **{name: replayed.usage[name] for name in USAGE_COLUMNS},
     }
-    if expected.get("ended_at"):
-        expected["ended_at"] = datetime.fromisoformat(expected["ended_at"])
+    for name in ("started_at", "ended_at"):
+        if expected.get(name):
+            expected[name] = datetime.fromisoformat(expected[name])
     for name, value in expected.items():
         if found[name] != value:
             yield Fault(

@@ -179,6 +179,10 @@ def allow_budget(
     more = {unit: value for unit, value in asdict(tap.amount or Amount()).items() if value}
     if not more:
         raise InvalidRequest("allow_budget needs an amount above zero.", field="amount")
+    # Else the card would close and the call run, with the ceiling as reached as before.
+    unit = made.decision.evidence.get("unit") if made.decision else None
+    if unit and unit not in more:
+        raise InvalidRequest(f"This card's ceiling counts {unit}.", field=f"amount.{unit}")
     scope = scope_of(made.decision)
     whose = made.decision.evidence.get("whose") if made.decision else None
     owner = tx.run(UUID(whose)) if scope == TREE else run

@@ -148,7 +148,7 @@ def add_entry(project: UUID, asked: NewAllowlistEntry, *, by: str, at: datetime)
 
     Raises:
         NotFound: the project has no such run.
-        InvalidRequest: the pattern is empty.
+        InvalidRequest: the pattern is empty, or it is not said for which run or agent.
     """
     # An empty glob would match every call there is.
     if not asked.pattern.strip():
@@ -156,10 +156,13 @@ def add_entry(project: UUID, asked: NewAllowlistEntry, *, by: str, at: datetime)
     if asked.run and not Run.objects.filter(pk=asked.run, project_id=project).exists():
         raise NotFound("The run")
     # As narrow as what was named: an entry for a project must be meant.
-    named = "run" if asked.run else "agent" if asked.agent else "project"
+    scope = asked.scope or ("run" if asked.run else "agent" if asked.agent else "project")
+    # It would stand in the list and never hold.
+    if scope != "project" and getattr(asked, scope) is None:
+        raise InvalidRequest(f"{scope}: say for which {scope} it holds.", field=scope)
     entry = AllowlistEntry.objects.create(
         project_id=project,
-        scope=asked.scope or named,
+        scope=scope,
         pattern=asked.pattern,
         match=asked.match,
         run_id=asked.run,

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from uuid import UUID
 
+from guard.signals import Kind
 from missioncontrol.costs.spending import ORGANISATION, TREE
 from missioncontrol.decisions import (
     budgets,
@@ -164,9 +165,10 @@ def _offering(decision: Decision, run: Run, tap: Tap) -> Decision:
     """Return an open card, if it offers what was tapped on it."""
     offered = rows.offered(decision.kind, decision.holds, run)
     if decision.kind != PERMISSION:
-        # Both work with any card open; a permission's card is answered and nothing else.
-        offered = (*offered, "pause", "restart")
-    if tap.decision and tap.action not in offered:
+        # These work with any card open; a permission's card is answered and nothing else.
+        offered = (*offered, "pause", "restart", "undo")
+    # Who names no card answers the open one; no such answer goes round a ceiling.
+    if (tap.decision or decision.kind == Kind.BUDGET) and tap.action not in offered:
         refusal = f"This card does not offer {tap.action}."
         raise ActionUnavailable(rows.unavailable(run).get(tap.action, refusal))
     return decision

@@ -77,6 +77,27 @@ def test_a_reminder_that_comes_with_every_call_is_no_nudge():
 
 
 @pytest.mark.parametrize(
+    "notice",
+    [
+        "[system notice] You have {} turns left.",
+        "ENVIRONMENT REMINDER: you have {} steps left to complete the task.",
+        "You have {} more tool calls remaining.",
+    ],
+)
+def test_a_notice_after_each_call_begins_nothing_anew(notice):
+    mill = a_call("Bash", command="make mill", error="exit status 2")
+    noted = [turn for left in "9876" for turn in (mill, a_user(notice.format(left)))]
+
+    assert first_trip(noted) == 4
+
+
+def test_a_person_who_tells_how_much_is_left_is_heard():
+    reader, words = TurnReader(), a_user("You have the mill left to do, then the weir.")
+
+    assert reader.take(words, 0).kind is Kind.PERSON
+
+
+@pytest.mark.parametrize(
     "remark",
     [
         "I tried reusing the same input, I must stop using this action input.",

@@ -310,3 +310,15 @@ def test_an_entry_by_hand_is_for_what_it_names(project, as_person, owner, named)
     )
 
     assert entry.json()["scope"] == (named or "project")
+
+
+@pytest.mark.parametrize("scope", ["run", "agent"])
+def test_an_entry_by_hand_says_for_which_run_or_agent_it_is(as_person, owner, scope):
+    client = as_person(owner)
+
+    refused = client.post(
+        "/api/v1/allowlist/", {"pattern": "Bash ls", "scope": scope}, format="json"
+    )
+
+    assert (refused.status_code, refused.json()["field"]) == (400, scope)
+    assert client.get("/api/v1/allowlist/").json()["results"] == []

@@ -60,7 +60,7 @@ class Past:
 
 @pytest.fixture
 def past(project) -> Past:
-    stopped = a_stuck_run(project, name="stuck")
+    stopped = a_stuck_run(project, name="stuck", key="codex:one", agent="coder")
     other = report(
         a_run(project, name="other"),
         a_call("ls", usage=Usage(input=9000), cost_usd=Decimal("0.25")),
@@ -130,6 +130,18 @@ def adds_a_turn(past):
     turn.id, turn.seq, turn.key = new_id(), past.stopped.meters.last_seq + 1, "another"
     turn.save(force_insert=True)
     RunMeters.objects.filter(pk=past.stopped.pk).update(last_seq=turn.seq)
+
+
+def edits_whose_session_it_was(past):
+    Run.objects.filter(pk=past.stopped.pk).update(key="codex:another")
+
+
+def edits_which_agent_it_was(past):
+    Run.objects.filter(pk=past.stopped.pk).update(agent="critic")
+
+
+def edits_when_it_began(past):
+    Run.objects.filter(pk=past.stopped.pk).update(started_at=after(-HOUR))
 
 
 def edits_a_status(past):
@@ -266,6 +278,9 @@ TABLE = [
     (edits_a_cost, "run_row"),
     (edits_tokens, "run_row"),
     (edits_a_name, "run_row"),
+    (edits_whose_session_it_was, "run_row"),
+    (edits_which_agent_it_was, "run_row"),
+    (edits_when_it_began, "run_row"),
     (edits_a_status_and_its_events, "rewritten"),
     (edits_a_cost_and_its_event, "rewritten"),
     (says_that_somebody_else_tapped, "rewritten"),

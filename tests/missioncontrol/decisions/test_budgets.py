@@ -10,7 +10,7 @@ from missioncontrol.costs.models import Spend
 from missioncontrol.decisions import budgets, deadlines, interventions, sessions
 from missioncontrol.decisions.acts import Amount
 from missioncontrol.decisions.models import Decision
-from missioncontrol.errors import ActionUnavailable
+from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from tests.build import NOON, a_call, a_proposal, a_run, after, judged, report
@@ -49,6 +49,26 @@ def test_a_reached_budget_holds_with_a_card_that_names_the_ceiling():
         "10.00",
         "10.00",
     )
+
+
+@pytest.mark.parametrize("action", ["continue", "inject"])
+def test_a_tap_that_names_no_card_does_not_go_round_a_ceiling(action):
+    run = report(a_run(budget={"usd": 10}), paid(10), a_proposal("pwd"))
+
+    with pytest.raises(ActionUnavailable, match=f"does not offer {action}"):
+        tap(run, action, decision=None, message="Try the other file.")
+
+    assert (card(run).status, asked(run).action) == ("open", "hold")
+
+
+def test_a_card_is_not_answered_with_more_of_what_its_ceiling_does_not_count():
+    run = report(a_run(budget={"usd": 10}), paid(10), a_proposal("pwd"))
+
+    with pytest.raises(InvalidRequest, match="counts usd"):
+        tap(run, "allow_budget", amount=Amount(tokens=1000))
+
+    run.refresh_from_db()
+    assert (run.budget, asked(run).action) == ({"usd": 10}, "hold")
 
 
 @pytest.mark.parametrize("cost", [10, 12])

@@ -199,7 +199,7 @@ def card_count():
 
 def test_it_shares_no_other_unit(runs):
     with pytest.raises(InvalidRequest, match="dollars only"):
-        tap(runs[1], "allow_budget", amount=Amount(calls=10))
+        tap(runs[1], "allow_budget", amount=Amount(usd=Decimal(1), calls=10))
 
 
 def test_no_more_can_be_set_than_a_ceiling_may_be():

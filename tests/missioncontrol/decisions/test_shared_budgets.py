@@ -238,7 +238,7 @@ def test_a_shared_ceiling_that_does_not_exist_cannot_be_raised():
     run = report(a_run(a_project(budgets={"project": {"calls": 1}})), a_call("ls"))
 
     with pytest.raises(InvalidRequest, match="no such ceiling"):
-        tap(run, "allow_budget", amount=Amount(usd=Decimal(4)))
+        tap(run, "allow_budget", amount=Amount(calls=1, usd=Decimal(4)))
 
 
 def test_an_owner_who_raises_the_projects_ceiling_lets_go_what_it_held():
