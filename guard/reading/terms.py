@@ -115,10 +115,10 @@ def likeness(one: frozenset[str], other: frozenset[str]) -> float:
 
 def bitmap_of(terms: frozenset[str]) -> int:
     """Give a bit for each term, shared by some: texts differ by as many terms as bits, or more."""
-    bits = 0
+    marks = bytearray(b"0" * _BITS)  # bits of an integer are set by copying it
     for term in terms:
-        bits |= 1 << hash(term) % _BITS
-    return bits
+        marks[hash(term) % _BITS] = b"1"[0]
+    return int(marks, 2)
 
 
 class TermMemory:
