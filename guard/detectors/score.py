@@ -130,8 +130,8 @@ def _find_earlier(
     for place in reversed(places):
         old = before[place]
         is_again = step.request == old.request
-        is_comparable = old.failed is step.failed or _refers_back(step)
-        if is_comparable and _answers_alike(step, old, moves=moves):
+        is_comparable = old.failed is step.failed or step.refers_back
+        if is_comparable and (not is_again or _answers_again(step, old, moves=moves)):
             gain = _relate(step, old)
             if gain == "same":
                 was_repeated = bool(done[place].repeats)
@@ -150,15 +150,15 @@ def _find_earlier(
 
 
 def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> list[int]:
-    """Give where calls stand that may have been answered alike, or asked for the same."""
-    if _refers_back(step):
-        return [place for place, old in enumerate(before) if old.is_answered]
-    request, key, failure = step.request, step.outcome_key, step.failure
+    """Give where calls stand that were answered alike, or asked for the same."""
+    request, key, failure, size = step.request, step.outcome_key, step.failure, len(step.told)
+    # What only says that it was asked before stands for an answer of the same command.
+    verb = step.verb if step.refers_back else None
     # Most attempts bring much: for them only the very same answer counts. And of two that are
     # alike neither tells much more than the other; of few words, not one more.
-    least = 1.0 if _is_brief(step) else None if step.news >= MANY else _least(step)
-    least = None if moves else least
-    size = len(step.told)
+    least = ALIKE if step.news >= FEW else _SIMILAR
+    least = 1.0 if _is_brief(step) else 0.0 if step.news >= MANY else least
+    least = 0.0 if moves or not size else least
     return [
         place
         for place, old in enumerate(before)
@@ -167,18 +167,22 @@ def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> li
             old.request == request
             or old.outcome_key == key
             or (failure is not None and old.failure == failure)
-            or (least and least * size <= len(old.told) and least * len(old.told) <= size)
+            or old.verb == verb
+            or (
+                least
+                and least * size <= len(old.told)
+                and least * len(old.told) <= size
+                and _is_as_like(step, old, least)
+            )
         )
     ]
 
 
-def _refers_back(step: Step) -> bool:
-    """Its answer only says that this was asked before, and stands for the one given then."""
-    return step.outcome is not None and step.outcome.refers_back
-
-
-def _least(step: Step) -> float:
-    return ALIKE if step.news >= FEW else _SIMILAR
+def _is_as_like(step: Step, old: Step, least: float) -> bool:
+    """What came back is at least so like: most often its bits alone rule that out."""
+    both = len(step.told) + len(old.told)
+    apart = (step.bitmap ^ old.bitmap).bit_count()  # as many terms are, or more
+    return (both - apart) / (both + apart) >= least and likeness(step.told, old.told) >= least
 
 
 def _say_same(step: Step, between: Sequence[Step], *, was_repeated: bool) -> str:
@@ -202,18 +206,16 @@ def _checks_its_own_edit(step: Step, before: Sequence[Step]) -> bool:
     return False
 
 
-def _answers_alike(step: Step, old: Step, *, moves: bool) -> bool:
-    """The same came back, or nearly: of a failure the same reason."""
+def _answers_again(step: Step, old: Step, *, moves: bool) -> bool:
+    """The same request had the same answer, or nearly: of a failure the same reason."""
     is_same = step.outcome_key == old.outcome_key or (step.failed and step.failure == old.failure)
-    is_same = is_same or (_refers_back(step) and step.verb == old.verb)
+    is_same = is_same or (step.refers_back and step.verb == old.verb)
     if is_same or moves:
         return is_same
     if _is_brief(step):
         return step.told == old.told and bool(step.told)
-    if step.request == old.request:
-        # "… You have one step left": the same answer and a remark.
-        return len(step.told & old.told) >= ALIKE * min(len(step.told), len(old.told))
-    return step.news < MANY and likeness(step.told, old.told) >= _least(step)
+    # "… You have one step left": the same answer and a remark.
+    return len(step.told & old.told) >= ALIKE * min(len(step.told), len(old.told))
 
 
 def _relate(step: Step, old: Step) -> str:
@@ -259,7 +261,7 @@ def _find_news(step: Step, before: Sequence[Step], repeats: str) -> str:
     """Give what an attempt brings, "" for nothing."""
     if step.improved:
         return "better"
-    if repeats or step.outcome is None or step.outcome.refers_back:
+    if repeats or step.outcome is None or step.refers_back:
         return ""
     if step.failed:
         return "" if any(step.failure == old.failure for old in before) else "new_failure"

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from guard.memo import Memo
+from guard.memo import Memo, lazy
 from guard.nature import Retry, ToolNature, pick_args, progress_in
 from guard.reading.classify import asks, classify, moves, says_to_wait, traits_of, verb_of, waits
 from guard.reading.messages import ANNOUNCES, SHOWN_WORK, find_chant, terms_of, unstamped
@@ -27,7 +27,7 @@ from guard.reading.normalize import (
     write_call,
 )
 from guard.reading.outcome import BUSY, LATE, NOTHING_FOUND, Outcome
-from guard.reading.terms import NEWS, words_in
+from guard.reading.terms import NEWS, bitmap_of, words_in
 from guard.reading.volatile import mask_scratch
 from guard.turn import ActionClass, Role, Turn
 from guard.verbatim import UNSAID, bounded, verbatim_of
@@ -47,25 +47,9 @@ class Action:
     """What a turn asks for or says; it does not change, and steps share it."""
 
     __slots__ = (
-        "action_class",
-        "announces",
-        "arguments",
-        "asks",
-        "call",
-        "chant",
-        "edits",
-        "hands_over",
-        "is_call",
-        "meaning",
-        "moves",
-        "request",
-        "runs",
-        "shows",
-        "terms",
-        "thinks",
-        "verb",
-        "waits",
-        "words",
+        *("action_class", "announces", "arguments", "asks", "call", "chant", "edits", "hands_over"),
+        *("is_call", "meaning", "moves", "request", "runs", "shows", "terms", "thinks", "verb"),
+        *("waits", "words"),
     )
 
     def __init__(self, turn: Turn, text: str, args: Mapping[str, Any]) -> None:
@@ -140,7 +124,8 @@ class Step(Action):
         *("acted", "agent", "at", "batch", "beside", "call_id", "failed", "failure", "fresh"),
         *("improved", "is_answered", "is_in_vain", "key", "looks_around", "new_terms", "news"),
         *("nudged", "outcome", "outcome_key", "outcome_known", "patient", "progressed", "proposed"),
-        *("refusals", "seq", "stays_patient", "tells_something", "template", "told", "verbatim"),
+        *("refers_back", "refusals", "seq", "stays_patient", "tells_something", "template", "told"),
+        *("verbatim", "__dict__"),  # the last holds what is worked out when it is asked for
     )
 
     def __init__(
@@ -266,10 +251,11 @@ class Step(Action):
         self.template = outcome.template  # that without names
         self.outcome_key = outcome.key  # the answer's identity, None: unknown
         self.told = outcome.terms  # the terms of what came back
+        self.refers_back = outcome.refers_back  # that only says that this was asked before
         self.outcome_known = is_known or not self.is_call  # a message is its own
         # A call, more than a thought, whose outcome is known.
         self.is_answered = is_known and self.is_call and not self.thinks
-        is_new = self.is_call and not self.proposed and untried and not outcome.refers_back
+        is_new = self.is_call and not self.proposed and untried and not self.refers_back
         # It changed something: new, not failed, not only asking.
         self.acted = is_new and not self.failed and (not self.asks if is_known else self.edits)
         # It brought something: new information, a new action, or fewer failures.
@@ -284,6 +270,11 @@ class Step(Action):
         stays = self.moves and not outcome.is_long and not outcome.failed
         self.stays_patient = self.patient or stays
 
+    @lazy
+    def bitmap(self) -> int:
+        """The terms of what came back as bits (`bitmap_of`), by which most are told apart."""
+        return bitmap_of(self.told)
+
     @property
     def names(self) -> frozenset[str]:
         """The names and numbers in its arguments: what the call is about."""
@@ -292,13 +283,10 @@ class Step(Action):
     def answers_as(self, other: Step) -> bool:
         """What came back is the same: the same answer, or the same failure again."""
         one, two = self.outcome, other.outcome
-        if one is None or two is None or one.key == two.key:
+        if one is None or two is None or self.refers_back or other.refers_back:
             return True
-        if one.refers_back or two.refers_back:
-            return True
-        if self.improved or one.is_long or one.failure is None:
-            return False
-        return one.failure == two.failure
+        is_same_failure = one.failure is not None and one.failure == two.failure
+        return one.key == two.key or (is_same_failure and not (self.improved or one.is_long))
 
     def nearness(self, other: Step) -> float:
         """How near two requests are, in [0, 1]: 1 is the same request."""

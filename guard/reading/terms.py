@@ -20,6 +20,7 @@ _HEAD, _TAIL = 9_000, 3_000
 _LONGEST_LINE = 300
 _MOST = 600
 _DEEPEST = 6
+_BITS = 1024
 _AT_ONCE = "\n"
 # It begins with the sign itself: one that begins with a look back is tried at every place.
 _PART_ENDS = re.compile(r"[,;}\].!?](?:\s+|(?<![.!?])(?=[\"'{\[]))")
@@ -110,6 +111,14 @@ def likeness(one: frozenset[str], other: frozenset[str]) -> float:
         return 1.0
     common = len(one & other)
     return common / (len(one) + len(other) - common)
+
+
+def bitmap_of(terms: frozenset[str]) -> int:
+    """Give a bit for each term, shared by some: texts differ by as many terms as bits, or more."""
+    marks = bytearray(b"0" * _BITS)  # bits of an integer are set by copying it
+    for term in terms:
+        marks[hash(term) % _BITS] = b"1"[0]
+    return int(marks, 2)
 
 
 class TermMemory:

@@ -74,7 +74,8 @@ def mask_lines(lines: list[str]) -> list[str]:
         low_lines = low.split("\n")
         for hints, pattern in _BESIDE:
             if standing := list(filter(low.__contains__, hints)):
-                mask = rf"\g<1>{HOLE}" if pattern.groups else HOLE
+                # A function: a template costs more, even where nothing is found.
+                mask = (lambda found: found[1] + HOLE) if pattern.groups else HOLE
                 for at in _places_of(standing, low_lines):
                     some[at] = pattern.sub(mask, some[at])
     masked = dict(zip(places, some, strict=True))
@@ -93,7 +94,7 @@ def mask_scratch(text: str) -> str:
 def mask_failure(text: str) -> str:
     """Mask a failure's text, masked already, further: line numbers, directories."""
     if "/" in text:
-        text = _ABSOLUTE_PATH.sub(r"\1", text)
+        text = _ABSOLUTE_PATH.sub(lambda found: found[1], text)
     return _LINE_NUMBER.sub(HOLE, text)
 
 

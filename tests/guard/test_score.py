@@ -20,7 +20,7 @@ from guard.detectors.score import GAINS, KEEPS, SCORE_FILE, _places_to_look_at, 
 from guard.engine import Engine
 from guard.formats import Recording
 from guard.policy import DEFAULT_POLICY
-from tests.guard.build import a_call, a_user, first_trip
+from tests.guard.build import a_call, a_message, a_user, first_trip
 
 ORDERS = "\n".join(f"order {number}: paid, not sent to the customer" for number in range(20))
 
@@ -62,6 +62,24 @@ def test_of_few_words_only_as_many_are_looked_at():
     *before, newest = engine.history.steps
 
     assert _places_to_look_at(newest, before, moves=False) == [0]
+
+
+@pytest.mark.parametrize(("shared", "weights"), [(20, ["", "other_question"]), (19, ["", ""])])
+def test_half_of_the_words_in_common_is_the_same_answer(shared, weights):
+    words = [f"barge{number}" for number in range(60 - shared)]
+    known = a_message(" ".join(words))
+    one, other = " ".join(words[:30]), " ".join(words[30 - shared :])
+
+    turns = a_call("list", one, dock="north"), a_call("list", other, dock="south")
+    assert weights_of(known, *turns) == ["", *weights]
+
+
+def test_two_listings_too_long_to_be_told_apart_by_bits_are_not_alike():
+    north, south = ("\n".join(f"{dock}{n}" for n in range(1200)) for dock in ("no", "so"))
+    known = [a_call("note", "done", about=text) for text in (north, south)]
+    turns = a_call("list", north, dock="north"), a_call("list", south, dock="south")
+
+    assert weights_of(*known, *turns) == [""] * 4
 
 
 def test_three_equal_attempts_in_vain_are_stuck():
