@@ -103,7 +103,18 @@ def look_through(
     }
     costs = price_turns(recording.turns, paid=earlier.paid)
     earlier.keys.update(turn.key for turn in recording.turns if turn and turn.key)
-    stretches, dismissed = _find_stretches(recording, policy)
+    judge = RunJudge(policy, workspace=recording.workspace, goal=recording.goal)
+    # `dismissed`: where the judge found a trip to be no loop.
+    stretches, dismissed, places = list[_Stretch](), set[int](), dict[int, int]()
+    for moment in play(recording, Engine(policy), judge, closes=_ends):
+        place = places[moment.assessment.seq] = moment.position
+        if moment.dismissed:
+            dismissed.add(place)
+        elif trip := moment.opens:
+            wasted = {place, *(places[seq] for seq in trip.turns if seq in places)}
+            stretches.append(_Stretch(trip, place, sorted(wasted)))
+        elif moment.was_open and not moment.closes:
+            stretches[-1].wasted.append(place)
     # A loop that an earlier file told already is that file's.
     loops = tuple(
         stretch.as_loop(recording.turns, costs, new)
@@ -159,22 +170,6 @@ class _Stretch:
             call=evidence.calls[0] if evidence.calls else "",
             at=began.ts if began else None,
         )
-
-
-def _find_stretches(recording: Recording, policy: Policy) -> tuple[list[_Stretch], set[int]]:
-    """Give the stretches, and the positions of the trips that the judge dismissed."""
-    judge = RunJudge(policy, workspace=recording.workspace, goal=recording.goal)
-    found, dismissed, places = list[_Stretch](), set[int](), dict[int, int]()
-    for moment in play(recording, Engine(policy), judge, closes=_ends):
-        place = places[moment.assessment.seq] = moment.position
-        if moment.dismissed:
-            dismissed.add(place)
-        elif trip := moment.opens:
-            wasted = {place, *(places[seq] for seq in trip.turns if seq in places)}
-            found.append(_Stretch(trip, place, sorted(wasted)))
-        elif moment.was_open and not moment.closes:
-            found[-1].wasted.append(place)
-    return found, dismissed
 
 
 def _ends(turn: Turn, assessment: Assessment) -> bool:

@@ -102,7 +102,24 @@ class CompressedAnswers(GZipMiddleware):
 
 def SecurityHeaders(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # noqa: N802
     """Add a Content-Security-Policy to all that Django answers; no cache keeps the API's."""
-    return lambda request: _guarded(request, get_response(request))
+
+    def guarded(request: Any) -> Any:
+        response = get_response(request)
+        # A default: pages that are drawn for who is not signed in bring a stricter one.
+        response.headers.setdefault("Content-Security-Policy", policy_of(request))
+        response.headers.setdefault("X-Frame-Options", "DENY")
+        if request.is_secure():
+            # Also those that Django set, whose settings know nothing of this request's scheme.
+            for cookie in response.cookies.values():
+                cookie["secure"] = True
+        # What one person read must not be shown to the next one at the same machine.
+        if request.path.startswith("/api/"):
+            response.headers.setdefault("Cache-Control", "no-store")
+        if request.path in ASK_EACH_TIME:
+            response.headers["Cache-Control"] = "no-cache"
+        return response
+
+    return guarded
 
 
 def policy_of(request: Any) -> str:
@@ -117,19 +134,3 @@ def policy_of(request: Any) -> str:
     # A policy has no way to write an IPv6 address: browsers would complain, and leave it out.
     named = sorted(host for host in hosts if host and not host.startswith("["))
     return POLICY.format(sockets="".join(f" ws://{host} wss://{host}" for host in named))
-
-
-def _guarded(request: Any, response: Any) -> Any:
-    # A default: pages that are drawn for who is not signed in bring a stricter one.
-    response.headers.setdefault("Content-Security-Policy", policy_of(request))
-    response.headers.setdefault("X-Frame-Options", "DENY")
-    if request.is_secure():
-        # Also those that Django set itself, whose settings know nothing of this request's scheme.
-        for cookie in response.cookies.values():
-            cookie["secure"] = True
-    # What one person read must not be shown to the next one at the same machine.
-    if request.path.startswith("/api/"):
-        response.headers.setdefault("Cache-Control", "no-store")
-    if request.path in ASK_EACH_TIME:
-        response.headers["Cache-Control"] = "no-cache"
-    return response

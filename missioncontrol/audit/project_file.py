@@ -340,7 +340,10 @@ def _as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
         for was in RENAMED.keys() & row.keys():
             row[RENAMED[was]] = row.pop(was)
         if kind == "run" and "source" not in row:
-            row["source"] = _source(row)
+            # Flags told it before, and the earliest exports had none.
+            observed, imported = row.pop("observed_only", False), row.pop("imported", False)
+            told = Source.TELEMETRY if observed else Source.AGENT
+            row["source"] = Source.RECORDING if imported else told
         if kind == "run" and "last_seq" in row:
             own = {name: row.pop(name) for name in METERS & row.keys()}
             meters.append(("run_meters", {**own, "run_id": row["id"]}))
@@ -350,12 +353,6 @@ def _as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
             _renew_policies(row)
         yield kind, row
     yield from (*meters, *holds)
-
-
-def _source(row: dict[str, Any]) -> Source:
-    """Take the flags off that told who tells of a run; the earliest exports had none."""
-    observed, imported = row.pop("observed_only", False), row.pop("imported", False)
-    return Source.RECORDING if imported else Source.TELEMETRY if observed else Source.AGENT
 
 
 def _renew_policies(row: dict[str, Any]) -> None:

@@ -231,7 +231,10 @@ def ceilings_moved(tx: RunTransaction, *, by: str, of: Run | None = None) -> Non
     """
     runs = tx.runs.values()
     # Read once for all of them: a project's change concerns every run that is open.
-    spending, ancestors = Spending(runs, agents=_held_agents(runs), at=tx.at), Ancestors(runs)
+    shown = Decision.objects.filter(pk__in=[run.open_decision for run in runs], kind=Kind.BUDGET)
+    evidences = shown.values_list("evidence", flat=True)
+    agents = {one.get("whose") or "" for one in evidences if one.get("scope") == "agent"}
+    spending, ancestors = Spending(runs, agents=agents, at=tx.at), Ancestors(runs)
     for run in runs:
         states = run.meters.notified_budgets
         if of is None or run is of or any(one["whose"] == str(of.id) for one in states):
@@ -261,13 +264,6 @@ def begin_day(*, at: datetime) -> None:
             cards.close_card(tx, run, resolution="proceed", by="policy")
             if not paused:
                 holding.release(tx, run, by="policy", reason="a new day began")
-
-
-def _held_agents(runs: Iterable[Run]) -> set[str]:
-    """Name the agents whose shared ceilings hold these runs."""
-    shown = Decision.objects.filter(pk__in=[run.open_decision for run in runs], kind=Kind.BUDGET)
-    evidences = shown.values_list("evidence", flat=True)
-    return {one.get("whose") or "" for one in evidences if one.get("scope") == "agent"}
 
 
 def _let_go(

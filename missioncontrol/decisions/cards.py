@@ -45,7 +45,7 @@ def open_card(
     """
     # The version first: the card carries the one that a tap on it must name.
     tx.bump(run)
-    turns = list(Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq"))
+    turns = turns_of(run, signal)
     shown = _evidence_of(run, signal, turns, at=tx.at)
     waits = judged and signal.kind != Kind.BUDGET  # a sum is no matter of opinion
     decision = Decision(
@@ -198,6 +198,11 @@ def _evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetim
         cost_usd=sum(costs, Decimal(0)) if costs else None,
         offer_allowlist=offer,
     )
+
+
+def turns_of(run: Run, signal: Signal) -> list[Turn]:
+    """Return the turns of its own run that a signal rests on, oldest first."""
+    return list(Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq"))
 
 
 def turns_of_relatives(signal: Signal) -> list[Turn]:

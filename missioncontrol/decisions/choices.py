@@ -72,37 +72,33 @@ def take_choice(
         body = canonical(_choices.dump_python(choice, mode="json"))
         if known := directives.find_repeated(run, choice.key, body=body):
             return rows.intervention_row(known, run), False
-        return _take(tx, run, choice, body=body), True
-
-
-def _take(tx: RunTransaction, run: Run, choice: LateChoice, *, body: str) -> InterventionRow:
-    tx.bump(run)
-    by = SPOKE[choice.by]
-    card = _card_of(run, choice)
-    if choice.action == "terminate":
-        cards.close_card(tx, run, resolution=choice.action, by=by)
-        sessions.stop(tx, run, by=by, reason=choice.reason or f"Terminated by {by}.")
-    elif card is not None:
-        _let_go(tx, run, card, choice, by=by)
-    # It was done where it was chosen: nothing is left to be delivered.
-    made = Intervention(
-        run=run,
-        decision=card,
-        key=choice.key,
-        body=body,
-        action=choice.action,
-        message=masked_text(choice.message, run.project.redaction),
-        status="acknowledged",
-        by=by,
-        version=run.version,
-        at=tx.at,
-        delivered_at=tx.at,
-        acknowledged_at=tx.at,
-    )
-    made.save(force_insert=True)
-    row = rows.intervention_row(made, run)
-    tx.record(run, InterventionMade, by=by, row=row)
-    return row
+        tx.bump(run)
+        by = SPOKE[choice.by]
+        card = _card_of(run, choice)
+        if choice.action == "terminate":
+            cards.close_card(tx, run, resolution=choice.action, by=by)
+            sessions.stop(tx, run, by=by, reason=choice.reason or f"Terminated by {by}.")
+        elif card is not None:
+            _let_go(tx, run, card, choice, by=by)
+        # It was done where it was chosen: nothing is left to be delivered.
+        made = Intervention(
+            run=run,
+            decision=card,
+            key=choice.key,
+            body=body,
+            action=choice.action,
+            message=masked_text(choice.message, run.project.redaction),
+            status="acknowledged",
+            by=by,
+            version=run.version,
+            at=tx.at,
+            delivered_at=tx.at,
+            acknowledged_at=tx.at,
+        )
+        made.save(force_insert=True)
+        row = rows.intervention_row(made, run)
+        tx.record(run, InterventionMade, by=by, row=row)
+        return row, True
 
 
 def _let_go(tx: RunTransaction, run: Run, card: Decision, choice: LateChoice, *, by: str) -> None:

@@ -87,7 +87,11 @@ def ask(
             last = asked.first()
             if last is not None and last.resolution == "timed_out":
                 return None
-        turn = _turn_of(run, call)
+        # Which proposal it asks about: the question carries no key.
+        alike = Turn.objects.filter(run=run, phase=Phase.PROPOSED, tool=call.tool)
+        # Compared here: the two databases compare JSON by different rules.
+        newest = alike.order_by("-seq")[:LOOKED_AT]
+        turn = next((turn for turn in newest if turn.args == call.args), None)
         for card in open_cards(run):
             # By the turn, for the question has no id: two hooks may tell of one call.
             if turn is not None and card.signal["turns"] == [turn.seq]:
@@ -180,14 +184,6 @@ def open_cards(run: Run) -> list[Decision]:
     if not run.meters.open_permissions:
         return []
     return list(run.decisions.filter(kind=PERMISSION, status="open").order_by("id"))
-
-
-def _turn_of(run: Run, call: GuardTurn) -> Turn | None:
-    """Return the proposed turn that a question is about: the question carries no key."""
-    alike = Turn.objects.filter(run=run, phase=Phase.PROPOSED, tool=call.tool)
-    # Compared here: the two databases compare JSON by different rules.
-    newest = alike.order_by("-seq")[:LOOKED_AT]
-    return next((turn for turn in newest if turn.args == call.args), None)
 
 
 def _open_card(

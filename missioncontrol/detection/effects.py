@@ -112,8 +112,7 @@ def _note(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn) -> None:
     judging.write_down(tx, run, signal, seq=row.seq, outcome="nudged" if nudges else "observed")
     # An agent that takes no text is not told; the journal still says what was raised.
     if nudges and capabilities_of(run).takes_text:
-        turns = Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq")
-        text = nudge_text(signal, [guard_turn(turn) for turn in turns])
+        text = nudge_text(signal, [guard_turn(turn) for turn in cards.turns_of(run, signal)])
         messages.say(tx, run, text, by="guard", agent=row.agent or None)
 
 
@@ -155,13 +154,12 @@ def _answer(
 def _escalate(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn, judged: bool) -> None:
     """Show people a card, and ask the agent for another strategy; it goes on."""
     decision = cards.open_card(tx, run, signal, holds=False, judged=judged)
-    turns = Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq")
     asked = Escalation(
         reason=signal.evidence.summary,
         detector=signal.detector,
         kind=signal.kind.value,
         repeats=signal.evidence.repeats,
-        first_error=first_error([guard_turn(turn) for turn in turns]),
+        first_error=first_error([guard_turn(turn) for turn in cards.turns_of(run, signal)]),
     )
     message = None
     if capabilities_of(run).takes_text:

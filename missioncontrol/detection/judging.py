@@ -130,15 +130,14 @@ def _waiting(decision_id: UUID) -> Decision | None:
 
 
 def _case(run: Run, signal: Signal) -> Case:
-    turns = Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq")
     before = Turn.objects.filter(run=run, seq__lte=max(signal.turns, default=run.meters.last_seq))
     # The newest of them, in the order in which they happened.
     history = reversed(before.order_by("-seq")[:HISTORY_TURNS])
     requests = before.filter(role="user").order_by("-seq").values_list("content", flat=True)
-    rests_on = sorted([*cards.turns_of_relatives(signal), *turns], key=lambda turn: turn.id)
+    rests_on = [*cards.turns_of_relatives(signal), *cards.turns_of(run, signal)]
     return Case(
         signal=signal,
-        turns=tuple(guard_turn(turn) for turn in rests_on),
+        turns=tuple(guard_turn(turn) for turn in sorted(rests_on, key=lambda turn: turn.id)),
         history=tuple(guard_turn(turn) for turn in history),
         workspace=tuple(run.workspace),
         goal=run.goal or None,

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from guard.detectors.score import Weight, evidence_limit, stuck_score
 from guard.engine import Engine
-from guard.policy import PRESETS, Policy
+from guard.policy import PRESETS
 from guard.signals import Assessment, Kind
 from missioncontrol.accounts.models import Project
 from missioncontrol.decisions.models import Decision, Intervention
@@ -39,7 +39,26 @@ def explain_move(run: Run, seq: int) -> ScoreMove:
         raise NotFound("The turn")
     policy = policy_of(run)
     # Replayed, not kept: parts for each turn would be written by all, and read of very few.
-    engine, (before, start), assessment = _replay(run, turn, policy)
+    # Of a call that ended later, the engine had seen the proposal.
+    remembered = Turn.objects.filter(run=run, first_obs__lte=turn.obs).order_by("-obs")
+    seen = [
+        (obs, one)
+        for row in remembered[: Engine.WINDOW]
+        for obs, one in rows.unfold(row)
+        if obs <= turn.obs
+    ]
+    engine, assessment = start_engine(policy), None
+    # The evidence before this turn; at its start, less what somebody who stepped in forgave.
+    before = start = 0.0
+    is_reset = run.meters.streak_obs >= turn.obs
+    # As they were observed: between a call and its outcome there may be others.
+    for obs, one in sorted(seen, key=lambda pair: pair[0]):
+        before = _evidence(engine)
+        if not is_reset and obs > run.meters.streak_obs > 0:
+            engine.reset(corrected=corrections_of(run))
+            is_reset = True
+        start = _evidence(engine)
+        assessment = engine.observe(one)
     limit = evidence_limit(policy)
     asks = asks_from(policy)
     earlier = Turn.objects.filter(run=run, seq__lt=seq)
@@ -58,35 +77,6 @@ def explain_move(run: Run, seq: int) -> ScoreMove:
         # The policy, or the engine itself, may have moved on since: then the page says so.
         is_as_recorded=recorded is not None and abs(_height(recorded, limit) - now) < _NEAR,
     )
-
-
-def _replay(
-    run: Run, turn: Turn, policy: Policy
-) -> tuple[Engine, tuple[float, float], Assessment | None]:
-    """Feed an engine what it remembered at this turn.
-
-    Gives the evidence before it, less what somebody who stepped in forgave, and what was said.
-    """
-    # Of a call that ended later, the engine had seen the proposal.
-    remembered = Turn.objects.filter(run=run, first_obs__lte=turn.obs).order_by("-obs")
-    seen = [
-        (obs, one)
-        for row in remembered[: Engine.WINDOW]
-        for obs, one in rows.unfold(row)
-        if obs <= turn.obs
-    ]
-    engine, assessment = start_engine(policy), None
-    before = start = 0.0
-    is_reset = run.meters.streak_obs >= turn.obs
-    # As they were observed: between a call and its outcome there may be others.
-    for obs, one in sorted(seen, key=lambda pair: pair[0]):
-        before = _evidence(engine)
-        if not is_reset and obs > run.meters.streak_obs > 0:
-            engine.reset(corrected=corrections_of(run))
-            is_reset = True
-        start = _evidence(engine)
-        assessment = engine.observe(one)
-    return engine, (before, start), assessment
 
 
 def _evidence(engine: Engine) -> float:

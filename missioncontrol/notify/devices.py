@@ -63,7 +63,21 @@ def subscribe(browser: Browser, asked: NewPush, *, at: datetime) -> Device:
     Raises:
         InvalidRequest: the address may not be called, or a key cannot be read.
     """
-    _check_subscription(asked)
+    # Of another key the push service would refuse each push with 403, and nobody would see it.
+    if asked.vapid_key != vapid.public_key():
+        raise InvalidRequest("vapid_key: it is not this installation's.", field="vapid_key")
+    try:
+        outbound.check_url(asked.endpoint, private_hosts=settings.NOTIFY_HOSTS)
+    except outbound.Unsendable as refused:
+        raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
+    try:
+        # Read now: a key that cannot be would fail at each push, unseen by whoever sent it.
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(asked.keys.p256dh))
+        is_long_enough = len(raw(asked.keys.auth)) == AUTH_BYTES
+    except ValueError:
+        is_long_enough = False
+    if not is_long_enough:
+        raise InvalidRequest("keys: they are not a push subscription's.", field="keys")
     kept: dict[str, Any] = {
         "user": browser.user,
         "browser": browser,
@@ -163,24 +177,6 @@ def let_go(devices: Iterable[Device], *, at: datetime) -> None:
         )
         made.append(services.delivery_to(device, notice, at=at, due_at=at))
     services.keep(made)
-
-
-def _check_subscription(asked: NewPush) -> None:
-    # Of another key the push service would refuse each push with 403, and nobody would see it.
-    if asked.vapid_key != vapid.public_key():
-        raise InvalidRequest("vapid_key: it is not this installation's.", field="vapid_key")
-    try:
-        outbound.check_url(asked.endpoint, private_hosts=settings.NOTIFY_HOSTS)
-    except outbound.Unsendable as refused:
-        raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
-    try:
-        # Read now: a key that cannot be would fail at each push, unseen by whoever sent it.
-        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(asked.keys.p256dh))
-        is_long_enough = len(raw(asked.keys.auth)) == AUTH_BYTES
-    except ValueError:
-        is_long_enough = False
-    if not is_long_enough:
-        raise InvalidRequest("keys: they are not a push subscription's.", field="keys")
 
 
 def _write(device: Device, changes: dict[str, Any]) -> None:

@@ -210,7 +210,21 @@ def tell(
         return None
     hears = Q(**{TOPIC_OF[what]: True}) | Q(**{TOPIC_OF[also or what]: True})
     channels = list(Channel.objects.filter(hears, project_id=project, enabled=True))
-    _write(notice, channels=channels, at=at, wait=wait)
+    # Who may not come in (no second factor where one is asked for) is not told either.
+    people = ways.open_memberships().filter(project_id=project, role__in=ANSWERERS)
+    mine = Device.objects.filter(
+        user__in=people.values("user"), user__is_active=True, enabled=True, left_at=None
+    )
+    devices = list(mine.filter(hears_reports=True) if what == "report" else mine)
+    made = [delivery_to(device, notice, at=at, due_at=at + wait) for device in devices]
+    for channel in channels:
+        step = timedelta(minutes=channel.step_minutes)
+        # Not both waits, one after the other: the judge's is over long before a later step.
+        made.append(delivery_to(channel, notice, at=at, due_at=at + max(step, wait)))
+    for delivery in made:
+        if delivery.due_at is not None:
+            delivery.due_at = due_for(delivery, at=delivery.due_at)
+    keep(made)
     return notice
 
 
@@ -248,24 +262,6 @@ def due_for(delivery: Delivery, *, at: datetime) -> datetime:
 def _after_quiet(target: Device | Channel, zone: str, *, at: datetime) -> datetime:
     end = quiet.end_of_quiet(at, start=target.quiet_from, end=target.quiet_to, zone=zone)
     return end or at
-
-
-def _write(notice: Notice, *, channels: Iterable[Channel], at: datetime, wait: timedelta) -> None:
-    # Who may not come in (no second factor where one is asked for) is not told either.
-    people = ways.open_memberships().filter(project_id=notice.project_id, role__in=ANSWERERS)
-    mine = Device.objects.filter(
-        user__in=people.values("user"), user__is_active=True, enabled=True, left_at=None
-    )
-    devices = list(mine.filter(hears_reports=True) if notice.what == "report" else mine)
-    made = [delivery_to(device, notice, at=at, due_at=at + wait) for device in devices]
-    for channel in channels:
-        step = timedelta(minutes=channel.step_minutes)
-        # Not both waits, one after the other: the judge's is over long before a later step.
-        made.append(delivery_to(channel, notice, at=at, due_at=at + max(step, wait)))
-    for delivery in made:
-        if delivery.due_at is not None:
-            delivery.due_at = due_for(delivery, at=delivery.due_at)
-    keep(made)
 
 
 def delivery_to(

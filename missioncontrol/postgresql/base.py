@@ -278,7 +278,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.validate_thread_sharing()
         self.validate_no_broken_transaction()
         with self.wrap_database_errors:
-            found = self._pipeline().execute(self.connection, statements)
+            if self.connection not in _pipelines:
+                prepares = self.settings_dict["OPTIONS"].get("prepare_threshold", 0) is not None
+                _pipelines[self.connection] = Pipeline(prepares=prepares)
+            found = _pipelines[self.connection].execute(self.connection, statements)
         for sql, _ in statements if self.queries_logged else ():
             with debug_transaction(self, sql):
                 pass
@@ -286,12 +289,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _is_in(self, status: TransactionStatus) -> bool:
         return bool(self.connection and self.connection.info.transaction_status == status)
-
-    def _pipeline(self) -> Pipeline:
-        if self.connection not in _pipelines:
-            prepares = self.settings_dict["OPTIONS"].get("prepare_threshold", 0) is not None
-            _pipelines[self.connection] = Pipeline(prepares=prepares)
-        return _pipelines[self.connection]
 
 
 class ErrorWrapper(DatabaseErrorWrapper):

@@ -146,13 +146,18 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
     elif asked.group_by == "run":
         runs = Run.objects.filter(pk__in=list(groups)).values_list("id", "name")
         names = {str(run): name for run, name in runs}
+    models: dict[str, set[str]] = defaultdict(set)
+    unpriced = between(calls, period.since, period.until).filter(cost_usd__isnull=True)
+    unpriced = unpriced.exclude(model="").annotate(key=key)
+    for name, model in unpriced.values_list("key", "model").distinct().order_by():
+        models[str(name)].add(model)
     part = Part(
         project=project,
         period=period,
         before=before,
         groups=groups,
         earlier={str(one["key"]): dollars(one["cost"]) for one in cast(Any, earlier)},
-        models=_unpriced_models(between(calls, period.since, period.until), key),
+        models=models,
         loops=chosen(loops.loops(project.id, since=since, until=period.until), asked),
         stops=chosen(loops.stopped(project.id, since=period.since, until=period.until), asked),
         lasted=loops.lasted(project.id, at=min(at, period.until)),
@@ -198,14 +203,6 @@ def grouped(calls: QuerySet[ModelCall], key: F) -> dict[str, dict[str, Any]]:
         str(one["key"]): {**cast(Any, one), "runs": runs[str(one["key"])]}
         for one in sums.order_by()
     }
-
-
-def _unpriced_models(calls: QuerySet[ModelCall], key: F) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = defaultdict(set)
-    unpriced = calls.filter(cost_usd__isnull=True).exclude(model="").annotate(key=key)
-    for name, model in unpriced.values_list("key", "model").distinct().order_by():
-        found[str(name)].add(model)
-    return found
 
 
 def minute_sums(calls: QuerySet[ModelCall], period: Period) -> list[tuple[datetime, Decimal]]:

@@ -185,18 +185,15 @@ class _Batch:
         """Record a turn, or complete the one it completes; False: it is a repeat."""
         # Without a key nothing tells a repeat from a second turn alike: it counts as new.
         row = self._known.get((run.id, turn.key)) if turn.key else None
-        if row is None:
-            return self._record(run, turn), True
-        if row.phase == Phase.PROPOSED and not turn.is_proposed:
+        if row is not None:
+            if row.phase != Phase.PROPOSED or turn.is_proposed:
+                return row, False
             run.meters.last_obs += 1
             row.obs = run.meters.last_obs
             _fill_outcome(row, turn, at=self._tx.at)
             self.completed[row.id] = row
             self._announce(run, row, TurnCompleted)
             return row, True
-        return row, False
-
-    def _record(self, run: Run, turn: GuardTurn) -> Turn:
         # Counted up under the run's row lock: no number is given twice or left out.
         run.meters.last_seq += 1
         run.meters.last_obs += 1
@@ -225,7 +222,7 @@ class _Batch:
         # A run that was opened without a name is its first speaker's.
         run.agent = run.agent or row.agent
         self._announce(run, row, TurnRecorded)
-        return row
+        return row, True
 
     def _announce(self, run: Run, row: Turn, kind: type[TurnRecorded | TurnCompleted]) -> None:
         self._tx.record(

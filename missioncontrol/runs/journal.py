@@ -248,7 +248,14 @@ class RunTransaction:
                 metered.append((run, self._meters[run.id]))
         update_changed(Run, states)
         update_changed(RunMeters, meters)
-        self._write_holds()
+        held = {run.id: run.hold for run in self.runs.values() if run.hold}
+        if lifted := self._holds.keys() - held.keys():
+            Hold.objects.filter(pk__in=lifted).delete()
+        insert_rows(Hold, [hold for run_id, hold in held.items() if run_id not in self._holds])
+        # Each for itself: `waiting_at` is refreshed beside, and only what changed is written.
+        for run_id in self._holds.keys() & held.keys():
+            if changed := _changed(held[run_id], HOLD_NAMES, self._holds[run_id]):
+                update_columns(Hold, changed, [held[run_id]])
         insert_rows(JournalRow, self._rows)
         for write in self.last:
             write()
@@ -266,16 +273,6 @@ class RunTransaction:
                     news.frames,
                 )
             )
-
-    def _write_holds(self) -> None:
-        held = {run.id: run.hold for run in self.runs.values() if run.hold}
-        if lifted := self._holds.keys() - held.keys():
-            Hold.objects.filter(pk__in=lifted).delete()
-        insert_rows(Hold, [hold for run_id, hold in held.items() if run_id not in self._holds])
-        # Each for itself: `waiting_at` is refreshed beside, and only what changed is written.
-        for run_id in self._holds.keys() & held.keys():
-            if changed := _changed(held[run_id], HOLD_NAMES, self._holds[run_id]):
-                update_columns(Hold, changed, [held[run_id]])
 
 
 @contextmanager

@@ -114,13 +114,16 @@ def may_vouch_for(authority: x509.Certificate, name: str) -> bool:
 
 
 def _authority(folder: Path, names: list[str], at: datetime) -> Signer:
-    """Return the kept authority; a new one where it is missing, over, or of another machine."""
-    certificate, key = folder / "ca.crt", folder / "ca.key"
-    if certificate.is_file() and key.is_file():
-        read = load_pem_private_key(key.read_bytes(), password=None)
+    """Return the kept authority; a new one where it is missing, over, or of another machine.
+
+    It can sign for nobody but this house.
+    """
+    certificate, key_file = folder / "ca.crt", folder / "ca.key"
+    if certificate.is_file() and key_file.is_file():
+        read = load_pem_private_key(key_file.read_bytes(), password=None)
         # Somebody else's file, put in its place: replacing it silently would lose it.
         if not isinstance(read, ec.EllipticCurvePrivateKey):
-            raise TypeError(f"{key} holds another kind of key")
+            raise TypeError(f"{key_file} holds another kind of key")
         kept = Signer(x509.load_pem_x509_certificate(certificate.read_bytes()), read)
         is_ours = all(may_vouch_for(kept.certificate, name) for name in names)
         # A start that was cut off between the two files leaves a key that is not this one's.
@@ -128,14 +131,6 @@ def _authority(folder: Path, names: list[str], at: datetime) -> Signer:
         # It must outlive every leaf it signs from now on.
         if is_ours and is_whole and kept.certificate.not_valid_after_utc - at > LEAF_LIFE:
             return kept
-    made = _found(names, at)
-    write_private(key, _pem(made.key))
-    write_private(certificate, _text(made.certificate))
-    return made
-
-
-def _found(names: list[str], at: datetime) -> Signer:
-    """Make an authority that can sign for nobody but this house."""
     key = ec.generate_private_key(ec.SECP256R1())
     host = next((name for name in names if not _address(name)), "this machine")
     who = x509.Name(
@@ -158,7 +153,10 @@ def _found(names: list[str], at: datetime) -> Signer:
         x509.NameConstraints(permitted_subtrees=allowed, excluded_subtrees=None), critical=True
     )
     builder = builder.add_extension(_usage(signs=True), critical=True)
-    return Signer(builder.sign(key, hashes.SHA256()), key)
+    made = Signer(builder.sign(key, hashes.SHA256()), key)
+    write_private(key_file, _pem(key))
+    write_private(certificate, _text(made.certificate))
+    return made
 
 
 def _begin(

@@ -48,7 +48,12 @@ def turns_list(
     `around` centres on a turn, `seqs` picks some by number.
     """
     if "seqs" in request.query_params:
-        return Page(timeline.list_picked(run, seqs=_picked(seqs)))
+        if not _SEQS.fullmatch(seqs):
+            raise InvalidRequest("seqs: expected whole numbers with commas.", field="seqs")
+        picked = [int(part) for part in seqs.split(",")]
+        if len(picked) > MOST_PICKED:
+            raise InvalidRequest(f"seqs: at most {MOST_PICKED} at once.", field="seqs")
+        return Page(timeline.list_picked(run, seqs=picked))
     page = timeline.list_window(
         run, limit=limit, after_seq=after_seq, before_seq=before_seq, around=around
     )
@@ -59,15 +64,6 @@ def turns_list(
         place = f"before_seq={page[0].seq}" if backwards else f"after_seq={page[-1].seq}"
         following = f"{address_of(request)}?{place}&limit={limit}"
     return Page(page, following)
-
-
-def _picked(text: str) -> list[int]:
-    if not _SEQS.fullmatch(text):
-        raise InvalidRequest("seqs: expected whole numbers with commas.", field="seqs")
-    seqs = [int(part) for part in text.split(",")]
-    if len(seqs) > MOST_PICKED:
-        raise InvalidRequest(f"seqs: at most {MOST_PICKED} at once.", field="seqs")
-    return seqs
 
 
 @api.get("runs/<uuid:run_id>/turns/<int:seq>/")

@@ -45,7 +45,31 @@ def read(record: Record) -> RecordFacts:
         client=client_of(record.service), session=record.text("session.id"), agent=agent
     )
     if kind == "LLM":
-        return _model_call(record, common)
+        # Its id stands nowhere but in the whole response, which is kept as JSON.
+        response = parsed(record.text("output.value"))
+        response_id = response.get("id") if isinstance(response, dict) else None
+        call_id = fitted(
+            response_id if isinstance(response_id, str) and response_id else record.key
+        )
+        step = ModelStep(
+            key=record.key,
+            agent=common.agent,
+            at=record.ended_at,
+            given=_messages(record, "llm.input_messages."),
+            output=_messages(record, "llm.output_messages."),
+            call_id=call_id,
+            model=record.text("llm.model_name")[:100],
+            provider=record.text("llm.provider", "llm.system")[:50],
+            cost_usd=dollars(record.attributes.get("llm.cost.total")),
+            usage=inclusive(
+                given=record.count("llm.token_count.prompt"),
+                output=record.count("llm.token_count.completion"),
+                read=record.count(f"{CACHE}cache_read"),
+                written=record.count(f"{CACHE}cache_write"),
+                reasoning=record.count("llm.token_count.completion_details.reasoning"),
+            ),
+        )
+        return model_facts(common, step)
     if kind == "TOOL":
         call_id = record.text("tool_call.id", "tool.id")
         given = record.attributes.get("tool.parameters", record.attributes.get("input.value"))
@@ -60,32 +84,6 @@ def read(record: Record) -> RecordFacts:
         )
         return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
     return common
-
-
-def _model_call(record: Record, common: RecordFacts) -> RecordFacts:
-    # Its id stands nowhere but in the whole response, which is kept as JSON.
-    response = parsed(record.text("output.value"))
-    response_id = response.get("id") if isinstance(response, dict) else None
-    call_id = fitted(response_id if isinstance(response_id, str) and response_id else record.key)
-    step = ModelStep(
-        key=record.key,
-        agent=common.agent,
-        at=record.ended_at,
-        given=_messages(record, "llm.input_messages."),
-        output=_messages(record, "llm.output_messages."),
-        call_id=call_id,
-        model=record.text("llm.model_name")[:100],
-        provider=record.text("llm.provider", "llm.system")[:50],
-        cost_usd=dollars(record.attributes.get("llm.cost.total")),
-        usage=inclusive(
-            given=record.count("llm.token_count.prompt"),
-            output=record.count("llm.token_count.completion"),
-            read=record.count(f"{CACHE}cache_read"),
-            written=record.count(f"{CACHE}cache_write"),
-            reasoning=record.count("llm.token_count.completion_details.reasoning"),
-        ),
-    )
-    return model_facts(common, step)
 
 
 def _messages(record: Record, prefix: str) -> tuple[ChatMessage, ...]:

@@ -24,20 +24,18 @@ class Command(BaseCommand):
 
     def handle(self, *_: object, url: str, person: str = "", **__: object) -> None:
         link = services.mint_login_link(user=people.chosen(person), at=clock.now())
-        base = url or settings.PUBLIC_URL or self._running_url()
+        base = url or settings.PUBLIC_URL
+        if not base:
+            # The running `up` says in its lock file where it serves.
+            try:
+                running = json.loads((settings.DATA_DIR / "up.lock").read_text())
+            except (OSError, ValueError):
+                running = {}
+            base = str(running.get("url") or f"http://127.0.0.1:{PORT}")
+            if running.get("state") != "serving":
+                # Beside the link, which a script may take from the output.
+                self.stderr.write(
+                    f"No `up` says in {settings.DATA_DIR} that it serves: {base} is a guess, and"
+                    " --url names another address."
+                )
         self.stdout.write(f"{base.rstrip('/')}/login/{link.secret}/")
-
-    def _running_url(self) -> str:
-        """Return where the running `up` says in its lock file that it serves."""
-        try:
-            running = json.loads((settings.DATA_DIR / "up.lock").read_text())
-        except (OSError, ValueError):
-            running = {}
-        base = str(running.get("url") or f"http://127.0.0.1:{PORT}")
-        if running.get("state") != "serving":
-            # Beside the link, which a script may take from the output.
-            self.stderr.write(
-                f"No `up` says in {settings.DATA_DIR} that it serves: {base} is a guess, and --url"
-                " names another address."
-            )
-        return base
