@@ -45,7 +45,7 @@ const texts: typeof source = {
     answered: "am Terminal beantwortet",
     other: "nicht mehr gefragt",
   },
-  answerOnCard: "Eine Karte ist offen: Dort an den Agenten schreiben.",
+  answerOnCard: "Eine Karte ist offen: Zuerst dort antworten.",
   toCard: "Zur Karte",
   stopping: "Er hält an und liest nichts mehr.",
   ended: "Der Lauf ist beendet und liest nichts mehr.",

@@ -42,7 +42,7 @@ const texts = {
     answered: "answered at the terminal",
     other: "no longer asked",
   },
-  answerOnCard: "A card is open: write to the agent there.",
+  answerOnCard: "A card is open: answer it first.",
   toCard: "To the card",
   stopping: "It is stopping and reads nothing more.",
   ended: "The run has ended and reads nothing more.",
