@@ -1,10 +1,12 @@
 """The screens in German: no English is left. That nothing is cut off, test_every_screen.py sees."""
 
 import re
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.people import an_owner, as_caller
 from tests.e2e.screens import FITS, screens, stands
 from tests.e2e.stuck import several_stuck
 
@@ -72,6 +74,23 @@ def test_the_smallest_phone_has_room_for_it(visit, name):
     page.set_viewport_size({"width": 320, "height": 700})
 
     assert page.locator("header.head").bounding_box()["height"] == as_ever
+    assert page.evaluate(FITS)
+
+
+def test_a_form_fits_a_phone_at_twice_the_size(open_page, installation):
+    page = open_page("/login/", signed_in=False, phone=True, locale="de-DE")
+    cookies = an_owner(installation, f"Ana {uuid4().hex[:6]}").items()
+    page.context.add_cookies(
+        [{"name": name, "value": value, "url": installation.url} for name, value in cookies]
+    )
+    page.goto(f"{installation.url}/settings/keys")
+    expect(page.get_by_label("Name des Tokens")).to_be_visible()
+    another = {"name": "demo-npm-minded"}
+    assert as_caller(page, installation).ask("POST", "/api/v1/projects/", another).status == 201
+    page.set_viewport_size({"width": 195, "height": 422})
+    page.reload()
+
+    expect(page.get_by_role("combobox", name="Projekt").last).to_be_visible()
     assert page.evaluate(FITS)
 
 

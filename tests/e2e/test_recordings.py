@@ -9,9 +9,9 @@ from playwright.sync_api import expect
 from tests.e2e import axe
 from tests.e2e.screens import FITS
 
-DROP = """([name, text]) => {
+DROP = """(files) => {
   const held = new DataTransfer();
-  held.items.add(new File([text], name));
+  for (const [name, text] of files) held.items.add(new File([text], name));
   for (const type of ["dragover", "drop"])
     window.dispatchEvent(new DragEvent(type, {
       dataTransfer: held, bubbles: true, cancelable: true,
@@ -49,7 +49,7 @@ def test_a_file_is_chosen_and_its_run_says_where_it_would_have_asked(open_page, 
 
     page.get_by_role("button", name="Import a recording").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_role("button", name="Choose a file")).to_be_focused()
+    expect(dialog.get_by_role("button", name="Choose files")).to_be_focused()
     assert axe.in_both_themes(page, "import a recording", size) == []
     file = {"name": f"{name}.jsonl", "mimeType": "text/plain", "buffer": text.encode()}
     dialog.locator("input[type=file]").set_input_files(file)
@@ -80,12 +80,12 @@ def test_a_file_is_dropped_twice_and_the_second_time_it_is_known(open_page, reco
     status = page.get_by_role("dialog").get_by_role("status")
 
     page.get_by_role("button", name="Import a recording").wait_for()  # it hears drops now
-    page.evaluate(DROP, [f"{name}.jsonl", text])
+    page.evaluate(DROP, [[f"{name}.jsonl", text]])
     expect(status).to_contain_text("Imported: 4 turns.")
     page.keyboard.press("Escape")
     # Gone, not only hidden: it is hidden some milliseconds before, and takes no drop till then.
     expect(page.locator("dialog")).to_have_count(0)
-    page.evaluate(DROP, [f"{name}.jsonl", text])
+    page.evaluate(DROP, [[f"{name}.jsonl", text]])
 
     expect(status).to_contain_text("This file was imported before.")
 
@@ -101,8 +101,33 @@ def test_entries_that_could_not_be_read_are_named_with_why(open_page, recording)
     dialog.locator("input[type=file]").set_input_files(file)
 
     expect(dialog.get_by_role("status")).to_contain_text(
-        "2 entries could not be read: entry 6, not JSON; entry 7, not a JSON object."
+        "would have opened. 2 entries could not be read:"
+        " entry 6, not JSON; entry 7, not a JSON object."
     )
+
+
+@pytest.mark.screens
+def test_of_several_files_each_is_told_what_came_of_it(open_page, recording):
+    name, text = recording
+    page = open_page("/history")
+
+    page.get_by_role("button", name="Import a recording").wait_for()  # it hears drops now
+    too_large = "x" * (8 * 1024 * 1024 + 1)
+    page.evaluate(
+        DROP,
+        [["notes.txt", "dear diary"], [name, text], ["again", text], ["huge.jsonl", too_large]],
+    )
+
+    dialog = page.get_by_role("dialog", name="Import a recording")
+    expect(dialog.get_by_role("alert")).to_contain_text(
+        ["notes.txt: expected", "huge.jsonl: The file is larger than this server takes."]
+    )
+    expect(dialog.get_by_role("status").get_by_role("paragraph")).to_contain_text(
+        [f"{name}: Imported: 4 turns.", "again: This file was imported before."]
+    )
+    assert page.evaluate(FITS)
+    dialog.get_by_role("link", name=name).click()
+    expect(page.get_by_role("region", name="Imported recording")).to_contain_text(name)
 
 
 @pytest.mark.screens

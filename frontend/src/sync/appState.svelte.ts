@@ -131,7 +131,7 @@ class AppState {
   /** A card nobody knows of was answered long ago; one that opened just now may not have come yet. */
   wasAnswered(decision: string, openedAt: number): boolean {
     const card = this.decision(decision);
-    return card ? !isOpen(card) : this.knowsAll && Date.now() - openedAt > NEWS_MS;
+    return card ? !isOpen(card) : this.knowsAll && clock.read().getTime() - openedAt > NEWS_MS;
   }
   /** Why this person may not act in a project; null where they may. */
   whyNot(project: string): string | null {

@@ -5,8 +5,8 @@ const texts: typeof en = {
   title: "Aufzeichnung importieren",
   about:
     "Eine Sitzung, die anderswo oder früher lief: ein Protokoll eines Agenten in JSON, CSV oder Text, eine Schrittdatei oder ein OTLP-Export in JSON. Sie wird ein Lauf dieses Projekts. Niemand wird gefragt, und ihre Kosten zählen nirgends.",
-  drop: "Datei hier ablegen oder",
-  choose: "Datei wählen",
+  drop: "Dateien hier ablegen oder",
+  choose: "Dateien wählen",
   project: "Projekt",
   sending: (file) => `${file} wird importiert…`,
   done: (turns, alarms) =>
@@ -15,6 +15,8 @@ const texts: typeof en = {
   open: "Lauf öffnen",
   close: "Schließen",
   failed: "Die Datei konnte nicht gesendet werden. Nichts wurde gespeichert.",
+  tooLarge:
+    "Die Datei ist größer, als dieser Server annimmt. guard replay DATEI sieht sie an, wo sie liegt.",
   looksOnly: "Wer nur zuschaut, kann keine Aufzeichnung importieren.",
   band: "Importierte Aufzeichnung",
   from: (file, who, when) => `${file}, importiert von ${who} ${when}.`,

@@ -6,8 +6,8 @@ const texts = {
   title: "Import a recording",
   about:
     "A session that ran elsewhere or earlier: a transcript of an agent in JSON, CSV or text, a turn file, or an OTLP export in JSON. It becomes a run of this project. Nobody is asked, and its cost counts nowhere.",
-  drop: "Drop a file here, or",
-  choose: "Choose a file",
+  drop: "Drop files here, or",
+  choose: "Choose files",
   project: "Project",
   sending: (file: string) => `Importing ${file}…`,
   done: (turns: number, alarms: number) =>
@@ -16,6 +16,7 @@ const texts = {
   open: "Open the run",
   close: "Close",
   failed: "The file could not be sent. Nothing was stored.",
+  tooLarge: "The file is larger than this server takes. guard replay FILE looks at it where it is.",
   looksOnly: "A viewer cannot import a recording.",
   band: "Imported recording",
   from: (file: string, who: string, when: string) => `${file}, imported by ${who} ${when}.`,

@@ -4,7 +4,9 @@ import { drawn } from "../../format/time";
 import { costs as t } from "../../messages/texts";
 import type { CostAccount, CostGroup, ReportRow, Saving } from "../../wire/types";
 import { agentName } from "../../format/words";
-import { changeOf, isUnpriced, momentOf, noonOf, totalOf } from "./costs";
+import { changeOf, isUnpriced, noonOf, totalOf } from "./costs";
+
+const MIDNIGHT = "00:00";
 
 export const dateOf = (day: string): string =>
   drawn(noonOf(day), { weekday: "long", day: "numeric", month: "long" });
@@ -17,6 +19,23 @@ export function spanWords({ range, first_day, last_day }: CostAccount): string {
   if (range === "day") return dateOf(first_day).replace(",", "");
   if (range === "month") return drawn(noonOf(first_day), { month: "long", year: "numeric" });
   return `${drawn(noonOf(first_day), { day: "numeric", month: "short" })} – ${drawn(noonOf(last_day), { day: "numeric", month: "short", year: "numeric" })}`;
+}
+
+/** Where the x axis is written: four parts of a day by its clock, days, or weeks. */
+export function ticksOf(account: CostAccount): number[] {
+  const { range, minutes } = account;
+  if (range === "day")
+    return [0, 6, 12, 18, 24].map((hour) => (hour === 0 ? 0 : hour * 60 + minutes - 1440));
+  const days = Math.round(minutes / 1440);
+  // Days begin so much later, or earlier, once the clocks were changed.
+  const change = minutes - days * 1440;
+  return Array.from({ length: days }, (_, day) => day * 1440)
+    .filter((_, day) => range === "week" || day % 7 === 0)
+    .map((at) => (clockAt(account, at) === MIDNIGHT ? at : at + change));
+}
+
+function momentOf({ since }: CostAccount, minute: number): Date {
+  return new Date(new Date(since).getTime() + minute * 60_000);
 }
 
 /** A moment of the account on the clocks of its zone. */
@@ -39,7 +58,8 @@ export function xWords(account: CostAccount, minute: number): string {
       ? { weekday: "short", timeZone: zone }
       : { day: "numeric", month: "short", timeZone: zone },
   );
-  return minute % 1440 === 0 ? day : `${day} ${clockAt(account, minute)}`;
+  const clock = clockAt(account, minute);
+  return clock === MIDNIGHT ? day : `${day} ${clock}`;
 }
 
 /** The axis: "06" for hours, days otherwise. */

@@ -13,9 +13,8 @@ import {
   paceOf,
   sparkOf,
   stepFrom,
-  ticksOf,
 } from "./costs";
-import { changeWords, isSteep, savedWords } from "./costWords";
+import { changeWords, clockAt, isSteep, savedWords, ticksOf, xWords } from "./costWords";
 
 const NONE = {
   input: 0,
@@ -171,6 +170,23 @@ test("hours are written by the clock on a day of 25", () => {
   expect(ticksOf(account())).toEqual([0, 360, 720, 1080, 1440]);
   expect(ticksOf(account({ minutes: 1500 }))).toEqual([0, 420, 780, 1140, 1500]);
   expect(ticksOf(account({ range: "week", minutes: 10080 }))).toHaveLength(7);
+});
+
+test.each([
+  ["Europe/Berlin", "2026-09-30T22:00:00Z", 31 * 1440 + 60, "Oct"],
+  ["America/New_York", "2026-11-01T04:00:00Z", 30 * 1440 + 60, "Nov"],
+  ["America/New_York", "2026-03-01T05:00:00Z", 31 * 1440 - 60, "Mar"],
+  ["Pacific/Chatham", "2026-03-31T10:15:00Z", 30 * 1440 + 60, "Apr"],
+])("days begin at midnight of %s after its clocks changed", (time_zone, since, minutes, month) => {
+  const spent = account({ range: "month", time_zone, since, minutes });
+
+  const ticks = ticksOf(spent);
+
+  expect(ticks.map((minute) => clockAt(spent, minute))).toEqual(ticks.map(() => "00:00"));
+  expect(ticks.map((minute) => xWords(spent, minute))).toEqual(
+    [1, 8, 15, 22, 29].map((day) => `${String(day)} ${month}`),
+  );
+  expect(xWords(spent, 28 * 1440 + 480)).toMatch(/:/);
 });
 
 test("the four dearest agents have a colour each, the others share the fifth", () => {

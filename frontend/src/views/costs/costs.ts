@@ -173,20 +173,6 @@ export function paceLines(
   return { x, lines, tags };
 }
 
-/** Where the x axis is written: four parts of a day by its clock, days, or weeks. */
-export function ticksOf({ range, minutes }: CostAccount): number[] {
-  if (range === "day")
-    return [0, 6, 12, 18, 24].map((hour) => (hour === 0 ? 0 : hour * 60 + minutes - 1440));
-  const days = Math.round(minutes / 1440);
-  return Array.from({ length: days }, (_, day) => day * 1440).filter(
-    (_, day) => range === "week" || day % 7 === 0,
-  );
-}
-
-export function momentOf({ since }: CostAccount, minute: number): Date {
-  return new Date(new Date(since).getTime() + minute * 60_000);
-}
-
 /** A line of so many points through the figures, from the highest to 0. */
 export function sparkOf(values: readonly number[], width: number, height: number): string {
   const most = Math.max(1, ...values);

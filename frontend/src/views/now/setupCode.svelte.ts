@@ -1,6 +1,8 @@
 /** The code in the empty board's line: there as long as it is good, then a fresh one takes its place. */
+import { since } from "../../format/time";
 import { refused } from "../../messages/refused";
 import { connect as t } from "../../messages/texts";
+import { clock } from "../../sync/clock.svelte";
 import { read, write } from "../../wire/api";
 import type { MadeSetupCode, SetupCodeRow } from "../../wire/types";
 
@@ -48,6 +50,7 @@ export class SetupCode {
     if (id === "") return;
     const now = await read<SetupCodeRow>(`setup-codes/${id}/`).catch(() => null);
     if (now?.used_at) this.#used = now;
-    if (now?.used_at || Date.parse(expires_at) - Date.now() < SPARE_MS) await this.#begin(project);
+    const isOver = since(expires_at, clock.read()) > -SPARE_MS;
+    if (now?.used_at || isOver) await this.#begin(project);
   }
 }

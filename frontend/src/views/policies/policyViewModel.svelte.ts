@@ -19,6 +19,7 @@ import {
   type Draft,
   type Tables,
 } from "./policies";
+import { clock } from "../../sync/clock.svelte";
 import { heightOf, patienceOf, sensitivityAt } from "./policyLine";
 
 const TYPING_MS = 250;
@@ -249,7 +250,7 @@ export class PolicyViewModel {
   async try(days: number): Promise<void> {
     const draft = this.#draft;
     const asked = ++this.#replays;
-    const since = new Date(Date.now() - days * 86_400_000).toISOString();
+    const since = new Date(clock.read().getTime() - days * 86_400_000).toISOString();
     try {
       const body = { policy: draft, since, project: this.#project };
       const begun = await write<BacktestRow>("POST", "backtest/", body);
