@@ -862,6 +862,29 @@ def test_lines_of_an_object_in_a_transcript_do_not_hide_it(file):
     assert calls(file, text)[0][2] == '{"low": 1}'
 
 
+def test_calls_that_a_step_also_writes_as_an_object_are_told_by_the_text_that_answers_them(file):
+    text = """## step 1
+
+{"name": "find", "arguments": {"path": "oars"}}
+
+    -> find({"path": "oars"})
+
+       2 oars
+
+## step 2
+
+{"name": "row", "arguments": {}}
+
+    -> row({})
+
+       slow
+"""
+
+    done = [(tool, args, result.strip()) for tool, args, result, _ in calls(file, text)]
+
+    assert done == [("find", {"path": "oars"}, "2 oars"), ("row", {}, "slow")]
+
+
 HEAD = "## User\n\ngo\n\n## Assistant\n\n"
 HOSTILE = {
     "objects without end": HEAD + "**Tool Call: x**\n\nInput: {\n" + 20_000 * "},\n",
