@@ -79,23 +79,29 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     rows = _read_rows(file, unread)
     early = list(islice(rows, _EARLY))
     known = [row for row in early if row is not None]
+    found: Recording | None = None
     for form, (recognises, read) in FORMATS.items():
         if recognises(known):
             recording = read(chain(early, rows), stem=path.stem)
             if form == "messages" and not any(recording.turns):
                 break  # an empty run would say that all was well
             named = sorted([*unread, *recording.unread], key=lambda one: one.entry)
-            return replace(recording, form=form, unread=tuple(named[:_NAMED]))
+            found = replace(recording, form=form, unread=tuple(named[:_NAMED]))
+            break
+    # Lines that are objects may also stand in a text: what its calls are given, or came to.
+    is_text = 2 * len(known) <= len(early)
+    if found is not None and not is_text:
+        return found
     file.seek(0)
     text = file.read(_LONGEST_TRANSCRIPT + 1)
     is_long = len(text) > _LONGEST_TRANSCRIPT or text.count(b"\n") > _MOST_LINES
     encoding = "utf-16" if text.startswith(_UTF_16) else "utf-8-sig"
     if not is_long:
         # Lines that are objects and nothing else were looked through above.
-        may_log = 2 * len(known) <= len(early)
-        found = _read_text(text.decode(encoding, "replace"), stem=path.stem, may_log=may_log)
-        if found is not None:
-            return found
+        told = _read_text(text.decode(encoding, "replace"), stem=path.stem, may_log=is_text)
+        found = max(filter(None, [found, told]), key=_count_answered, default=None)
+    if found is not None:
+        return found
     why = "holds no readable line"
     if known or not early:
         why = (

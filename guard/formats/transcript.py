@@ -83,6 +83,9 @@ _OBJECT = re.compile(r"`[^`\n]+`|\[[^\[\]\n]*\]\([^()\n]+\)|: +\S|\"[^\"\n]+\"")
 _QUOTES_TOOLS = re.compile(r"# aider chat started")
 # A fence that opens behind its label.
 _FENCE_BESIDE = re.compile(r"^([^`\n]{1,60}:[^`\w\n]{0,4})(`{3,}[\w+-]{0,20})[ \t]*$", re.MULTILINE)
+# OpenCode up to 1.0 encloses a call in a fence, and what it is given and what came back in others.
+_CALL_FENCED = re.compile(r"(?<=\n\n)```\n(?=Tool: \S)")
+_FENCED_CALL_ENDS = re.compile(r"^```\n```$", re.MULTILINE)
 # What is said begins behind a name's bracket; a time does not say anything.
 _SAID_BESIDE = re.compile(r"\][*_]{0,3}[ \t]++(?![(\u2014\u2013-][\s\d:.,/TZAPMapm-]{0,40}\)?\Z)")
 _EDGE, _END = "\0panel", "\0end"
@@ -111,7 +114,9 @@ def blocks_of(turns: Sequence[Turn | None]) -> list[dict[str, Any]]:
 
 def _cut(text: str) -> Sequence[Turn]:
     """Cut a text into turns; none if it is no transcript."""
-    lines = _unstamped(_FENCE_BESIDE.sub(r"\1\n\2", _COLOURS.sub("", text)).splitlines())
+    text, enclosed = _CALL_FENCED.subn("", _COLOURS.sub("", text))
+    text = _FENCED_CALL_ENDS.sub("```", text) if enclosed else text
+    lines = _unstamped(_FENCE_BESIDE.sub(r"\1\n\2", text).splitlines())
     cutter = _Cutter(lines)
     for line in lines if cutter.is_chat else _unpanelled(lines):
         cutter.take(line)
@@ -439,6 +444,8 @@ class _Cutter:
             self._said.append(wrapped[1])
             return True
         below = _BELOW.match(line)
+        if below and self._tool and self._into is self._came:
+            self._take_unsigned()
         if below is None or not (self._tool or self._take_done()):
             return False
         self._answer(below[1])
@@ -466,15 +473,23 @@ class _Cutter:
         """Take what a bullet says for what was done: something came back below it."""
         if not self._is_done or len(self._said) > _MOST_LOOKS:
             return False
-        verb, _, rest = " ".join(filter(None, map(str.strip, self._said))).partition(" ")
-        self._said.clear()
-        if called := _SHOWN.match(f"-> {rest}"):
-            self._call(called[1], called[2].rstrip().removesuffix(")"))
-        elif done := _DID.get(verb.lower()):
-            self._call(done, rest)
+        said, done = _parted(self._said)
+        self._said[:] = said
+        verb, _, rest = done.partition(" ")
+        if called := _shown(done) or _shown(rest):
+            self._call(called[1], called[2][:-1])
+        elif tool := _DID.get(verb.lower()):
+            self._call(tool, rest)
         else:
-            self._call(f"{verb} {rest}".strip())
+            self._call(done)
         return True
+
+    def _take_unsigned(self) -> None:
+        """Take the end of what came back for the next call: its sign blinks, and was away."""
+        came, done = _parted(self._came)
+        if len(came) < len(self._came) <= _MOST_LOOKS and (called := _shown(done)):
+            self._came[:] = came
+            self._call(called[1], called[2][:-1])
 
     def _take_shown(self, line: str) -> bool:
         """Take a call as code writes it, behind a sign."""
@@ -513,7 +528,7 @@ class _Cutter:
         name = _ID.sub("", told).replace("`", "").strip("*_'\"] ")
         if not found or len(name.split()) > _MOST_WORDS or name.endswith(tuple(".!?,;{")):
             return False
-        shown = _SHOWN.match(f"-> {name}") if name.endswith(")") else None
+        shown = _shown(name)
         name, given = (shown[1], shown[2][:-1]) if shown else (name, "".join(beside))
         self._call(name, given, is_sure=_CALLED.search(line[: found.start(1)]) is not None)
         return True
@@ -599,6 +614,19 @@ class _Cutter:
 
 def _joined(lines: Sequence[str]) -> str:
     return "\n".join(lines).strip("\n")
+
+
+def _parted(lines: Sequence[str]) -> tuple[list[str], str]:
+    """Give the last paragraph on a line of its own, and the lines before it."""
+    filled = [at for at, line in enumerate(lines) if line.strip()]
+    end = filled[-1] + 1 if filled else 0
+    at = max((at for at in range(end) if not lines[at].strip()), default=0)
+    return [*lines[:at]], " ".join(filter(None, map(str.strip, lines[at:])))
+
+
+def _shown(text: str) -> re.Match[str] | None:
+    """Tell a call as code writes it: its name, and what it is given with the bracket behind."""
+    return _SHOWN.match(f"-> {text}") if text.endswith(")") else None
 
 
 def _did(line: str) -> tuple[str, str] | None:

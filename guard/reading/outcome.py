@@ -39,7 +39,7 @@ _REFUSES, _SUCCEEDS = Phrase("refuses"), re.compile(any_of("succeeds"))
 _TURNS_DOWN, _SHOWN_LINE = Phrase("turns_down"), re.compile(any_of("shown_line"))
 _FAILS_EARLY, _TELLS_WHY = Phrase("fails_early"), Phrase("tells_why")
 _LAST_LINE_ERROR = re.compile(r"\s{0,8}[\w.]{0,80}(?:Error|Exception|Failure)\b(?:[:(]|$)")
-_TESTS_FAILED = re.compile(r"([1-9]\d{0,6})(?: tests?)? (?:failed|failures?|errors?)\b")
+_TESTS_FAILED = re.compile(any_of("tests_failed"))
 _NAMES_AND_NUMBERS = re.compile(any_of("names_and_numbers"))
 _BARE_NUMBER = re.compile(r"(?<![\w'\"`])\d+(?![\w'\"`])")
 _PICTURE = re.compile(r"\s*[\[<(](?:screenshot|image|picture)\b[^\n]{0,80}\s*", re.IGNORECASE)
@@ -93,8 +93,7 @@ class Outcome(NamedTuple):
     @property
     def digest(self) -> str:
         """Name the answer for people: equal answers have an equal digest, in every process."""
-        key = self.key
-        return key if isinstance(key, str) else _digest("\n".join(sorted(self.terms)))
+        return self.key if isinstance(self.key, str) else _digest("\n".join(sorted(self.terms)))
 
 
 def outcome_of(turn: Turn) -> Outcome | None:
@@ -173,8 +172,9 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
         is_silent = not text or "output" in text.lower()
         return NOTHING_FOUND._replace(text=head, terms=frozenset(() if is_silent else {"nothing"}))
     tail, failures = text[-_FAILURE_HEAD:].lower(), 0
-    if "fail" in tail or "error" in tail:
-        failures = sum([int(found) for found in _TESTS_FAILED.findall(tail)])
+    if "fail" in tail or "error" in tail or " pass" in tail:
+        counts = _TESTS_FAILED.findall(tail)
+        failures = sum([int(bad or int(of) - int(good)) for bad, good, of in counts])
     is_counted = failures > 0 or " passed" in tail
     failed = is_error or (failures > 0 if is_counted else looks_failed(text))
     lines, failure = masked_lines(text), None

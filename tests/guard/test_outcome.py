@@ -24,6 +24,8 @@ def key(text: str) -> Hashable:
         "cat: x: No such file or directory",
         "Traceback (most recent call last):\n  File 'x'\nValueError: bad",
         "collected 3 items\n...\n2 failed, 1 passed in 0.1s",
+        "3/4 tests passed\nFAIL: it floats: it sank",
+        "3/40 checks passed\n" + 37 * "FAIL: it_floats: depth was 12, expected 3\n",
         "running\nAssertionError: 1 != 2",
         "fatal: not a git repository",
         "Exit code: 2",
@@ -60,6 +62,8 @@ def test_an_answer_that_says_so_has_failed(result):
         "ok",
         "9 passed in 0.2s",
         "0 failed, 9 passed",
+        "4/4 tests passed",
+        "4 out of 4 checks passing",
         "     1\tclass NotFoundError(Exception):\n     2\t    raise NotFound",
         "The file src/errors.py has been updated.",
         "src/errors.py\nsrc/failure.py",
@@ -187,7 +191,13 @@ def test_a_numbered_line_is_a_file_that_speaks_of_errors(cut, failed):
 
 @pytest.mark.parametrize(
     ("result", "failures"),
-    [("2 failed, 1 passed", 2), ("5 passed", 0), ("1 error, 2 failed", 3), ("fine", None)],
+    [
+        ("2 failed, 1 passed", 2),
+        ("5 passed", 0),
+        ("1 error, 2 failed", 3),
+        ("7/9 tests passed", 2),
+        ("fine", None),
+    ],
 )
 def test_it_counts_what_failed(result, failures):
     assert outcome_of(a_call("x", result)).failures == failures

@@ -176,6 +176,109 @@ def test_a_captured_terminal_has_bullets_prompts_and_answers_below(file):
     assert [one.content for one in recording.turns if one.role is Role.USER] == ["build it", "yes"]
 
 
+def test_a_sign_that_was_away_leaves_a_call_in_the_paragraph_before_its_answer(file):
+    text = """> mend the pier
+
+⏺ I'll look at the pier first.
+
+  Read(maps/north/the_old_
+      pier.txt)
+  ⎿  Read 40 lines
+
+⏺ Bash(hammer --gently)
+  ⎿  Error: no nails
+
+
+  Bash(buy nails && hammer
+      --gently)
+  ⎿  mended (1 of 9)
+
+⏺ Update Todos
+
+  ⎿  ☐ Paint it
+"""
+
+    assert calls(file, text) == [
+        ("Read", {"input": "maps/north/the_old_ pier.txt"}, "Read 40 lines", None),
+        ("Bash", {"command": "hammer --gently"}, "Error: no nails", None),
+        ("Bash", {"command": "buy nails && hammer --gently"}, "mended (1 of 9)", None),
+        ("Update Todos", {}, "☐ Paint it", None),
+    ]
+    said = [one.content for one in read(file, text).turns if one.role is Role.ASSISTANT]
+    assert "I'll look at the pier first." in said
+
+
+def test_what_came_of_two_answers_below_one_call_is_no_call(file):
+    text = """> sail
+
+⏺ Bash(sail)
+  ⎿  wind(strong)
+
+     and rain
+  ⎿  wet
+
+⏺ Read(log)
+  ⎿  calm
+"""
+
+    assert [tool for tool, *_ in calls(file, text)] == ["Bash", "Read"]
+
+
+def test_a_call_within_a_fence_keeps_the_fences_of_what_it_is_given_and_what_came(file):
+    text = """# Ferries
+
+## User
+
+count them
+
+---
+
+## Assistant
+
+_Thinking:_
+
+The list has them.
+
+```
+Tool: read
+
+**Input:**
+```json
+{"filePath": "ferries.md"}
+```
+
+**Output:**
+```
+Tool: ferry
+```
+```
+
+```
+Tool: count
+
+**Input:**
+```json
+{"of": "oars"}
+```
+**Error:**
+```
+no oars
+```
+```
+
+---
+
+## Assistant
+
+There is one.
+"""
+
+    assert calls(file, text) == [
+        ("read", {"filePath": "ferries.md"}, "Tool: ferry", None),
+        ("count", {"of": "oars"}, None, "no oars"),
+    ]
+
+
 def test_a_bullet_that_goes_on_along_a_bar_is_what_was_done(file):
     text = """\u203a weigh it
 
@@ -757,6 +860,29 @@ def test_lines_of_an_object_in_a_transcript_do_not_hide_it(file):
     text = HEADINGS.replace("low,high", '{"low": 1}')
 
     assert calls(file, text)[0][2] == '{"low": 1}'
+
+
+def test_calls_that_a_step_also_writes_as_an_object_are_told_by_the_text_that_answers_them(file):
+    text = """## step 1
+
+{"name": "find", "arguments": {"path": "oars"}}
+
+    -> find({"path": "oars"})
+
+       2 oars
+
+## step 2
+
+{"name": "row", "arguments": {}}
+
+    -> row({})
+
+       slow
+"""
+
+    done = [(tool, args, result.strip()) for tool, args, result, _ in calls(file, text)]
+
+    assert done == [("find", {"path": "oars"}, "2 oars"), ("row", {}, "slow")]
 
 
 HEAD = "## User\n\ngo\n\n## Assistant\n\n"
