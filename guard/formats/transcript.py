@@ -486,8 +486,10 @@ class _Cutter:
 
     def _take_unsigned(self) -> None:
         """Take the end of what came back for the next call: its sign blinks, and was away."""
+        if len(self._came) > _MOST_LOOKS:
+            return
         came, done = _parted(self._came)
-        if len(came) < len(self._came) <= _MOST_LOOKS and (called := _shown(done)):
+        if len(came) < len(self._came) and (called := _shown(done)):
             self._came[:] = came
             self._call(called[1], called[2][:-1])
 

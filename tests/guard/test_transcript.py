@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -891,6 +892,7 @@ HOSTILE = {
     "fences of every length": HEAD + "".join(f"{'`' * (3 + n)}a\nx\n" for n in range(400)),
     "an element without end": HEAD + '<t name="a">\n' + 20_000 * "<summary>",
     "answers over answers": HEAD + "**Tool Call: x**\n" + 20_000 * "Output:\n",
+    "answers below answers": "> sail\n\n⏺ Bash(sail)\n" + 20_000 * "  ⎿  wet\n",
     "a line of a megabyte": HEAD + 200_000 * "call: ",
     "walls": "╭──╮\n" + 2 * f"│{100_000 * ' '}x\n",
     "brackets in brackets": HEAD + "**Tool Call: x**\n\n" + 90_000 * "[",
@@ -899,8 +901,11 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_texts_are_read_or_refused(file, text):
+    began = process_time()
     with suppress(UnreadableRecording):
         assert read(file, text).turns
+
+    assert process_time() - began < 15  # of a second or two
 
 
 @given(
