@@ -70,6 +70,7 @@ def test_an_answer_that_says_so_has_failed(result):
         "ERROR is logged as asked\n✓ the hull is tight: checks passed",
         "ERROR is logged as asked\nit_floats passed [100%]",
         "4 out of 4 checks passing",
+        "4/4 tests passed, failed: 0\n" + 40 * "it floats, and stays dry\n",
         "     1\tclass NotFoundError(Exception):\n     2\t    raise NotFound",
         "The file src/errors.py has been updated.",
         "src/errors.py\nsrc/failure.py",
