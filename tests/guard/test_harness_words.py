@@ -82,6 +82,7 @@ def test_a_reminder_that_comes_with_every_call_is_no_nudge():
         "[system notice] You have {} turns left.",
         "ENVIRONMENT REMINDER: you have {} steps left to complete the task.",
         "You have {} more tool calls remaining.",
+        "You have {} steps left. Please submit your answer soon.\n",
     ],
 )
 def test_a_notice_after_each_call_begins_nothing_anew(notice):
@@ -91,10 +92,17 @@ def test_a_notice_after_each_call_begins_nothing_anew(notice):
     assert first_trip(noted) == 4
 
 
-def test_a_person_who_tells_how_much_is_left_is_heard():
-    reader, words = TurnReader(), a_user("You have the mill left to do, then the weir.")
-
-    assert reader.take(words, 0).kind is Kind.PERSON
+@pytest.mark.parametrize(
+    "words",
+    [
+        "You have the mill left to do, then the weir.",
+        "You have 2 steps left: mend the mill, then the weir.",
+        "You have 10 turns left.\n\nMend the weir.",
+        "Environment reminder jobs fail; mend them.",
+    ],
+)
+def test_a_person_who_tells_how_much_is_left_is_heard(words):
+    assert TurnReader().take(a_user(words), 0).kind is Kind.PERSON
 
 
 @pytest.mark.parametrize(
