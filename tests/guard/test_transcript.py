@@ -833,7 +833,7 @@ def test_what_gemini_cli_shares_is_read_part_by_part(file):
 
 
 def test_what_looks_like_a_shared_call_and_is_none_is_said(file):
-    said = "**Tool Command**:\n```json\n{\"name\": nobody\n```"
+    said = '**Tool Command**:\n```json\n{"name": nobody\n```'
     text = f"## USER\n\nMend the app.\n\n## MODEL\n\n{said}\n\n## USER\n\nGo on.\n"
 
     assert [turn.content for turn in read(file, text).turns] == ["Mend the app.", said, "Go on."]
