@@ -325,7 +325,7 @@ class _Cutter:
         elif self._has_failed:
             call = replace(call, error=came or "failed")
         else:
-            call = replace(call, result=came)
+            call = replace(call, result=came or None)
         self._add(call)
 
     def _speak(self, line: str) -> None:

@@ -797,6 +797,13 @@ def test_what_is_said_plainly_beside_such_blocks_is_kept(file):
     assert turns[0].result == "still at work"
 
 
+def test_a_panel_that_shows_no_answer_hides_it(file):
+    panel = "╭────╮\n│ ✓  ReadFile app.py │\n│                    │\n╰────╯\n"
+    said = "✦ I look once more.\n"
+
+    assert [came for *_, came, _ in calls(file, 2 * (said + panel))] == [None, None]
+
+
 def shown_by_gemini(label, value):
     return f"**{label}**:\n```json\n{json.dumps(value, indent=2)}\n```"
 
