@@ -39,7 +39,7 @@ _REFUSES, _SUCCEEDS = Phrase("refuses"), re.compile(any_of("succeeds"))
 _TURNS_DOWN, _SHOWN_LINE = Phrase("turns_down"), re.compile(any_of("shown_line"))
 _FAILS_EARLY, _TELLS_WHY = Phrase("fails_early"), Phrase("tells_why")
 _LAST_LINE_ERROR = re.compile(r"\s{0,8}[\w.]{0,80}(?:Error|Exception|Failure)\b(?:[:(]|$)")
-_TESTS_FAILED = re.compile(any_of("tests_failed"))
+_TESTS_FAILED, _TESTS_PASSED = re.compile(any_of("tests_failed")), Phrase("tests_passed")
 _NAMES_AND_NUMBERS = re.compile(any_of("names_and_numbers"))
 _BARE_NUMBER = re.compile(r"(?<![\w'\"`])\d+(?![\w'\"`])")
 _PICTURE = re.compile(r"\s*[\[<(](?:screenshot|image|picture)\b[^\n]{0,80}\s*", re.IGNORECASE)
@@ -174,8 +174,10 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
     tail, failures = text[-_FAILURE_HEAD:].lower(), 0
     if "fail" in tail or "error" in tail or " pass" in tail:
         counts = _TESTS_FAILED.findall(tail)
-        failures = sum([int(bad or int(of) - int(good)) for bad, good, of in counts])
-    is_counted = failures > 0 or " passed" in tail
+        # Some tell both ways how many failed.
+        told = sum([int(bad or 0) for bad, _, _ in counts])
+        failures = max(told, sum([int(of or 0) - int(good or 0) for _, good, of in counts]))
+    is_counted = failures > 0 or _TESTS_PASSED.stands_in(tail)
     failed = is_error or (failures > 0 if is_counted else looks_failed(text))
     lines, failure = masked_lines(text), None
     if failed:  # its essence tells
@@ -227,10 +229,8 @@ def _identify(
         return terms, rest  # the same words in another order are the same answer
     if len(lines) == 1 and lines[0].strip(_AROUND_HOLE) == HOLE:
         lines = (text.strip(),)  # an id or a time alone is what was asked for
-    if len(lines) <= _SORTED_LINES:
-        # Short answers often come in any order: directory listings, parallel jobs.
-        lines = tuple(sorted(lines))
-    known = "\n".join(lines)
+    # Short answers often come in any order: directory listings, parallel jobs.
+    known = "\n".join(sorted(lines) if len(lines) <= _SORTED_LINES else lines)
     return _digest(("!" if failed else "=") + (mask_failure(known) if failed else known) + rest)
 
 

@@ -29,9 +29,12 @@ export function ticksOf(account: CostAccount): number[] {
   const days = Math.round(minutes / 1440);
   // Days begin so much later, or earlier, once the clocks were changed.
   const change = minutes - days * 1440;
-  return Array.from({ length: days }, (_, day) => day * 1440)
-    .filter((_, day) => range === "week" || day % 7 === 0)
-    .map((at) => (clockAt(account, at) === MIDNIGHT ? at : at + change));
+  return (
+    Array.from({ length: days }, (_, day) => day * 1440)
+      .filter((_, day) => range === "week" || day % 7 === 0)
+      // One whose clocks go forward at midnight has none.
+      .map((at) => [at, at + change].find((one) => clockAt(account, one) === MIDNIGHT) ?? at)
+  );
 }
 
 function momentOf({ since }: CostAccount, minute: number): Date {

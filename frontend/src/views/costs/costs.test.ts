@@ -189,6 +189,23 @@ test.each([
   expect(xWords(spent, 28 * 1440 + 480)).toMatch(/:/);
 });
 
+test.each([
+  ["America/Santiago", "2026-08-31T04:00:00Z"],
+  ["America/Havana", "2026-03-02T05:00:00Z"],
+])("a day of %s that begins at one is marked there", (time_zone, since) => {
+  const spent = account({ range: "week", time_zone, since, minutes: 7 * 1440 - 60 });
+
+  expect(ticksOf(spent).map((minute) => xWords(spent, minute))).toEqual([
+    "Mon",
+    "Tue",
+    "Wed",
+    "Thu",
+    "Fri",
+    "Sat",
+    "Sun 01:00",
+  ]);
+});
+
 test("the four dearest agents have a colour each, the others share the fifth", () => {
   const agents = Object.fromEntries(
     ["a", "b", "c", "d", "e", "f"].map((name, i) => [name, String(10 - i)]),
