@@ -47,6 +47,16 @@ def read_zone(name: str, *, field: str) -> ZoneInfo:
     return zone
 
 
+def check_to_come(expires_at: datetime | None, *, at: datetime) -> None:
+    """Refuse an end that a request names and that is past.
+
+    Raises:
+        InvalidRequest: what it ends would be over at once.
+    """
+    if expires_at is not None and expires_at <= at:
+        raise InvalidRequest("expires_at: expected a time to come.", field="expires_at")
+
+
 def _find_zone(name: str) -> ZoneInfo | None:
     try:
         return ZoneInfo(name)

@@ -86,6 +86,9 @@ _FENCE_BESIDE = re.compile(r"^([^`\n]{1,60}:[^`\w\n]{0,4})(`{3,}[\w+-]{0,20})[ \
 # OpenCode up to 1.0 encloses a call in a fence, and what it is given and what came back in others.
 _CALL_FENCED = re.compile(r"(?<=\n\n)```\n(?=Tool: \S)")
 _FENCED_CALL_ENDS = re.compile(r"^```\n```$", re.MULTILINE)
+# Gemini CLI's `/chat share` shows the parts of its API's messages one behind the other.
+_PART, _PART_ENDS = re.compile(r"\*\*Tool (Command|Response)\*\*:\n```json\n"), "\n```"
+_PARTS = {"Command": "functionCall", "Response": "functionResponse"}
 # What is said begins behind a name's bracket; a time does not say anything.
 _SAID_BESIDE = re.compile(r"\][*_]{0,3}[ \t]++(?![(\u2014\u2013-][\s\d:.,/TZAPMapm-]{0,40}\)?\Z)")
 _EDGE, _END = "\0panel", "\0end"
@@ -101,8 +104,9 @@ def blocks_of(turns: Sequence[Turn | None]) -> list[dict[str, Any]]:
     """Give what is said as an API's messages, where some is shown as their blocks in JSON."""
     messages = list[dict[str, Any]]()
     for turn in filter(None, turns):
-        _, opens, rest = f"\n{turn.content or ''}".partition("\n[")
-        content: Any = None if turn.tool else turn.content
+        said = turn.content or ""
+        _, opens, rest = f"\n{said}".partition("\n[")
+        content: Any = None if turn.tool else _parts_of(said) or said
         with suppress(ValueError, RecursionError):
             blocks, _ = json.JSONDecoder().raw_decode(f"[{rest}" if opens else "null")
             if blocks and all(isinstance(one, dict) and "type" in one for one in blocks):
@@ -110,6 +114,20 @@ def blocks_of(turns: Sequence[Turn | None]) -> list[dict[str, Any]]:
         if content:
             messages.append({"role": turn.role.value, "content": content})
     return messages if any(isinstance(one["content"], list) for one in messages) else []
+
+
+def _parts_of(text: str) -> list[dict[str, Any]]:
+    """Read the calls and answers that Gemini CLI shows between what is said; none: no such."""
+    parts, at = list[dict[str, Any]](), 0
+    for label in _PART.finditer(text):
+        with suppress(ValueError, RecursionError):
+            value, end = json.JSONDecoder().raw_decode(text, label.end())
+            if said := text[at : label.start()].strip():
+                parts.append({"type": "text", "text": said})
+            parts.append({_PARTS[label[1]]: value})
+            at = end + len(_PART_ENDS) if text.startswith(_PART_ENDS, end) else end
+    rest = text[at:].strip()
+    return [*parts, {"type": "text", "text": rest}] if parts and rest else parts
 
 
 def _cut(text: str) -> Sequence[Turn]:
@@ -307,7 +325,7 @@ class _Cutter:
         elif self._has_failed:
             call = replace(call, error=came or "failed")
         else:
-            call = replace(call, result=came)
+            call = replace(call, result=came or None)
         self._add(call)
 
     def _speak(self, line: str) -> None:

@@ -15,9 +15,11 @@ from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar
+from uuid import UUID
 
 from django.db import models
 from django.db.models import QuerySet
+from django.db.models.functions import Cast
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.audit import heads, signing
@@ -46,8 +48,6 @@ ROWS_AT_ONCE = 1000
 TRIES = 3
 # Beyond it PostgreSQL gives back a float as a whole number.
 EXACT = 2**53
-# What a run is opened with and keeps; a name of its agent that came later is told by no event.
-FOR_GOOD = ("key", "agent", "started_at")
 
 
 _COMPARED = Run.objects.select_related("meters").defer("metadata", "workspace")
@@ -86,22 +86,47 @@ class Walk:
             # The latest: what was compared of all projects is what the youngest file knows.
             self.compared_since = max(witness.since, self.compared_since or witness.since)
         seen: set[str] = set()
-        for run in in_order(_COMPARED.filter(project=project), "id"):
-            seen.add(str(run.id))
-            if hasattr(run, "meters"):
-                yield from self._settled_faults(run, chain)
-            else:
-                rows = JournalRow.objects.filter(run=run).count()
+        runs = Run.objects.filter(project=project).order_by("id")
+        # As text: in SQLite anything may have been written there.
+        for text in runs.values_list(Cast("id", models.TextField()), flat=True):
+            try:
+                run_id = UUID(text)
+            except ValueError:
                 yield Fault(
                     kind="run_row",
-                    project=str(run.project_id),
-                    run=str(run.id),
-                    what="row of meters",
-                    found="missing",
-                    expected=f"of it in {rows} rows",
+                    project=str(project.id),
+                    what="id",
+                    found=text[:200],
+                    expected="of none such",
                 )
+                continue
+            seen.add(str(run_id))
+            yield from self._faults_of_run(run_id, chain, of=str(project.id))
         yield from missing_runs(str(project.id), chain, seen)
         yield from chain.not_allowed()
+
+    def _faults_of_run(self, run_id: UUID, chain: ProjectChain, *, of: str) -> list[Fault]:
+        what = "row"
+        try:
+            run = _COMPARED.get(pk=run_id)
+            if hasattr(run, "meters"):
+                what = "turn or event"
+                return self._settled_faults(run, chain)
+            what, found = "row of meters", "missing"
+        # What SQLite took into a column of ids or sums, and what the id was written like.
+        except (TypeError, ValueError, Run.DoesNotExist) as error:
+            found = f"unreadable ({error})"[:200]
+        rows = JournalRow.objects.filter(run=run_id).count()
+        return [
+            Fault(
+                kind="run_row",
+                project=of,
+                run=str(run_id),
+                what=what,
+                found=found,
+                expected=f"of it in {rows} rows",
+            )
+        ]
 
     def _settled_faults(self, run: Run, chain: ProjectChain) -> list[Fault]:
         length, faults = _run_faults(run, chain)
@@ -181,7 +206,9 @@ class Replayed:
         if link.type == "run.opened":
             opened = payload["row"]
             self.row |= {name: opened[name] for name in ("mode", "name", "goal", "ended_at")}
-            self.row |= {name: opened[name] for name in FOR_GOOD if opened.get(name)}
+            self.row |= {name: opened[name] for name in ("key", "started_at") if name in opened}
+            # No event tells of a name that came later.
+            self.row |= {"agent": opened["agent"]} if opened.get("agent") else {}
         elif link.type == "run.moved":
             self.row |= {"mode": payload["mode"], "ended_at": payload["ended_at"]}
             # Named only where the run was renamed.
@@ -204,7 +231,9 @@ def _row_faults(run: Run, replayed: Replayed, last: Link) -> Iterator[Fault]:
         "name": run.name,
         "goal": run.goal,
         "ended_at": run.ended_at,
-        **{name: getattr(run, name) for name in FOR_GOOD},
+        "key": run.key,
+        "agent": run.agent,
+        "started_at": run.started_at,
         "turns": run.meters.last_seq + 1,
         "cost_usd": _capped(run.meters.cost_usd),
         "judge_cost_usd": _capped(run.meters.judge_cost_usd),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -17,6 +16,7 @@ from uuid import UUID
 from pydantic import Field, TypeAdapter
 
 from guard.budget import LEAST, MOST
+from missioncontrol.clock import check_to_come
 from missioncontrol.costs.spending import ORGANISATION, TREE
 from missioncontrol.decisions import (
     allowlist,
@@ -37,6 +37,7 @@ from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN
 from missioncontrol.runs.models import Hold, Run
 from missioncontrol.runs.rows import ceilings_of
 from missioncontrol.runs.services import open_successor
+from missioncontrol.wire.bodies import Moment, Whole
 from missioncontrol.wire.decisions import PERMISSION, InterventionAction
 
 TEXTS = frozenset({"inject", "finish"})
@@ -49,7 +50,7 @@ SUM_UP = (
 )
 
 Dollars = Annotated[Decimal, Field(ge=LEAST, le=MOST)]
-Count = Annotated[int, Field(ge=1, le=int(MOST))]
+Count = Annotated[Whole, Field(ge=1, le=int(MOST))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +73,10 @@ class Tap:
     action: InterventionAction
     decision: UUID | None = None
     message: str | None = None
-    version: int | None = None
+    version: Whole | None = None
     amount: Amount | None = None
     scope: Literal["run", "agent", "project"] = "run"
-    expires_at: datetime | None = None
+    expires_at: Moment | None = None
     undoes: str | None = None
     """Of `undo`: the key of the tap that is taken back."""
 
@@ -135,6 +136,7 @@ def allow_calls(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> N
     calls = made.decision.evidence.get("calls") or []
     if not calls:  # as a budget's
         raise InvalidRequest("This card names no call to allow.", field="decision")
+    check_to_come(tap.expires_at, at=tx.at)
     allowlist.allow_calls(
         tx,
         run,

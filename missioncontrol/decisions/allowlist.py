@@ -21,11 +21,13 @@ from django.db.models import Count, F, Q, QuerySet
 from guard.deciding import AllowPattern, is_allowed
 from guard.reading.normalize import meant_args, write_call
 from guard.signals import Signal
+from missioncontrol.clock import check_to_come
 from missioncontrol.decisions.models import NOT_LOOPS, SPOKE, AllowlistEntry, Decision, LetGo
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import Run, Turn
+from missioncontrol.wire.bodies import Moment
 from missioncontrol.wire.decisions import (
     AllowlistOffer,
     AllowlistPreview,
@@ -55,7 +57,7 @@ class NewAllowlistEntry:
     project: UUID | None = None
     run: UUID | None = None
     agent: str | None = None
-    expires_at: datetime | None = None
+    expires_at: Moment | None = None
     reason: str = ""
 
 
@@ -148,7 +150,8 @@ def add_entry(project: UUID, asked: NewAllowlistEntry, *, by: str, at: datetime)
 
     Raises:
         NotFound: the project has no such run.
-        InvalidRequest: the pattern is empty, or it is not said for which run or agent.
+        InvalidRequest: the pattern is empty, the end is past, or it is not said for which run
+            or agent.
     """
     # An empty glob would match every call there is.
     if not asked.pattern.strip():
@@ -160,6 +163,7 @@ def add_entry(project: UUID, asked: NewAllowlistEntry, *, by: str, at: datetime)
     # It would stand in the list and never hold.
     if scope != "project" and getattr(asked, scope) is None:
         raise InvalidRequest(f"{scope}: say for which {scope} it holds.", field=scope)
+    check_to_come(asked.expires_at, at=at)
     entry = AllowlistEntry.objects.create(
         project_id=project,
         scope=scope,

@@ -20,6 +20,8 @@ from missioncontrol import outbound
 from missioncontrol.errors import InvalidRequest
 
 LONGEST_ADDRESS = 500
+# A name or an IPv4 address; an IPv6 address, which has at least two colons and no brackets.
+_HOST = re.compile(r"[\w.-]+|[\da-fA-F.]*:[\da-fA-F.]*:[\da-fA-F.:]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,20 +187,31 @@ def _read_chat(name: str, kind: Kind, given: str) -> str:
     if service is None or (whom and not getattr(service, whom)):
         raise _wrong(kind.expected)
     if kind.has_own_host:
-        # Passwords and words go over the net in the clear to hosts of this house only.
-        host, port, is_clear = destination(name, service)
-        is_ours = outbound.is_named(host, port, settings.NOTIFY_HOSTS)
-        if is_clear and not is_ours:
-            secure = "mailtos://" if name == "email" else "ntfys://"
-            raise InvalidRequest(
-                f"address: {host} would be reached without encryption; write {secure}… "
-                "(MISSIONCONTROL_NOTIFY_HOSTS names hosts that may be).",
-                field="address",
-            )
-        if not is_ours:
-            with _refused_at_once():
-                outbound.check_written(host)
+        _check_server(name, service)
     return url
+
+
+def _check_server(name: str, service: Any) -> None:
+    host, port, is_clear = destination(name, service)
+    # It would be looked up as a name, at each letter, and never found.
+    if name == "email" and not _HOST.fullmatch(host):
+        raise InvalidRequest(
+            "address: smtp: expected a host without a port, which stands behind the first "
+            "host: mailtos://USER:PASSWORD@example.com:587?smtp=mail.example.com&…",
+            field="address",
+        )
+    # Passwords and words go over the net in the clear to hosts of this house only.
+    is_ours = outbound.is_named(host, port, settings.NOTIFY_HOSTS)
+    if is_clear and not is_ours:
+        secure = "mailtos://" if name == "email" else "ntfys://"
+        raise InvalidRequest(
+            f"address: {host} would be reached without encryption; write {secure}… "
+            "(MISSIONCONTROL_NOTIFY_HOSTS names hosts that may be).",
+            field="address",
+        )
+    if not is_ours:
+        with _refused_at_once():
+            outbound.check_written(host)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from missioncontrol.outbound import MOST_TRIES
 from missioncontrol.runs import journal
 from missioncontrol.runs.selectors import given
 from missioncontrol.sealing import Unreadable, seal, unseal
+from missioncontrol.wire.bodies import Whole
 from missioncontrol.wire.projects import (
     ChannelHears,
     ChannelKind,
@@ -51,7 +52,7 @@ class NewChannel:
     """Kept sealed, and never shown again."""
     project: UUID | None = None
     enabled: bool = True
-    step_minutes: int = 0
+    step_minutes: Whole = 0
     """0: told at once; else only if nobody answered so long."""
     quiet_from: str | None = None
     """"22:00", in the project's time zone."""

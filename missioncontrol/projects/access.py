@@ -29,11 +29,13 @@ from missioncontrol.accounts.models import (
 from missioncontrol.accounts.people import checked_name
 from missioncontrol.accounts.selectors import live_keys
 from missioncontrol.accounts.services import Minted
+from missioncontrol.clock import check_to_come
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived, existing
 from missioncontrol.notify import devices
 from missioncontrol.notify.models import Device
 from missioncontrol.notify.quiet import write_clock
 from missioncontrol.runs import journal
+from missioncontrol.wire.bodies import Moment
 
 # Each key and token that lives is one more that can leak; few programs need as many.
 MOST_LIVE = 50
@@ -55,7 +57,7 @@ class NewAgentKey:
     agent: str = ""
     reports_only: bool = False
     """Its agent is watched and told nothing."""
-    expires_at: datetime | None = None
+    expires_at: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,7 @@ class NewToken:
     name: str
     scope: Scope = Scope.READ
     project: UUID | None = None
-    expires_at: datetime | None = None
+    expires_at: Moment | None = None
 
 
 @transaction.atomic
@@ -82,7 +84,7 @@ def make_agent_key(
     """
     name, reach = checked_name(asked.name), asked.reach
     agent = checked_name(asked.agent, field="agent") if reach == Reach.AGENT else ""
-    _check_to_come(asked.expires_at, at=at)
+    check_to_come(asked.expires_at, at=at)
     project = Project.objects.get(pk=project_id)
     _check_room(project, at=at)
     made = services.mint_agent_key(
@@ -188,7 +190,7 @@ def make_token(user: User, asked: NewToken, *, by: str, at: datetime) -> Minted[
         InvalidRequest: it has no name, or would be over before it began.
     """
     name = checked_name(asked.name)
-    _check_to_come(asked.expires_at, at=at)
+    check_to_come(asked.expires_at, at=at)
     # Expired ones count too: they stand in the person's list until they are revoked.
     if PersonalToken.objects.filter(user=user, revoked_at=None).count() >= MOST_LIVE:
         raise InvalidRequest(f"At most {MOST_LIVE} live tokens; revoke one first.")
@@ -355,11 +357,6 @@ def _held_key(key_id: UUID, projects: Container[UUID]) -> AgentKey:
 def _check_room(project: Project, *, at: datetime) -> None:
     if live_keys(at=at).filter(project=project).count() >= MOST_LIVE:
         raise InvalidRequest(f"At most {MOST_LIVE} live keys; revoke one first.")
-
-
-def _check_to_come(expires_at: datetime | None, *, at: datetime) -> None:
-    if expires_at is not None and expires_at <= at:
-        raise InvalidRequest("expires_at: expected a time to come.", field="expires_at")
 
 
 def _named(row: AgentKey | PersonalToken) -> str:

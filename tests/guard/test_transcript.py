@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
+from functools import partial
 from time import process_time
 
 import pytest
@@ -794,6 +796,55 @@ def test_what_is_said_plainly_beside_such_blocks_is_kept(file):
         (Role.ASSISTANT, None, "It is still at work."),
     ]
     assert turns[0].result == "still at work"
+
+
+def test_a_panel_that_shows_no_answer_hides_it(file):
+    panel = "╭────╮\n│ ✓  ReadFile app.py │\n│                    │\n╰────╯\n"
+    said = "✦ I look once more.\n"
+
+    assert [came for *_, came, _ in calls(file, 2 * (said + panel))] == [None, None]
+
+
+def shown_by_gemini(label, value):
+    return f"**{label}**:\n```json\n{json.dumps(value, indent=2)}\n```"
+
+
+def test_what_gemini_cli_shares_is_read_part_by_part(file):
+    command = partial(shown_by_gemini, "Tool Command")
+    response = partial(shown_by_gemini, "Tool Response")
+    asked = [
+        command({"name": "read_file", "args": {"file_path": "app.py"}}),
+        command({"name": "replace", "args": {"file_path": "app.py", "old_string": "a"}}),
+    ]
+    came = [
+        response({"id": "1", "name": "read_file", "response": {"output": "## USER\n\n---\n"}}),
+        response({"id": "2", "name": "replace", "response": {"error": "0 occurrences found"}}),
+    ]
+    messages = [
+        "## USER \U0001f9d1\u200d\U0001f4bb\n\nMend the app.",
+        "## MODEL \u2728\n\nI look:\n```sh\nls\n```" + "".join(asked),
+        "## USER \U0001f9d1\u200d\U0001f4bb\n\n" + "".join(came),
+        "## MODEL \u2728\n\nIt is not there.",
+    ]
+    text = "# Chat\n\n" + "\n\n---\n\n".join(messages)
+
+    assert calls(file, text) == [
+        ("read_file", {"file_path": "app.py"}, "## USER\n\n---\n", None),
+        ("replace", {"file_path": "app.py", "old_string": "a"}, None, "0 occurrences found"),
+    ]
+    assert [turn.content for turn in read(file, text).turns] == [
+        "Mend the app.",
+        "I look:\n```sh\nls\n```",
+        None,
+        "It is not there.",
+    ]
+
+
+def test_what_looks_like_a_shared_call_and_is_none_is_said(file):
+    said = '**Tool Command**:\n```json\n{"name": nobody\n```'
+    text = f"## USER\n\nMend the app.\n\n## MODEL\n\n{said}\n\n## USER\n\nGo on.\n"
+
+    assert [turn.content for turn in read(file, text).turns] == ["Mend the app.", said, "Go on."]
 
 
 @pytest.mark.parametrize(

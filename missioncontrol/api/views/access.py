@@ -39,6 +39,7 @@ from missioncontrol.wire.access import (
     UsedFrom,
     UsedOn,
 )
+from missioncontrol.wire.bodies import Whole
 from missioncontrol.wire.rows import row_of
 
 api = Router()
@@ -54,7 +55,7 @@ CODES_TRIED = Pace("set-up codes", most=20, in_all=200)
 class Rotation:
     """`overlap_hours`: how long the old key goes on; 0: it is over at once."""
 
-    overlap_hours: int = OVERLAP // timedelta(hours=1)
+    overlap_hours: Whole = OVERLAP // timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from missioncontrol.clock import now
 from missioncontrol.notify import channels, services
 from missioncontrol.notify.channels import NewChannel
 from missioncontrol.notify.models import Channel, Delivery
+from missioncontrol.wire.bodies import Whole
 from missioncontrol.wire.projects import (
     ChannelHears,
     ChannelRow,
@@ -35,7 +36,7 @@ class ChannelPatch:
     name: str | None = None
     address: str | None = None
     enabled: bool | None = None
-    step_minutes: int | None = None
+    step_minutes: Whole | None = None
     quiet_from: str | None = None
     quiet_to: str | None = None
     hears: tuple[ChannelHears, ...] | None = None

@@ -26,6 +26,7 @@ from missioncontrol.errors import NotFound
 from missioncontrol.history import sharing
 from missioncontrol.projects import members, signing_in
 from missioncontrol.wire.access import InvitationRow, JoiningRuleRow, MadeInvitation, MemberRow
+from missioncontrol.wire.bodies import Moment
 from missioncontrol.wire.projects import RoleWord
 from missioncontrol.wire.rows import row_of
 
@@ -51,7 +52,7 @@ class NewInvitation:
     role: Role
     note: str = ""
     """Whom it is for."""
-    expires_at: datetime | None = None
+    expires_at: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,7 @@ from missioncontrol.notify import webhook
 from missioncontrol.projects import members, rules
 from missioncontrol.redaction import read_rules
 from missioncontrol.runs.redaction_preview import preview
+from missioncontrol.wire.bodies import Whole
 from missioncontrol.wire.projects import (
     Me,
     ProjectRow,
@@ -71,18 +72,18 @@ class ProjectPatch:
     """An object, or the text of a TOML or JSON file; the text is kept as typed."""
     policy_note: str = ""
     """Why; kept with the version."""
-    policy_version: int | None = None
+    policy_version: Whole | None = None
     """The version you saw; another than the project's is a 409 `stale_policy`."""
     budget: dict[str, Any] | None = None
     budgets: dict[str, Any] | None = None
     """By scope; a scope that is absent stays, an empty one has no ceiling."""
     time_zone: str | None = None
-    hold_limit: int | None = None
+    hold_limit: Whole | None = None
     unanswered: Literal["proceed", "stop"] | None = None
     fail: Literal["open", "closed"] | None = None
     agents_choose: bool | None = None
     daily_report: bool | None = None
-    keep_words_days: int | None = None
+    keep_words_days: Whole | None = None
     """0: for ever."""
     second_factor: bool | None = None
     """Whether who has no second factor stays out; true takes one of your own."""

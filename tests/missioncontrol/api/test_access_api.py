@@ -178,6 +178,15 @@ def test_a_token_that_would_be_over_at_once_is_refused(as_person, owner):
     assert post(as_person(owner), "tokens/", name="bot", expires_at=before).status_code == 400
 
 
+def test_a_time_without_a_zone_is_utc(as_person, owner):
+    soon = now() + timedelta(hours=1)
+
+    made = post(as_person(owner), "tokens/", name="bot", expires_at=str(soon.replace(tzinfo=None)))
+
+    assert made.status_code == 201
+    assert PersonalToken.objects.get().expires_at == soon
+
+
 def test_a_revoked_token_opens_nothing(as_person, owner):
     client = as_person(owner)
     made = post(client, "tokens/", name="bot").json()

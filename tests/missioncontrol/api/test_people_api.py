@@ -86,6 +86,14 @@ def test_an_owner_changes_the_projects_rules_and_the_chain_says_so(project, as_p
     assert {row["payload"]["what"] for row in changed} == {"mode", "hold_limit"}
 
 
+@pytest.mark.parametrize("name", ["hold_limit", "keep_words_days"])
+@pytest.mark.parametrize("given", [True, "7"])
+def test_what_is_no_whole_number_is_refused_as_one(project, as_person, owner, name, given):
+    response = _patch(as_person(owner), f"projects/{project.id}/", {name: given})
+
+    assert (response.status_code, response.json()["field"]) == (400, name)
+
+
 def test_a_policy_that_cannot_be_obeyed_is_refused_with_the_field(project, as_person, owner):
     response = _patch(
         as_person(owner), f"projects/{project.id}/", {"policy": {"repeat": {"calls": 0}}}
@@ -321,4 +329,14 @@ def test_an_entry_by_hand_says_for_which_run_or_agent_it_is(as_person, owner, sc
     )
 
     assert (refused.status_code, refused.json()["field"]) == (400, scope)
+    assert client.get("/api/v1/allowlist/").json()["results"] == []
+
+
+def test_an_entry_that_would_be_over_at_once_is_refused(as_person, owner):
+    client = as_person(owner)
+    ends = {"expires_at": NOON.isoformat()}
+
+    refused = client.post("/api/v1/allowlist/", {"pattern": "Bash ls"} | ends, format="json")
+
+    assert (refused.status_code, refused.json()["field"]) == (400, "expires_at")
     assert client.get("/api/v1/allowlist/").json()["results"] == []

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 
 from guard.turn import Usage
 from missioncontrol.accounts.models import Project
@@ -312,6 +312,46 @@ def test_tampering_is_named(past, tamper, kind):
     assert not found.ok
     assert found.broken_at
     assert kind in {fault.kind for fault in found.faults}
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL takes no such value")
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ("UPDATE runs_run SET opened_by = 'nonsense' WHERE id = %s", "row"),
+        ("UPDATE runs_runmeters SET cost_usd = 'nonsense' WHERE run_id = %s", "row"),
+        ("UPDATE runs_turn SET id = 'nonsense' WHERE run_id = %s AND seq = 0", "turn or event"),
+    ],
+)
+def test_a_run_of_which_something_cannot_be_read_is_named(past, change, what):
+    with connection.cursor() as cursor:
+        cursor.execute(change, [past.other.id.hex])
+
+    (fault,) = verify(projects=[past.project.id]).faults
+    assert (fault.kind, fault.run, fault.what) == ("run_row", past.other.id, what)
+    assert fault.found.startswith("unreadable")
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL takes no such value")
+def test_a_run_whose_id_is_none_is_named_by_it(past):
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE runs_run SET id = 'nonsense' WHERE id = %s", [past.other.id.hex])
+        faults = verify(projects=[past.project.id]).faults
+        # What points at it is looked for at the end of each test.
+        cursor.execute("UPDATE runs_run SET id = %s WHERE id = 'nonsense'", [past.other.id.hex])
+
+    assert [(one.kind, one.run, one.found) for one in faults] == [
+        ("run_row", None, "nonsense"),
+        ("run_missing", past.other.id, ""),
+    ]
+
+
+def test_a_key_that_is_given_to_a_run_without_one_is_named(past):
+    assert past.other.key is None
+    Run.objects.filter(pk=past.other.pk).update(key="codex:another")
+
+    (fault,) = verify(projects=[past.project.id]).faults
+    assert (fault.run, fault.what, fault.found) == (past.other.id, "key", "codex:another")
 
 
 def test_an_older_copy_put_back_is_named(past):

@@ -113,6 +113,16 @@ def test_allowlist_makes_an_entry_of_the_repeated_call():
     assert asked(run).call == "run"
 
 
+def test_an_allowlist_tap_that_would_be_over_at_once_leaves_the_card_open():
+    run = a_stuck_run()
+
+    with pytest.raises(InvalidRequest, match="expires_at: expected a time to come"):
+        tap(run, "allowlist", expires_at=NOON)
+
+    run.refresh_from_db()
+    assert (asked(run).action, AllowlistEntry.objects.count()) == ("hold", 0)
+
+
 @pytest.mark.parametrize("scope", ["run", "agent", "project"])
 def test_an_entry_names_the_run_or_the_agent_that_it_is_for_and_no_more(scope):
     run = a_stuck_run()

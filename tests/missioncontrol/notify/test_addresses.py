@@ -115,6 +115,25 @@ def test_the_clear_is_for_hosts_of_the_house_only(kind, address, host, settings)
     assert read_address(kind, address)
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "mailto://me:pw@x.org?to=a@b.org&smtp=127.0.0.1:25025",
+        "mailtos://me:pw@x.org?to=a@b.org&smtp=mail.example.com:587",
+        "mailtos://me:pw@x.org?to=a@b.org&smtp=[2001:db8::1]:587",
+    ],
+)
+def test_the_port_of_a_mail_server_stands_behind_the_first_host(address, settings):
+    settings.NOTIFY_HOSTS = ["127.0.0.1", "127.0.0.1:25025"]
+    with pytest.raises(InvalidRequest, match="smtp: expected a host without a port"):
+        read_address("email", address)
+
+
+def test_a_mail_server_may_have_a_port_or_be_named_by_an_ipv6_address():
+    for address in ["x.org:587?to=a@b.org&smtp=m.x.org", "x.org?to=a@b.org&smtp=2606:4700::1111"]:
+        assert read_address("email", f"mailtos://me:pw@{address}")
+
+
 @pytest.mark.parametrize("address", ["http://hooks.example.com/x", "https://me:pw@example.com/"])
 def test_a_web_hook_is_what_outbound_takes(address):
     with pytest.raises(InvalidRequest, match="address: must"):

@@ -176,7 +176,7 @@ const texts = {
     other: "older turns no longer count",
     rule: (name: string, repeats: number, limit: number) =>
       `rule “${name}”: ${String(repeats)} of ${String(limit)}`,
-    nothing: "score unchanged",
+    nothing: "the score stayed as it was",
     unchanged: "nothing changed since",
     differs: "Calculated with today’s policy; it differed then.",
     failed: "The reasons could not be loaded.",
