@@ -33,9 +33,10 @@ class Clock {
     return new Date(Date.now() + this.#ahead);
   }
 
-  /** Go by a moment that the server has just told. */
+  /** Go by a moment that the server has just told; what its way took changes nothing. */
   follow(at: string): void {
-    this.#ahead = Date.parse(at) - Date.now();
+    const ahead = Date.parse(at) - Date.now();
+    if (Math.abs(ahead - this.#ahead) > 1_000) this.#ahead = ahead;
     this.#here = new Date();
   }
 }
