@@ -117,7 +117,7 @@ const texts: typeof en = {
     allowlist: (run) => `${strong(run)} läuft weiter, Aufruf erlaubt`,
     allow_budget: (run) => `${strong(run)} läuft mit mehr Budget weiter`,
     finish: (run) => `${strong(run)} fasst zusammen und endet`,
-    restart: (run) => `${strong(run)} beginnt neu in einem neuen Lauf`,
+    restart: (run) => `${strong(run)} beginnt in einem neuen Lauf`,
     pause: (run) => `${strong(run)} wird angehalten`,
     terminate: (run) => `${strong(run)} endet`,
     lifted: (run) => `${strong(run)} läuft weiter, sobald er fortgesetzt wird`,
@@ -142,7 +142,7 @@ const texts: typeof en = {
     queued: "eingereiht",
     delivered: (at) => `zugestellt ${at}`.trim(),
     actedOn: "umgesetzt",
-    notDelivered: "nicht zugestellt: Agent nicht erreichbar",
+    notDelivered: "nicht zugestellt: Agent unerreichbar",
     close: "Schließen",
   },
   announce: {
