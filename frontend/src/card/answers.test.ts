@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { aDecision, aPermission, aRun } from "../fixtures/rows";
+import type { DecisionRow } from "../wire/types";
 import { answersOf, beginningOf, fixOf, runWish, wishOf } from "./answers";
 
 const budget = aDecision({
@@ -74,6 +75,15 @@ describe("answersOf", () => {
     expect(second(["at_next_tool", "at_stop"])).toBe("the agent reads it at its next tool call");
     expect(second(["at_stop"])).toBe("the agent reads it when it stops");
     expect(second(["when_idle", "now"])).toBe("the agent reads it now");
+  });
+
+  it("says of a call that an agent no longer waits for that it is not skipped", () => {
+    const run = aRun({ capabilities: { inject: ["at_next_tool"] } });
+    const second = (change: Partial<DecisionRow>) =>
+      answersOf(aDecision({ gave_up_at: "2026-11-21T14:41:00Z", ...change }), "x", run)[0]?.second;
+
+    expect(second({})).toBe("the agent reads it at its next tool call");
+    expect(second({ parked: true })).toBe("skips the call; the agent reads this");
   });
 
   it("offers to hold what still runs", () => {

@@ -121,7 +121,10 @@ function secondOf(
 ): string {
   switch (action) {
     case "inject":
-      return decision.holds ? t.second.skipped : t.second.reads(arrivalWords(run, false));
+      // A parked call is answered when its session goes on.
+      return decision.holds && (!decision.gave_up_at || decision.parked)
+        ? t.second.skipped
+        : t.second.reads(arrivalWords(run, false));
     case "allow_budget":
       return raises(decision.evidence);
     case "terminate":

@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { takesAtOnce } from "../card/atOnce";
+import { aDecision } from "../fixtures/rows";
 import type { InterventionRow } from "../wire/types";
 import { canUndo, isUnderWay, whereOf } from "./afterTap";
 
@@ -32,6 +34,15 @@ it("says where an answer is", () => {
   ].map(whereOf);
 
   expect(lines).toEqual(["queued", "queued", "delivered", "acted on", "not delivered"]);
+});
+
+it("is taken at once where the agent waits for it, and later once it gave up waiting", () => {
+  expect(takesAtOnce(aDecision())).toBe(true);
+  expect(takesAtOnce(aDecision({ holds: false }))).toBe(false);
+  expect(takesAtOnce(aDecision({ gave_up_at: AT }))).toBe(false);
+  // Its card is closed by now, and tells no more that it gave up.
+  expect(takesAtOnce(aDecision(), row({ status: "unreachable" }))).toBe(false);
+  expect(takesAtOnce(null)).toBe(false);
 });
 
 it("stays until the agent acted on it, and a moment to be read", () => {
