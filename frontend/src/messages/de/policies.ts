@@ -13,7 +13,7 @@ function timesOf(n: number): string {
 const texts: typeof en = {
   title: "Richtlinien",
   ofItsOwn: "Jedes Projekt hat eine eigene Richtlinie.",
-  notFetched: "Die Richtlinie konnte nicht geladen werden.",
+  notFetched: "Richtlinie nicht geladen.",
   notFetchedWhy: "Sie gilt; nur diese Ansicht konnte sie nicht lesen.",
   limits: "Grenzen",
   onlyOwner: "Nur Eigentümer können speichern.",
@@ -39,7 +39,7 @@ const texts: typeof en = {
   versionsLabel: "Versionen",
   useAsDraft: "Als Entwurf nehmen",
   nothingInForce: "Gültiges blieb unverändert.",
-  cannotRead: "Der Text ist noch nicht lesbar; dort berichtigen.",
+  cannotRead: "Der Text ist noch nicht lesbar.",
   rule: "Regel",
   today: "Heute",
   versionToday: (version) => `v${String(version)}, heute`,
@@ -62,7 +62,7 @@ const texts: typeof en = {
     },
     error: {
       name: "Fehlschläge nacheinander",
-      says: "Fragt spätestens nach so vielen Versuchen, die scheitern oder nichts finden.",
+      says: "Fragt spätestens nach so vielen vergeblichen Versuchen.",
     },
     circles: {
       name: "Wiederholter Zyklus",
@@ -159,7 +159,7 @@ const texts: typeof en = {
       `Heute: ${timesOf(asked)}${continued > 0 ? `, ${String(continued)} weiterlaufen lassen` : ""}.`,
     earlier: (n) =>
       `Er fragt ${counted(Math.abs(n), { one: "Schritt", other: "Schritte" })} ${n > 0 ? "früher" : "später"}.`,
-    endThere: "Aufzeichnungen enden bei Ende oder Korrektur: später hätte er vielleicht gefragt.",
+    endThere: "Nach Ende oder Korrektur ist nichts aufgezeichnet.",
     replaying: "Die Läufe werden nachgespielt …",
     unknown: "Noch nicht bekannt.",
     saved: "Der Entwurf hätte",
