@@ -20,9 +20,12 @@ function textsOf(id: string): string | null {
   return name === undefined ? null : `${name}-${language}`;
 }
 
-/** What screens of several kinds share. Of one kind: charts, a run's turns, its series. */
+/**
+ * What screens of several kinds share. Of one kind: charts, a run's turns, its series, and the
+ * icons of channels, which come with the one component that draws them.
+ */
 const SHARED =
-  /src.(ui|format|sync|views.shell).(?!attempt|submits|turn|matches|runTimeline|ranges|score|scrolled|baseline|ShareList|More|WhichProject|rowWindow|[cC]hart)|src.messages.\w+.ts|lucide(?!.*smartphone)|AnswerIcon|CardSteps|Output|icons.(pencil|list-filter|chevron-down|arrow-up|plus)|TapeLegend|history.why/;
+  /src.(ui|format|sync|views.shell).(?!attempt|submits|turn|matches|runTimeline|ranges|score|scrolled|baseline|ShareList|More|WhichProject|rowWindow|[cC]hart|typedNumber|keepFocus)|src.messages.\w+.ts|lucide(?!.*(?:smartphone|webhook|hash|bell|send)\.svelte)|AnswerIcon|CardSteps|Output|icons.(pencil|list-filter|chevron-down|arrow-up|plus)|TapeLegend|history.why/;
 
 /** The files of every visit, which are here before a screen is asked for. */
 export const BEGINNING = /\/(svelte|state|index|shared|styles)-/;
@@ -31,7 +34,7 @@ export const groups: Rolldown.CodeSplittingGroup[] = [
   // Of what every visit begins with, also the styles: eight small sheets are eight requests.
   {
     name: "styles",
-    test: /src.(App|ui|card|views.(shell|now|decisions|run.(RunFrame|RunState|RunPhone|RunSummary|Restart|VirtualList|TurnPin|TurnResult|FixPin|Pin|Meters|ModeSwitch))).*type=style|app\.css/,
+    test: /src.(App|ui|card|views.(shell(?!.Palette)|now|decisions|run.(RunFrame|RunState|RunPhone|RunSummary|Restart|VirtualList|TurnPin|TurnResult|FixPin|Pin|Meters|ModeSwitch))).*type=style|app\.css/,
     priority: 6,
   },
   // What every visit runs first, in parts of one size: asked for at once, they share the line with
@@ -51,6 +54,8 @@ export const groups: Rolldown.CodeSplittingGroup[] = [
     test: /views.run.(VirtualList|TurnPin|TurnResult|FixPin)/,
     priority: 1,
   },
+  // By itself: *Autofixes* says what a turn did and draws no run.
+  { name: "turnWords", test: /format.turnWords/, priority: 2 },
   { name: "card", test: /src.card.Card(Head|Judge|Answers|Asked)/, priority: 2 },
   {
     name: "decisions",

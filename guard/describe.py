@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
+
 from guard.reading.classify import classify
 from guard.reading.normalize import canonical_json, command_in, meant_args, one_line
 from guard.turn import Turn
@@ -39,6 +41,10 @@ def headline(turn: Turn) -> str:
     targets = [value for value in map(args.get, _TARGETS) if isinstance(value, str | int)]
     gist = command_in(turn.args) or next((str(value) for value in targets if value != ""), None)
     # Without a command or a target the arguments themselves: a bare tool's name says nothing.
-    detail = canonical_json(args) if gist is None and args else one_line(gist or "")
+    # The first by name fill the line, and a call may have a hundred thousand.
+    if gist is None and args:
+        detail = canonical_json({name: args[name] for name in nsmallest(_LONGEST, args, key=str)})
+    else:
+        detail = one_line(gist or "")
     line = f"{turn.tool} {detail}" if detail else turn.tool
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -10,12 +10,15 @@ import functools
 import logging
 from collections.abc import Iterable
 from datetime import datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from importlib.util import find_spec
 
 from guard.turn import Turn, Usage
 
 logger = logging.getLogger(__name__)
+
+# More is a mistake of whoever says so.
+_MOST_DOLLARS = 10**9
 
 # Vendors' own names for themselves -> the names genai-prices knows.
 _PROVIDERS = {
@@ -30,6 +33,17 @@ _PROVIDERS = {
     "mistral_ai": "mistral",
     "xai": "x-ai",
 }
+
+
+def read_money(value: object) -> Decimal | None:
+    """Read dollars from a decimal string or a number, never below 0."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and 0 <= amount <= _MOST_DOLLARS else None
 
 
 def price(

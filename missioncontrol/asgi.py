@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from importlib import import_module
+from threading import Thread
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "missioncontrol.settings")
@@ -24,6 +25,7 @@ from missioncontrol.api import agents, endpoint  # noqa: E402
 from missioncontrol.api.django_app import DjangoApplication  # noqa: E402
 from missioncontrol.api.hooks import serving  # noqa: E402
 from missioncontrol.api.otlp import serving as otlp  # noqa: E402
+from missioncontrol.detection import tasks  # noqa: E402
 from missioncontrol.errors import BodyTooLarge, TooManyRequests, Unavailable, WrongMethod  # noqa: E402
 from missioncontrol.live import sockets  # noqa: E402
 
@@ -78,6 +80,8 @@ if IS_ASKED_BEFORE:
     from missioncontrol.api import daphne_requests
 
     daphne_requests.install()
+    # In a thread: a broker that does not answer keeps no server from serving.
+    Thread(target=tasks.have_told_again, daemon=True).start()
 
 import_module(settings.ROOT_URLCONF)
 # Pauses of 108 to 219 ms shrink to 36 to 48.

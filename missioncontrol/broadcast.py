@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
 from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
@@ -178,8 +179,8 @@ def to_channel(name: str, message: dict[str, Any]) -> None:
 
 
 def check_access(user: int) -> None:
-    """Have a person's sockets look again whether they may stay open."""
-    to_channel(person_channel(user), {"type": "access.changed"})
+    """Have a person's sockets look again whether they may stay open, once it is committed."""
+    transaction.on_commit(lambda: to_channel(person_channel(user), {"type": "access.changed"}))
 
 
 _wakers: list[Waker] = []

@@ -28,6 +28,7 @@ Each has a stable `code`, an HTTP `status` and one sentence as its text.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, ClassVar, TypeVar
 
 Found = TypeVar("Found")
@@ -79,8 +80,17 @@ class NotSignedIn(MissionControlError):
     status = 401
     title = "Not signed in"
 
-    def __init__(self, detail: str = "Send a key, a token or a signed-in session.") -> None:
+    def __init__(
+        self,
+        detail: str = "Send a key, a token or a signed-in session.",
+        *,
+        ways: Collection[str] = (),
+    ) -> None:
         super().__init__(detail)
+        self.ways = ways
+
+    def extra(self) -> dict[str, Any]:
+        return {"sign_in": sorted(self.ways)} if self.ways else {}
 
 
 class Forbidden(MissionControlError):

@@ -15,6 +15,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -63,17 +64,8 @@ class Audience:
         """Take in what one commit brought: events in order, the newest meters of each run."""
         self._events += frame["events"]
         for run, meters in frame["meters"].items():
-            newest = meters
-            if before := self._meters.get(run):
-                # Processes publish apart: those of an earlier commit may come after a later
-                # one's. Both carry the newest points of the tape, which overlap.
-                before, newest = sorted(
-                    (before, meters), key=lambda row: (row["turns"], row["judged_turns"])
-                )
-                overlap = before["judged_turns"] - (newest["judged_turns"] - len(newest["tape"]))
-                kept = before["tape"][: max(0, len(before["tape"]) - max(0, overlap))]
-                newest = {**newest, "tape": [*kept, *newest["tape"]]}
-            self._meters[run] = newest
+            before = self._meters.get(run)
+            self._meters[run] = _join(before, meters) if before else meters
         if frame["at_once"]:
             self._at_once.set()
         if self._publishing is None or self._publishing.done():
@@ -105,6 +97,20 @@ class Audience:
             # agents'.
             pause_s = max(PUBLISH_EVERY_S, PUBLISH_EVERY_S_EACH * len(self.sockets))
             await self.pause(self._at_once, pause_s)
+
+
+def _join(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return the newest meters of a run, with the points of the tape that both bring.
+
+    Processes publish apart: those of an earlier commit may come after a later one's. Both carry
+    the newest points of the tape, which overlap; who stores turns brings none.
+    """
+    before, newest = sorted((one, other), key=itemgetter("turns", "judged_turns", "calls"))
+    last = newest if newest["tape"] else before
+    missing = last["judged_turns"] - len(last["tape"]) - before["judged_turns"]
+    # Where points between them are missing, those before would stand in the place of others.
+    kept = before["tape"][: max(0, len(before["tape"]) + missing)] if missing <= 0 else []
+    return {**newest, "judged_turns": last["judged_turns"], "tape": [*kept, *last["tape"]]}
 
 
 class Audiences:
@@ -174,8 +180,8 @@ CHECKED_EVERY_S = 15.0
 STILL_HERE = '{"type": "meters", "runs": {}}'
 # After a look that failed.
 LOOK_AGAIN_S = 1.0
-# Service restart (RFC 6455, registry of close codes): the browser comes back for a snapshot.
-READ_ANEW = 1012
+# The browser comes back for a snapshot. Of our own: Autobahn sends none of the standard's but 1000.
+READ_ANEW = 4012
 NOT_SIGNED_IN = 4401
 NOT_YOURS = 4403
 

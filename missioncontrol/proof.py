@@ -206,6 +206,11 @@ class Head(NamedTuple):
     row: str
 
 
+def heads_in(link: Link, payload: Mapping[str, Any]) -> dict[str, Head]:
+    """Return the heads that a checkpoint ties, by run."""
+    return {run: Head(seq, hash_, link.id) for run, (seq, hash_) in payload["heads"].items()}
+
+
 class Erased(NamedTuple):
     """How far a run's words were erased, by a signed event: rows and turns."""
 
@@ -217,7 +222,8 @@ class ProjectChain(Chain):
     """A project's own chain: also collects what its signed rows say of its runs.
 
     `trusted`: the public keys that may sign; None: whichever signs first. `old_rule`
-    checks checkpoints from before there were keys; None: they are counted only.
+    checks checkpoints from before there were keys; None: they are counted only. Of a project
+    that came from elsewhere nobody here can: there the first one with a key ties them.
     """
 
     def __init__(
@@ -239,6 +245,8 @@ class ProjectChain(Chain):
         self._is_rewritten = False
         # A person's erasure lists the rows that it blanked, and comes after them in the chain.
         self._blank: dict[int, Fault] = {}
+        # Only the secret that made them checks checkpoints without a key: it may be elsewhere.
+        self._unchecked: list[tuple[Link, Mapping[str, Any]]] = []
 
     def take(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
         """Walk over the next row; a signed one is checked and remembered."""
@@ -258,8 +266,10 @@ class ProjectChain(Chain):
             yield fault_at(link, "unsigned")
 
     def not_allowed(self) -> Iterator[Fault]:
-        """Name the blank rows that no signed erasure lists; once the whole chain was walked."""
+        """Name what no signed row of a later time allows; once the whole chain was walked."""
         yield from self._blank.values()
+        for link, _ in self._unchecked:
+            yield fault_at(link, "unsigned")
 
     def _take_anchor(self, link: Link, before: str) -> Iterator[Fault]:
         # Each names the one before it: one that was taken out leaves a gap.
@@ -271,8 +281,10 @@ class ProjectChain(Chain):
         if payload.get("key") is None:
             self.old_anchors += 1
             # From before there were keys: once one was signed by a key, none may follow.
-            if self.marked_at is not None or (self.old_rule and not self.old_rule(payload)):
+            if self.marked_at is not None:
                 yield fault_at(link, "unsigned")
+            elif self.old_rule and not self.old_rule(payload):
+                self._unchecked.append((link, payload))
             else:
                 self._remember(link, payload)
             return
@@ -292,9 +304,8 @@ class ProjectChain(Chain):
 
     def _remember(self, link: Link, payload: Mapping[str, Any]) -> None:
         self.anchored_at = link.at
-        for run, (seq, hash_) in payload["heads"].items():
-            # The newest wins: it covers all that the earlier ones signed of this run.
-            self.heads[run] = Head(seq, hash_, link.id)
+        # The newest wins: it covers all that the earlier ones signed of this run.
+        self.heads |= heads_in(link, payload)
 
     def _take_amendment(self, link: Link, payload: Mapping[str, Any]) -> Iterator[Fault]:
         statement = amendment_statement(link.project, link.at, link.by, payload)
@@ -315,6 +326,9 @@ class ProjectChain(Chain):
                 self.trusted = {*(self.trusted or ()), payload["successor"]}
         elif payload["change"] == "imported" and payload.get("former"):
             self.retired.add(payload["former"])
+            # What came was tied by a checkpoint that its own key signed.
+            while self._unchecked and self.marked_at is not None:
+                self.heads = heads_in(*self._unchecked.pop()) | self.heads
 
     def _is_signed(self, statement: str, payload: Mapping[str, Any]) -> bool:
         # Without a key named, whichever signs first is held to: it is shown to be compared.

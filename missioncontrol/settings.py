@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from missioncontrol import env, memory
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.directory("MISSIONCONTROL_DATA", Path.home() / ".local/share/missioncontrol")
 ROLE = env.text("MISSIONCONTROL_ROLE")
@@ -215,6 +215,12 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     # By default an abandoned message is looked for every 100 s.
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
+    # Each of several installations on one broker looks after its own messages: a worker killed
+    # while it restores some keeps the lock for five minutes.
+    **{
+        name: f"{BROKER_PREFIX}-{name.removesuffix('_key')}"
+        for name in ("unacked_key", "unacked_index_key", "unacked_mutex_key")
+    },
 }
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "missioncontrol.detection.tasks.sweep", "schedule": 2.0},

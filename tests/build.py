@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -13,6 +13,7 @@ from django.contrib.auth.models import User
 from guard.turn import Phase, Role, Turn, Usage
 from missioncontrol.accounts.models import Membership, Project
 from missioncontrol.costs import counting
+from missioncontrol.decisions import sessions
 from missioncontrol.detection import judging, pipeline
 from missioncontrol.runs import journal
 from missioncontrol.runs.ingest import Arrival, Stored, store
@@ -78,6 +79,13 @@ def judged(run: Run, usd: str | None, *, at: datetime = NOON, **fields: Any) -> 
     cost = None if usd is None else Decimal(usd)
     with journal.writing([run.id], at=at) as tx:
         counting.charge_judge(tx, tx.run(run.id), cost=cost, **charge)
+
+
+def carry(run: Run, *, at: datetime = NOON, agents: Collection[str] | None = None) -> list[str]:
+    """Have an answer take what is queued for the model, and leave; return the texts."""
+    taken = sessions.claim_messages(run.id, at=at, agents=agents) or []
+    sessions.note_answered(run.id, None, texts=[text.id for text in taken], at=at)
+    return [text.text for text in taken]
 
 
 def a_stuck_run(project: Project | None = None, *, judged: bool = True, **fields: Any) -> Run:

@@ -23,6 +23,13 @@ installation.hear();
 const spoken = speech.begin();
 // A chunk that cannot be had is told of by the screen itself.
 const screen = fetchAhead(router.route, media.isPhone).catch(() => undefined);
+// Nothing is drawn by it: it comes after what is.
+void screen
+  .then(() => import("./ui/keepFocus"))
+  .then(
+    ({ keepFocus }) => keepFocus(),
+    () => undefined,
+  );
 // The service worker fetches all there is, and keeps a small server busy: it comes last.
 if (import.meta.env.PROD)
   void screen.then(() => setTimeout(() => void installation.begin(), DRAWN_MS));

@@ -81,8 +81,12 @@ class MissionControl(RunHooks):
             await self._session.close("failed" if kind else "completed")
 
     async def on_agent_start(self, context: Any, agent: Any) -> None:
-        """Tell what the person asked, once."""
-        asked = _asked(context.turn_input)
+        """Tell what the person asked, once; nothing if the last word is another's."""
+        last: Any = context.turn_input[-1] if context.turn_input else None
+        is_person = isinstance(last, dict) and last.get("role") == "user"
+        asked = last.get("content") or "" if is_person else ""
+        if not isinstance(asked, str):
+            asked = "\n".join(part["text"] for part in asked if "text" in part)
         # Each hand-off starts an agent with the same input; told again, it would reset every
         # streak.
         if asked and asked != self._asked:
@@ -211,14 +215,3 @@ class _Gate:
     async def __call__(self, context: Any, arguments: str) -> Any:
         text = self.instead.pop(getattr(context, "tool_call_id", None) or "", None)
         return await self._invoke(context, arguments) if text is None else text
-
-
-def _asked(items: list[Any]) -> str:
-    """What the person says now; nothing if the last word is another's."""
-    last = items[-1] if items else None
-    if not isinstance(last, dict) or last.get("role") != "user":
-        return ""
-    content = last.get("content")
-    if isinstance(content, str):
-        return content
-    return "\n".join(part["text"] for part in content or () if "text" in part)

@@ -334,17 +334,15 @@ def _scores(head: str, scores: Mapping[str, Score]) -> str:
     return table((head, *_COLUMNS), rows)
 
 
-def _found(one: Score) -> str:
-    return f"{one.found}" if one.found_share is None else f"{one.found} {one.found_share:.0%}"
-
-
 def _figure(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
 _COLUMNS: dict[str, Callable[[Score], str]] = {
     "stuck": lambda one: str(one.stuck),
-    "found": _found,
+    "found": lambda one: (
+        f"{one.found}" if one.found_share is None else f"{one.found} {one.found_share:.0%}"
+    ),
     "early": lambda one: str(one.early),
     "missed": lambda one: str(one.missed),
     "healthy": lambda one: str(one.healthy),

@@ -145,16 +145,14 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
     # Other words that all find nothing ("0 rows", "[]") count half; a figure found again does not.
     text = steps[-1].outcome.text[:_HEAD] if steps[-1].outcome else ""
     is_figure = any(int(number[:9]) > 1 for number in _FIGURE.findall(text))
-    # Nor do three files with this word and three with that: the answer names what it is about.
-    is_batch = HOLE in text and _share_no_words(steps)
-    return steps if is_figure and not is_batch else steps[len(steps) // 2 :]
-
-
-def _share_no_words(steps: Sequence[Step]) -> bool:
-    """Tell questions that are no rewordings of one: few words stand in some and not in all."""
+    if HOLE not in text or not is_figure:
+        return steps if is_figure else steps[len(steps) // 2 :]
+    # Nor do three files with this word and three with that: the answer names what it is about, and
+    # the questions are no rewordings: few words stand in some and not in all.
     frame = frozenset.intersection(*(step.names for step in steps))
     own = [step.names - frame for step in steps]
-    return len(frozenset().union(*own)) >= _OWN_WORDS * sum(map(len, own))
+    is_apart = len(frozenset().union(*own)) >= _OWN_WORDS * sum(map(len, own))
+    return steps[len(steps) // 2 :] if is_apart else steps
 
 
 def _is_unanswered(step: Step) -> bool:

@@ -70,6 +70,7 @@ def _complain(sentence: str, status: int) -> int:
 
 def as_mapping(found: Explanation) -> dict[str, Any]:
     """Give plain JSON values."""
+    newest = found.step
     return {
         "run": found.run,
         "turn": found.place,
@@ -77,7 +78,23 @@ def as_mapping(found: Explanation) -> dict[str, Any]:
         "remembered_since": {"turn": found.since, "why": found.began},
         "score": found.assessment.score,
         "changed": found.assessment.changed,
-        "step": _step_as_mapping(found.step) if found.step else None,
+        "step": {
+            "agent": newest.agent,
+            "call": newest.call,
+            "action": newest.action_class,
+            "proposed": newest.proposed,
+            "outcome_known": newest.outcome_known,
+            "failed": newest.failed,
+            "failure": newest.failure,
+            "news": round(newest.news, 3),
+            "new_request": newest.fresh,
+            "acted": newest.acted,
+            "improved": newest.improved,
+            "patient": newest.patient,
+            "asks": newest.asks,
+        }
+        if newest
+        else None,
         "most_alike": {"turn": found.nearest.seq, "likeness": found.nearest.likeness}
         if found.nearest
         else None,
@@ -108,24 +125,6 @@ def as_mapping(found: Explanation) -> dict[str, Any]:
         }
         if found.verdict
         else None,
-    }
-
-
-def _step_as_mapping(step: Step) -> dict[str, Any]:
-    return {
-        "agent": step.agent,
-        "call": step.call,
-        "action": step.action_class,
-        "proposed": step.proposed,
-        "outcome_known": step.outcome_known,
-        "failed": step.failed,
-        "failure": step.failure,
-        "news": round(step.news, 3),
-        "new_request": step.fresh,
-        "acted": step.acted,
-        "improved": step.improved,
-        "patient": step.patient,
-        "asks": step.asks,
     }
 
 

@@ -92,14 +92,12 @@ def explain(
     Without a place: the first alarm, or the turn that came nearest to one.
     """
     wanted = find_telling(recording, policy) if place is None else place
-    rated = _rate(recording, policy)
-    found = (_with_reasons(bare, witness) for bare, witness in rated if bare.place == wanted)
-    return next(found, None)
-
-
-def _with_reasons(bare: Explanation, witness: _Witness) -> Explanation:
-    # A person's words are no step: there is nothing that rules could have seen.
+    found = next((one for one in _rate(recording, policy) if one[0].place == wanted), None)
+    if found is None:
+        return None
+    bare, witness = found
     view, step = witness.view, witness.step
+    # A person's words are no step: there is nothing that rules could have seen.
     if view is None or step is None:
         return bare
     steps = view.history.steps

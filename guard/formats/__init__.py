@@ -18,8 +18,10 @@ from typing import Any
 
 from guard.errors import UnreadableRecording
 from guard.formats import claude_code, cline, codex, gemini, messages, trajectories, turn_file
+from guard.formats.keyed import read_keyed
 from guard.formats.log_lines import read_log_lines
 from guard.formats.recording import Recording, Unread, Why
+from guard.formats.shapes import read_shaped
 from guard.formats.transcript import blocks_of, read_transcript
 
 Row = Mapping[str, Any]
@@ -100,6 +102,10 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
         # Lines that are objects and nothing else were looked through above.
         told = _read_text(text.decode(encoding, "replace"), stem=path.stem, may_log=is_text)
         found = max(filter(None, [found, told]), key=_count_answered, default=None)
+        if found is None or 2 * _count_answered(found) <= _count_calls(found):
+            decoded = text.decode(encoding, "replace")
+            shaped = read_keyed(decoded, stem=path.stem) or read_shaped(decoded, stem=path.stem)
+            found = max(filter(None, [found, shaped]), key=_count_answered, default=None)
     if found is not None:
         return found
     why = "holds no readable line"
@@ -127,6 +133,10 @@ def _read_text(text: str, *, stem: str, may_log: bool) -> Recording | None:
         if any(turn and turn.tool for turn in logged.turns):
             forms.append(replace(logged, form="log"))
     return max(forms, key=_count_answered, default=None)
+
+
+def _count_calls(recording: Recording) -> int:
+    return sum(turn is not None and turn.tool is not None for turn in recording.turns)
 
 
 def _count_answered(recording: Recording) -> int:

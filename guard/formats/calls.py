@@ -54,6 +54,10 @@ _LISTS = (
 )
 _STATES = ("status", "state", "statuscode", "level")
 _FAILED = frozenset({"error", "failed", "failure", "cancelled", "outputerror", "outputdenied"})
+# What an audit says of a person's deed: who it was, and how it went.
+_PERSONS = frozenset({"actor", "user", "username", "userid", "email", "ip", "ipaddress"})
+_WENT = frozenset({"ok", "success", "successful", "succeeded", "denied", *_FAILED})
+_AGENTS_OWN = frozenset({"thought", *_STEPS}) - {"success"}
 # Spans of a trace have a name, an input and an output too, and are no tools.
 _SPANS = frozenset(
     (
@@ -169,7 +173,7 @@ def read_piece(fields: dict[str, Any]) -> Call | Answer | None:
     is_defined = came is None and key is None and ("description" in fields or is_schema)
     is_tool = not tells and _SPANS.isdisjoint(kinds) and not is_defined
     is_tool = is_tool and (is_sure or key is not None or bool(kinds) or not _holds_more(fields))
-    if tool and calls and is_tool:
+    if tool and calls and is_tool and not (given is None and _is_audited(fields, tool, came)):
         args = read_given(given)
         if tool == fields.get("action") and not _NAME.fullmatch(tool):
             tool, args = ACT, {"input": tool, **(args or {})}
@@ -180,6 +184,14 @@ def read_piece(fields: dict[str, Any]) -> Call | Answer | None:
         answer = came or Answer(text=_text_of(content), failed=_has_failed(fields, kinds, content))
         return replace(answer, call=key, tool=tool)
     return None
+
+
+def _is_audited(fields: Row, tool: str, came: Answer | None) -> bool:
+    """Tell the deed of a person who is named, of which no more is told than how it went."""
+    is_deed = tool == fields.get("action") and _NAME.fullmatch(tool) is not None
+    is_bare = came is None or word(came.text) in _WENT
+    is_person = not _PERSONS.isdisjoint(fields) and _AGENTS_OWN.isdisjoint(fields)
+    return is_deed and is_bare and is_person
 
 
 def content_of(fields: Row) -> object:
@@ -289,6 +301,7 @@ def answer_beside(calls: list[Call], fields: dict[str, Any]) -> None:
 
 def _has_failed(fields: Row, kinds: Sequence[str], came: object) -> bool:
     inner = plain(read_mapping(_innermost(came)))
+    code = max(read_count(inner.get(name)) for name in ("exitcode", "returncode"))
     layers = (fields, plain(read_mapping(came)), inner)
     # What was looked up has a status too: an order that was cancelled was found.
     tell = {"content", "error", *_CALLS}
@@ -303,14 +316,10 @@ def _has_failed(fields: Row, kinds: Sequence[str], came: object) -> bool:
             for kind in (*kinds, *(word(one.get("type")) for one in layers[1:]))
         )
         or bool(fields.get("errortext"))
-        or _has_exited(inner)
+        # Of a program its code; 1 without a word is a search that found nothing.
+        or code > 1
+        or (code == 1 and any(read_text(value) for value in inner.values()))
     )
-
-
-def _has_exited(fields: Row) -> bool:
-    """Tell a program that failed by its code; 1 without a word is a search that found nothing."""
-    code = max(read_count(fields.get(name)) for name in ("exitcode", "returncode"))
-    return code > 1 or (code == 1 and any(read_text(value) for value in fields.values()))
 
 
 def _text_of(value: object) -> str:

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from guard.formats.fields import read_args, read_count, read_money, read_text, read_time
+from guard.formats.fields import read_args, read_count, read_text, read_time
 from guard.formats.recording import PairedTurns
+from guard.pricing import read_money
 from guard.turn import Role, Turn, Usage
 
 Row = Mapping[str, Any]
@@ -51,14 +52,23 @@ class Reader(PairedTurns):
             return
         turn = Turn(role=Role.ASSISTANT, ts=read_time(row.get("ts")))
         if about == "api_req_started":
+            usage = Usage(
+                input=read_count(fields.get("tokensIn")),
+                cache_read=read_count(fields.get("cacheReads")),
+                cache_write_5m=read_count(fields.get("cacheWrites")),
+                output=read_count(fields.get("tokensOut")),
+            )
             cost = read_money(fields.get("cost"))
-            self._usage = replace(turn, usage=_read_usage(fields), cost_usd=cost)
+            self._usage = replace(turn, usage=usage if usage.total else None, cost_usd=cost)
         elif about == "command":
             self._call(turn, "execute_command", {"command": text})
         elif about in {"tool", "browser_action", "use_mcp_server", "browser_action_launch"}:
             self._take_tool(turn, about, fields or {"input": text})
+        elif about in _RESULTS and self.turns and self.turns[-1].tool is not None:
+            self._printed.append(text)
+            self._has_failed |= about == "error"
         elif about in _RESULTS:
-            self._take_result(text, failed=about == "error")
+            self.add(Turn(role=Role.TOOL, content=text))
         elif about == "user_feedback" or not self.turns:
             self.add(replace(turn, role=Role.USER, content=text))
         elif about in _SAYS and text:
@@ -88,13 +98,6 @@ class Reader(PairedTurns):
             self._usage = None
         self.add(turn)
 
-    def _take_result(self, text: str, *, failed: bool) -> None:
-        if self.turns and self.turns[-1].tool is not None:
-            self._printed.append(text)
-            self._has_failed |= failed
-        else:
-            self.add(Turn(role=Role.TOOL, content=text))
-
     def finish(self) -> None:
         if self._printed:
             printed = "\n".join(filter(None, (self.turns[-1].result, *self._printed)))
@@ -104,13 +107,3 @@ class Reader(PairedTurns):
     def add(self, turn: Turn, *, call: str | None = None) -> None:
         self.finish()
         super().add(turn, call=call)
-
-
-def _read_usage(fields: Row) -> Usage | None:
-    usage = Usage(
-        input=read_count(fields.get("tokensIn")),
-        cache_read=read_count(fields.get("cacheReads")),
-        cache_write_5m=read_count(fields.get("cacheWrites")),
-        output=read_count(fields.get("tokensOut")),
-    )
-    return usage if usage.total else None

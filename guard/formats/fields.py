@@ -6,11 +6,11 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from guard.nature import ToolNature
+from guard.pricing import read_money
 from guard.turn import Phase, Role, Turn, Usage
 
 _Word = TypeVar("_Word", bound=StrEnum)
@@ -22,7 +22,6 @@ _ROLES = {
 }
 # More tokens than were ever sold: a larger count is a mistake or an attack.
 _MOST = 10**15
-_MOST_DOLLARS = 10**9
 # Past the year 2286 a number of seconds must be one of milliseconds.
 _LAST_SECOND = 1e10
 
@@ -177,17 +176,6 @@ def read_time(value: object) -> datetime | None:
             number = math.nan
         return _since_1970(number)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def read_money(value: object) -> Decimal | None:
-    """Read dollars from a decimal string or a number, never below 0."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
-    try:
-        amount = Decimal(str(value))
-    except InvalidOperation:
-        return None
-    return amount if amount.is_finite() and 0 <= amount <= _MOST_DOLLARS else None
 
 
 def read_usage(value: object) -> Usage | None:

@@ -36,18 +36,12 @@ def read_log_lines(text: str) -> Iterator[dict[str, Any] | None]:
         if found is None:
             yield None
             continue
-        fields = _read_object(line[found.start() :]) or dict(_read_pairs(line, found.start()))
-        before = _EVENT.search(line[max(0, found.start() - _HEAD) : found.start()])
+        at, fields = found.start(), dict[str, Any]()
+        with suppress(ValueError, RecursionError):
+            fields = _read_json(line, at)[0] if line[at] == "{" else dict(_read_pairs(line, at))
+        before = _EVENT.search(line[max(0, at - _HEAD) : at])
         event = before[1] if before else fields.get("msg")
         yield {"event": event, **fields} if len(fields) > 1 else None
-
-
-def _read_object(text: str) -> dict[str, Any] | None:
-    if text.startswith("{"):
-        with suppress(ValueError, RecursionError):
-            value, _ = _read_json(text)
-            return value if isinstance(value, dict) else None
-    return None
 
 
 def _read_pairs(line: str, at: int) -> Iterator[tuple[str, Any]]:

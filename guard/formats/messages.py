@@ -54,15 +54,6 @@ def _is_foreign(row: Row) -> bool:
     return turn.tool is None and bool(is_unheard or "role" not in row)
 
 
-def _find_lists(document: Row) -> list[list[Row]]:
-    """Find the lists of records in a document; what stands within a record is its own.
-
-    Who is no more than named may be where a text is from: such lists count where there are
-    no others.
-    """
-    return list(_search(document, _DEEPEST, _is_message)) or list(_search(document, _DEEPEST, bool))
-
-
 def _is_message(record: Record) -> bool:
     # What came back alone, with nobody who asked for it, is told elsewhere with its call.
     return bool(record.calls or ((record.role or record.asked) and record.agent is None))
@@ -136,7 +127,10 @@ class Reader(PairedTurns):
                 self._take_record(record, session=record.session)
                 self._row_tools.update(call.tool for call in record.calls)
             return
-        for rows in _find_lists(row):
+        # Who is no more than named may be where a text is from: such lists count where there are
+        # no others.
+        lists = list(_search(row, _DEEPEST, _is_message)) or list(_search(row, _DEEPEST, bool))
+        for rows in lists:
             known = len(self._last_rows)
             if self._row_tools and rows == self._last_rows[: len(rows)]:
                 continue  # a tracer's rows of requests, the latest of which may come first

@@ -38,12 +38,12 @@ from guard.formats.calls import (
 from guard.formats.fields import (
     read_count,
     read_mapping,
-    read_money,
     read_pairs,
     read_rows,
     read_text,
     read_time,
 )
+from guard.pricing import read_money
 from guard.turn import Role, Usage
 
 Row = Mapping[str, Any]
@@ -153,7 +153,9 @@ def read_record(row: Row) -> Record | None:
     record.session = read_text(first(fields, ("sessionid", "conversationid", "episodeid")))
     step = first(fields, _STEPS)
     record.step = step if isinstance(step, int) else None
-    record.model = _read_model(fields)
+    info = plain(read_mapping(fields.get("modelinfo") or fields.get("responsemetadata")))
+    models = (read_text(first(one, ("model", "modelname", "modelid"))) for one in (fields, info))
+    record.model = next(filter(None, models), None)
     record.usage = _read_usage(fields)
     record.cost_usd = read_money(first(fields, ("costusd", "cost")))
     at = first(fields, ("timestamp", "ts", "createdat", "starttime"))
@@ -266,14 +268,6 @@ def _read_speaker(fields: Row) -> tuple[Role | None, str | None]:
     # Who thinks acts.
     is_thought = any(read_text(fields.get(name)) for name in ("thought", "thinking", "modeloutput"))
     return (Role.ASSISTANT if is_thought else None), read_text(first(fields, _AGENTS))
-
-
-def _read_model(fields: Row) -> str | None:
-    info = plain(read_mapping(fields.get("modelinfo") or fields.get("responsemetadata")))
-    for one in (fields, info):
-        if model := read_text(first(one, ("model", "modelname", "modelid"))):
-            return model
-    return None
 
 
 def _read_usage(fields: Row) -> Usage | None:

@@ -11,13 +11,13 @@ from guard.formats.fields import (
     read_content,
     read_count,
     read_mapping,
-    read_money,
     read_rows,
     read_text,
     read_time,
     read_turn,
 )
 from guard.formats.recording import PairedTurns
+from guard.pricing import read_money
 from guard.turn import Role, Turn, Usage
 
 Row = Mapping[str, Any]
@@ -56,7 +56,12 @@ class Reader(PairedTurns):
                 self._take_step(step)
         elif _is_swe_agent(row):
             for step in read_rows(row.get("trajectory")):
-                self._take_action(step)
+                action = (read_text(step.get("action")) or "").strip()
+                thought = read_text(step.get("thought")) or read_text(step.get("response"))
+                observed = read_text(step.get("observation")) or ""
+                turn = Turn(role=Role.ASSISTANT, content=thought)
+                called = replace(turn, tool="bash", args={"command": action}, result=observed)
+                self.add(called if action else turn)
         else:
             self._take_event(row)
 
@@ -92,17 +97,6 @@ class Reader(PairedTurns):
             key = read_text(result.get("source_call_id"))
             # Some harnesses leave the id out where there was one call.
             self._put(key or (str(calls[0].get("tool_call_id")) if calls else None), result)
-
-    def _take_action(self, step: Row) -> None:
-        """Take an action of a SWE-agent trajectory, with what it observed."""
-        action = read_text(step.get("action")) or ""
-        thought = read_text(step.get("thought")) or read_text(step.get("response"))
-        turn = Turn(role=Role.ASSISTANT, content=thought)
-        if not action.strip():
-            self.add(turn)
-            return
-        observed = read_text(step.get("observation")) or ""
-        self.add(replace(turn, tool="bash", args={"command": action.strip()}, result=observed))
 
     def _take_event(self, event: Row) -> None:
         """Take an action or an observation of OpenHands."""

@@ -32,8 +32,10 @@ from guard.formats.given import (
     read_element,
     unfenced,
 )
+from guard.formats.printed import as_labelled, as_labelled_loosely
 from guard.formats.recording import Recording
 from guard.reading import TABLES, any_of, read_words
+from guard.reading.written import ACT
 from guard.turn import Role, Turn
 
 _WORDS = read_words("transcripts")
@@ -50,19 +52,28 @@ _SPEAKER, _STAMP = re.compile(any_of("speaker")), re.compile(any_of("log_stamp")
 _CALL = re.compile(any_of("call_line"), re.IGNORECASE)
 _CAME, _SAYS = (re.compile(any_of(name), re.IGNORECASE) for name in ("came_line", "says_line"))
 _SHOWN, _ENDED = re.compile(any_of("shown_call")), re.compile(any_of("ended_line"))
+_REFUSED = re.compile(r" is not a valid tool, try (?:another one|one of \[[^\]\n]*\])\.")
+_RAN = re.compile(any_of("ran_line"), re.IGNORECASE)
+# A tool that is only listed, and how a harness says that one is called.
+_LISTED = re.compile(r"^Tool Name:(?=[^\n]{1,100}\nTool (?:Arguments|Description):)", re.MULTILINE)
+_MANUAL = re.compile(any_of("manual"), re.IGNORECASE)
 _ASSIGNED = re.compile(any_of("assigned_call"), re.IGNORECASE)
+_BRACKETED = re.compile(r"([^\W\d]\w{0,60})\[([^\n]+)")  # as ReAct has it
 # A label that speaks of a call, not of a tool alone, which may stand in any text.
 _CALLED = re.compile(r"us(?:e|ing|ed)|call|invo", re.IGNORECASE)
+# Who speaks to whom, as AutoGen's console has it.
+_ADDRESSED = re.compile(r" \(to [\w-]{1,60}\):$")
 _COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
 _ELEMENT = re.compile(r"<([a-z][\w-]{0,30})\s[^<>\n]{0,200}?\bname=\"([^\"\n]{1,80})\"[^<>\n]*>")
 # How a call in a panel begins: how it went, and the tool's name. "✓  Shell ls"
 _STATUS = re.compile(r"([^\w\s\"'`({\[<>#*+.$-])[ \t]{1,3}([A-Z]\w{1,30})(?:[ \t]+(.*))?")
 _FAILED = frozenset("\u2717\u2718\u274c\u2716\u2a2fx!")
+_SIGNS = frozenset("\u2705\u2714\u2713\u274c\u2717\u2718")
 _BULLET = re.compile("[\u23fa\u25cf\u2726\u2022\u273b\u2736\u2722\u2733\u273d][ \t]+(.*)")
 _PROMPT = re.compile("(?:\\([^()\n]{1,4}\\))?[>\u276f\u203a][ \t](.*)")
 _WRAPPED, _BELOW = (
     re.compile("[ \t]+\u2502[ \t]?(.*)"),
-    re.compile("[ \t]+[\u23bf\u2514][ \t]*(.*)"),
+    re.compile("(?:[ \t]+[\u23bf\u2514]|\u23bf)[ \t]*(.*)"),
 )
 # What stands there until something came back.
 _WAITS = re.compile(r"(?:\w{1,30}(?:…|\.\.\.))?")
@@ -73,7 +84,8 @@ _BEGINS = re.compile(rf"[ \t]*[{{\[\"|<]|{ITEM.pattern}|[a-z][\w-]{{0,40}}: ")
 _FRAME = re.compile(
     r"#{1,6} \[\d{4}-\d\d-\d\d[T ][\d:.]{5,18}Z?\][^\n]{0,40}|"
     r"[-*_═─=]{3,}|\W{0,4}(?:\w{2,12}\W{1,6})?\d{4}-\d\d-\d\d[T ][\d:.]{5,18}Z?\W{0,4}"
-    rf"|[_*`]{{0,2}}(?i:(?:tool_)?call_id)[_*`]{{0,2}}:.*|(?i:{any_of('stamps')})"
+    rf"|[_*`]{{0,2}}(?i:(?:tool_)?call[_ ]id)[_*`]{{0,2}}:.*|(?i:{any_of('stamps')})"
+    r"|>{6,} [A-Z][^\n]{0,200}|Next speaker: [^\n]{1,80}|For troubleshooting, visit: .*"
 )
 # Between a tool's name and what it is given, where both stand on one line.
 _GIVEN_BESIDE = re.compile(r"[\"'`]? with (?:arguments|args|inputs?|parameters):? ", re.IGNORECASE)
@@ -86,6 +98,9 @@ _FENCE_BESIDE = re.compile(r"^([^`\n]{1,60}:[^`\w\n]{0,4})(`{3,}[\w+-]{0,20})[ \
 # OpenCode up to 1.0 encloses a call in a fence, and what it is given and what came back in others.
 _CALL_FENCED = re.compile(r"(?<=\n\n)```\n(?=Tool: \S)")
 _FENCED_CALL_ENDS = re.compile(r"^```\n```$", re.MULTILINE)
+# What is done stands below its label where it is told in free words.
+_ACT_BELOW = re.compile(r"^(Action:)[ \t]*\n(?=\w)(?!Action|Observation|Thought)", re.MULTILINE)
+_ACT = re.compile(r"\W{0,4}action:", re.IGNORECASE)
 # Gemini CLI's `/chat share` shows the parts of its API's messages one behind the other.
 _PART, _PART_ENDS = re.compile(r"\*\*Tool (Command|Response)\*\*:\n```json\n"), "\n```"
 _PARTS = {"Command": "functionCall", "Response": "functionResponse"}
@@ -97,6 +112,8 @@ _EDGE, _END = "\0panel", "\0end"
 def read_transcript(text: str, *, stem: str) -> Recording | None:
     """Read a transcript; None where nothing in the text says that it is one."""
     turns = _cut(text) or _cut("\n".join(inner for _, _, inner in fences(text)[0]))
+    if not turns and (loosely := as_labelled_loosely(text)) != text:
+        turns = _cut(loosely)
     return Recording(run=stem, turns=tuple(turns)) if turns else None
 
 
@@ -134,25 +151,22 @@ def _cut(text: str) -> Sequence[Turn]:
     """Cut a text into turns; none if it is no transcript."""
     text, enclosed = _CALL_FENCED.subn("", _COLOURS.sub("", text))
     text = _FENCED_CALL_ENDS.sub("```", text) if enclosed else text
-    lines = _unstamped(_FENCE_BESIDE.sub(r"\1\n\2", text).splitlines())
+    text = _LISTED.sub("-", _FENCE_BESIDE.sub(r"\1\n\2", text))
+    lines = _ACT_BELOW.sub(r"\1 ", as_labelled(text)).splitlines()
+    # What a logger writes first is left out, where it does so in most lines.
+    ends = [found.end() if (found := _STAMP.match(line)) else 0 for line in lines]
+    if 2 * sum(map(bool, ends)) >= len(lines):
+        lines = [line[end:] for line, end in zip(lines, ends, strict=True)]
     cutter = _Cutter(lines)
     for line in lines if cutter.is_chat else _unpanelled(lines):
         cutter.take(line)
     cutter.flush()
-    calls = sum(turn.tool is not None for turn in cutter.turns)
+    calls = sum(turn.tool is not None or turn.role is Role.TOOL for turn in cutter.turns)
     if len(cutter.turns) < _LEAST or (calls < _LEAST and not cutter.is_chat):
         return ()  # one call or message alone may stand in any text
     if not calls and cutter.is_tagged and len({turn.role for turn in cutter.turns}) == 1:
         return ()  # a program's log, each line of which begins with its name
     return cutter.turns
-
-
-def _unstamped(lines: list[str]) -> list[str]:
-    """Leave out what a logger writes first, where it does so in most lines."""
-    ends = [found.end() if (found := _STAMP.match(line)) else 0 for line in lines]
-    if 2 * sum(map(bool, ends)) < len(lines):
-        return lines
-    return [line[end:] for line, end in zip(lines, ends, strict=True)]
 
 
 def _unpanelled(lines: Sequence[str]) -> Iterator[str]:
@@ -195,7 +209,7 @@ def _speaker(line: str) -> tuple[str, str, str] | None:
 
 def _role_of(name: str) -> Role | None:
     """Tell whose name it is; None: it is none that is known."""
-    words = name.split()
+    words = [name] if name in _ROLES else re.split(r"[\s-]+", name)
     if has_noun := len(words) > 1 and words[-1] in _WORDS["nouns"]:
         words.pop()
     if not all(word in _ROLES or word in _WORDS["before"] for word in words):
@@ -208,15 +222,17 @@ def _speakers(lines: Sequence[str]) -> dict[tuple[str, str], Role]:
     """Find who speaks, by form and name: in forms that name two sides, or one again and again."""
     named: dict[str, Counter[str]] = {}
     first: tuple[str, str] | None = None
+    speakers: dict[tuple[str, str], Role] = {}
     for line in lines:
         if found := _speaker(line):
             form, name, said = found
+            if _ADDRESSED.search(line):
+                speakers[form, name] = _role_of(name) or Role.ASSISTANT
             first = first or (form, name)
             # "Tool: Read" is a call; "[environment] You see a door." is none.
             is_call = said != "" and ("[" not in form or name.startswith("tool"))
             if (role := _role_of(name)) and not (is_call and role is Role.TOOL):
                 named.setdefault(form, Counter())[name] += 1
-    speakers: dict[tuple[str, str], Role] = {}
     for form, names in named.items():
         roles = {name: role for name in names if (role := _role_of(name))}
         is_bare = not form.strip(":")
@@ -253,15 +269,18 @@ class _Cutter:
             self._take_fence,
             self._take_speaker,
             self._take_quote,
+            self._take_manual,
             self._take_panel,
             self._take_below,
             self._take_bullet,
             self._take_shown,
             self._take_assigned,
             self._take_ended,
+            self._take_ran,
             self._take_called,
             self._take_deed,
             self._take_given,
+            self._take_sign,
             self._take_answer,
             self._take_words,
             self._take_text,
@@ -279,6 +298,7 @@ class _Cutter:
         self._is_sure = False  # that it is a call
         self._is_done = False  # what is said may be what was done
         self._is_labelled = False  # what is given is announced
+        self._is_act = False  # the tool's name may be all that is done
         # What is given, or came back, is complete: what follows is something else.
         self._is_complete = False
         self._is_announced = self._has_failed = False  # what came back
@@ -307,19 +327,15 @@ class _Cutter:
         self.turns.append(replace(turn, agent=self._agent or None, seq=len(self.turns)))
 
     def _add_call(self, said: str, came: str) -> None:
-        args = arguments_of(self._tool, _joined(self._given))
+        tool, args = self._tool, arguments_of(self._tool, _joined(self._given))
+        if self._is_act and not args and not self._is_labelled:
+            tool, args = ACT, {"input": tool}
         last = self.turns[-1] if self.turns else None
-        if (
-            not args
-            and not said
-            and last
-            and last.tool == self._tool
-            and came in (last.result or "")
-        ):
+        if not args and not said and last and last.tool == tool and came in (last.result or ""):
             return  # what it was given is left out: nobody knows whether it is the same again
         if not args and not came and said:
             args = {"input": said.rpartition("\n\n")[2]}
-        call = Turn(role=Role.ASSISTANT, tool=self._tool, args=args, content=said or None)
+        call = Turn(role=Role.ASSISTANT, tool=tool, args=args, content=said or None)
         if self._into is not self._came:
             self._waiting.append(len(self.turns))
         elif self._has_failed:
@@ -433,6 +449,13 @@ class _Cutter:
         self._said.append(said)
         return True
 
+    def _take_manual(self, line: str) -> bool:
+        """Take a line of what came back that only looks like more of the log."""
+        if self._into is not self._came or not _MANUAL.match(line):
+            return False
+        self._came.append(line)
+        return True
+
     def _take_panel(self, line: str) -> bool:
         """Take a panel's edge, what came back in it, or its first line if that tells a call."""
         if line in {_EDGE, _END}:
@@ -462,12 +485,16 @@ class _Cutter:
             self._said.append(wrapped[1])
             return True
         below = _BELOW.match(line)
-        if below and self._tool and self._into is self._came:
-            self._take_unsigned()
+        if below and self._tool and self._into is self._came and len(self._came) <= _MOST_LOOKS:
+            # The end of what came back may be the next call: its sign blinks, and was away.
+            came, done = _parted(self._came)
+            if len(came) < len(self._came) and (called := _shown(done)):
+                self._came[:] = came
+                self._call(called[1], called[2][:-1])
         if below is None or not (self._tool or self._take_done()):
             return False
         self._answer(below[1])
-        self._indent = 1
+        self._indent = int(line[:1].isspace())
         return True
 
     def _take_bullet(self, line: str) -> bool:
@@ -502,19 +529,10 @@ class _Cutter:
             self._call(done)
         return True
 
-    def _take_unsigned(self) -> None:
-        """Take the end of what came back for the next call: its sign blinks, and was away."""
-        if len(self._came) > _MOST_LOOKS:
-            return
-        came, done = _parted(self._came)
-        if len(came) < len(self._came) and (called := _shown(done)):
-            self._came[:] = came
-            self._call(called[1], called[2][:-1])
-
     def _take_shown(self, line: str) -> bool:
         """Take a call as code writes it, behind a sign."""
         found = _SHOWN.match(line) if self._calls(line) else None
-        if found is None or not (given := found[2].rstrip()).endswith(")"):
+        if found is None or not (given := found[2].rstrip(" \t\u2026")).endswith(")"):
             return False
         self._call(found[1], given[:-1])
         self._is_complete = self._may_follow = True
@@ -541,6 +559,16 @@ class _Cutter:
             self._answer("", has_failed=ended[1] != "succeeded")
         return typed != ""
 
+    def _take_ran(self, line: str) -> bool:
+        """Take a line that says which command is run."""
+        found = _RAN.match(line) if self._calls(line) else None
+        if found:
+            self._call("bash", found[1].strip("` "))
+            self._is_complete = self.is_chat
+            if not self.is_chat:
+                self._answer("")
+        return found is not None
+
     def _take_called(self, line: str) -> bool:
         """Take a line that says which tool is called."""
         found = _CALL.match(line) if self._calls(line) else None
@@ -550,17 +578,33 @@ class _Cutter:
             return False
         shown = _shown(name)
         name, given = (shown[1], shown[2][:-1]) if shown else (name, "".join(beside))
+        if bracketed := _BRACKETED.fullmatch(name):
+            name, given = bracketed.groups()
         self._call(name, given, is_sure=_CALLED.search(line[: found.start(1)]) is not None)
+        self._is_act = _ACT.match(line) is not None
         return True
 
     def _take_deed(self, line: str) -> bool:
-        """Take a line that says what was done."""
-        is_line = self.is_chat and len(line) < _LONGEST_LINE
-        did = _did(line) if is_line and self._calls(line) else None
-        if did:
-            self._call(*did)
-            self._is_complete = True
-        return did is not None
+        """Take a line that says what was done to what: the tool by its verb, and what follows."""
+        if not self.is_chat or len(line) >= _LONGEST_LINE or not self._calls(line):
+            return False
+        is_slanted = line[:1] in "*_" and line.rstrip()[-1:] in "*_"
+        text = line.strip().rstrip("*").strip("*_ ")
+        found = _OBJECT.search(text)
+        if text.endswith((".", "!", "?", ":")) or not (found or is_slanted):
+            return False
+        phrase = re.findall(r"[a-z]+", (text[: found.start()] if found else text).lower())
+        at = next((at for at, word in enumerate(phrase[:_MOST_BEFORE]) if word in _DID), None)
+        if found and text.lower().startswith("using ") and found[0][0] == '"':
+            self._call(found[0].strip('"'), "")
+        elif at is None or len(phrase) > _MOST_WORDS:
+            return False
+        else:
+            verb = "_".join((_DID[phrase[at]], *phrase[at + 1 :]))
+            tool = "run_command" if "command" in phrase else verb
+            self._call(tool, text[found.start() :].strip(": `") if found else "")
+        self._is_complete = True
+        return True
 
     def _calls(self, line: str) -> bool:
         return self._role is Role.ASSISTANT and len(line) < LONGEST_ARGUMENTS
@@ -572,8 +616,23 @@ class _Cutter:
         if found := GIVEN.match(line[:LONGEST_ARGUMENTS]):
             self._is_sure = self._is_labelled = True
             self._may_follow = self._may_follow or "ction" in line[:12]  # as ReAct has it
-            self._give(found[1])
+            told = found[1] or ""
+            refused = _REFUSED.search(told)
+            at = refused.start() - len(self._tool) if refused else -1
+            is_refused = at > 0 and told.startswith(self._tool, at)
+            self._give(told[:at] if is_refused else told)
+            if refused and is_refused:
+                self._answer(told[at : refused.end()])
+                self._speak(told[refused.end() :].lstrip())
         return found is not None
+
+    def _take_sign(self, line: str) -> bool:
+        """Take a line with a sign of how the call behind a sign right above it went."""
+        is_told = line[:1] in _SIGNS and self._may_follow and self._is_complete
+        if not is_told or self._into is not self._given:
+            return False
+        self._answer(line[1:].strip(), has_failed=line[:1] in _FAILED)
+        return True
 
     def _take_answer(self, line: str) -> bool:
         """Take a line that says what came back."""
@@ -587,7 +646,13 @@ class _Cutter:
             self._is_sure = self._is_announced = True
             self._answer(told, has_failed=has_failed)
             return True
-        if not self._waiting or self._role is Role.ASSISTANT or any(map(str.strip, self._said)):
+        is_agents = self._role is Role.ASSISTANT and not self.is_chat and not self._waiting
+        if is_agents and told and line.startswith("Observation:"):
+            self.flush()  # a harness refuses what is said
+            self._add(Turn(role=Role.TOOL, content=told))
+            return True
+        may_tell = self._role is not Role.ASSISTANT or line.startswith("***")
+        if not self._waiting or not may_tell or any(map(str.strip, self._said)):
             return False
         self._role, self._has_failed = Role.TOOL, has_failed
         self._said.append(told)
@@ -596,6 +661,10 @@ class _Cutter:
     def _take_words(self, line: str) -> bool:
         """Take a line at which an agent speaks again, or one that nobody says."""
         is_said = _SAYS.match(line) or (line.startswith("> ") and not self.is_chat)
+        is_open = self._may_follow and self._into is self._given and not self._is_complete
+        if is_said and is_open and "answer" in line[:20].lower():
+            self._said.append(line)  # before anything came back
+            return True
         if self._role is Role.ASSISTANT and is_said:
             self._speak(line)
             return True
@@ -647,20 +716,3 @@ def _parted(lines: Sequence[str]) -> tuple[list[str], str]:
 def _shown(text: str) -> re.Match[str] | None:
     """Tell a call as code writes it: its name, and what it is given with the bracket behind."""
     return _SHOWN.match(f"-> {text}") if text.endswith(")") else None
-
-
-def _did(line: str) -> tuple[str, str] | None:
-    """Read a line that says what was done to what: the tool by its verb, and what follows."""
-    is_slanted = line[:1] in "*_" and line.rstrip()[-1:] in "*_"
-    text = line.strip().rstrip("*").strip("*_ ")
-    found = _OBJECT.search(text)
-    if text.endswith((".", "!", "?", ":")) or not (found or is_slanted):
-        return None
-    if found and text.lower().startswith("using ") and found[0][0] == '"':
-        return found[0].strip('"'), ""
-    phrase = re.findall(r"[a-z]+", (text[: found.start()] if found else text).lower())
-    at = next((at for at, word in enumerate(phrase[:_MOST_BEFORE]) if word in _DID), None)
-    if at is None or len(phrase) > _MOST_WORDS:
-        return None
-    tool = "run_command" if "command" in phrase else "_".join((_DID[phrase[at]], *phrase[at + 1 :]))
-    return tool, text[found.start() :].strip(": `") if found else ""

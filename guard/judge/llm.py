@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from guard.chat import ChatEndpoint, usage_of
@@ -20,7 +20,7 @@ from guard.errors import ModelFailed
 from guard.judge.case import Case, JudgeCall, Ruling
 from guard.judge.prompt import VERDICT_SCHEMA, write_prompt
 from guard.judge.reading import UnusableAnswer, read_verdict
-from guard.pricing import price
+from guard.pricing import price, read_money
 from guard.turn import Usage
 
 TIMEOUT_S = 20.0
@@ -151,7 +151,11 @@ class LLMJudge:
                     usage = usage_of(counts)
                 except (TypeError, ValueError, AttributeError, OverflowError):
                     usage = Usage()
-                cost = _own_cost(counts)
+                # OpenRouter says it itself. Never believed blindly: a billion would end the run by
+                # its budget.
+                cost = read_money(counts.get("cost")) if isinstance(counts, Mapping) else None
+                if cost is not None and cost > _DEAREST:
+                    cost = None
                 if cost is None and usage.total:
                     # A proxy may answer with a name of its own; ours is priced then.
                     costs = (
@@ -212,16 +216,3 @@ def _text_of(answer: Any) -> tuple[str, bool]:
     if not isinstance(content, str) or not content.strip():
         raise UnusableAnswer("the model said nothing")
     return content, choice.get("finish_reason") == "length"
-
-
-def _own_cost(counts: Any) -> Decimal | None:
-    """Read what OpenRouter says a call cost, in dollars."""
-    cost = counts.get("cost") if isinstance(counts, Mapping) else None
-    # Never believed blindly: NaN or a billion would end the run by its budget.
-    if isinstance(cost, bool) or not isinstance(cost, int | float | str):
-        return None
-    try:
-        amount = Decimal(str(cost))
-    except InvalidOperation:
-        return None
-    return amount if amount.is_finite() and 0 <= amount <= _DEAREST else None

@@ -60,7 +60,22 @@ def read_verdict(text: str, *, judge: str, is_cut: bool = False) -> Verdict:
         raise UnusableAnswer("no verdict in the answer")
     if any(one != found[0] for one in found):
         raise UnusableAnswer("more than one verdict in the answer")
-    return _checked(found[0], judge)
+    loop, confidence = _field(found[0], "loop"), _field(found[0], "confidence")
+    reason, fix = _field(found[0], "reasoning"), _field(found[0], "suggested_fix")
+    if not isinstance(loop, bool):
+        raise UnusableAnswer("loop is neither true nor false")
+    # bool is an int, and "confidence": true says nothing.
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        raise UnusableAnswer("confidence is no number")
+    if not 0 <= confidence <= 1:
+        raise UnusableAnswer("confidence is not in [0, 1]")
+    if not isinstance(reason, str) or not (shown := _shown(reason, LONGEST_REASON)):
+        raise UnusableAnswer("reasoning is no text")
+    if fix is not None and not isinstance(fix, str):
+        raise UnusableAnswer("suggested_fix is no text")
+    # A fix for what is no loop would be told to an agent that does well.
+    kept = _shown(fix, LONGEST_FIX) or None if loop and fix else None
+    return Verdict(judge=judge, loop=loop, confidence=float(confidence), reason=shown, fix=kept)
 
 
 def _objects(text: str, *, is_cut: bool) -> Iterator[dict[str, Any]]:
@@ -137,25 +152,6 @@ def _scan(text: str, start: int) -> tuple[bool, int] | None:
         elif character == ",":
             comma = place
     return in_string, comma
-
-
-def _checked(answer: dict[str, Any], judge: str) -> Verdict:
-    loop, confidence = _field(answer, "loop"), _field(answer, "confidence")
-    reason, fix = _field(answer, "reasoning"), _field(answer, "suggested_fix")
-    if not isinstance(loop, bool):
-        raise UnusableAnswer("loop is neither true nor false")
-    # bool is an int, and "confidence": true says nothing.
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
-        raise UnusableAnswer("confidence is no number")
-    if not 0 <= confidence <= 1:
-        raise UnusableAnswer("confidence is not in [0, 1]")
-    if not isinstance(reason, str) or not (shown := _shown(reason, LONGEST_REASON)):
-        raise UnusableAnswer("reasoning is no text")
-    if fix is not None and not isinstance(fix, str):
-        raise UnusableAnswer("suggested_fix is no text")
-    # A fix for what is no loop would be told to an agent that does well.
-    kept = _shown(fix, LONGEST_FIX) or None if loop and fix else None
-    return Verdict(judge=judge, loop=loop, confidence=float(confidence), reason=shown, fix=kept)
 
 
 def _field(answer: dict[str, Any], name: str) -> Any:

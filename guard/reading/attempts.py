@@ -312,15 +312,12 @@ class TurnReader:
             return ReadTurn(Kind.REFUSAL, handed_in, times=times)
         if again and not (action and message.terms):  # a bare "go on" is no new word
             return ReadTurn(Kind.NUDGE, turn)
-        # Still about the same, or to one who says the same: nothing starts afresh.
-        is_unheard = answers and self._says_the_same()
+        # Still about the same, or to one whose last two messages are one: nothing starts afresh.
+        last = [(one.attempt.tool, one.attempt.args) for one in list(self._replies)[-2:]]
+        says_same = answers and last[:1] == last[1:] != []
+        is_unheard = says_same and bool(terms_of(str(last[1][1])) - terms_of("input"))
         is_same = is_unheard or _GOES_ROUND.stands_in(text) or any(map(message.insists, before))
         return ReadTurn(Kind.NOISE if is_same else Kind.PERSON, turn)
-
-    def _says_the_same(self) -> bool:
-        """Its last two messages are one, whatever a person said between them."""
-        last = [(one.attempt.tool, one.attempt.args) for one in list(self._replies)[-2:]]
-        return last[:1] == last[1:] != [] and bool(terms_of(str(last[1][1])) - terms_of("input"))
 
 
 @dataclass(slots=True)

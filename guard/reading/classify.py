@@ -80,11 +80,10 @@ def _classify_call(traits: frozenset[str], command: str, args: Mapping[str, Any]
 
 def asks(action: str, tool: str | None, command: str) -> bool:
     """Tell whether a call only asks: it learns, and changes nothing."""
-    if action in _QUESTIONS:
-        return True
     if action == ActionClass.SHELL_EXEC:
         return _only_reads(command[:_LONGEST_COMMAND])
-    return action == ActionClass.OTHER and not traits_of(tool).isdisjoint({"reads", "thinks"})
+    named = action == ActionClass.OTHER and not traits_of(tool).isdisjoint({"reads", "thinks"})
+    return named or action in _QUESTIONS
 
 
 def waits(
@@ -108,7 +107,8 @@ def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
     """Tell whether a call moves by one step: pressing a key twice is no loop."""
     traits, args = traits_of(tool), args or {}
     if isinstance(action := args.get("action"), str):
-        traits |= traits_of(action[:200])  # remembered, and may be a whole script
+        # A world's `step` does what it is told in words; they are remembered, and may be a script.
+        traits = (frozenset() if " " in action.strip() else traits) | traits_of(action[:200])
     if "debuggers" in traits and isinstance(command := args.get("command"), str):
         return command.strip().lower() in _COMMANDS["debugger_steps"]
     return "moves" in traits and "files" not in traits

@@ -293,10 +293,12 @@ class Conversation:
         # Under the lock: of two threads that share the session, one is told a message.
         with self._lock:
             # A message may be for one agent of the run: turns of the others leave it where it is.
+            # A turn that names nobody is stored under the run's own, and answered as that one's.
             new = [
                 message
                 for message in directive.messages
-                if message.id not in self._given and message.agent in {None, turn.agent}
+                if message.id not in self._given
+                and (message.agent is None or turn.agent in {message.agent, ""})
             ]
             self._given.update(message.id for message in new)
             self._unmarked.extend(message.id for message in new)

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from functools import partial
 from uuid import UUID
 
 from pydantic import TypeAdapter, ValidationError
 
 from guard.turn import Turn as GuardTurn
-from guard.wire import Directive, Refusal, TurnsReply
+from guard.wire import Directive, Message, Refusal, TurnsReply
 from missioncontrol.api.endpoint import Request, Response, read_json_object, wait_seconds
 from missioncontrol.api.web_process import dispatcher, writer
 from missioncontrol.clock import now
@@ -38,6 +38,7 @@ WAIT = re.compile(r'(?i)(?:^|[,;])\s*wait\s*=\s*"?(\d+(?:\.\d+)?)')
 KEEPER_LATE_S = 20.0
 
 Sent = Callable[[], Awaitable[None]]
+Texts = tuple[Message, ...]
 
 
 async def post_turns(request: Request) -> Response:
@@ -69,20 +70,25 @@ async def post_turns(request: Request) -> Response:
         ) or await dispatcher.control_state(run_id)
     # Not waited for, or its run is gone: the state as it was stored answers.
     control = control or directives.control_state_of(stored.run)
+    # Turns of several agents are sent by a client that has the ear of all of them.
+    asked_by = stored.asked_seq if len({turn.agent for turn in turns}) == 1 else None
+    control, texts = await _leaving(request, run_id, control, asked_by=asked_by)
     reply = TurnsReply(
         accepted=stored.accepted,
         duplicates=stored.duplicates,
         refused=refused,
         last_seq=stored.last_seq,
         judged=wait_s is not None and control.detected_obs >= stored.obs,
-        directive=await _directive(request, run_id, control, asked_seq=stored.asked_seq),
+        directive=await _directive(
+            request, run_id, control, asked_seq=stored.asked_seq, texts=texts
+        ),
         policy_version=stored.run.policy_version,
     )
     body = _replies.dump_json(reply)
     if wait_s is None:
         return Response(200, body)
     applied = ((b"preference-applied", f"wait={wait_s:g}".encode()),)
-    sent = None if request.key.reports_only else once_sent(run_id, control)
+    sent = None if request.key.reports_only else once_sent(run_id, control, asked_by=asked_by)
     return Response(200, body, headers=applied, sent=sent)
 
 
@@ -114,10 +120,13 @@ async def get_directive(request: Request) -> Response:
     control = existing(control, "The run")
     if after is not None and control.version <= after:
         return Response(204)
-    directive = await _directive(request, run_id, control, asked_seq=asked_seq)
+    # Who names no call may be any of the run's agents.
+    asked_by = asked_seq if request.query("call") else None
+    control, texts = await _leaving(request, run_id, control, asked_by=asked_by, as_agent=as_agent)
+    directive = await _directive(request, run_id, control, asked_seq=asked_seq, texts=texts)
     # A keeper ends its agent, and does nothing else: what else it hears is not delivered yet.
     is_delivered = as_agent or (control.forbidden and not request.key.reports_only)
-    sent = once_sent(run_id, control) if is_delivered else None
+    sent = once_sent(run_id, control, asked_by=asked_by) if is_delivered else None
     return Response(200, _directives.dump_json(directive), sent=sent)
 
 
@@ -130,17 +139,40 @@ async def post_presence(request: Request) -> Response:
     return Response(200, json.dumps({"again_within_s": sessions.PROMISE_S}).encode())
 
 
+async def _leaving(
+    request: Request,
+    run_id: UUID,
+    control: ControlState,
+    *,
+    asked_by: int | None,
+    as_agent: bool = True,
+) -> tuple[ControlState, Texts]:
+    """Return the texts that leave with an answer, and the state that it tells.
+
+    A person's text is noted before it leaves: once the agent may have it, nobody takes it back.
+    None leaves with a hold, whose agent reads it when it goes on.
+    """
+    while control.queued_messages and not (request.key.reports_only or control.on_hold):
+        if not as_agent:
+            return control, await dispatcher.read(lambda: directives.queued(run_id, at=now()))
+        send = partial(
+            sessions.send_texts, run_id, version=control.version, asked_by=asked_by, at=now()
+        )
+        sent = await dispatcher.run(send)
+        if sent is not None:
+            return control, sent
+        control = existing(await dispatcher.control_state(run_id), "The run")
+    return control, ()
+
+
 async def _directive(
-    request: Request, run_id: UUID, control: ControlState, *, asked_seq: int | None
+    request: Request, run_id: UUID, control: ControlState, *, asked_seq: int | None, texts: Texts
 ) -> Directive:
-    """Return the directive with the messages that wait; who only reports is told to go on."""
+    """Return the directive with the texts that wait; who only reports is told to go on."""
     if request.key.reports_only:
         return directives.go_on(control)
-    queued: Any = ()
-    if control.queued_messages:
-        queued = await dispatcher.read(lambda: directives.queued(run_id))
     asked_seq = await corrected_seq(run_id, control, asked_seq)
-    return directives.directive(control, asked_seq=asked_seq, messages=queued)
+    return directives.directive(control, asked_seq=asked_seq, messages=texts)
 
 
 async def corrected_seq(run_id: UUID, control: ControlState, asked_seq: int | None) -> int | None:
@@ -151,14 +183,29 @@ async def corrected_seq(run_id: UUID, control: ControlState, asked_seq: int | No
     return None if is_let_go else asked_seq
 
 
-def once_sent(run_id: UUID, control: ControlState) -> Sent | None:
-    """Return what notes that a person's answer left, if one is on its way."""
+def once_sent(
+    run_id: UUID,
+    control: ControlState,
+    *,
+    asked_by: int | None = None,
+    texts: Collection[str] = (),
+) -> Sent | None:
+    """Return what notes that a person's answer left, if one is on its way.
+
+    `texts`: the ids of the messages that it carries, where they were claimed for it.
+    """
     # Held again meanwhile: what the agent reads is the hold, not the answer.
-    if control.unconfirmed is None or control.on_hold:
+    answer = UUID(control.unconfirmed) if control.unconfirmed and not control.on_hold else None
+    if answer is None and not texts:
         return None
+    carried = [UUID(text) for text in texts]
 
     async def note() -> None:
-        await dispatcher.run(lambda: sessions.note_answered(run_id, at=now()))
+        await dispatcher.run(
+            lambda: sessions.note_answered(
+                run_id, answer, texts=carried, asked_by=asked_by, at=now()
+            )
+        )
 
     return note
 

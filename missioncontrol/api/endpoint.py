@@ -43,6 +43,7 @@ LONGEST_WAIT_S = 60.0
 # With what a handler is cancelled whose caller went away; a server that ends says nothing.
 HUNG_UP = "the caller hung up"
 PROTOBUF = "application/x-protobuf"
+GZIP_MAGIC = b"\x1f\x8b"
 _AGENT = f"bearer {AGENT_PREFIX}"
 
 
@@ -243,7 +244,9 @@ def read_json_object(body: bytes) -> dict[str, Any]:
             # Refused, such a call would run unseen where its agent fails open.
             value = storable(json.loads(shallow(body)))
     except (ValueError, RecursionError):  # the latter: nested deep, and never closed
-        raise InvalidRequest("The body is not JSON.") from None
+        packed = body.startswith(GZIP_MAGIC)
+        what = "gzip, which only telemetry may be. Send plain JSON." if packed else "not JSON."
+        raise InvalidRequest(f"The body is {what}") from None
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.")
     return value

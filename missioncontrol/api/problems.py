@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.db import DataError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from pydantic_core import to_json
@@ -60,6 +62,9 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer a fault of ours; the log says what it was."""
+    # From around the views, as where a session is looked up. Django calls this while it handles it.
+    if isinstance(fault := sys.exception(), DATABASE_AWAY):
+        return problem_response(database_away(fault))
     return problem_response(MissionControlError("The server failed; the log says how."))
 
 
@@ -145,7 +150,8 @@ MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
         ),
     ),
     (Http404, lambda _: NotFound()),
-    (exceptions.NotAuthenticated, lambda _: NotSignedIn()),
+    # What the page at /login/ shows to anybody.
+    (exceptions.NotAuthenticated, lambda _: NotSignedIn(ways=settings.SIGN_IN)),
     (exceptions.AuthenticationFailed, lambda _: NotSignedIn()),
     (exceptions.PermissionDenied, lambda error: Forbidden(str(error.detail))),
     (exceptions.APIException, _of_framework),

@@ -237,7 +237,7 @@ def _row_faults(run: Run, replayed: Replayed, last: Link) -> Iterator[Fault]:
         "turns": run.meters.last_seq + 1,
         "cost_usd": _capped(run.meters.cost_usd),
         "judge_cost_usd": _capped(run.meters.judge_cost_usd),
-        **asdict(usage_of(run)),
+        **asdict(usage_of(run.meters)),
     }
     expected: dict[str, Any] = {
         **replayed.row,

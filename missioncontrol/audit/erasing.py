@@ -208,7 +208,7 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
     # Deleting takes the key off the object, and the sockets are checked after the commit.
     person = user.pk
     user.delete()
-    transaction.on_commit(lambda: broadcast.check_access(person))
+    broadcast.check_access(person)
 
 
 def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:

@@ -50,7 +50,7 @@ from missioncontrol.detection.models import (
 )
 from missioncontrol.detection.renamed import renewed, renewed_text
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.proof import canonical, is_signed
+from missioncontrol.proof import GENESIS, canonical, is_signed
 from missioncontrol.reports.models import CostReport
 from missioncontrol.runs.lifecycle import NEVER_HELD, ON_HOLD, Source
 from missioncontrol.runs.models import (
@@ -123,6 +123,8 @@ def export_lines(project_id: UUID, *, at: datetime) -> Iterator[bytes]:
         "version": settings.VERSION,
         "project": str(project_id),
         "at": at.isoformat(),
+        # Where its own chain stands: what comes must have it, however little else is signed.
+        "head": Project.objects.values_list("head", flat=True).get(pk=project_id),
         "key": signing.public_key(),
         "trusted": list(signing.trusted_keys()),
     }
@@ -229,7 +231,8 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
     settings.AUDIT_KEYS = [*known, *header["trusted"]]
     try:
         counts = _insert(lines, project_id)
-        _check_what_came(counts, project_id)
+        # Earlier exports do not say what their head was.
+        _check_what_came(counts, project_id, head=header.get("head", GENESIS))
         project = Project.objects.get(pk=project_id)
         # The people of the other installation stay there: somebody here must own it.
         Membership.objects.create(project=project, user=owner, role=Role.OWNER, joined_at=at)
@@ -241,6 +244,7 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
             at=at,
             former=None if key == signing.public_key() else key,
         )
+        _check_log(project_id)
     except BaseException:
         # Also when it is interrupted: no rollback takes back a setting or a file.
         settings.AUDIT_KEYS = known
@@ -251,8 +255,8 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
     return Imported(project=project, rows=counts.total())
 
 
-def _check_what_came(counts: Counter[str], project_id: UUID) -> None:
-    """Raise unless every row is this project's, fits the others, and the audit log holds."""
+def _check_what_came(counts: Counter[str], project_id: UUID, *, head: str) -> None:
+    """Raise unless every row is this project's, fits the others, and none is gone."""
     # Of no project there is no chain to verify, so that an empty one would seem to hold.
     if not counts["project"]:
         raise InvalidRequest("The export has no line of the project itself.")
@@ -264,6 +268,13 @@ def _check_what_came(counts: Counter[str], project_id: UUID) -> None:
     # What was spent elsewhere, today too, must hold nobody here.
     Spend.objects.filter(project=project_id, scope=ORGANISATION).delete()
     connection.check_constraints()  # now: a fault at the commit would leave the file of heads
+    # Whoever carried the file may have cut the audit log off, and written on as they liked.
+    own = JournalRow.objects.filter(project=project_id, run=None)
+    if head != GENESIS and not own.filter(hash=head).exists():
+        raise InvalidRequest("Its audit log does not hold: rows that it had are gone.")
+
+
+def _check_log(project_id: UUID) -> None:
     found = anchors.verify(projects=[project_id])
     if not found.ok:
         raise InvalidRequest(f"Its audit log does not hold: {found.faults[0].words}")

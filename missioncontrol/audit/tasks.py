@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from celery import shared_task
 from django.conf import settings
 
 from missioncontrol.audit import erasing, heads
 from missioncontrol.audit.anchors import anchor_heads
+from missioncontrol.celery import call_in
 from missioncontrol.clock import now
-
-logger = logging.getLogger(__name__)
 
 # So often, and when its process starts, it looks at runs that nothing happened to lately too.
 LOOKED_AT_ALL_EVERY = timedelta(hours=1)
@@ -35,19 +34,12 @@ def anchor() -> None:
     if among_all:
         _looked_at_all = at
     if settings.AUDIT_SEND_TO:
-        _senders.submit(_send_heads)
+        # In threads, as controllers are told; what nobody took is sent again.
+        for project_id in heads.filed_projects():
+            call_in(_senders, partial(heads.send_heads, project_id))
 
 
 @shared_task(ignore_result=True)
 def forget_words() -> None:
     """Erase the words of turns that their projects keep no longer; every minute."""
     erasing.erase_old_words(at=now())
-
-
-def _send_heads() -> None:
-    """Send heads out in a thread, as controllers are told; what nobody took is sent again."""
-    for project_id in heads.filed_projects():
-        try:
-            heads.send_heads(project_id)
-        except Exception:
-            logger.exception("sending the heads of project %s failed", project_id)

@@ -174,7 +174,7 @@ def spent_by(run: Run, *, at: datetime, below: Spent = NOTHING) -> Spent:
         held += (at - run.hold.since).total_seconds()
     return Spent(
         usd=run.meters.cost_usd + run.meters.judge_cost_usd + below.usd,
-        tokens=usage_of(run).total + below.tokens,
+        tokens=usage_of(run.meters).total + below.tokens,
         calls=run.meters.tool_calls + below.calls,
         turns=run.meters.done_turns + below.turns,
         seconds=max(0.0, (at - run.started_at).total_seconds() - held),
@@ -281,8 +281,7 @@ def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
     priced = []
     for call in unpriced.order_by("pk"):
         run = tx.run(call.run_id)
-        usage = Usage(**{name: getattr(call, column) for name, column in USAGE_COLUMNS.items()})
-        cost = own_price(run.project.prices, call.model, usage)
+        cost = own_price(run.project.prices, call.model, usage_of(call))
         # The price may have been taken away again while earlier runs were counted.
         if cost is None:
             continue

@@ -23,6 +23,7 @@ from missioncontrol.runs.selectors import given
 from missioncontrol.wire.costs import CostRow, UsualRow
 
 JUDGES = Q(source=JUDGE)
+COLUMNS = {"agent": "agent", "model": "model", "project": "project_id", "run": "run_id"}
 # Of any grouping of model calls; the judge's apart: they would read as the agents' own.
 SUMS: Mapping[str, Any] = {
     "calls": Count("id", filter=~JUDGES),
@@ -67,25 +68,21 @@ def _costs_in(
     calls = ModelCall.objects.filter(project=project, **given(at__gte=since, at__lt=until))
     # A day begins where the project is: the same instant is of two days in two projects.
     day = TruncDate("at", tzinfo=zone_of(project.time_zone))
-    keys = {"agent": "agent", "model": "model", "project": "project_id", "run": "run_id"}
-    key: Any = day if group_by == "day" else F(keys[group_by])
+    grouped_by: Any = day if group_by == "day" else F(COLUMNS[group_by])
     # Without an order of its own, which would be grouped by as well.
-    sums: Any = calls.annotate(key=key).values("key").order_by()
+    sums: Any = calls.annotate(key=grouped_by).values("key").order_by()
     sums = sums.annotate(
         unpriced_calls=Count("id", filter=~JUDGES & Q(cost_usd__isnull=True)),
         runs=Count("run", distinct=True),
         **SUMS,
     )
-    # Agents and models are named by their key; runs and projects have names.
-    names: dict[Any, str] = {project.id: project.name}
-    if group_by == "run":
-        runs = Run.objects.filter(pk__in=[one["key"] for one in sums])
-        names = dict(runs.values_list("id", "name"))
+    names = names_of(project, group_by, [one["key"] for one in sums])
     for one in sums:
+        key = str(one["key"] or "")
         yield CostRow(
             project=project.id,
-            key=str(one["key"] or ""),
-            name=names.get(one["key"], str(one["key"] or "")),
+            key=key,
+            name=names.get(key, key),
             calls=one["calls"],
             unpriced_calls=one["unpriced_calls"],
             usage=Usage(**{name: one[f"sum_{name}"] or 0 for name in USAGE_COLUMNS}),
@@ -94,6 +91,14 @@ def _costs_in(
             judge_cost_usd=_known(one["judge_cost"], calls=one["judge_calls"]),
             runs=one["runs"],
         )
+
+
+def names_of(project: Project, group_by: str, keys: Collection[Any]) -> dict[str, str]:
+    """Name what calls are grouped by; agents and models are named by their key."""
+    if group_by == "run":
+        runs = Run.objects.filter(pk__in=keys).values_list("id", "name")
+        return {str(run): name for run, name in runs}
+    return {str(project.id): project.name} if group_by == "project" else {}
 
 
 def _known(summed: Decimal | None, *, calls: int) -> Decimal | None:

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from guard.turn import Usage
 from missioncontrol.compiled import CompiledQuery
 from missioncontrol.costs.counting import count_agent, take_over
 from missioncontrol.costs.ledger import JUDGE, SOURCES, Call, enter, is_best_source
@@ -17,7 +16,7 @@ from missioncontrol.costs.spending import Spending
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import ModelCall, Run, TelemetryRecord, Turn
-from missioncontrol.runs.rows import USAGE_COLUMNS
+from missioncontrol.runs.rows import usage_of
 from missioncontrol.runs.statements import update_columns
 
 # Of two clocks, and of an exporter that gathers calls before it tells of them.
@@ -165,8 +164,7 @@ def _turns_of(
 
 def mark_turn(turn: Turn, call: ModelCall) -> Turn:
     """Show a call at the turn it led to; nothing is written."""
-    usage = {name: getattr(call, column) for name, column in USAGE_COLUMNS.items()}
-    turn.usage, turn.cost_usd = asdict(Usage(**usage)), call.cost_usd
+    turn.usage, turn.cost_usd = asdict(usage_of(call)), call.cost_usd
     turn.call_id, turn.model = call.call_id, call.model or turn.model
     return turn
 

@@ -37,13 +37,13 @@ from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN
 from missioncontrol.runs.models import Hold, Run
 from missioncontrol.runs.rows import ceilings_of
 from missioncontrol.runs.services import open_successor
-from missioncontrol.wire.bodies import Moment, Whole
 from missioncontrol.wire.decisions import PERMISSION, InterventionAction
+from missioncontrol.wire.rows import Moment, Whole
 
 TEXTS = frozenset({"inject", "finish"})
 UNDOABLE = frozenset({"continue", "allowlist", "allow_budget"}) | TEXTS
 SHARED = ("budgets", "day_extra")
-
+# What an agent is told that is asked to finish, unless the person writes it.
 SUM_UP = (
     "Your budget is used up. Start nothing new: say in one last message what is done, what is "
     "left and where you stopped, then end."
@@ -73,10 +73,14 @@ class Tap:
     action: InterventionAction
     decision: UUID | None = None
     message: str | None = None
+    agent: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """Of `inject` without a card: the only agent of the run that the message is for."""
     version: Whole | None = None
     amount: Amount | None = None
     scope: Literal["run", "agent", "project"] = "run"
     expires_at: Moment | None = None
+    for_run: bool = False
+    """Of `allow_once`: the very same call is allowed whenever this run asks again."""
     undoes: str | None = None
     """Of `undo`: the key of the tap that is taken back."""
 
@@ -95,6 +99,22 @@ def _check_available(run: Run, action: str) -> None:
     refusal = rows.unavailable(run).get(action)
     if refusal and not (action == "terminate" and run.status in ENDED):
         raise ActionUnavailable(refusal)
+
+
+def check_agent(tap: Tap, card: Decision | None, *, speaks: bool) -> None:
+    """Refuse a text for one agent that would not be that one's alone, or would wait for ever.
+
+    `speaks`: the run has turns of this agent.
+    """
+    if tap.agent is None:
+        return
+    if tap.action != "inject":
+        raise InvalidRequest(f"{tap.action} takes no `agent`: it is the run's.", field="agent")
+    if card is not None:
+        refusal = "A card is open, and a text goes to its agent: answer the card first."
+        raise InvalidRequest(refusal, field="agent")
+    if not speaks:
+        raise InvalidRequest("No turn of this run is of an agent of that name.", field="agent")
 
 
 def pause(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
@@ -150,28 +170,27 @@ def allow_calls(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> N
 
 
 def inject(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
-    """Answer the held calls with a person's words."""
+    """Answer the held calls with a person's words; words to one agent answer nothing."""
     _check_available(run, "inject")
     if not (tap.message or "").strip():
         raise InvalidRequest("inject needs a message for the agent.", field="message")
-    _say(tx, run, tap.message or "", made)
     card = made.decision
-    about, agent = (card.signal["turns"], card.agent) if card else ((), "")
-    holding.correct(tx, run, by=made.by, reason="inject", about=about, agent=agent)
+    about, agent = (card.signal["turns"], card.agent) if card else ((), tap.agent or "")
+    messages.say(tx, run, tap.message or "", by=made.by, agent=agent or None, made=made)
+    # Else a word to one would end a pause for all of them, or the last turns that all have.
+    if tap.agent is None:
+        holding.correct(tx, run, by=made.by, reason="inject", about=about, agent=agent)
 
 
 def finish(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     """Let the agent go on for its last turns, told to sum up."""
     _check_available(run, "finish")
-    _say(tx, run, (tap.message or "").strip() or SUM_UP, made)
+    agent = made.decision.agent or None if made.decision else None
+    text = (tap.message or "").strip() or SUM_UP
+    messages.say(tx, run, text, by=made.by, agent=agent, made=made)
     # Before the release, which ends the hold that says which calls wait.
     holding.skip_held_calls(run)
     holding.finish(tx, run, by=made.by)
-
-
-def _say(tx: RunTransaction, run: Run, text: str, made: Intervention) -> None:
-    agent = made.decision.agent or None if made.decision else None
-    messages.say(tx, run, text, by=made.by, agent=agent, made=made)
 
 
 def allow_budget(
@@ -245,7 +264,9 @@ def undo(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> budgets.
         moved = _lower(tx, run, undone.ceilings["before"], undone.ceilings["after"], by=made.by)
     # Suggestions count what people let go, and this was taken back.
     LetGo.objects.filter(decision=undone.decision_id, by=undone.by).delete()
-    _hold_again(tx, run, undone, by=made.by)
+    # A message to one agent ended no hold.
+    if undone.decision_id is not None or not undone.queued.filter(agent__isnull=False).exists():
+        _hold_again(tx, run, undone, by=made.by)
     if undone.status == "asked":  # it never reached the agent, and will not
         directives.miss(tx, run, undone)
     return moved
@@ -297,7 +318,7 @@ def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) 
             tx.moved(run, by=by, reason="undo")
         return
     # If the answer has not left, the calls it let go still wait: the hold begins at them again.
-    is_undelivered = undone.status in {"asked", "unreachable"}
+    is_undelivered = undone.status in directives.UNDELIVERED
     held_from = undone.held_from
     first = held_from if held_from is not None and is_undelivered else run.meters.last_seq + 1
     if undone.action in TEXTS and held_from is not None:
@@ -315,9 +336,6 @@ def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) 
         holding.hold(tx, run, by=by, reason=f"Paused by {by}.", from_seq=first)
 
 
-# What an agent is told that is asked to finish, unless the person writes it.
-
-
 def answer_question(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     """The agent's request is open, and carries it; it works again, or asks the next."""
     if made.decision is None or made.decision.kind != PERMISSION:
@@ -325,6 +343,19 @@ def answer_question(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) 
     # An agent may ask for several permissions at once: it works again after the last answer.
     if not run.meters.open_permissions and run.meters.presence == "waiting":
         run.meters.presence = "working"
+
+
+def allow_once(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
+    """Let the call run that the agent asks for; `for_run`: and in this run from now on."""
+    answer_question(tx, run, tap, made)
+    if not tap.for_run or made.decision is None:
+        return
+    asked = made.decision.evidence
+    if not asked["asks"].get("for_run"):  # older cards do not say
+        raise ActionUnavailable("This call can only be allowed call by call.")
+    allowlist.allow_calls(
+        tx, run, asked["calls"], reason="Allowed on a permission card.", by=made.by
+    )
 
 
 def restart(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
@@ -352,6 +383,6 @@ ACTS: dict[str, Callable[[RunTransaction, Run, Tap, Intervention], budgets.Raise
     "finish": finish,
     "restart": restart,
     "undo": undo,
-    "allow_once": answer_question,
+    "allow_once": allow_once,
     "deny": answer_question,
 }

@@ -1,33 +1,33 @@
 """Calls that are never flagged again, and those that people let go so often that it is offered.
 
 An offer is never added by itself. What an entry would have matched is told while a person types
-it, so bounded: the newest runs of the project, so many calls of them, so long a time. The
-answer says how many calls it looked at.
+it, and says how many calls it looked at.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
-from time import monotonic
 from typing import Literal
 from uuid import UUID
 
 from django.db.models import Count, F, Q, QuerySet
 
 from guard.deciding import AllowPattern, is_allowed
-from guard.reading.normalize import meant_args, write_call
+from guard.reading.normalize import call_text, meant_args, write_call
 from guard.signals import Signal
+from guard.turn import Turn as GuardTurn
 from missioncontrol.clock import check_to_come
 from missioncontrol.decisions.models import NOT_LOOPS, SPOKE, AllowlistEntry, Decision, LetGo
 from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.redaction import Redaction
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.wire.bodies import Moment
+from missioncontrol.runs.selectors import LatestTurns
 from missioncontrol.wire.decisions import (
     AllowlistOffer,
     AllowlistPreview,
@@ -36,6 +36,7 @@ from missioncontrol.wire.decisions import (
     TimesCalled,
 )
 from missioncontrol.wire.events import AllowlistChanged
+from missioncontrol.wire.rows import Moment
 
 # How often people must have let a call go on before it is offered.
 ENOUGH_TIMES = 3
@@ -125,6 +126,15 @@ def is_listed(run: Run, signal: Signal, hit_totals: HitTotals, *, at: datetime) 
     calls = signal.evidence.calls
     hit_totals.update(pk for pk, pattern in patterns.items() if any(map(pattern.covers, calls)))
     return True
+
+
+def call_to_grant(call: GuardTurn, own: Redaction) -> str:
+    """Write a call as an entry that grants it names it: without what its project masks.
+
+    The mark of a project's rule is of one word alone; a secret's is not, and grants nothing.
+    """
+    tool = own.text(call.tool) if call.tool else None
+    return call_text(replace(call, tool=tool, args=own.json(call.args)))
 
 
 def grant_of(run: Run, call: str, *, at: datetime) -> Literal["once", "session"] | None:
@@ -283,13 +293,7 @@ def _digest(call: str) -> str:
     return sha256(call.encode(errors="surrogatepass")).hexdigest()
 
 
-LOOKED_BACK = timedelta(days=30)
-# Bounds of what is asked while somebody types; `is_whole` says where one was reached.
-MOST_RUNS = 500
-MOST_CALLS = 5_000
 MOST_CARDS = 1_000
-# The web process has agents to answer beside the person who types.
-LONGEST_S = 0.4
 SHOWN = 5
 
 
@@ -301,34 +305,27 @@ class Scope:
     run: UUID | None = None
     agent: str | None = None
 
-    def runs(self, *, since: datetime) -> QuerySet[Run]:
-        """Return its runs since then, the newest first."""
-        found = Run.objects.filter(project_id=self.project, meters__last_turn_at__gt=since)
+    def runs(self) -> QuerySet[Run]:
+        """Find its runs."""
+        found = Run.objects.filter(project_id=self.project)
         if self.run is not None:
-            found = found.filter(pk=self.run)
-        elif self.agent is not None:
-            found = found.filter(agent=self.agent)
-        # What was called lately says most of what will be called.
-        return found.order_by("-meters__last_turn_at")
-
-
-@dataclass(slots=True)
-class _Seen:
-    """The recorded calls, added up."""
-
-    looked_at: int = 0
-    is_whole: bool = True
-    matched: Counter[str] = field(default_factory=Counter)
-    others: Counter[str] = field(default_factory=Counter)
-    runs: set[UUID] = field(default_factory=set)
+            return found.filter(pk=self.run)
+        return found if self.agent is None else found.filter(agent=self.agent)
 
 
 def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPreview:
-    """Hold a pattern against what the project recorded in the last 30 days."""
-    since = at - LOOKED_BACK
-    seen = _look(scope, pattern, since=since)
-    runs = scope.runs(since=since).order_by()
-    asked = Decision.objects.filter(run__in=runs, opened_at__gt=since)
+    """Hold a pattern against what the project recorded lately."""
+    latest = LatestTurns(scope.runs(), at=at)
+    matched, others, runs = Counter[str](), Counter[str](), set[UUID]()
+    wanted = Turn.objects.filter(tool__isnull=False).values_list("run_id", "tool", "args")
+    for run, tool, args in latest.find(wanted):
+        call = write_call(tool, meant_args(args))
+        if pattern.covers(call):
+            matched[call] += 1
+            runs.add(run)
+        else:
+            others[call] += 1
+    asked = Decision.objects.filter(run__in=latest.runs, opened_at__gt=latest.since)
     # Loops alone: a pattern says nothing of a sum, and a permission takes more (`grant_of`).
     about_calls = asked.exclude(kind__in=NOT_LOOPS).select_related("run")
     cards = [
@@ -336,18 +333,18 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
         for card in about_calls.order_by("-opened_at")[:MOST_CARDS]
     ]
     spared = [card for card, calls in cards if calls and all(map(pattern.covers, calls))]
-    shown = seen.matched
+    shown = matched
     if not shown:
         # Calls that hold what was typed, as a person would search for it.
         parts = [part.casefold() for part in pattern.pattern.split("*") if part.strip()]
-        alike = [c for c in seen.others if all(part in c.casefold() for part in parts)]
-        shown = Counter({call: seen.others[call] for call in alike})
+        alike = [c for c in others if all(part in c.casefold() for part in parts)]
+        shown = Counter({call: others[call] for call in alike})
     return AllowlistPreview(
-        since=since,
-        looked_at=seen.looked_at,
-        is_whole=seen.is_whole,
-        calls=seen.matched.total(),
-        runs=len(seen.runs),
+        since=latest.since,
+        looked_at=latest.looked_at,
+        is_whole=latest.is_whole,
+        calls=matched.total(),
+        runs=len(runs),
         examples=tuple(TimesCalled(call=call, times=n) for call, n in shown.most_common(SHOWN)),
         cards=len(spared),
         stopped=sum(card.resolution == "terminate" for card in spared),
@@ -363,25 +360,3 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
             for card in spared[:SHOWN]
         ),
     )
-
-
-def _look(scope: Scope, pattern: AllowPattern, *, since: datetime) -> _Seen:
-    """Hold the pattern against each recorded call, the newest runs first, while it may."""
-    runs = scope.runs(since=since)
-    seen, ends = _Seen(is_whole=not runs[MOST_RUNS:].exists()), monotonic() + LONGEST_S
-    for run_id in runs.values_list("pk", flat=True)[:MOST_RUNS]:
-        turns = Turn.objects.filter(run_id=run_id, tool__isnull=False).order_by("-seq")
-        # One more than are looked at: it tells that there are others.
-        rows = turns.values_list("tool", "args")[: MOST_CALLS + 1]
-        for tool, args in rows.iterator(chunk_size=500):
-            if seen.looked_at == MOST_CALLS or monotonic() > ends:
-                seen.is_whole = False
-                return seen
-            call = write_call(tool or "", meant_args(args))
-            seen.looked_at += 1
-            if pattern.covers(call):
-                seen.matched[call] += 1
-                seen.runs.add(run_id)
-            else:
-                seen.others[call] += 1
-    return seen

@@ -254,8 +254,7 @@ def begin_day(*, at: datetime) -> None:
         evidence = decision.evidence
         if evidence["whose"] == name_in(evidence["scope"], decision.run.project, "", at=at):
             continue
-        with journal.writing([decision.run_id], at=at) as tx:
-            run = tx.run(decision.run_id)
+        with journal.writing_run(decision.run_id, at=at) as (tx, run):
             # Answered while we waited for the run's lock.
             if run.open_decision != decision.id:
                 continue

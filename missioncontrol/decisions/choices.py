@@ -65,8 +65,7 @@ def take_choice(
         NotFound: no such run in the agent's project.
         KeyReused: the key came before with another choice.
     """
-    with journal.writing([run_id], at=at) as tx:
-        run = tx.run(run_id)
+    with journal.writing_run(run_id, at=at) as (tx, run):
         if run.project_id != project:
             raise NotFound("The run")
         body = canonical(_choices.dump_python(choice, mode="json"))

@@ -19,6 +19,7 @@ from django.db.models.functions import Cast, Coalesce, Concat, Left
 from guard.turn import Role
 from missioncontrol.costs.ledger import JUDGE
 from missioncontrol.decisions.acts import TEXTS
+from missioncontrol.decisions.directives import UNDELIVERED
 from missioncontrol.decisions.models import Message
 from missioncontrol.decisions.rows import evidences
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
@@ -135,7 +136,10 @@ def _rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
             acted_seq=acted,
             key=made.key if made else None,
             # Once it has left for the model nothing takes it back.
-            undoable=state == "queued" and made is not None and made.action in TEXTS,
+            undoable=state == "queued"
+            and made is not None
+            and made.action in TEXTS
+            and made.status in UNDELIVERED,
         )
 
 

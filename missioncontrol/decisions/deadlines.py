@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
@@ -12,6 +14,7 @@ from missioncontrol.decisions import directives, holding, sessions
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.decisions.sessions import PROMISE_S
 from missioncontrol.runs import journal
+from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ON_HOLD, Move, Status
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.selectors import ids_of
@@ -34,24 +37,24 @@ LAST_WORD = timedelta(minutes=5)
 JUDGE_LATE = timedelta(seconds=5)
 
 
+def _act_on_each(which: Q, act: Callable[[RunTransaction, Run], object], *, at: datetime) -> None:
+    """Act on runs one by one, each under its lock."""
+    for run_id in ids_of(which):
+        with journal.writing([run_id], at=at) as tx:
+            # Looked at again: it may have spoken, or ended, while we waited for its lock.
+            if Run.objects.filter(which, pk=run_id).exists():
+                act(tx, tx.run(run_id))
+
+
 def give_up_abandoned(*, at: datetime) -> None:
     """Tell of holds whose agent has had no request open for ten seconds."""
     gone = Q(hold__waiting_at__lt=at - STILL_WAITING) | Q(hold__waiting_at__isnull=True)
-    for run_id in ids_of(Q(status=Status.HELD) & gone):
-        with journal.writing([run_id], at=at) as tx:
-            # Looked at again: it may have spoken while we waited for its lock.
-            hold = tx.run(run_id).hold
-            if hold and (hold.waiting_at is None or hold.waiting_at < at - STILL_WAITING):
-                holding.give_up(tx, tx.run(run_id))
+    _act_on_each(Q(status=Status.HELD) & gone, holding.give_up, at=at)
 
 
 def expire_unanswered(*, at: datetime) -> None:
     """Do what each project says of the holds nobody answered in time."""
-    for run_id in ids_of(Q(status__in=ON_HOLD, hold__expires_at__lte=at)):
-        with journal.writing([run_id], at=at) as tx:
-            hold = tx.run(run_id).hold
-            if hold and hold.expires_at and hold.expires_at <= at:
-                sessions.expire(tx, tx.run(run_id))
+    _act_on_each(Q(status__in=ON_HOLD, hold__expires_at__lte=at), sessions.expire, at=at)
 
 
 def miss_unheard(*, at: datetime) -> None:
@@ -66,8 +69,7 @@ def miss_unheard(*, at: datetime) -> None:
         run__parked=False,
     )
     for made in late.order_by("run_id"):
-        with journal.writing([made.run_id], at=at) as tx:
-            run = tx.run(made.run_id)
+        with journal.writing_run(made.run_id, at=at) as (tx, run):
             made.refresh_from_db()  # it may have been delivered while we waited for the lock
             has_spoken = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
             awaited = (
@@ -89,18 +91,10 @@ def lose_silent(*, at: datetime, listening_since: datetime) -> None:
     )
     # Who waits for a person, or is parked until one answers, is silent by right.
     awaited = Q(hold__waiting_at__gte=at - STILL_WAITING) | Q(status=Status.HOLDING, parked=True)
-    for run_id in ids_of(
-        Q(status__in=EXPECTED, meters__expected_by__isnull=True) & quiet & ~awaited
-    ):
-        with journal.writing([run_id], at=at) as tx:
-            run = tx.run(run_id)
-            spoke_at = run.meters.last_turn_at or run.started_at
-            has_spoken = run.meters.expected_by is not None or spoke_at >= at - SILENCE
-            if run.status not in EXPECTED or has_spoken:
-                continue  # it spoke, or ended, while we waited for its lock
-            sessions.end(
-                tx, run, Move.FALL_SILENT, by="policy", reason="nothing heard for 30 minutes"
-            )
+    which = Q(status__in=EXPECTED, meters__expected_by__isnull=True) & quiet & ~awaited
+    reason = "nothing heard for 30 minutes"
+    end = partial(sessions.end, move=Move.FALL_SILENT, by="policy", reason=reason)
+    _act_on_each(which, end, at=at)
 
 
 def lose_overdue(*, at: datetime, listening_since: datetime) -> None:
@@ -108,12 +102,8 @@ def lose_overdue(*, at: datetime, listening_since: datetime) -> None:
     # While we were away nobody could be heard: each client gets its time first.
     if at - listening_since < RECONNECT_WITHIN:
         return
-    for run_id in ids_of(Q(meters__expected_by__lt=at)):
-        with journal.writing([run_id], at=at) as tx:
-            run = tx.run(run_id)
-            # Looked at again: it may have been heard of while we waited for its lock.
-            if run.meters.expected_by is not None and run.meters.expected_by < at:
-                sessions.lose(tx, run, reason="no sign of life of its process")
+    lose = partial(sessions.lose, reason="no sign of life of its process")
+    _act_on_each(Q(meters__expected_by__lt=at), lose, at=at)
 
 
 def end_stopped(*, at: datetime) -> None:
@@ -123,11 +113,8 @@ def end_stopped(*, at: datetime) -> None:
     """
     must_stop = Q(status=Status.STOPPING, meters__presence="idle")
     quiet = Q(meters__last_turn_at__lt=at - QUIET) | Q(meters__last_turn_at__isnull=True)
-    for run_id in ids_of(must_stop & quiet):
-        with journal.writing([run_id], at=at) as tx:
-            run = tx.run(run_id)
-            if run.status == Status.STOPPING and run.meters.presence == "idle":
-                sessions.end(tx, run, Move.END, by="agent", reason="its turn has ended")
+    end = partial(sessions.end, move=Move.END, by="agent", reason="its turn has ended")
+    _act_on_each(must_stop & quiet, end, at=at)
 
 
 def end_finished(*, at: datetime) -> None:
@@ -139,17 +126,17 @@ def end_finished(*, at: datetime) -> None:
     has_ended_its_turn = Q(meters__presence="idle", meters__last_turn_at__lt=at - QUIET)
     rests = has_ended_its_turn | Q(meters__last_turn_at__lt=at - LAST_WORD)
     which = Q(status=Status.RUNNING, meters__finish_seq__isnull=False) & spoke & rests
-    for run_id in ids_of(which):
-        with journal.writing([run_id], at=at) as tx:
-            run = tx.run(run_id)
-            last_turns = (run.meters.finish_seq or 0) - holding.LAST_TURNS
-            calls = Turn.objects.filter(run=run, phase="proposed", skipped=False)
-            # A call that it may make to finish has not come back yet: it is at work.
-            is_at_work = calls.filter(seq__gt=last_turns).exists()
-            if not is_at_work and Run.objects.filter(which, pk=run_id).exists():
-                # What it says after this is beyond its last turn, and is answered with a stop.
-                run.meters.finish_seq = run.meters.last_seq
-                sessions.end(tx, run, Move.COMPLETE, by="policy", reason="it was asked to finish")
+
+    def end(tx: RunTransaction, run: Run) -> None:
+        last_turns = (run.meters.finish_seq or 0) - holding.LAST_TURNS
+        # A call that it may make to finish has not come back yet: it is at work.
+        calls = Turn.objects.filter(run=run, phase="proposed", skipped=False)
+        if not calls.filter(seq__gt=last_turns).exists():
+            # What it says after this is beyond its last turn, and is answered with a stop.
+            run.meters.finish_seq = run.meters.last_seq
+            sessions.end(tx, run, Move.COMPLETE, by="policy", reason="it was asked to finish")
+
+    _act_on_each(which, end, at=at)
 
 
 def unruled_decisions(*, at: datetime) -> list[UUID]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -121,6 +122,17 @@ def go_on(control: ControlState) -> Directive:
     return Directive(version=control.version, action=DirectiveAction.PROCEED, call=CallAction.RUN)
 
 
+# From a claim to the end of its answer are milliseconds. One that has not left after so long never
+# will: its caller hung up, or its process died.
+LEAVES_WITHIN = timedelta(seconds=5)
+
+
+def is_leaving(at: datetime) -> Q:
+    """Choose the texts that stand in an answer which is about to leave."""
+    # A claim from the future was made before the clock was set back: nobody waits until then.
+    return Q(claimed_at__gt=at - LEAVES_WITHIN, claimed_at__lt=at + LEAVES_WITHIN)
+
+
 def unsent_texts(run_id: UUID) -> QuerySet[Message]:
     """Return the texts that have not reached the model, oldest first."""
     waiting = Message.objects.filter(
@@ -129,7 +141,13 @@ def unsent_texts(run_id: UUID) -> QuerySet[Message]:
     return waiting.order_by("id")
 
 
-def queued(run_id: UUID) -> tuple[WireMessage, ...]:
+def texts_for(run_id: UUID, agent: str | None, *, at: datetime) -> QuerySet[Message]:
+    """Return what an answer to this agent carries of them; None: nobody knows which one asks."""
+    waiting = unsent_texts(run_id).exclude(is_leaving(at))
+    return waiting if agent is None else waiting.filter(Q(agent=None) | Q(agent=agent))
+
+
+def queued(run_id: UUID, *, at: datetime, agent: str | None = None) -> tuple[WireMessage, ...]:
     """Return the messages that have not reached the model, oldest first."""
     return tuple(
         WireMessage(
@@ -138,7 +156,7 @@ def queued(run_id: UUID) -> tuple[WireMessage, ...]:
             agent=message.agent,
             escalation=Escalation(**message.escalation) if message.escalation else None,
         )
-        for message in unsent_texts(run_id)
+        for message in texts_for(run_id, agent, at=at)
     )
 
 
@@ -160,6 +178,36 @@ def find_repeated(run: Run, key: str, *, body: str) -> Intervention | None:
     return known
 
 
+# It did not leave, as far as anybody knows.
+UNDELIVERED = frozenset({"asked", "unreachable"})
+
+
+def follow(tx: RunTransaction, run: Run, made: Intervention) -> None:
+    """Have what the agent does next confirm this answer.
+
+    The one before, if nothing of it can leave any more, never left: it reached nobody.
+    """
+    before = _unconfirmed(run)
+    if before is not None and before.status == "asked" and not _may_leave(before):
+        before.status = "unreachable"
+        before.save(update_fields=["status"])
+        _tell_intervention(tx, run, before, by=made.by, reason="answer superseded")
+    run.meters.unconfirmed = made.id
+
+
+def _may_leave(made: Intervention) -> bool:
+    if made.action in ON_THEIR_OWN_REQUEST:
+        return True
+    return unsent_texts(made.run_id).filter(intervention=made).exists()
+
+
+def miss_all(tx: RunTransaction, run: Run) -> None:
+    """Note of a run that is over that what was asked and has not left is for nobody."""
+    # A tap that ends it in this very transaction says itself how far it has come.
+    for made in Intervention.objects.filter(run=run, status="asked").exclude(at=tx.at):
+        miss(tx, run, made)
+
+
 def miss(tx: RunTransaction, run: Run, made: Intervention) -> None:
     """Note that nobody was there to take a person's answer; a comeback mends it."""
     made.status = "unreachable"
@@ -174,25 +222,36 @@ def miss_followed(tx: RunTransaction, run: Run) -> None:
         miss(tx, run, made)
 
 
-def deliver(tx: RunTransaction, run: Run) -> None:
-    """Note that a person's answer left on a request that was open."""
-    made = _unconfirmed(run)
-    if made and made.action not in ON_THEIR_OWN_REQUEST:
+def deliver(tx: RunTransaction, run: Run, answer: UUID, *, agent: str | None = None) -> None:
+    """Note that a person's answer left on a request that was open, of this agent if it is known."""
+    # By its id: another may be followed by now, which did not leave.
+    made = Intervention.objects.filter(pk=answer, run=run).first()
+    if made is None or made.action in ON_THEIR_OWN_REQUEST:
+        return
+    if agent is None or not _texts_to_one(made).exclude(agent=agent).exists():
         deliver_one(tx, run, made)
 
 
 def deliver_one(tx: RunTransaction, run: Run, made: Intervention) -> None:
     """Note that this answer left."""
     # Only forward: an answer that was acted on is not `delivered` again.
-    if made.status in {"asked", "unreachable"}:
+    if made.status in UNDELIVERED:
         made.status, made.delivered_at = "delivered", tx.at
         made.save(update_fields=["status", "delivered_at"])
         _tell_intervention(tx, run, made)
 
 
-def confirm(tx: RunTransaction, run: Run, *, reached: bool = True) -> None:
-    """Note that the agent acted on a person's answer, or never will."""
+def confirm(
+    tx: RunTransaction, run: Run, *, agent: str | None = None, reached: bool = True
+) -> None:
+    """Note that the agent acted on a person's answer, or never will.
+
+    `agent`: which one of the run acts, empty if nobody knows; None: the run is over.
+    """
     made = _unconfirmed(run)
+    is_under_way = made is not None and _is_under_way(made, agent)
+    if is_under_way and agent is not None:
+        return
     # Forgotten at once: one answer is followed, and it is settled here.
     run.meters.unconfirmed = None
     if made is None:
@@ -202,12 +261,28 @@ def confirm(tx: RunTransaction, run: Run, *, reached: bool = True) -> None:
         came_back = Turn.objects.filter(run=made.run_id, seq__in=asked, phase="done")
         # What was denied ran all the same: it had been permitted at the terminal.
         reached = reached and not came_back.exists()
+    reached = reached and not is_under_way
     made.status = "acknowledged" if reached else "unreachable"
     made.acknowledged_at = tx.at if reached else None
     # What was acted on has arrived, even if nobody saw it leave.
     made.delivered_at = made.delivered_at or made.acknowledged_at
     made.save(update_fields=["status", "acknowledged_at", "delivered_at"])
     _tell_intervention(tx, run, made)
+
+
+def _is_under_way(made: Intervention, agent: str | None) -> bool:
+    """Say whether its text waits for one agent of the run, who is not the one that acts."""
+    texts, has_left = _texts_to_one(made), made.status == "delivered"
+    if agent is None:
+        return not has_left and texts.exists()
+    # A message without a card forgets no turn: its agent's next one to be judged may be older.
+    if has_left or made.decision_id is not None:
+        texts = texts.exclude(agent=agent)
+    return texts.exists()
+
+
+def _texts_to_one(made: Intervention) -> QuerySet[Message]:
+    return unsent_texts(made.run_id).filter(intervention=made, agent__isnull=False)
 
 
 def _unconfirmed(run: Run) -> Intervention | None:
@@ -218,11 +293,13 @@ def _unconfirmed(run: Run) -> Intervention | None:
     )
 
 
-def _tell_intervention(tx: RunTransaction, run: Run, made: Intervention) -> None:
+def _tell_intervention(
+    tx: RunTransaction, run: Run, made: Intervention, *, by: str = "agent", reason: str = ""
+) -> None:
     tx.moved(
         run,
-        by="agent",
-        reason=f"answer {made.status}",
+        by=by,
+        reason=reason or f"answer {made.status}",
         intervention=made.id,
         intervention_status=made.status,
     )

@@ -81,7 +81,7 @@ def wait(tx: RunTransaction, run: Run) -> None:
         # A request is open again: it neither gave up nor is parked any more.
         hold.waiting_since, hold.gave_up_at, run.parked = tx.at, None, False
         tx.move(run, Move.WAIT, by="agent", reason="the agent waits")
-        directives.confirm(tx, run)  # a person's pause has been obeyed
+        directives.confirm(tx, run, agent="")  # a person's pause has been obeyed
 
 
 def give_up(tx: RunTransaction, run: Run) -> None:

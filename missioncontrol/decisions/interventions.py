@@ -18,7 +18,7 @@ from missioncontrol.decisions import (
     rows,
     sessions,
 )
-from missioncontrol.decisions.acts import ACTS, Tap, scope_of, taps
+from missioncontrol.decisions.acts import ACTS, Tap, check_agent, scope_of, taps
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.errors import (
     ActionUnavailable,
@@ -32,7 +32,7 @@ from missioncontrol.proof import canonical
 from missioncontrol.runs import journal, lineage
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import run_row
 from missioncontrol.wire.decisions import PERMISSION, DecisionRow, InterventionRow
 from missioncontrol.wire.events import InterventionMade
@@ -72,12 +72,16 @@ def intervene(
         NoSuchMove: the run has ended.
         Forbidden: it would move the organisation's ceiling, and they own no project.
     """
+    # Before the lock: no index knows the agents, so where none has the name all turns are read.
+    # One that has spoken has done so for good.
+    speaks = tap.agent is None or Turn.objects.filter(run=run_id, agent=tap.agent).exists()
     with _locked(run_id, tap, projects=projects, at=at) as (tx, scope):
         run = _own(tx, run_id, projects)
         _check_is_live(run)
         if known := directives.find_repeated(run, tap.key, body=_body(tap)):
             return rows.intervention_row(known, run), False
         decision = _current_decision(run, tap, at=at)
+        check_agent(tap, decision, speaks=speaks)
         if tap.action == "allow_budget" and scope_of(decision) != scope:
             raise _stale(run, tap, at=at)  # another card opened before the locks were ours
         if scope == ORGANISATION and tap.action in MOVES_CEILINGS and not owns_one():
@@ -136,8 +140,10 @@ def _card_before_locks(run_id: UUID, tap: Tap) -> Decision | None:
 
 
 def _body(tap: Tap) -> str:
-    # One text a tap: a repeat must say the very same.
-    return canonical(taps.dump_python(tap, mode="json"))
+    # One text a tap: a repeat must say the very same. These came later: where nobody says them
+    # they are left out, as they are in the taps that were kept before.
+    later = {name for name in ("agent", "for_run") if not getattr(tap, name)}
+    return canonical(taps.dump_python(tap, mode="json", exclude=later))
 
 
 def _current_decision(run: Run, tap: Tap, *, at: datetime) -> Decision | None:
@@ -220,7 +226,7 @@ def _perform(
     elif tap.action not in {"pause", "undo"}:
         cards.close_card(tx, run, resolution=tap.action, by=by)
     raised = ACTS[tap.action](tx, run, tap, made)
-    _follow(run, made, is_reachable=is_reachable, lifts=lifts)
+    _follow(tx, run, made, is_reachable=is_reachable, lifts=lifts, to_one=tap.agent is not None)
     row = rows.intervention_row(made, run)
     asks = tap.action == "pause" and run.open_decision is not None
     expires_at = run.hold.expires_at if asks and run.hold else None
@@ -228,7 +234,15 @@ def _perform(
     return row
 
 
-def _follow(run: Run, made: Intervention, *, is_reachable: bool, lifts: bool) -> None:
+def _follow(
+    tx: RunTransaction,
+    run: Run,
+    made: Intervention,
+    *,
+    is_reachable: bool,
+    lifts: bool,
+    to_one: bool,
+) -> None:
     """Have what the agent does next confirm this answer; a stop stays the one followed.
 
     To an agent that gave up waiting it is unreachable until it is heard of again.
@@ -241,13 +255,18 @@ def _follow(run: Run, made: Intervention, *, is_reachable: bool, lifts: bool) ->
         made.acknowledged_at = made.at if made.new_run_id else None
         made.save(update_fields=["status", "acknowledged_at"])
     elif made.action in {"terminate", "restart"} or run.status not in FORBIDDEN:
-        if made.action not in directives.ON_THEIR_OWN_REQUEST or run.meters.unconfirmed is None:
-            # One is followed at a time: an answer to a permission has a request of its own.
-            run.meters.unconfirmed = made.id
+        is_beside = to_one or made.action in directives.ON_THEIR_OWN_REQUEST
+        if not is_beside or run.meters.unconfirmed is None:
+            # One is followed at a time: an answer to a permission has a request of its own, and
+            # a word to one agent takes the place of nothing that all of them were told.
+            directives.follow(tx, run, made)
         # A pause is for the next turn: nobody need be there to take it now.
         if not is_reachable and made.action != "pause":
             made.status = "unreachable"
             made.save(update_fields=["status"])
+    else:  # a stop wins: nothing of this leaves
+        made.status = "unreachable"
+        made.save(update_fields=["status"])
 
 
 def set_mode(run_id: UUID, mode: str, *, projects: Container[UUID], by: str, at: datetime) -> Run:

@@ -20,7 +20,7 @@ from django.conf import settings
 from guard.quoting import quoted
 from guard.wire import Escalation
 from missioncontrol import outbound
-from missioncontrol.decisions.directives import unsent_texts
+from missioncontrol.decisions.directives import UNDELIVERED, is_leaving, unsent_texts
 from missioncontrol.decisions.models import ControllerNote, Intervention, Message
 from missioncontrol.errors import ActionUnavailable
 from missioncontrol.notify import webhook
@@ -43,9 +43,14 @@ def say(
 ) -> Message:
     """Queue a text for the model, and tell so who follows the run."""
     message = queue_message(tx, run, text, agent=agent, made=made, escalation=escalation)
-    answer = made.id if made else None
     tx.record(
-        run, MessageQueued, by=by, message=message.id, text=text, agent=agent, intervention=answer
+        run,
+        MessageQueued,
+        by=by,
+        message=message.id,
+        text=message.text,
+        agent=message.agent,
+        intervention=message.intervention_id,
     )
     return message
 
@@ -78,9 +83,9 @@ def withdraw(tx: RunTransaction, run: Run, made: Intervention) -> None:
     Raises:
         ActionUnavailable: it is on its way to the model, or there.
     """
-    waiting = unsent_texts(run.id).filter(intervention=made)
+    waiting = unsent_texts(run.id).exclude(is_leaving(tx.at)).filter(intervention=made)
     # An answer that has left may be read at this moment, whatever the text's row says.
-    is_under_way = made.status not in {"asked", "unreachable"}
+    is_under_way = made.status not in UNDELIVERED
     if is_under_way or not waiting.update(withdrawn_at=tx.at):
         raise ActionUnavailable("The agent has the text by now; it cannot be taken back.")
     run.meters.queued_messages -= 1

@@ -97,7 +97,7 @@ class Intervention(models.Model):
 
 
 class Message(models.Model):
-    """A text for the model. It is given once: `delivered_at` is claimed by one UPDATE.
+    """A text for the model. It is given once: one answer claims it, and says when it has left.
 
     Who sent it may withdraw it before.
     """
@@ -111,6 +111,7 @@ class Message(models.Model):
     agent = models.CharField(max_length=100, null=True)
     escalation = models.JSONField(null=True, help_text="a guard.wire.Escalation")
     queued_at = models.DateTimeField()
+    claimed_at = models.DateTimeField(null=True, help_text="by an answer that may have left since")
     delivered_at = models.DateTimeField(null=True)
     withdrawn_at = models.DateTimeField(null=True)
 

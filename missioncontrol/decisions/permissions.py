@@ -21,7 +21,7 @@ from guard.quoting import named
 from guard.reading.normalize import call_text, command_in
 from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
-from missioncontrol.decisions import directives, rows
+from missioncontrol.decisions import allowlist, directives, rows
 from missioncontrol.decisions.cards import publish, resolve
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
 from missioncontrol.redaction import NOTHING, Redaction
@@ -76,9 +76,8 @@ def ask(
     run is not kept waiting again. `own`: what the project masks besides secrets.
     """
     # Before any lock: masking a long call takes its time.
-    call = storable_turn(call, own)
-    with journal.writing([run_id], at=at) as tx:
-        run = tx.run(run_id)
+    to_grant, call = allowlist.call_to_grant(call, own), storable_turn(call, own)
+    with journal.writing_run(run_id, at=at) as (tx, run):
         if run.status in ENDED | FORBIDDEN or run.meters.open_permissions >= MOST_OPEN:
             return None
         if keeps:
@@ -97,7 +96,9 @@ def ask(
             if turn is not None and card.signal["turns"] == [turn.seq]:
                 return card.id
         until = at + timedelta(seconds=for_s)
-        return _open_card(tx, run, call, turn=turn, until=until).id
+        # Secrets leave one mark alike: a call that has one is not known again.
+        same = to_grant == call_text(call)
+        return _open_card(tx, run, call, turn=turn, until=until, same=same).id
 
 
 def outcome_of(card_id: UUID) -> Outcome | None:
@@ -144,8 +145,7 @@ def leave(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
 
     Its turn is over then, and no hook of its own tells so.
     """
-    with journal.writing([run_id], at=at) as tx:
-        run = tx.run(run_id)
+    with journal.writing_run(run_id, at=at) as (tx, run):
         if _settle_one(tx, run, card_id, resolution="answered"):
             run.meters.presence = "waiting" if run.meters.open_permissions else "idle"
 
@@ -155,8 +155,7 @@ def follow(run_id: UUID, *, done_seq: int | None, rests: str, at: datetime) -> N
 
     `done_seq` is a turn that came to its end; `rests` the agent that rests, or was given a prompt.
     """
-    with journal.writing([run_id], at=at) as tx:
-        run = tx.run(run_id)
+    with journal.writing_run(run_id, at=at) as (tx, run):
         for card in open_cards(run):
             if card.signal["turns"] == [done_seq] or (rests and card.agent == rests):
                 _settle(tx, run, card, resolution="answered")
@@ -187,11 +186,20 @@ def open_cards(run: Run) -> list[Decision]:
 
 
 def _open_card(
-    tx: RunTransaction, run: Run, call: GuardTurn, *, turn: Turn | None, until: datetime
+    tx: RunTransaction,
+    run: Run,
+    call: GuardTurn,
+    *,
+    turn: Turn | None,
+    until: datetime,
+    same: bool,
 ) -> Decision:
-    """Open a card on a call, whose texts are masked; it is asked until a moment."""
+    """Open a card on a call, whose texts are masked; it is asked until a moment.
+
+    `same`: asked for again, it is known to be the same call.
+    """
     tx.bump(run)
-    shown = _evidence(run, call, turn, at=tx.at)
+    shown = _evidence(run, call, turn, same=same, at=tx.at)
     decision = Decision(
         run=run,
         status="open",
@@ -229,7 +237,9 @@ def close_all(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> None
         close_card(tx, run, decision, resolution=resolution, by=by)
 
 
-def _evidence(run: Run, call: GuardTurn, turn: Turn | None, *, at: datetime) -> CardEvidence:
+def _evidence(
+    run: Run, call: GuardTurn, turn: Turn | None, *, same: bool, at: datetime
+) -> CardEvidence:
     args = call.args or {}
     candidates = [args.get(name) for name in SUBJECTS]
     subject = next((value for value in candidates if isinstance(value, str) and value), "")
@@ -241,7 +251,13 @@ def _evidence(run: Run, call: GuardTurn, turn: Turn | None, *, at: datetime) -> 
             shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             details[name] = shown[: max(room, 0)]
             room -= len(name) + len(shown)
-    asks = AskedCall(tool=call.tool or "", text=text[:LONGEST], details=details, cut=room < 0)
+    asks = AskedCall(
+        tool=call.tool or "",
+        text=text[:LONGEST],
+        details=details,
+        cut=room < 0,
+        for_run=same and room >= 0,
+    )
     item = EvidenceTurn(
         run=run.id,
         seq=turn.seq if turn else 0,

@@ -13,7 +13,9 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 
+from guard.wire import Message as WireMessage
 from missioncontrol.decisions import cards, directives, holding, messages, permissions, rows
 from missioncontrol.decisions.directives import unsent_texts
 from missioncontrol.decisions.models import Message
@@ -21,7 +23,7 @@ from missioncontrol.errors import NotFound
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move, Source, Status
-from missioncontrol.runs.models import Hold, Run, RunMeters
+from missioncontrol.runs.models import Hold, Run, RunMeters, Turn
 from missioncontrol.wire.events import MessageDelivered, SessionTerminated
 
 # Until a client must be heard of again: it speaks every twenty seconds, and may miss once.
@@ -40,10 +42,47 @@ def note_still_waiting(run_ids: Collection[UUID], *, at: datetime) -> None:
     Hold.objects.filter(run__in=run_ids, run__status__in=ON_HOLD).update(waiting_at=at)
 
 
-def note_answered(run_id: UUID, *, at: datetime) -> None:
-    """Note that the newest directive left on a request that was open."""
-    with journal.writing([run_id], at=at) as tx:
-        directives.deliver(tx, tx.run(run_id))
+def note_answered(
+    run_id: UUID,
+    answer: UUID | None,
+    *,
+    texts: Collection[UUID] = (),
+    asked_by: int | None = None,
+    at: datetime,
+) -> None:
+    """Note that a person's answer left on a request that was open, the turn `asked_by`'s.
+
+    `texts`: the messages that left with it, claimed before.
+    """
+    with journal.writing_run(run_id, at=at) as (tx, run):
+        _deliver(tx, run, texts)
+        if answer is not None:
+            directives.deliver(tx, run, answer, agent=_agent_of(run_id, asked_by))
+
+
+def send_texts(
+    run_id: UUID, *, version: int, asked_by: int | None = None, at: datetime
+) -> tuple[WireMessage, ...] | None:
+    """Return the texts of a directive that leaves now: nobody takes them back from here on.
+
+    `asked_by`: the turn whose agent asks; None: it may be any of the run's.
+    None: the run has moved on from this version, and the directive with it.
+    """
+    with journal.writing_run(run_id, at=at) as (tx, run):
+        if run.version != version:
+            return None
+        agent = _agent_of(run_id, asked_by)
+        for text in directives.texts_for(run_id, agent, at=at).select_related("intervention"):
+            if text.intervention is not None:
+                directives.deliver_one(tx, run, text.intervention)
+        return directives.queued(run_id, agent=agent, at=at)
+
+
+def _agent_of(run_id: UUID, seq: int | None) -> str | None:
+    """Return the agent of a turn, as it is stored: masked, or the run's own where it has none."""
+    if seq is None:
+        return None
+    return Turn.objects.filter(run=run_id, seq=seq).values_list("agent", flat=True).first()
 
 
 def note_unheard(run_id: UUID, *, at: datetime) -> None:
@@ -58,8 +97,7 @@ def deliver_message(run_id: UUID, message_id: UUID, *, project: UUID, at: dateti
     Raises:
         NotFound: no such message in the project's run.
     """
-    with journal.writing([run_id], at=at) as tx:
-        run = tx.run(run_id)
+    with journal.writing_run(run_id, at=at) as (tx, run):
         known = Message.objects.filter(pk=message_id, run=run).exists()
         # In one sentence: which runs other projects have is not for this agent to learn.
         if run.project_id != project or not known:
@@ -69,30 +107,33 @@ def deliver_message(run_id: UUID, message_id: UUID, *, project: UUID, at: dateti
 
 def claim_messages(
     run_id: UUID, *, at: datetime, agents: Collection[str | None] | None = None
-) -> list[Message]:
-    """Take the queued messages for one answer; no other answer gets them."""
-    with journal.writing([run_id], at=at) as tx:
-        run = tx.run(run_id)
-        # Under the run's lock: of two answers that leave at once, one finds none.
+) -> list[Message] | None:
+    """Take the queued messages for one answer; `note_answered` says that it left.
+
+    None: others have taken them, whose answers are about to leave. One that never does, since
+    its caller hung up or its process was killed, lets go of them.
+    """
+    with journal.writing_run(run_id, at=at):
+        # Under the run's lock: of two answers that are made at once, one finds none.
         waiting = unsent_texts(run_id)
-        # A text for one agent of the run is left to that agent's own request.
-        mine = [m for m in waiting if agents is None or m.agent is None or m.agent in agents]
-        _deliver(tx, run, [message.id for message in mine])
-    return mine
+        if agents is not None:
+            # A text for one agent of the run is left to that agent's own request.
+            waiting = waiting.filter(Q(agent=None) | Q(agent__in=agents))
+        free = waiting.exclude(directives.is_leaving(at))
+        texts = list(free)
+        free.update(claimed_at=at)
+        return texts if texts or not waiting.exists() else None
 
 
 def _deliver(tx: journal.RunTransaction, run: Run, message_ids: Collection[UUID]) -> None:
-    """Note that texts reached the model, and so did the answer that sent one of them."""
-    for message_id in message_ids:
-        # Conditional: of several answers at once, one alone carries it to the model.
-        if unsent_texts(run.id).filter(pk=message_id).update(delivered_at=tx.at):
-            run.meters.queued_messages -= 1
-            tx.record(run, MessageDelivered, by="agent", message=message_id)
-    if (
-        run.meters.unconfirmed
-        and Message.objects.filter(pk__in=message_ids, intervention=run.meters.unconfirmed).exists()
-    ):
-        directives.deliver(tx, run)
+    """Note that texts reached the model, and so did the answers that sent them."""
+    for text in unsent_texts(run.id).select_related("intervention").filter(pk__in=message_ids):
+        text.delivered_at = tx.at
+        text.save(update_fields=["delivered_at"])
+        run.meters.queued_messages -= 1
+        tx.record(run, MessageDelivered, by="agent", message=text.id)
+        if text.intervention is not None:
+            directives.deliver_one(tx, run, text.intervention)
 
 
 def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) -> Run:
@@ -100,8 +141,7 @@ def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) 
 
     A run that only telemetry told of is in hand from now on.
     """
-    with journal.writing([run_id], at=at) as tx:
-        run = tx.run(run_id)
+    with journal.writing_run(run_id, at=at) as (tx, run):
         known = dict(found) if run.source == Source.TELEMETRY else {**run.capabilities, **found}
         run.source = Source.AGENT
         if known != run.capabilities:
@@ -123,10 +163,9 @@ def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) 
 
 def end_session(run_id: UUID, *, at: datetime, failed: bool = False) -> None:
     """Note that the agent's process said goodbye."""
-    with journal.writing([run_id], at=at) as tx:
-        move, run = Move.FAIL if failed else Move.END, tx.run(run_id)
+    with journal.writing_run(run_id, at=at) as (tx, run):
         if not run.parked:  # a parked session's process ends, the session does not
-            end(tx, run, move, by="agent", reason="the session ended")
+            end(tx, run, Move.FAIL if failed else Move.END, by="agent", reason="the session ended")
 
 
 def park(run_id: UUID, *, at: datetime) -> None:
@@ -140,8 +179,7 @@ def unpark(run_id: UUID, *, at: datetime) -> None:
 
     One that is still held comes back by waiting again.
     """
-    with journal.writing([run_id], at=at) as tx:
-        run = tx.run(run_id)
+    with journal.writing_run(run_id, at=at) as (_, run):
         run.parked = run.parked and run.status in ON_HOLD
         run.meters.witness = ""  # the process that parked it has no more say
 
@@ -160,8 +198,7 @@ def vouch(run_id: UUID, *, witness: str, for_s: float, at: datetime) -> bool:
             RunMeters.objects.filter(pk=run_id).update(expected_by=promised, witness=witness)
     # Only then under the lock of the run: a client vouches every twenty seconds.
     if live.filter(meters__presence="gone").exists():
-        with journal.writing([run_id], at=at) as tx:
-            run = tx.run(run_id)
+        with journal.writing_run(run_id, at=at) as (tx, run):
             if run.status == Status.LOST:
                 tx.come_back(run, reason="its process was heard of again")
                 cards.resume_hold(tx, run)
@@ -175,8 +212,7 @@ def lose_process(run_id: UUID, *, witness: str, at: datetime) -> None:
 
     A session that another process has taken up since is not lost.
     """
-    with journal.writing([run_id], at=at) as tx:
-        run = tx.run(run_id)
+    with journal.writing_run(run_id, at=at) as (tx, run):
         if run.meters.witness == witness:
             lose(tx, run, reason="its process ended without a word")
 
@@ -233,6 +269,7 @@ def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> No
     permissions.close_all(tx, run, resolution="ended", by=by)
     # Who was told to stop and falls silent has stopped; any other silence confirms nothing.
     directives.confirm(tx, run, reached=move is not Move.FALL_SILENT or was_stopping)
+    directives.miss_all(tx, run)
     cards.judge_autofix(tx, run)
     # A policy's end says so at once: it is not said twice.
     known = run.journal.filter(type="session.terminated")

@@ -116,6 +116,8 @@ def _play(
     else:
         if ends is not None:
             _tap(run, ends, at=at)
+    for message in run.messages.all():
+        sessions.deliver_message(run.id, message.id, project=project.id, at=at)
     sessions.end_session(run.id, at=at)
 
 

@@ -49,29 +49,20 @@ LIBRARY = """
 """
 
 
-def python_project(root: Path) -> Workspace:
-    """A small Python repository, whose version stands in pyproject.toml."""
-    return _made(root, PYTHON_PROJECT)
-
-
-def release_workspace(root: Path) -> Workspace:
-    """What two agents need to write release notes."""
-    return _made(root, RELEASE)
-
-
-def library(root: Path) -> Workspace:
-    """A copy of some modules of this Python."""
+def library() -> dict[str, str]:
+    """Return the source of some modules of this Python."""
     sources: dict[str, str] = {}
     for name in LIBRARY.split():
         # Another Python may lack one, or have it in C.
         spec = importlib.util.find_spec(name)
         if spec and spec.origin and spec.origin.endswith(".py"):
             sources[f"lib/{name}.py"] = Path(spec.origin).read_text("utf-8")
-    return _made(root, sources)
+    return sources
 
 
-def _made(root: Path, files: dict[str, str]) -> Workspace:
-    # From nothing: what an earlier performance left would be read as the project's own.
+def make_workspace(root: Path, files: dict[str, str]) -> Workspace:
+    """Write files into a folder of their own."""
+    # From nothing: what the last performance wrote would give the answer away.
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)
     workspace = Workspace(root)
@@ -119,58 +110,67 @@ class Stage:
     config: Config
     model: ChatModel
 
-    def session(
-        self, project: str, name: str, *, goal: str, files: list[str], mode: Mode
-    ) -> Session:
-        """Open a run in one of the demo projects."""
-        return Session(
+    def play(
+        self,
+        project: str,
+        name: str,
+        *,
+        goal: str,
+        files: dict[str, str],
+        cast: dict[str, str],
+        mode: Mode = Mode.PAUSE,
+    ) -> str:
+        """Play a run in one of the demo projects; `cast`: each agent's name and instructions."""
+        workspace = make_workspace(self.config.directory / project, files)
+        agents = [Agent(name=one, instructions=of, model=self.model) for one, of in cast.items()]
+        with Session(
             name,
             url=self.config.url,
             key=self.config.projects[project],
             agent=project,
             goal=goal,
-            workspace=files,
+            workspace=workspace.names(),
             mode=mode,
             # In the demo's own folder, apart from what real agents still have to deliver.
             outbox=self.config.directory / "outbox",
-        )
+        ) as session:
+            if len(agents) > 1:
+                return run_multi_agent(session, goal, agents=agents, workspace=workspace)
+            return run_agent(session, goal, agent=agents[0], workspace=workspace)
 
 
 def npm_minded(stage: Stage) -> str:
     """An agent that looks for package.json in a Python repository, and is put right."""
-    # Made anew each time: what the last performance wrote would give the answer away.
-    workspace = python_project(stage.config.directory / "npm-minded")
-    goal = "What version is this project?"
-    agent = Agent(name="npm-minded", instructions=NPM_MINDED, model=stage.model)
-    files = workspace.names()
-    name = "tidepool's version"
-    with stage.session("npm-minded", name, goal=goal, files=files, mode=Mode.AUTO) as session:
-        return run_agent(session, goal, agent=agent, workspace=workspace)
+    return stage.play(
+        "npm-minded",
+        "tidepool's version",
+        goal="What version is this project?",
+        files=PYTHON_PROJECT,
+        cast={"npm-minded": NPM_MINDED},
+        mode=Mode.AUTO,
+    )
 
 
 def ping_pong(stage: Stage) -> str:
     """Two agents that hand one decision to each other, until a person makes it."""
-    workspace = release_workspace(stage.config.directory / "ping-pong")
-    goal = "Write the release notes of tidepool 2.4.1."
-    agents = (
-        Agent(name="writer", instructions=WRITER, model=stage.model),
-        Agent(name="reviewer", instructions=REVIEWER, model=stage.model),
+    return stage.play(
+        "ping-pong",
+        "release notes",
+        goal="Write the release notes of tidepool 2.4.1.",
+        files=RELEASE,
+        cast={"writer": WRITER, "reviewer": REVIEWER},
     )
-    files = workspace.names()
-    name = "release notes"
-    with stage.session("ping-pong", name, goal=goal, files=files, mode=Mode.PAUSE) as session:
-        return run_multi_agent(session, goal, agents=agents, workspace=workspace)
 
 
 def healthy(stage: Stage) -> str:
     """An agent at work, with nothing to complain about."""
-    workspace = library(stage.config.directory / "healthy")
-    goal = "Write down what each module of this library is for."
-    agent = Agent(name="librarian", instructions=LIBRARIAN, model=stage.model)
-    files = workspace.names()
-    name = "library tour"
-    with stage.session("healthy", name, goal=goal, files=files, mode=Mode.PAUSE) as session:
-        return run_agent(session, goal, agent=agent, workspace=workspace)
+    return stage.play(
+        "healthy",
+        "library tour",
+        goal="Write down what each module of this library is for.",
+        files=library(),
+        cast={"librarian": LIBRARIAN},
+    )
 
 
 @dataclass(frozen=True, slots=True)

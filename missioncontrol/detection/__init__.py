@@ -7,5 +7,5 @@ and backtests. May import `decisions` and everything below; only edges and `audi
 Begin with `pipeline.detect`, which reads what the pure step (judge, in guard) must know.
 `dispatcher` and `tasks` bring runs to it, `engine_cache` keeps an engine a run and
 `tree_engines` one a tree; `effects` does what the pure step says; `judging` asks the judge
-outside of every lock. `reading` reads and judges what is imported, in a `limited_process`.
+outside of every lock. `reading` reads and judges what is imported, in processes with limits.
 """

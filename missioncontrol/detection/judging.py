@@ -85,8 +85,7 @@ def answer(question_id: UUID, *, at: datetime) -> None:
         return
     case = _case(question.run, rows.signals.validate_python(question.signal))
     ruling, answered_at = _ask(model, case, at=at)
-    with journal.writing([question.run_id], at=answered_at) as tx:
-        run = tx.run(question.run_id)
+    with journal.writing_run(question.run_id, at=answered_at) as (tx, run):
         question.judge = ruling.verdict.judge if ruling.verdict else ruling.asked
         question.failure = ruling.failure or ""
         if ruling.verdict is not None:
@@ -115,8 +114,7 @@ def rule_on(
     What was asked is paid for, even where somebody else has ruled meanwhile.
     """
     run_id = Decision.objects.values_list("run_id", flat=True).get(pk=decision_id)
-    with journal.writing([run_id], at=at) as tx:
-        run = tx.run(run_id)
+    with journal.writing_run(run_id, at=at) as (tx, run):
         decision = Decision.objects.get(pk=decision_id)
         # While the model thought a person may have answered, or the sweeper let another judge rule.
         if decision.status == "judging":

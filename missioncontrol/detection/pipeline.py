@@ -160,7 +160,8 @@ def _judge(
     meters, row = run.meters, seen.row
     is_past = seen.obs <= meters.streak_obs
     if meters.unconfirmed is not None and not is_past and run.status == "running":
-        directives.confirm(tx, run)  # what is new since the answer shows that the agent acted on it
+        # What is new since the answer shows that the agent acted on it.
+        directives.confirm(tx, run, agent=row.agent)
     # Money first: the ceilings that the engine weighs count this turn too.
     counting.count(tx, run, row, seen.turn, batch.cost_totals)
     assessment = _observe(run, cached, seen, batch, at=tx.at)

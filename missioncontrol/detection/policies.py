@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, cast
@@ -22,6 +20,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.decisions import allowlist
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.models import PolicyVersion
+from missioncontrol.detection.renamed import write_toml
 from missioncontrol.errors import InvalidRequest, StalePolicy, existing
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
@@ -38,8 +37,6 @@ from missioncontrol.wire.policies import (
 from missioncontrol.wire.rows import row_of
 
 LONGEST_TEXT = 100_000
-# Any other key must be quoted in TOML, which a JSON text does.
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def read_policy(asked: object) -> tuple[dict[str, Any], str]:
@@ -214,39 +211,6 @@ def version_row(version: PolicyVersion) -> PolicyVersionRow:
     changes = tuple(PolicyChange(**change) for change in version.changes)
     text = version.text or write_toml(version.policy)
     return row_of(PolicyVersionRow, version, text=text, changes=changes)
-
-
-def write_toml(mapping: Mapping[str, Any]) -> str:
-    """Write a policy's mapping as TOML text; what is None is left out.
-
-    >>> print(write_toml({"tool": {"Bash": {"retry": "poll"}}, "extends": "strict"}))
-    extends = "strict"
-    <BLANKLINE>
-    [tool.Bash]
-    retry = "poll"
-    <BLANKLINE>
-    """
-    return "\n\n".join(filter(None, _toml_blocks(mapping))) + "\n"
-
-
-def _toml_blocks(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
-    tables = {name: value for name, value in table.items() if isinstance(value, Mapping)}
-    values = {name: table[name] for name in table if name not in tables}
-    lines = [
-        # JSON's strings, numbers, booleans and lists of them are TOML as they stand, unless
-        # they escape what is beyond 16 bits.
-        f"{_toml_key(name)} = {json.dumps(one, ensure_ascii=False)}"
-        for name, one in values.items()
-        if one is not None
-    ]
-    # Values before tables: below a table's header they would belong to it.
-    yield "\n".join([f"[{path}]", *lines] if path and lines else lines)
-    for name, inner in tables.items():
-        yield from _toml_blocks(inner, f"{path}.{_toml_key(name)}" if path else _toml_key(name))
-
-
-def _toml_key(name: str) -> str:
-    return name if _BARE_KEY.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
 def _in_force(mapping: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,15 +1,23 @@
-"""Read and judge what somebody sent as a recording, each in a process with limits.
+"""Read and judge what somebody sent as a recording, each in a process of its own with limits.
 
-Nothing here knows Django: what it takes to start such a process is what it imports.
+No reader can promise what an open quote or a million records cost. The kernel counts for all alike
+(`setrlimit`), and no thread of the server waits for the interpreter meanwhile. Nothing here knows
+Django: what it takes to start such a process is what it imports.
 """
 
 from __future__ import annotations
 
+import os
+import pickle
+import resource
+import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from guard.errors import UnreadableRecording
 from guard.formats import read_stream
@@ -17,8 +25,9 @@ from guard.formats.recording import Recording
 from guard.policy import Policy
 from guard.replay import Alarm, replay
 from guard.signals import Assessment
-from missioncontrol.detection import limited_process
 from missioncontrol.errors import InvalidRequest, Unavailable
+
+T = TypeVar("T")
 
 MOST_TURNS = 20_000
 # 8 MB of an agent's transcript take one or two; judging 20,000 turns takes ten to twenty.
@@ -27,6 +36,16 @@ JUDGING_S = 60
 # An import keeps its thread, of which people have six.
 AT_ONCE = 2
 COME_AGAIN_S = 5
+# Data alone, not addresses: libraries that start a thread a processor reserve far more.
+MOST_MEMORY = 1024 * 1024 * 1024
+# Not by `-m` alone: that would import whatever lies in the working directory, where agents write.
+ROOT = Path(__file__).parents[2]
+START = f"import sys; sys.path.append(sys.argv[1]); from {__name__} import main; main()"
+# By the clock: a busy machine gives the process less than a processor.
+WAITS = 4
+OUT_OF_MEMORY = 3
+# JSON nests as deep as the interpreter's limit, and pickling takes more calls than reading did.
+PICKLING_DEPTH = 10_000
 
 _places = threading.BoundedSemaphore(AT_ONCE)
 
@@ -57,10 +76,8 @@ def read(file: BinaryIO, *, name: str) -> Recording:
     file.flush()
     file.seek(0)
     try:
-        found = limited_process.call(
-            _read, descriptor, name, cpu_s=READING_S, descriptors=[descriptor]
-        )
-    except limited_process.TooMuch:
+        found = call(_read, descriptor, name, cpu_s=READING_S, descriptors=[descriptor])
+    except TooMuch:
         raise _refused(f"{name}: reading it") from None
     finally:
         file.seek(0)  # the process read on at our place
@@ -78,8 +95,8 @@ def judge(recorded: Recording, policy: Policy) -> tuple[list[Assessment], tuple[
         InvalidRequest: it takes too much time or memory.
     """
     try:
-        return limited_process.call(_judge, recorded, policy, cpu_s=JUDGING_S)
-    except limited_process.TooMuch:
+        return call(_judge, recorded, policy, cpu_s=JUDGING_S)
+    except TooMuch:
         raise _refused("Judging its turns") from None
 
 
@@ -110,3 +127,56 @@ def _refused(what: str) -> InvalidRequest:
     return InvalidRequest(
         f"{what} takes too much time or memory for a recording of one run.", field="file"
     )
+
+
+class TooMuch(Exception):
+    """The function took more time or memory than it may."""
+
+
+def call(
+    function: Callable[..., T], *args: Any, cpu_s: int, descriptors: Collection[int] = ()
+) -> T:
+    """Return what a module's function returns, after at most `cpu_s` seconds of a processor.
+
+    `descriptors` are open files of ours that it reads, by the same numbers.
+
+    Raises:
+        TooMuch: it took more, or more memory.
+    """
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", START, str(ROOT), str(cpu_s), str(MOST_MEMORY)],
+            input=pickle.dumps((function, args), pickle.HIGHEST_PROTOCOL),
+            capture_output=True,
+            timeout=cpu_s * WAITS,
+            check=False,
+            pass_fds=descriptors,
+        )
+    except subprocess.TimeoutExpired:
+        raise TooMuch from None
+    # SIGKILL: the hard limit of time, or the machine itself had no memory left.
+    if done.returncode in {OUT_OF_MEMORY, -signal.SIGXCPU, -signal.SIGKILL}:
+        raise TooMuch
+    if done.returncode:
+        raise RuntimeError(f"{function.__name__} failed: {done.stderr.decode(errors='replace')}")
+    result: T = pickle.loads(done.stdout)  # noqa: S301 - our own process wrote it
+    return result
+
+
+def main() -> None:
+    """Call the function that standard input names, and write what it returns."""
+    cpu_s, memory = map(int, sys.argv[2:])
+    # macOS has no limit of memory; one that is lower already stays.
+    for limit, most in ((resource.RLIMIT_CPU, cpu_s), (resource.RLIMIT_DATA, memory)):
+        with suppress(ValueError, OSError):
+            resource.setrlimit(limit, (most, most))
+    # Behind whatever agents wait for.
+    os.nice(10)
+    try:
+        function, args = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own server wrote it
+        result = function(*args)
+        sys.setrecursionlimit(PICKLING_DEPTH)
+        pickled = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
+    except MemoryError:
+        sys.exit(OUT_OF_MEMORY)
+    sys.stdout.buffer.write(pickled)

@@ -15,7 +15,6 @@ from uuid import UUID
 from django.db import IntegrityError
 from pydantic import TypeAdapter
 
-from guard.adapters.capabilities import Capabilities, EndBy
 from guard.formats.recording import Recording as Recorded
 from guard.turn import Role
 from guard.turn import Turn as GuardTurn
@@ -39,7 +38,7 @@ from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import Source, Status
 from missioncontrol.runs.models import TAPE_POINTS, Run, RunMeters, Turn
 from missioncontrol.runs.selectors import find_run
-from missioncontrol.runs.services import UNSPENT, masked_workspace
+from missioncontrol.runs.services import UNSPENT, masked_workspace, out_of_reach
 from missioncontrol.runs.statements import insert_rows
 from missioncontrol.wire.events import RunImported, RunOpened
 from missioncontrol.wire.policies import RecordedAlarm, RecordingRow
@@ -48,13 +47,7 @@ from missioncontrol.wire.rows import row_of
 NAME_LENGTH = 60
 # Forms that one agent writes; in others the turns say who speaks.
 AGENTS = frozenset({"claude-code", "codex", "gemini"})
-NO_AGENT = "This is an imported recording: there is no agent to reach."
-RECORDED = Capabilities(
-    hold=False,
-    inject=(),
-    terminate=EndBy.NOT,
-    why=dict.fromkeys(("hold", "inject", "terminate"), NO_AGENT),
-)
+RECORDED = out_of_reach("This is an imported recording: there is no agent to reach.")
 
 # A turn as it was told, and its row.
 Numbered = tuple[GuardTurn, Turn]
@@ -196,7 +189,7 @@ def _run_of(
         goal=goal,
         mode=project.mode,
         policy_version=project.policy_version,
-        capabilities=RECORDED.as_mapping(),
+        capabilities=RECORDED,
         workspace=masked_workspace(recorded.workspace, project.redaction),
         started_at=started_at,
         ended_at=max(times),

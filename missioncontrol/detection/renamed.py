@@ -6,9 +6,12 @@ A migration renews those that were kept; earlier exports and agents whose SDK is
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+# Any other key must be quoted in TOML, which a JSON text does.
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 DETECTORS = ("budget", "repeat", "errors", "stagnation", "talk", "stall")
 CONTRIB = ("broker", "fingerprint", "ralph", "loopguard")
 SCOPES = ("task_type", "tool", "agent")
@@ -120,16 +123,38 @@ def renewed_text(policy: dict[str, Any], text: str) -> str:
     """Write a renewed policy as TOML, above the text that it was typed as; no text stays none."""
     if not text:
         return ""
-    typed = ["", "# As it was typed, in the words of that time:"]
-    return "\n".join([*_lines(policy), *typed, *(f"# {line}" for line in text.splitlines()), ""])
+    typed = "".join(f"# {line}\n" for line in text.splitlines())
+    return f"{write_toml(policy)}\n# As it was typed, in the words of that time:\n{typed}"
 
 
-def _lines(table: dict[str, Any], *path: str) -> Iterator[str]:
-    for name, value in table.items():
-        keys = (*path, name)
-        if isinstance(value, dict):
-            yield from _lines(value, *keys)
-        elif value is not None:
-            # JSON's values are TOML too, but for the pairs in which it writes an emoji.
-            written = [json.dumps(one, ensure_ascii=False) for one in (*keys, value)]
-            yield f"{'.'.join(written[:-1])} = {written[-1]}"
+def write_toml(mapping: Mapping[str, Any]) -> str:
+    """Write a policy's mapping as TOML text; what is None is left out.
+
+    >>> print(write_toml({"tool": {"Bash": {"retry": "poll"}}, "extends": "strict"}))
+    extends = "strict"
+    <BLANKLINE>
+    [tool.Bash]
+    retry = "poll"
+    <BLANKLINE>
+    """
+    return "\n\n".join(filter(None, _toml_blocks(mapping))) + "\n"
+
+
+def _toml_blocks(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    tables = {name: value for name, value in table.items() if isinstance(value, Mapping)}
+    values = {name: table[name] for name in table if name not in tables}
+    lines = [
+        # JSON's strings, numbers, booleans and lists of them are TOML as they stand, unless
+        # they escape what is beyond 16 bits.
+        f"{_toml_key(name)} = {json.dumps(one, ensure_ascii=False)}"
+        for name, one in values.items()
+        if one is not None
+    ]
+    # Values before tables: below a table's header they would belong to it.
+    yield "\n".join([f"[{path}]", *lines] if path and lines else lines)
+    for name, inner in tables.items():
+        yield from _toml_blocks(inner, f"{path}.{_toml_key(name)}" if path else _toml_key(name))
+
+
+def _toml_key(name: str) -> str:
+    return name if _BARE_KEY.fullmatch(name) else json.dumps(name, ensure_ascii=False)

@@ -15,7 +15,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.detection.engine_cache import corrections_of, policy_of, start_engine
 from missioncontrol.detection.policies import asks_from
-from missioncontrol.errors import NotFound
+from missioncontrol.errors import existing
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import RECORDED, Run, Turn
 from missioncontrol.wire.decisions import PERMISSION
@@ -34,9 +34,7 @@ def explain_move(run: Run, seq: int) -> ScoreMove:
     Raises:
         NotFound: the run has no such turn.
     """
-    turn = Turn.objects.filter(run=run, seq=seq).first()
-    if turn is None:
-        raise NotFound("The turn")
+    turn = existing(Turn.objects.filter(run=run, seq=seq).first(), "The turn")
     policy = policy_of(run)
     # Replayed, not kept: parts for each turn would be written by all, and read of very few.
     # Of a call that ended later, the engine had seen the proposal.

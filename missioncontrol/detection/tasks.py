@@ -14,7 +14,7 @@ from typing import Any, cast
 from uuid import UUID, uuid4
 
 from celery import shared_task
-from celery.signals import worker_init
+from celery.signals import worker_init, worker_ready
 from django.conf import settings
 from django.db import OperationalError, connection
 from redis import Redis
@@ -30,7 +30,7 @@ from missioncontrol.costs import trees
 from missioncontrol.decisions import budgets, deadlines, messages, permissions
 from missioncontrol.decisions.directives import ControlState
 from missioncontrol.detection import backtests, judging, pipeline
-from missioncontrol.runs import selectors
+from missioncontrol.runs import retelling, selectors
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +45,10 @@ RUNS_AT_ONCE = 16
 # For so long a run's own detector is let judge it: its engine is there, and falls behind each time
 # another process judges.
 ASKED_FOR = timedelta(seconds=2)
+# What is told again once a process has started: the one that it replaces died within that.
+TOLD_BEFORE_START = timedelta(minutes=1)
+# While its modules load: it has written nothing yet, and what others wrote they have told by then.
+_started_at = now()
 _looked_at_all = datetime.min.replace(tzinfo=UTC)
 _broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 1))
 _callers = ThreadPoolExecutor(4, thread_name_prefix="caller")
@@ -57,6 +61,22 @@ def warm_up(**_: Any) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+
+
+@worker_ready.connect
+def have_told_again(**_: Any) -> None:
+    """Have screens told again what a process that was killed may have told nobody.
+
+    This one may stand in its place. While all live, each event is told once.
+    """
+    enqueue(tell_again.name, _started_at.isoformat())
+
+
+@shared_task(ignore_result=True)
+def tell_again(until: str) -> None:
+    """Tell screens what runs told last before this moment, and nothing since."""
+    started_at = datetime.fromisoformat(until)
+    retelling.tell_again(since=started_at - TOLD_BEFORE_START, until=started_at)
 
 
 # The stubs do not know `Strategy`: who handles a task's messages.

@@ -35,6 +35,7 @@ from guard.turn import ActionClass, Role
 from guard.turn import Turn as GuardTurn
 from guard.verbatim import PATH_ARGUMENTS, verbatim_of
 from missioncontrol.history.finding import NO_CARD, whys_of
+from missioncontrol.runs.lifecycle import ON_HOLD
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import dollars
 from missioncontrol.runs.timeline import JsonMember, place_moments
@@ -42,6 +43,7 @@ from missioncontrol.wire.history import (
     CallCount,
     CommitRow,
     FileChange,
+    PauseRow,
     RanTests,
     RunSummary,
     SaidRow,
@@ -58,6 +60,7 @@ LONGEST_ARG = 2_000
 # Characters of an answer's beginning and end that are looked at.
 END = 800
 HOUR = timedelta(hours=1)
+TEN_MINUTES = timedelta(minutes=10)
 TELLING = (ActionClass.FILE_EDIT, ActionClass.TEST_RUN, ActionClass.SHELL_EXEC)
 # A call that a person answered, or that is held, did nothing.
 RAN = Q(tool__isnull=False, phase="done", skipped=False)
@@ -85,16 +88,37 @@ def summarize(run: Run) -> RunSummary:
         asked = SaidRow(text=_cut(run.goal), seq=first.seq if first and is_said else None)
     # The same words twice would read as if nothing had been said since.
     is_new = last is not None and (asked is None or last.seq != asked.seq)
-    # Before its last turn, not before now: a run that ended yesterday had a last hour too.
-    hour_ago = run.meters.last_turn_at - HOUR if run.meters.last_turn_at else None
-    within = place_moments(run, [hour_ago])[0].seq if hour_ago else 0
+    # Before its last turn, not before now: a run that ended yesterday had a last hour too. By the
+    # turn's own time, as the others are: the agent's clock may be hours off ours.
+    newest = Turn.objects.filter(run=run, seq=run.meters.last_seq)
+    until = newest.values_list("ts", flat=True).first()
+    moments = place_moments(run, [until - HOUR, until - TEN_MINUTES]) if until else ()
+    hour_seq, minutes_seq = [moment.seq for moment in moments] or (0, 0)
     return RunSummary(
         run=run.id,
         asked=asked,
         last_asked=_quote(last) if last and is_new else None,
         whole=_work(run, 0),
-        last_hour=_work(run, within) if within > 0 else None,
+        last_hour=_work(run, hour_seq) if hour_seq else None,
+        last_ten_minutes=_work(run, minutes_seq) if minutes_seq and not hour_seq else None,
         why=whys_of([run]).get(run.id, NO_CARD),
+        paused=_pause_of(run),
+    )
+
+
+def _pause_of(run: Run) -> PauseRow | None:
+    hold = run.hold
+    if hold is None or run.status not in ON_HOLD or run.open_decision is not None:
+        return None
+    # Who took an answer back that had let it go has paused it too.
+    held_by = run.interventions.filter(action__in=("pause", "undo"), at__lte=hold.since)
+    asked = held_by.order_by("id").last()
+    return row_of(
+        PauseRow,
+        hold,
+        by=asked.by if asked else "",
+        until=hold.expires_at,
+        unanswered=run.project.unanswered,
     )
 
 

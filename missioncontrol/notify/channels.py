@@ -25,7 +25,6 @@ from missioncontrol.outbound import MOST_TRIES
 from missioncontrol.runs import journal
 from missioncontrol.runs.selectors import given
 from missioncontrol.sealing import Unreadable, seal, unseal
-from missioncontrol.wire.bodies import Whole
 from missioncontrol.wire.projects import (
     ChannelHears,
     ChannelKind,
@@ -33,7 +32,7 @@ from missioncontrol.wire.projects import (
     DeliveryRow,
     Language,
 )
-from missioncontrol.wire.rows import row_of
+from missioncontrol.wire.rows import Whole, row_of
 
 # Each card makes a delivery for every one of them.
 MOST_CHANNELS = 50

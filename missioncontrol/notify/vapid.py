@@ -53,7 +53,7 @@ EXAMPLES = frozenset({"example.com", "example.org", "example.net"})
 
 
 class NoKey(Exception):
-    """There is no key: `up` makes one; elsewhere VAPID_PRIVATE_KEY holds it."""
+    """There is no key: `up` and `prepare` make one, or VAPID_PRIVATE_KEY holds it."""
 
     def __init__(self) -> None:
         super().__init__("This installation has no VAPID key: set VAPID_PRIVATE_KEY.")

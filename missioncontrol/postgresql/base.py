@@ -72,13 +72,18 @@ class Pipeline:
             # What still comes would be taken for the answer to what is sent next.
             connection.close()
             raise
+        found: list[Rows] = []
         for result in results:
             if result.status == ExecStatus.FATAL_ERROR:
                 # What was to be prepared after it was not, and what fails may be a plan that a
                 # change of tables left behind.
                 self._names.clear()
                 raise errors.error_from_result(result)
-        return [_rows(one, connection) for one in results if one.status == ExecStatus.TUPLES_OK]
+            if result.status == ExecStatus.TUPLES_OK:
+                loading = Transformer(connection)
+                loading.set_pgresult(result)
+                found.append(loading.load_rows(0, result.ntuples, tuple))
+        return found
 
     def _send(
         self,
@@ -106,12 +111,6 @@ def _bound(
     """Return a statement with its parameters as they are sent, their types and formats."""
     parameters = values.dump_sequence(row, [PyFormat.AUTO] * len(row))
     return sql, parameters, tuple(values.types or ()), values.formats
-
-
-def _rows(result: PGresult, connection: Connection[Any]) -> Rows:
-    loading = Transformer(connection)
-    loading.set_pgresult(result)
-    return loading.load_rows(0, result.ntuples, tuple)
 
 
 @cache

@@ -35,7 +35,7 @@ from missioncontrol.notify import devices
 from missioncontrol.notify.models import Device
 from missioncontrol.notify.quiet import write_clock
 from missioncontrol.runs import journal
-from missioncontrol.wire.bodies import Moment
+from missioncontrol.wire.rows import Moment
 
 # Each key and token that lives is one more that can leak; few programs need as many.
 MOST_LIVE = 50
@@ -216,10 +216,9 @@ def revoke_token(token_id: UUID, *, user: User, by: str, at: datetime) -> None:
     token = existing(PersonalToken.objects.filter(pk=token_id, user=user).first(), "The token")
     if services.revoke(token, at=at):
         record_of_person(user, f"revoked the personal token {_named(token)}", by=by, at=at)
-        _close_sockets(user)
+        broadcast.check_access(user.pk)
 
 
-@transaction.atomic
 def record_entry(
     browser: Browser, *, at: datetime, way: str = "a link", is_paired: bool = False
 ) -> None:
@@ -235,14 +234,12 @@ def record_of_person(user: User, what: str, *, at: datetime, by: str = "") -> No
         journal.record_access(project_id, what, by=by or people.name_of(user), at=at)
 
 
-@transaction.atomic
 def record_push(browser: Browser, *, on: bool, at: datetime) -> None:
     """Put it on record that cards are pushed to a browser, or no more."""
     what = "had pushes sent to" if on else "ended the pushes to"
     record_of_person(browser.user, f"{what} “{browser.name}”", at=at)
 
 
-@transaction.atomic
 def record_phones(user: User, *, on: bool, by: str, at: datetime) -> None:
     """Put it on record that this machine is opened to its local network, or closed."""
     what = "opened HTTPS to the local network" if on else "closed HTTPS to the local network"
@@ -304,7 +301,7 @@ def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) 
         devices.let_go(Device.objects.filter(browser=browser), at=at)
     sessions.sign_out_browser(browser.id)
     record_of_person(browser.user, f"signed out “{browser.name}”", by=by, at=at)
-    _close_sockets(browser.user)
+    broadcast.check_access(browser.user.pk)
 
 
 @transaction.atomic
@@ -318,7 +315,7 @@ def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -
     # Nobody was signed out: there is nothing to put on record.
     if ended:
         record_of_person(user, "signed out everywhere else", by=by, at=at)
-        _close_sockets(user)
+        broadcast.check_access(user.pk)
     return ended
 
 
@@ -341,7 +338,7 @@ def set_active(user: User, is_active: bool, *, by: str, at: datetime) -> None:
     user.save(update_fields=["is_active"])
     what = f"{'activated' if is_active else 'deactivated'} “{people.name_of(user)}”"
     record_of_person(user, what, by=by, at=at)
-    _close_sockets(user)
+    broadcast.check_access(user.pk)
 
 
 def _held_key(key_id: UUID, projects: Container[UUID]) -> AgentKey:
@@ -367,8 +364,3 @@ def _projects_of(user: User) -> list[UUID]:
     # In the order of ids: each project's row is locked for its chain.
     mine = Membership.objects.filter(user=user).order_by("project_id")
     return list(mine.values_list("project_id", flat=True))
-
-
-def _close_sockets(user: User) -> None:
-    """Have this person's sockets look again, once it is committed."""
-    transaction.on_commit(lambda: broadcast.check_access(user.pk))

@@ -27,7 +27,7 @@ from missioncontrol.runs import journal
 
 MOST_INVITATIONS = 50
 LONGEST_NOTE = 100
-INVITATION_LIFE = timedelta(days=7)
+INVITATION_LIFE = timedelta(days=1)
 LONGEST_INVITATION_LIFE = timedelta(days=30)
 # How long an invitation that is over is still listed.
 INVITATION_KEPT = timedelta(days=30)
@@ -273,7 +273,7 @@ def _void_offers(member: Membership, *, at: datetime) -> None:
 
 def _look_again(member: Membership, *, at: datetime) -> None:
     sessions.rekey_soon(member.user, at=at)
-    transaction.on_commit(lambda: broadcast.check_access(member.user_id))
+    broadcast.check_access(member.user_id)
 
 
 def _for(invitation: Invitation) -> str:

@@ -262,4 +262,4 @@ def _label(known: Known) -> str:
 def _changed(user: User, what: str, *, at: datetime) -> None:
     """Put it on record, and have this person's sockets look again."""
     record_of_person(user, what, at=at)
-    transaction.on_commit(lambda: broadcast.check_access(user.pk))
+    broadcast.check_access(user.pk)

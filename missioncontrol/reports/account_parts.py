@@ -16,7 +16,7 @@ from django.db.models.functions import TruncDate, TruncMinute
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.clock import zone_of
-from missioncontrol.costs.selectors import SUMS
+from missioncontrol.costs.selectors import COLUMNS, SUMS, names_of
 from missioncontrol.reports import loops
 from missioncontrol.reports.loops import Loop
 from missioncontrol.reports.periods import (
@@ -29,12 +29,11 @@ from missioncontrol.reports.periods import (
     today,
 )
 from missioncontrol.reports.savings import Lasted
-from missioncontrol.runs.models import JournalRow, ModelCall, Run
+from missioncontrol.runs.models import JournalRow, ModelCall
 from missioncontrol.runs.rows import dollars
 from missioncontrol.wire.costs import CostBudget
 
 Group = Literal["agent", "model", "project", "run"]
-COLUMNS = {"agent": "agent", "model": "model", "project": "project_id", "run": "run_id"}
 # Two weeks: one is compared with the one before.
 TREND_DAYS = 14
 NOTHING = Decimal(0)
@@ -140,12 +139,6 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
     # One query of loops for both: the period's own, and the two weeks of the trend.
     trend = Period(first=days[0], last=period.last, zone=period.zone)
     since = min(trend.since, period.since)
-    names: dict[str, str] = {}
-    if asked.group_by == "project":
-        names = {str(project.id): project.name}
-    elif asked.group_by == "run":
-        runs = Run.objects.filter(pk__in=list(groups)).values_list("id", "name")
-        names = {str(run): name for run, name in runs}
     models: dict[str, set[str]] = defaultdict(set)
     unpriced = between(calls, period.since, period.until).filter(cost_usd__isnull=True)
     unpriced = unpriced.exclude(model="").annotate(key=key)
@@ -162,7 +155,7 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
         stops=chosen(loops.stopped(project.id, since=period.since, until=period.until), asked),
         lasted=loops.lasted(project.id, at=min(at, period.until)),
         budget=None,
-        names=names,
+        names=names_of(project, asked.group_by, list(groups)),
     )
     # A budget is a day's and everybody's: beside one agent's costs it would mislead.
     if asked.kind == "day" and asked.agent is None and asked.model is None:

@@ -244,7 +244,8 @@ class RunTransaction:
             # Whoever waits for a run waits for a version above the one it knows.
             if "version" in changed:
                 woken.append(run.id)
-            if not SHOWN_METERS.isdisjoint(moved):
+            # With a new status too: what a process that was killed has not told of them is told so.
+            if "status" in changed or not SHOWN_METERS.isdisjoint(moved):
                 metered.append((run, self._meters[run.id]))
         update_changed(Run, states)
         update_changed(RunMeters, meters)
@@ -305,6 +306,13 @@ def writing(
         tx = RunTransaction({run.id: run for run in locked}, at=at, beside=found)
         yield tx
         tx.close()
+
+
+@contextmanager
+def writing_run(run_id: UUID, *, at: datetime) -> Iterator[tuple[RunTransaction, Run]]:
+    """Lock one run and lend it out, as `writing` does."""
+    with writing([run_id], at=at) as tx:
+        yield tx, tx.run(run_id)
 
 
 def _lock(ids: Collection[UUID]) -> QuerySet[Run]:

@@ -28,7 +28,7 @@ from guard.turn import Turn as GuardTurn
 from guard.wire import Mode
 from missioncontrol import broadcast
 from missioncontrol.runs.lifecycle import ENDED
-from missioncontrol.runs.models import JournalRow, Run, Turn
+from missioncontrol.runs.models import JournalRow, ModelCall, Run, RunMeters, Turn
 from missioncontrol.wire.events import EventHead, TurnCompleted, TurnRecorded
 from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import BudgetState, Meters, RunRow, TapePoint, TurnRow
@@ -46,9 +46,9 @@ USAGE_COLUMNS = {
 }
 
 
-def usage_of(run: Run) -> Usage:
-    """Return the tokens counted for a run."""
-    return Usage(**{name: getattr(run.meters, column) for name, column in USAGE_COLUMNS.items()})
+def usage_of(counted: RunMeters | ModelCall) -> Usage:
+    """Return the tokens counted for a run, or for one model call."""
+    return Usage(**{name: getattr(counted, column) for name, column in USAGE_COLUMNS.items()})
 
 
 def capabilities_of(run: Run) -> Capabilities:
@@ -183,7 +183,7 @@ def _moving(run: Run, *, at: datetime) -> dict[str, Any]:
     return {
         **{name: getattr(run.meters, name) for name in MOVING},
         "turns": run.meters.last_seq + 1,
-        "usage": usage_of(run),
+        "usage": usage_of(run.meters),
         # Empty in the database, which has no NULL for a text; absent on the wire.
         "usage_source": run.meters.usage_source or None,
         "calls": run.meters.tool_calls,

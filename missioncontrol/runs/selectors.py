@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
+from time import monotonic
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Left
 
 from guard.turn import Phase
 from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.errors import NotFound, existing
+from missioncontrol.redaction import Redaction
 from missioncontrol.runs import rows
+from missioncontrol.runs.cleaning import texts_in
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import RECORDED, JournalRow, Run, TelemetryRecord, Turn
 from missioncontrol.wire.instance import AuditRow
+from missioncontrol.wire.projects import RedactedPlace, RedactionPreview, RuleUse
 from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import TelemetryRow, TreeRow
 
@@ -177,3 +183,95 @@ def unjudged_runs(*, moved_before: datetime, among_all: bool = False) -> list[UU
         behind = behind.filter(live | Q(ended_at__gte=moved_before - JUST_ENDED))
     # Sorted here: asked for an order, SQLite would walk all runs in it.
     return sorted(behind.values_list("id", flat=True))
+
+
+LOOKED_BACK = timedelta(days=30)
+MOST_RUNS = 500
+MOST_TURNS = 5_000
+# The web process has agents to answer beside the person who types.
+LONGEST_S = 0.4
+
+
+class LatestTurns:
+    """Turns of the last 30 days, those of the latest runs first, asked for while a person types.
+
+    So bounded: so many runs, so many turns, so long a time. `is_whole`: none of it was reached.
+    """
+
+    def __init__(self, runs: QuerySet[Run], *, at: datetime) -> None:
+        self.since, self._ends = at - LOOKED_BACK, monotonic() + LONGEST_S
+        self.runs = runs.filter(meters__last_turn_at__gt=self.since)
+        self.looked_at, self.is_whole = 0, True
+
+    def find(self, wanted: QuerySet[Any]) -> Iterator[Any]:
+        """Yield what is wanted of the turns."""
+        runs = self.runs.order_by("-meters__last_turn_at").values_list("pk", flat=True)
+        # One more than are looked at, of turns too: it tells that there are others.
+        found = list(runs[: MOST_RUNS + 1])
+        self.is_whole = len(found) <= MOST_RUNS
+        for run in found[:MOST_RUNS]:
+            newest = wanted.filter(run=run).order_by("-seq")[: MOST_TURNS + 1]
+            # Few at a time: a turn may hold much, and the time may be over after the first.
+            for turn in newest.iterator(chunk_size=50):
+                if self.looked_at == MOST_TURNS or self.is_over():
+                    self.is_whole = False
+                    return
+                self.looked_at += 1
+                yield turn
+
+    def is_over(self) -> bool:
+        """Tell whether the time is over; what is looked at then is not all."""
+        is_over = monotonic() > self._ends
+        self.is_whole = self.is_whole and not is_over
+        return is_over
+
+
+LONGEST_TEXT = 20_000
+SHOWN = 6
+EXAMPLES_OF_A_RULE = 2
+# Characters shown on each side of what is masked.
+AROUND = 40
+TEXT_COLUMNS = ("content", "result", "error")
+
+
+def preview_redaction(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
+    """Return what rules would have masked of what a project recorded lately."""
+    latest = LatestTurns(Run.objects.filter(project=project), at=at)
+    found = Turn.objects.filter(ts__gt=latest.since).select_related("run")
+    # One character more than is read: it tells that the text goes on.
+    beginnings = {f"begin_of_{name}": Left(name, LONGEST_TEXT + 1) for name in TEXT_COLUMNS}
+    wanted = found.only("seq", "args", "files", "run__name").annotate(**beginnings)
+    met: list[UUID] = []
+    uses: Counter[str] = Counter()
+    places: list[RedactedPlace] = []
+    for turn in latest.find(wanted):
+        before = uses.total()
+        texts = [getattr(turn, f"begin_of_{name}") for name in TEXT_COLUMNS]
+        for text in texts_in([*texts, turn.args, turn.files]):
+            # Between texts too: one turn may have many.
+            if latest.is_over():
+                break
+            latest.is_whole = latest.is_whole and len(text) <= LONGEST_TEXT
+            for rule, start, end in own.found(text[:LONGEST_TEXT]):
+                uses[rule] += 1
+                if uses[rule] <= EXAMPLES_OF_A_RULE and len(places) < SHOWN:
+                    place = RedactedPlace(
+                        run=turn.run_id,
+                        name=turn.run.name,
+                        seq=turn.seq,
+                        before=text[max(start - AROUND, 0) : start],
+                        masked=text[start:end],
+                        after=text[end : end + AROUND],
+                    )
+                    places.append(place)
+        if uses.total() > before:
+            met.append(turn.run_id)
+    return RedactionPreview(
+        since=latest.since,
+        looked_at=latest.looked_at,
+        is_whole=latest.is_whole,
+        turns=len(met),
+        runs=len(set(met)),
+        rules=tuple(RuleUse(rule=rule, times=uses[rule]) for rule in own.rules),
+        places=tuple(places),
+    )

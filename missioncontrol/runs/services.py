@@ -35,13 +35,14 @@ WORKSPACE_LIMIT = 2000
 UNSPENT = Decimal("0.000000")
 
 
-# What can be done to a run whose key is told nothing.
-REPORTS_ONLY = Capabilities(
-    hold=False,
-    inject=(),
-    terminate=EndBy.NOT,
-    why=dict.fromkeys(("hold", "inject", "terminate"), "Its agent key only reports."),
-)
+def out_of_reach(why: str) -> dict[str, Any]:
+    """Say of an agent that nothing can be done to it, and why."""
+    deeds = ("hold", "inject", "terminate")
+    reach = Capabilities(hold=False, inject=(), terminate=EndBy.NOT, why=dict.fromkeys(deeds, why))
+    return reach.as_mapping()
+
+
+REPORTS_ONLY = out_of_reach("Its agent key only reports.")
 
 Controller = Annotated[
     UUID | Annotated[str, Field(max_length=500)], Field(union_mode="left_to_right")
@@ -175,8 +176,7 @@ def describe_run(
     run_id: UUID, *, name: str, goal: str, at: datetime, own: Redaction = NOTHING
 ) -> None:
     """Give a run that was opened by a hook the name its first prompt suggests."""
-    with journal.writing([run_id], at=at) as tx:
-        run = tx.run(run_id)
+    with journal.writing_run(run_id, at=at) as (tx, run):
         run.name = masked_name(name, 200, own) or "run"
         run.goal = masked_text(goal, own) or ""
         # By hand: a run's description is not among the columns that its transaction writes.
@@ -200,7 +200,7 @@ def _permitted(project: Project, request: OpenRun, opener: KeyHolder | None) -> 
             raise Forbidden(f"This agent key opens runs of {opener.agent} only.")
         agent = opener.agent
     if opener is not None and opener.reports_only:
-        capabilities = REPORTS_ONLY.as_mapping()
+        capabilities = REPORTS_ONLY
     # Asking for what it has anyway is no choice, and is never refused.
     differs = request.mode is not None and request.mode != project.mode
     if (differs or request.policy or request.budget) and not project.agents_choose:

@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from missioncontrol.up.errors import BuildFailed, CannotStart
@@ -71,20 +71,13 @@ def is_fresh() -> bool:
 
 def sources_digest() -> str:
     """Return a hash over every file a build reads."""
-    return _digest_of(sorted(_source_files(SOURCES)))
-
-
-def _source_files(folder: Path) -> Iterator[Path]:
-    for entry in os.scandir(folder):
-        if entry.name in _NOT_SOURCES:  # packages may be linked from another checkout
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            if not entry.name.startswith("."):
-                yield from _source_files(Path(entry.path))
-        elif not entry.name.endswith(_TEST_ENDINGS) and (
-            entry.name == ".npmrc" or not entry.name.startswith(".")
-        ):
-            yield Path(entry.path)
+    found: list[Path] = []
+    for folder, folders, names in os.walk(SOURCES):
+        folders[:] = [one for one in folders if one[:1] != "." and one not in _NOT_SOURCES]
+        # Packages may be linked from another checkout.
+        read = (one for one in names if one not in _NOT_SOURCES and not one.endswith(_TEST_ENDINGS))
+        found += (Path(folder, one) for one in read if one[:1] != "." or one == ".npmrc")
+    return _digest_of(sorted(found))
 
 
 def _digest_of(files: list[Path]) -> str:

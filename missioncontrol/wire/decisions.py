@@ -85,6 +85,8 @@ class AskedCall:
     """What else it is given."""
     cut: bool
     """It is too long to stand here in full."""
+    for_run: bool = False
+    """It stands here as the agent will ask for it again, and may be allowed for its whole run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -166,6 +166,16 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PauseRow:
+    """A person's pause: whose it is, and when it ends by itself."""
+
+    by: str
+    since: datetime
+    until: datetime | None
+    unanswered: Literal["proceed", "stop"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
     """What a run did, made from its turns without a model. Each claim names a turn."""
 
@@ -177,7 +187,11 @@ class RunSummary:
     """None: there is no turn yet."""
     last_hour: Work | None
     """Up to its last turn; None: the run is younger."""
+    last_ten_minutes: Work | None
+    """Of a run that is younger than an hour, and not than these."""
     why: WhyRow
+    paused: PauseRow | None
+    """None: it waits for nobody, or its card says for whom."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

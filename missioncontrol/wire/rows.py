@@ -1,11 +1,14 @@
-"""What is kept as what is sent: fields of one name are taken over, the others are given."""
+"""How stored rows become what is sent, and fields that come in are read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from datetime import UTC, datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, Strict
 
 T = TypeVar("T")
 
@@ -29,3 +32,13 @@ def _find_columns(kind: Any, source: Any) -> Mapping[str, str]:
 
 # Once for two classes: whole boards are shown by it.
 _columns: Callable[[Any, Any], Mapping[str, str]] = cache(_find_columns)
+
+
+Whole = Annotated[int, Strict()]
+"""A whole number; `true` is none, which Python takes for 1."""
+
+
+Moment = Annotated[
+    datetime, AfterValidator(lambda moment: moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+]
+"""A time; without a zone it is UTC, as in a query."""

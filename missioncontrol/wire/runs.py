@@ -53,6 +53,7 @@ class Meters:
     judge_cost_usd: Decimal
     unpriced_calls: int
     usage_source: UsageSource | None
+    """Who told what it used; a better source replaces a worse one."""
     calls: int
     """Tool calls that are done."""
     burn_usd_per_hour: Decimal
@@ -73,25 +74,15 @@ class Meters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
+class RunRow(Meters):
     id: UUID
     project: UUID
     key: str | None
     name: str
-    agent: str
     goal: str
     status: RunStatus
     mode: Mode
     version: int
-    turns: int
-    usage: Usage
-    cost_usd: Decimal
-    judge_cost_usd: Decimal
-    unpriced_calls: int
-    usage_source: UsageSource | None
-    """Who told what it used; a better source replaces a worse one."""
-    calls: int
-    burn_usd_per_hour: Decimal
     open_decisions: int
     budget: dict[str, Any]
     """The ceilings in force: the policy's, the project's for each run, its own."""
@@ -110,12 +101,7 @@ class RunRow:
     took the parent's place."""
     root: UUID | None
     """The outermost run of the tree it counts in; None: itself."""
-    doing: str
-    model: str
-    tape: tuple[TapePoint, ...]
-    judged_turns: int
     started_at: datetime
-    last_turn_at: datetime | None
     ended_at: datetime | None
     seq: int
     """`seq` of the run's last journal event."""

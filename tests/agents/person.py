@@ -77,9 +77,9 @@ class Person:
         rows = self.get("decisions/?status=open&limit=500")["results"]
         return next((row for row in rows if row["id"] == card_id), None)
 
-    def say(self, run_id: str, text: str) -> None:
+    def say(self, run_id: str, text: str, **more: Any) -> None:
         """Tell the agent something while nothing holds it."""
-        body = {"key": uuid.uuid4().hex, "action": "inject", "message": text}
+        body = {"key": uuid.uuid4().hex, "action": "inject", "message": text, **more}
         self.post(f"runs/{run_id}/interventions/", body | {"version": self.run(run_id)["version"]})
 
     def any_card(self, card_id: str) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def npm_minded(session, model, tmp_path):
         session,
         "What version is this project?",
         agent=agent,
-        workspace=scenes.python_project(tmp_path / "project"),
+        workspace=scenes.make_workspace(tmp_path / "project", scenes.PYTHON_PROJECT),
         most_steps=12,
     )
 
@@ -159,7 +159,7 @@ def two_agents(session, model, tmp_path):
         Agent(name="writer", instructions=endpoint.WRITER, model=model),
         Agent(name="reviewer", instructions=endpoint.REVIEWER, model=model),
     )
-    desk = scenes.release_workspace(tmp_path / "desk")
+    desk = scenes.make_workspace(tmp_path / "desk", scenes.RELEASE)
     answer = run_multi_agent(session, "Write it.", agents=agents, workspace=desk, most_steps=9)
     return answer, desk
 
@@ -189,7 +189,7 @@ def test_a_decision_of_a_third_one_settles_it(session, server, model, tmp_path, 
 
 def test_the_librarian_reads_everything_and_never_repeats_itself(session, server, model, tmp_path):
     agent = Agent(name="librarian", instructions=endpoint.LIBRARIAN, model=model)
-    library = scenes.library(tmp_path / "library")
+    library = scenes.make_workspace(tmp_path / "library", scenes.library())
 
     answer = run_agent(session, "Sort it.", agent=agent, workspace=library)
 

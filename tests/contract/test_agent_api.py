@@ -1,5 +1,6 @@
 """The agent's side of the contract, before a real server with real workers."""
 
+import gzip
 import threading
 import time
 from uuid import uuid4
@@ -70,6 +71,15 @@ def test_a_body_without_any_readable_turn_is_a_400(agent, body):
     assert response.json["code"] == "invalid_request"
 
 
+def test_turns_that_come_as_gzip_are_refused_as_such(agent):
+    packed = gzip.compress(b'{"turns": [{"role": "user", "content": "hello"}]}')
+
+    response = agent.ask("POST", f"/api/v1/runs/{agent.open_run()}/turns/", packed)
+
+    assert response.status == 400
+    assert "gzip" in response.json["detail"]
+
+
 def test_a_clients_seq_is_ignored(agent, person):
     run = agent.open_run()
 
@@ -121,6 +131,37 @@ def test_a_message_stands_in_every_directive_until_it_is_delivered(agent, person
     assert agent.ask("POST", path, {}).status == 200
 
     assert seen == again
+    assert agent.ask("GET", f"/api/v1/runs/{run}/directive/").json["messages"] == []
+
+
+def test_a_text_for_one_agent_leaves_with_its_own_answer_and_is_not_unsaid_then(agent, person):
+    run = agent.open_run()
+    agent.post_turns(run, a_turn("ls"), a_turn("cat tests", agent="tester"))
+    stands = agent.ask("GET", f"/api/v1/runs/{run}/directive/").json["version"]
+    assert person.tap(run, "continue", version=stands).status == 201
+    told = {"message": "Test it again.", "agent": "tester", "version": stands + 1}
+    assert person.tap(run, "inject", key="told", **told).status == 201
+
+    # This turn confirms the answer before: none is followed when the text leaves.
+    other = agent.post_turns(run, a_turn("make")).json["directive"]
+    own = agent.post_turns(run, a_turn("make test", agent="tester")).json["directive"]
+
+    assert [message["text"] for message in other["messages"]] == []
+    assert [message["text"] for message in own["messages"]] == ["Test it again."]
+    assert person.tap(run, "undo", undoes="told").status == 409
+
+
+def test_a_text_waits_while_the_run_is_paused_and_can_be_taken_back(agent, person):
+    run = agent.open_run()
+    agent.post_turns(run, a_turn("ls"))
+    told = {"message": "Stop that.", "agent": "coder", "version": 0}
+    assert person.tap(run, "inject", key="told", **told).status == 201
+    assert person.tap(run, "pause").status == 201
+
+    held = agent.post_turns(run, a_turn("make", phase="proposed")).json["directive"]
+    assert (held["action"], held["messages"]) == ("hold", [])
+
+    assert person.tap(run, "undo", undoes="told").status == 201
     assert agent.ask("GET", f"/api/v1/runs/{run}/directive/").json["messages"] == []
 
 

@@ -31,6 +31,7 @@ def test_the_request_stays_open_until_a_person_allows_the_call_once(session):
         "text": COMMAND,
         "details": {},
         "cut": False,
+        "for_run": True,
     }
     run = session.run()
     assert (run["status"], run["presence"], run["open_decisions"]) == ("running", "waiting", 1)

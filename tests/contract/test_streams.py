@@ -26,7 +26,7 @@ from missioncontrol.decisions.acts import Amount, Tap
 from missioncontrol.detection import judging
 from missioncontrol.live import sockets
 from missioncontrol.projects.rules import NewPolicy, change_project
-from tests.build import NOON, a_call, a_proposal, a_run, after, report
+from tests.build import NOON, a_call, a_proposal, a_run, after, carry, report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,8 +67,8 @@ def held_and_corrected(run):
     get_stuck(run)
     sessions.note_waiting([run.id], at=after(2))
     tap(run, "inject", message="Use token.py.")
-    sessions.note_answered(run.id, at=after(61))
-    sessions.claim_messages(run.id, at=after(61))
+    sessions.note_answered(run.id, run.meters.unconfirmed, at=after(61))
+    carry(run, at=after(61))
     report(run, a_call("cat token.py", key="n", result="class Token: ..."), at=after(70))
 
 
@@ -125,8 +125,8 @@ def finished_at_its_budget(run):
     report(run, a_proposal("cat 4", key="4", cost_usd=Decimal("0.50")))
     sessions.note_waiting([run.id], at=after(2))
     tap(run, "finish")
-    sessions.note_answered(run.id, at=after(61))
-    sessions.claim_messages(run.id, at=after(61))
+    sessions.note_answered(run.id, run.meters.unconfirmed, at=after(61))
+    carry(run, at=after(61))
     report(run, Turn(role=Role.ASSISTANT, key="5", content="Half is done."), at=after(70))
     interventions.report_end(
         run.id, "completed", projects=[run.project_id], by="agent", at=after(71)
@@ -151,7 +151,7 @@ def say(run, times):
 
 def warned_then_ended_by_policy(run):
     say(run, 4)
-    sessions.claim_messages(run.id, at=after(3))
+    carry(run, at=after(3))
     say(run, 2)
     interventions.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=after(62))
 
@@ -169,7 +169,7 @@ def nudged_under_a_newer_policy(run):
     change_project(run.project_id, {"policy": telling}, by="ana", at=after(1))
     for key in "12":
         report(run, a_call(key=key, error="No such file: tokens.py"))
-    sessions.claim_messages(run.id, at=after(3))
+    carry(run, at=after(3))
 
 
 def found_out_what_it_can(run):
@@ -189,7 +189,7 @@ def parked_and_resumed(run):
     sessions.unpark(run.id, at=after(40))
     sessions.note_waiting([run.id], at=after(41))
     tap(run, "continue")
-    sessions.note_answered(run.id, at=after(61))
+    sessions.note_answered(run.id, run.meters.unconfirmed, at=after(61))
 
 
 def was_killed_and_came_back(run):

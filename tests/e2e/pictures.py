@@ -45,8 +45,8 @@ THEMES = ("dark", "light")
 # The demo's runs stand in projects of their own; rules, money and settings are one's.
 OF_ONE_PROJECT = """
   if (/^.(policies|settings|costs|history|reports|audit)/.test(location.pathname))
-    localStorage.setItem("missioncontrol.project", "%s");
-  else localStorage.removeItem("missioncontrol.project");
+    sessionStorage.setItem("missioncontrol.project", "%s");
+  else sessionStorage.removeItem("missioncontrol.project");
 """
 INDEX = """<!doctype html><meta charset="utf-8"><title>Mission Control in pictures</title>
 <style>body{font:14px system-ui;margin:2rem;background:#888;color:#000}h2{margin:2rem 0 .5rem}

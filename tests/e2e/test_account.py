@@ -141,6 +141,19 @@ def test_a_password_is_set_and_signs_in(come_in, ours):
     expect(page.get_by_role("main")).to_be_visible()
 
 
+def test_whose_session_ended_comes_back_by_password_to_where_they_were(come_in, ours):
+    page = come_in("Mia")
+    set_password(page)
+    page.goto("about:blank")
+    page.context.clear_cookies()
+    page.goto(f"{ours}/costs")
+    page.wait_for_url(f"{ours}/login/")
+
+    sign_in(page, "Mia")
+
+    expect(page).to_have_url(f"{ours}/costs")
+
+
 def test_a_passkey_is_made_and_signs_in(come_in, ours):
     page = come_in("Kim")
     with_authenticator(page)

@@ -1,5 +1,7 @@
 """The conversation with a running agent: what was said, how far it came, what it asks."""
 
+import json
+
 import pytest
 from playwright.sync_api import expect
 
@@ -180,3 +182,72 @@ def test_it_fits_and_is_accessible(open_page, working, phone, locale):
     assert page.evaluate(FITS)
     page.evaluate(SCRIPT.read_text())
     assert in_both_themes(page, "conversation", "phone" if phone else "desktop") == []
+
+
+def test_what_is_being_written_is_there_again_after_a_look_elsewhere(open_page, working):
+    page = open_page(f"/runs/{working}")
+    box(page).fill(TEXT)
+
+    page.get_by_role("link", name="History").first.click()
+    expect(page.get_by_role("heading", name="History")).to_be_visible()
+    page.go_back()
+
+    expect(box(page)).to_have_value(TEXT)
+
+
+def refuse_messages(page):
+    refusal = json.dumps({"code": "invalid", "detail": "The run has moved on.", "status": 409})
+    page.route(
+        "**/interventions/",
+        lambda route: route.fulfill(
+            status=409, body=refusal, headers={"Content-Type": "application/problem+json"}
+        ),
+    )
+
+
+@pytest.mark.screens
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_a_message_that_was_not_taken_says_why_and_keeps_its_words(open_page, working, phone):
+    page = open_page(f"/runs/{working}", phone=phone, reduced_motion="reduce")
+    refuse_messages(page)
+    if phone:
+        page.get_by_role("button", name="Message the agent").tap()
+    box(page).fill(TEXT)
+    page.get_by_role("button", name="Send").click()
+
+    band = page.get_by_role("alert").filter(has_text="The message was not sent.")
+    expect(band).to_have_count(1)
+    expect(band).to_contain_text("The run has moved on.")
+    assert page.evaluate(FITS)
+    page.evaluate(SCRIPT.read_text())
+    assert in_both_themes(page, "message not sent", "phone" if phone else "desktop") == []
+
+    band.get_by_role("button", name="Write again").click()
+    expect(box(page)).to_have_value(TEXT)
+    expect(band).to_have_count(0)
+
+
+def test_away_from_the_conversation_it_is_told_over_the_page(open_page, working):
+    page = open_page(f"/runs/{working}")
+    refuse_messages(page)
+    box(page).fill(TEXT)
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_role("alert")).to_have_count(1)
+
+    page.get_by_role("link", name="Decisions").first.click()
+
+    expect(page.get_by_text("Could not send the message to refactor-billing")).to_be_visible()
+
+
+def test_where_a_turn_stands_in_its_place_it_is_told_over_the_page_too(open_page, working):
+    page = open_page(f"/runs/{working}")
+    refuse_messages(page)
+    box(page).fill(TEXT)
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("The message was not sent.")).to_be_visible()
+
+    page.get_by_role("heading").first.click()
+    page.keyboard.press("k")
+
+    expect(box(page)).to_have_count(0)
+    expect(page.get_by_text("Could not send the message to refactor-billing")).to_be_visible()

@@ -1,5 +1,6 @@
 """The screens in German: no English is left. That nothing is cut off, test_every_screen.py sees."""
 
+import json
 import re
 from uuid import uuid4
 
@@ -128,3 +129,18 @@ def test_what_the_server_refuses_is_said_in_german(open_page):
     page.get_by_role("button", name="Kanal hinzufügen").last.click()
 
     expect(page.get_by_role("alert")).to_have_text("Die Adresse muss mit https:// beginnen.")
+
+
+def test_an_answer_that_the_server_refuses_is_told_of_in_german(open_page, stuck_run):
+    page = open_page(f"/runs/{stuck_run.id}", locale="de-DE")
+    page.route(
+        "**/interventions/",
+        lambda route: route.continue_(
+            post_data=json.dumps(route.request.post_data_json | {"version": 99})
+        ),
+    )
+
+    page.get_by_role("button", name=re.compile("^Weiter")).click()
+
+    notice = page.get_by_text("Die Antwort wurde nicht gesendet.")
+    expect(notice).to_contain_text("Der Lauf ist inzwischen weiter.")

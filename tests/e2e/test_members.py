@@ -10,8 +10,10 @@ from playwright.sync_api import expect
 from missioncontrol.accounts.page_texts import JOINING_TEXTS
 from tests.e2e import axe
 from tests.e2e.people import a_pairing_code, agent_of, an_owner, as_caller
+from tests.e2e.screens import FITS
 from tests.e2e.stuck import StuckRun
 from tests.installations import wait_for
+from tests.receiver import a_receiver
 
 PICTURES = os.environ.get("MEMBERS_PICTURES")
 """A folder in which the story's screens are kept, to be looked at."""
@@ -209,6 +211,35 @@ def test_one_is_invited_promoted_and_removed_while_looking(installation, open_pa
     assert them.tap(run.id, "terminate").status == 404
     expect(role_of(desk, bea)).to_have_count(0)
 
+    # It was their only one: nothing can be connected, and they are told whom to ask.
+    phone.goto(f"{installation.url}/")
+    expect(phone.get_by_text("You are a member of no project.")).to_be_visible()
+    expect(phone.get_by_text("Ask an owner")).to_be_visible()
+    expect(phone.get_by_text("Connect your first agent")).to_have_count(0)
+    assert phone.evaluate(FITS)
+    picture(phone, "no-project-phone")
+
+
+def test_a_viewer_reads_who_was_told_of_a_card_and_when(installation, open_as, named):
+    ana, vic, nights = named("Ana"), named("Vic"), named("nights")
+    desk, link = a_desk_that_invites(open_as, ana, nights, "Vic", "Viewer")
+    theirs = open_as(vic)
+    join(theirs, link, installation)
+    place, agent, owner = agent_of(desk, installation, nights)
+    with a_receiver() as duty:
+        channel = {"project": place, "kind": "webhook", "name": "duty", "address": duty.url}
+        assert owner.ask("POST", "/api/v1/channels/", channel).status == 201
+        run = StuckRun.begin(agent, owner, "stuck")
+        card = f"{installation.url}/decisions/{run.card['id']}"
+
+        theirs.goto(card)
+        expect(theirs.get_by_text(f"Waiting for {ana}.")).to_contain_text("Notified at")
+        picture(theirs, "viewer-told-desk")
+
+    theirs.route("**/members/**", lambda route: route.abort())
+    theirs.goto(card)
+    expect(theirs.get_by_text("Who may answer could not be loaded.")).to_be_visible()
+
 
 def test_a_phone_that_a_viewer_pairs_can_look_and_not_tap(installation, open_page, open_as, named):
     ana, vic, nights = named("Ana"), named("Vic"), named("nights")
@@ -228,6 +259,8 @@ def test_a_phone_that_a_viewer_pairs_can_look_and_not_tap(installation, open_pag
     elsewhere = StuckRun.begin(own_agent, owner, "elsewhere")
     phone.goto(f"{installation.url}/decisions/{run.card['id']}")
     expect(phone.get_by_text("Only owners and operators answer.")).to_have_count(1)
+    expect(phone.get_by_text(f"Waiting for {ana}. Nobody has been notified.")).to_be_visible()
+    expect(phone.get_by_text("waiting for you")).to_have_count(0)
     picture(phone, "paired-viewer-phone")
     for name in ("Continue", "Terminate"):
         expect(phone.get_by_role("button", name=name)).to_have_count(0)
@@ -368,3 +401,70 @@ def test_who_is_removed_from_one_project_goes_on_in_their_own(
     assert own.next_directive()["action"] == "proceed"
     assert lines_with(frames, run.name)
     assert not lines_with(frames, hidden.name, hidden.id, hidden_place)
+
+
+@pytest.mark.parametrize("path", ["/history", "/audit", "/compare?a={run}"])
+def test_what_a_screen_read_by_itself_leaves_it_with_the_membership(
+    installation, open_page, open_as, named, path
+):
+    ana, bea, nights = named("Ana"), named("Bea"), named("nights")
+    desk, link = a_desk_that_invites(open_as, ana, nights, "Bea", "Viewer")
+    _, agent, owner = agent_of(desk, installation, nights)
+    run = StuckRun.begin(agent, owner, "withdrawn")
+    theirs = open_as(bea)
+    join(theirs, link, installation)
+    theirs.goto(installation.url + path.format(run=run.id))
+    shown = theirs.get_by_role("main").get_by_text(run.name)
+    expect(shown.first).to_be_visible()
+    desk.reload()
+
+    remove(desk, bea)
+
+    expect(theirs.get_by_text(f"You are no longer a member of {nights}")).to_be_visible()
+    expect(shown).to_have_count(0)
+    picture(theirs, f"withdrawn-{path.split('?')[0].strip('/')}")
+
+
+def test_what_is_typed_stays_where_another_project_is_lost(installation, open_as, named):
+    ana, bea, nights = named("Ana"), named("Bea"), named("nights")
+    desk, link = a_desk_that_invites(open_as, ana, nights, "Bea", "Viewer")
+    theirs = open_as(bea)
+    join(theirs, link, installation)
+    theirs.goto(f"{installation.url}/settings/projects")
+    typed = theirs.get_by_label("Name of the project")
+    typed.fill("days")
+    desk.reload()
+
+    remove(desk, bea)
+
+    expect(theirs.get_by_text(f"You are no longer a member of {nights}")).to_be_visible()
+    expect(typed).to_have_value("days")
+
+
+def test_each_window_keeps_the_project_that_was_chosen_in_it(open_as, named):
+    here, there = named("Here"), named("There")
+    page = open_as(here, "/settings/projects")
+    make_project(page, there)
+    choose(page, here)
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.get_by_label("Project", exact=True)).to_have_value(
+        page.get_by_label("Project", exact=True).input_value()
+    )
+
+    choose(other, there)
+    page.reload()
+
+    expect(page.get_by_label("Project", exact=True).locator(":checked")).to_have_text(here)
+    assert other.get_by_label("Project", exact=True).locator(":checked").inner_text() == there
+
+
+def test_a_project_named_by_one_long_word_fits_a_phone(open_as, installation, named):
+    page = open_as(named("Wide"), "/settings/projects", phone=True)
+    word = "x" * 90
+    make_project(page, word)
+
+    for path, words in (("policies", word), ("settings/keys", f"Agents report to {word}")):
+        page.goto(f"{installation.url}/{path}")
+        expect(page.get_by_text(words).locator("visible=true").first).to_be_visible()
+        assert page.evaluate(FITS), path

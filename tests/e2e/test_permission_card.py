@@ -38,6 +38,11 @@ def decided(request):
     return request.result(60)["hookSpecificOutput"]["decision"]
 
 
+def entries_of(session):
+    entries = session.person.each("/api/v1/allowlist/?limit=500")
+    return [one for one in entries if one["run"] == session.run()["id"]]
+
+
 def the_card(page):
     return page.get_by_role("article", name="tidepool")
 
@@ -54,6 +59,55 @@ def test_the_board_shows_what_is_asked_and_allows_it_once(asked, open_page, path
 
     assert decided(request) == {"behavior": "allow"}
     expect(card).to_have_count(0)
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_in_this_run_allows_it_now_and_when_the_run_asks_again(asked, open_page, phone):
+    session, request = asked
+    page = open_page(f"/runs/{session.run()['id']}", phone=phone)
+
+    the_card(page).get_by_role("button", name="In this run").click()
+
+    assert decided(request)["behavior"] == "allow"
+    again = session.ask(command=COMMAND)
+    assert decided(again)["behavior"] == "allow"  # nobody was asked
+    (entry,) = entries_of(session)
+    assert (entry["scope"], entry["match"]) == ("run", "exact")
+
+    other = session.ask(command="rm -r build")
+    session.card()
+    assert not other.done()
+
+
+def test_in_this_run_lists_nothing_where_the_answer_comes_too_late(asked, open_page):
+    session, request = asked
+    page = open_page(f"/runs/{session.run()['id']}")
+    button = the_card(page).get_by_role("button", name="In this run")
+    expect(button).to_be_visible()
+    held = []
+    # No method of a list: Playwright marks what it calls.
+    page.route("**/interventions/", lambda route: held.append(route))  # noqa: PLW0108 - see above
+
+    with page.expect_request("**/interventions/"):
+        button.click()
+    session.tap("deny")
+    with page.expect_response("**/interventions/") as answer:
+        held[0].continue_()
+
+    assert answer.value.status == 409
+    assert decided(request)["behavior"] == "deny"
+    assert entries_of(session) == []
+
+
+def test_a_call_with_a_secret_is_allowed_once_alone(session, open_page):
+    session.ask(command="curl -H 'X-Key: sk-ant-api03-abcdefghijklmnop' x.io")
+    session.card()
+    card = the_card(open_page(f"/runs/{session.run()['id']}"))
+
+    expect(card).to_contain_text("[masked]")
+    expect(card.get_by_role("button", name="Allow once")).to_be_visible()
+    card.page.wait_for_load_state("networkidle")
+    expect(card.get_by_role("button", name="In this run")).to_have_count(0)
 
 
 def test_keys_answer_it_like_other_cards(asked, desktop):

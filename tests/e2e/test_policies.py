@@ -23,9 +23,9 @@ def with_a_month(installation):
 def at_policies(open_page):
     """Open the page and wait until its limits stand there."""
 
-    def open_one(**options):
+    def open_one(name=CALLS, **options):
         page = open_page("/policies", **options)
-        expect(limit(page, CALLS)).to_be_visible()
+        expect(limit(page, name)).to_be_visible()
         return page
 
     return open_one
@@ -312,3 +312,33 @@ def test_what_is_written_in_the_plot_is_apart_and_no_link_at_320_pixels(over_a_m
 
     assert written.evaluate("tag => getComputedStyle(tag).textDecorationLine") == "none"
     assert page.locator(".frame .days").evaluate(STANDS_APART)
+
+
+def test_a_draft_is_still_there_after_a_look_at_another_screen(over_a_month):
+    page = over_a_month()
+    limit(page, CALLS).fill("9")
+    limits(page).get_by_label("Reason, for the audit log").fill("the suite is slow")
+
+    page.get_by_role("link", name="Audit").click()
+    expect(page.get_by_role("heading", name="Audit", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Policies").click()
+
+    expect(limit(page, CALLS)).to_have_value("9")
+    expect(limits(page).get_by_label("Reason, for the audit log")).to_have_value(
+        "the suite is slow"
+    )
+    expect(limits(page)).to_contain_text("1 change")
+    limits(page).get_by_role("button", name="Discard").click()
+    expect(limits(page)).not_to_contain_text("1 change")
+
+
+def test_a_comma_is_a_point_and_thousands_are_asked_for_again(at_policies):
+    page = at_policies(locale="de-DE", name="Gleicher Aufruf, identische Ausgabe")
+    budget = limit(page, "Budget je Lauf")
+
+    budget.press_sequentially("8,05")
+    expect(budget).to_have_value("8,05")
+    expect(page.get_by_text("1 Änderung").first).to_be_visible()
+
+    budget.fill("1.000")
+    expect(page.get_by_text("Erwartet: eine Zahl, etwa 5 oder 5,50.")).to_be_visible()

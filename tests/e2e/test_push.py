@@ -148,6 +148,23 @@ LOOK_ON = """() => { const look = () => navigator.locks.request(
   look(), look(), look(); }"""
 
 
+def test_two_open_tabs_are_told_of_a_card_once(pocket, stuck):
+    others = [pocket.page.context.new_page() for _ in range(2)]
+    for other in others:
+        other.goto(pocket.installation.url)
+        expect(other.get_by_text("Live", exact=True)).to_be_visible()
+    run = stuck()
+
+    pocket.receive("card")
+
+    for other in others:
+        expect(run.on(other)).to_be_visible()
+    pocket.wait_for_shown(tag=run.card["id"])
+    assert [one["tag"] for one in pocket.shown()] == [run.card["id"]]
+    delivered = the_person_of(pocket.installation).get("/api/v1/deliveries/")["results"]
+    assert len([one for one in delivered if one.get("decision") == run.card["id"]]) == 1
+
+
 @pytest.mark.screens
 def test_what_is_pushed_while_notifications_are_looked_at_is_not_lost(pocket):
     pocket.page.context.service_workers[0].evaluate(LOOK_ON)

@@ -65,15 +65,12 @@ def test_a_card_at_twice_its_size_is_read_whole_above_its_answers(visit):
     assert read["y"] + read["height"] <= answers["y"]
 
 
-def test_what_a_verification_names_is_large_enough_for_a_thumb(visit, stuck_run):
+def test_what_a_verification_names_is_large_enough_for_a_thumb(visit, person, stuck_run):
     page = visit("audit", phone=True)
+    fault = {"kind": "changed", "project": "", "run": stuck_run.id, "row": None, "seq": 1}
+    verdict = person.get("/api/v1/audit/verify/") | {"ok": False, "faults": [fault]}
 
-    def with_a_fault(route):
-        verdict = route.fetch().json()
-        fault = {"kind": "changed", "project": "", "run": stuck_run.id, "row": None, "seq": 1}
-        route.fulfill(json=verdict | {"ok": False, "faults": [fault]})
-
-    page.route("**/api/v1/audit/verify/**", with_a_fault)
+    page.route("**/api/v1/audit/verify/**", lambda route: route.fulfill(json=verdict))
     page.reload()
     page.locator(f'main a[href="/runs/{stuck_run.id}"].md').wait_for()
 
@@ -171,6 +168,23 @@ def test_edges_stand_in_for_shadows_when_the_system_chooses_the_colours(visit):
     for what in (".panel", ".btn", ".need-card"):
         style = page.locator(what).first.evaluate("(one) => getComputedStyle(one).borderTopStyle")
         assert style == "solid", what
+
+
+def test_a_field_has_an_edge_when_the_system_chooses_the_colours(visit):
+    field = visit("settings members", forced_colors="active").get_by_label("Name or note")
+
+    assert field.evaluate("(one) => getComputedStyle(one).borderTopStyle") == "solid"
+
+
+def test_a_button_has_the_focus_again_once_it_was_answered(visit):
+    page = visit("settings members")
+    button = page.get_by_role("button", name="Create invitation link")
+    button.focus()
+
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("button", name="Copy the invitation link")).to_be_visible()
+    expect(button).to_be_focused()
 
 
 def test_a_run_that_is_held_again_is_told_of_again_in_the_same_words(visit, stuck_run):

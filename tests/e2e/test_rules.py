@@ -80,7 +80,7 @@ def test_what_cannot_be_a_setting_is_said_and_nothing_is_saved(open_page, person
     page.get_by_label("Time zone").fill("Atlantis/Capital")
     page.get_by_role("button", name="Save", exact=True).click()
 
-    expect(page.get_by_role("alert")).to_contain_text("time_zone")
+    expect(page.get_by_role("alert")).to_contain_text("Time zone")
     assert person.get(f"/api/v1/projects/{installation.project}/") == before
 
 

@@ -71,3 +71,28 @@ def test_without_a_session_it_says_where_a_link_comes_from(open_page):
     page = open_page("/login/", signed_in=False)
 
     assert page.get_by_text("uv run --no-dev manage.py login_link").is_visible()
+
+
+def test_who_follows_a_link_and_signs_in_first_goes_on_to_where_it_leads(open_page, installation):
+    page = open_page("/costs?range=week", signed_in=False)
+    expect(page.get_by_role("heading", name="Open the sign-in link")).to_be_visible()
+
+    page.goto(installation.login_link())
+    page.get_by_role("button", name="Sign in").click()
+
+    expect(page).to_have_url(f"{installation.url}/costs?range=week")
+    expect(page.get_by_role("heading", name="Costs", exact=True)).to_be_visible()
+
+
+def test_who_signs_out_begins_at_the_board_the_next_time(open_page, installation):
+    page = open_page("/login/", signed_in=False)
+    page.goto(installation.login_link())
+    page.get_by_role("button", name="Sign in").click()
+    page.goto(f"{installation.url}/settings/devices")
+    this_one = page.get_by_role("listitem").filter(has_text="this one")
+    this_one.get_by_role("button", name="More about").click()
+
+    page.get_by_role("button", name="Sign out here").click()
+
+    expect(page.get_by_role("heading", name="Open the sign-in link")).to_be_visible()
+    assert urlsplit(page.url).path == "/"

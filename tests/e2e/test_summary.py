@@ -1,5 +1,7 @@
 """What a run did, in plain words at the top of its page."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from playwright.sync_api import expect
 
@@ -82,3 +84,26 @@ def test_it_says_what_a_held_run_waits_for(open_page, stuck, phone):
     page = open_page(f"/runs/{run.id}", phone=phone)
 
     expect(summary_on(page)).to_contain_text("It ran the same test 2 times")
+
+
+def test_it_says_who_paused_a_run_and_until_when(open_page, agent, person, worked):
+    person.tap(worked, "pause")
+    page = open_page(f"/runs/{worked}")
+    expect(summary_on(page)).to_contain_text("You paused it at")
+    expect(summary_on(page)).to_contain_text("stops automatically at")
+
+    person.tap(worked, "continue", version=person.get(f"/api/v1/runs/{worked}/")["version"])
+    expect(summary_on(page)).not_to_contain_text("paused it")
+
+
+def test_a_young_run_says_what_it_did_in_its_last_ten_minutes(open_page, agent):
+    run = agent.open_run(name="young")
+    half_an_hour_ago = (datetime.now(UTC) - timedelta(minutes=30)).isoformat()
+    agent.post_turns(
+        run,
+        a_turn("pytest -q", result="3 passed in 0.2s", ts=half_an_hour_ago),
+        a_turn("pytest -q tests", result="3 passed in 0.2s"),
+    )
+    page = open_page(f"/runs/{run}")
+
+    expect(summary_on(page)).to_contain_text("Last 10 min")

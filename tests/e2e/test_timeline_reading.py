@@ -40,6 +40,37 @@ def test_a_held_run_opens_at_its_loop_with_the_turn_before_it(open_page, agent):
         in_sight(page, seq)
     expect(row(page, 0)).not_to_be_in_viewport()
 
+    earlier = page.get_by_role("button", name=re.compile(r"\d+ earlier turns"))
+    box, turns = earlier.bounding_box(), page.locator(".record").bounding_box()
+    assert box["y"] < turns["y"] + turns["height"] / 3  # they are above
+    earlier.click()
+    in_sight(page, 0)
+    expect(earlier).to_have_count(0)
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_turns_are_walked_by_keys_and_the_score_says_why_at_each(open_page, short_run, phone):
+    page = open_page(f"/runs/{short_run}", phone=phone)
+    story = page.get_by_role("region", name="Progress of the run")
+    expect(story).to_contain_text("Turn 5:")
+
+    page.keyboard.press("[")
+    page.keyboard.press("[")
+    expect(story).to_contain_text("Turn 4:")
+    page.keyboard.press("]")
+    expect(story).to_contain_text("Turn 5:")
+
+
+def test_a_fact_that_nobody_told_is_left_out(open_page, agent, short_run):
+    page = open_page(f"/runs/{short_run}")
+    facts = page.locator("dl.facts").first
+    expect(facts).to_contain_text("Turns")
+    expect(facts).not_to_contain_text("Cost")
+    expect(facts).not_to_contain_text("Tokens")
+
+    agent.post_turns(short_run, a_turn("step 6", cost_usd="0.31"))
+    expect(facts).to_contain_text("$0.31")
+
 
 def test_a_chosen_filter_under_the_pointer_can_be_read(open_page, short_run):
     page = open_page(f"/runs/{short_run}")

@@ -9,7 +9,8 @@ from decimal import Decimal
 
 import pytest
 
-from tests.contract.conversation import Caller, a_turn
+from tests.contract.conversation import a_turn
+from tests.e2e.stuck import an_agent_of, the_person_of
 from tests.faults.fleet import PRICE, Fleet, keep_trying
 from tests.installations import an_installation, wait_for
 
@@ -27,15 +28,12 @@ def running(tmp_path_factory):
 
 @pytest.fixture
 def agent(running):
-    return Caller(running.url, {"Authorization": f"Bearer {running.agent_key}"})
+    return an_agent_of(running)
 
 
 @pytest.fixture
 def person(running):
-    cookies = running.cookies()
-    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
-    token = {"X-CSRFToken": cookies["csrftoken"], "Origin": running.url}
-    return Caller(running.url, {"Cookie": cookie, **token})
+    return the_person_of(running)
 
 
 @pytest.fixture

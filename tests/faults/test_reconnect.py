@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+from redis import Redis
 from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
@@ -75,6 +76,11 @@ def an_agent_of(running):
     return Caller(running.url, {"Authorization": f"Bearer {running.agent_key}"})
 
 
+def environment_of(running):
+    words = read_proc(running.pid_of("daphne"), "environ").decode().split("\0")
+    return dict(pair.split("=", 1) for pair in words if "=" in pair)
+
+
 def a_free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -101,13 +107,42 @@ def test_two_hundred_screens_come_back_when_the_web_process_was_killed(server):
     assert snapshots == [2] * SCREENS  # nobody came back twice
 
 
+@pytest.mark.parametrize("part", ["=detector-0@", "=worker@"])
+def test_a_screen_hears_again_what_was_told_last_once_a_killed_worker_has_started(server, part):
+    agent = an_agent_of(server)
+
+    async def story():
+        screen = Screen(server)
+        watching = asyncio.create_task(screen.watch())
+        await until(lambda: screen.snapshots == 1)
+        await asyncio.to_thread(agent.open_run, name="watched")
+        await until(lambda: screen.received.count("run.opened") == 1)
+        os.kill(server.pid_of(part), signal.SIGKILL)
+        await until(lambda: screen.received.count("run.opened") == 2)
+        await ended([watching])
+
+    asyncio.run(asyncio.wait_for(story(), PATIENCE_S))
+
+
+def test_a_screen_reads_anew_once_the_broker_was_not_heard(server):
+    async def story():
+        screen = Screen(server)
+        watching = asyncio.create_task(screen.watch())
+        await until(lambda: screen.snapshots == 1)
+        with Redis.from_url(environment_of(server)["REDIS_URL"]) as broker:
+            broker.client_kill_filter(_type="pubsub")
+        await until(lambda: screen.snapshots == 2)
+        await ended([watching])
+
+    asyncio.run(asyncio.wait_for(story(), PATIENCE_S))
+
+
 def test_a_second_web_process_hears_what_the_first_one_took(server):
     agent, port = an_agent_of(server), a_free_port()
-    environment = read_proc(server.pid_of("daphne"), "environ").decode().split("\0")
     second = subprocess.Popen(
         [sys.executable, "-m", "daphne", "-p", str(port), "missioncontrol.asgi:application"],
         cwd=ROOT,
-        env=dict(pair.split("=", 1) for pair in environment if "=" in pair),
+        env=environment_of(server),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

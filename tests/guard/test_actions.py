@@ -65,3 +65,11 @@ def test_a_debugger_moves_by_its_steps():
 def test_an_action_moves_whatever_the_tool_is_called():
     assert moves("fn_3a7c", {"action": "scroll"})
     assert not moves("fn_3a7c", {"action": "screenshot"})
+
+
+def test_a_worlds_step_is_what_it_is_told_in_words():
+    assert not moves("step", {"action": "examine the red door"})
+    assert not moves("env_step", {"action": "go to shelf 3"})
+    assert moves("step", {"action": "walk east"})
+    assert moves("step", {"action": "left"})
+    assert moves("step", {})

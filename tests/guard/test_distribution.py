@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from missioncontrol.settings import VERSION
+
 ROOT = Path(__file__).resolve().parents[2]
 OWN = {"pyproject.toml", "README.md", "LICENSE"}
 """What stands in the folder for the distribution's sake, and is no part of the package."""
@@ -110,7 +112,7 @@ def test_the_servers_wheel_requires_it_and_carries_none_of_it(by, tmp_path):
     packed = zipfile.ZipFile(next(tmp_path.glob("missioncontrol-*.whl")))
 
     about = packed.read(next(name for name in packed.namelist() if name.endswith("/METADATA")))
-    where = f" @ {(ROOT / 'guard').as_uri()}" if by == "pip" else "==0.1.0"
+    where = f" @ {(ROOT / 'guard').as_uri()}" if by == "pip" else f"=={VERSION}"
     assert f"Requires-Dist: missioncontrol-guard[prices]{where}\n" in about.decode()
     assert not [name for name in packed.namelist() if name.startswith("guard/")]
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from guard.errors import UnreadableRecording
 from guard.formats import FORMATS, read_recording
-from guard.formats.fields import read_money, read_time, read_turn, read_usage
+from guard.formats.fields import read_time, read_turn, read_usage
+from guard.pricing import read_money
 from guard.turn import Phase, Role, Usage
 from tests.guard import transcripts
 from tests.guard.build import first_trip

@@ -156,6 +156,12 @@ def test_a_headline_fits_its_place(tool, text):
     assert len(headline(a_message(text))) <= 120
 
 
+def test_a_headline_of_many_arguments_begins_with_the_first_by_name():
+    many = {f"n{n:03}": n for n in range(999, -1, -1)}
+
+    assert headline(a_call("put", **many)).startswith('put {"n000":0,"n001":1,"n002":2')
+
+
 def test_no_command_is_the_empty_one():
     assert command_in(a_message("hi").args) == ""
     assert command_in(a_call("run", command=["ls", "-l"]).args) == "ls -l"

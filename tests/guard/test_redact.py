@@ -174,3 +174,12 @@ def test_what_is_nested_past_looking_is_not_kept():
 @given(st.text())
 def test_any_text_can_be_masked(text):
     assert isinstance(redact(text), str)
+
+
+def test_a_text_is_masked_as_by_itself_whatever_stands_beside_it():
+    texts = ["sk-" + "a1B2c3D4" * 6, "Bearer abcdefgh12345678", "password: hunter2x", "plain words"]
+
+    found = redact_json({str(n): [text, {"inner": text}] for n, text in enumerate(texts)})
+
+    assert list(found.values()) == [[redact(one), {"inner": redact(one)}] for one in texts]
+    assert redact_json(["curl", "-H", "Bearer", "-u", "me:hunter22"])[-1] == f"me:{MASK}"

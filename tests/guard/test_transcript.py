@@ -211,6 +211,29 @@ def test_a_sign_that_was_away_leaves_a_call_in_the_paragraph_before_its_answer(f
     assert "I'll look at the pier first." in said
 
 
+def test_a_terminal_s_answers_may_have_lost_the_blanks_before_them(file):
+    text = """> mend the pier
+
+⏺ Read(maps/pier.txt)…
+⎿ Read 40 lines (ctrl+r to expand)
+
+⏺ Update Todos
+⎿ ☐ Buy nails
+☐ Paint it
+
+⏺ Bash(hammer)
+⎿ Error: no nails
+
+⏺ There are none.
+"""
+
+    assert calls(file, text) == [
+        ("Read", {"input": "maps/pier.txt"}, "Read 40 lines (ctrl+r to expand)", None),
+        ("Update Todos", {}, "☐ Buy nails\n☐ Paint it", None),
+        ("Bash", {"command": "hammer"}, "Error: no nails", None),
+    ]
+
+
 def test_what_came_of_two_answers_below_one_call_is_no_call(file):
     text = """> sail
 
@@ -540,6 +563,539 @@ Shut since noon.
     assert {one.agent for one in read(file, text).turns} == {"Harbour master"}
 
 
+def test_a_heading_needs_no_colon_to_say_what_is_given_and_what_came(file):
+    text = (
+        3
+        * """# Agent: Harbour master
+
+## Using tool: Ask a colleague
+
+## Tool Input
+
+"{\\"question\\": \\"Is the gate shut?\\"}"
+
+## Tool Output
+
+It is.
+
+"""
+    )
+
+    ask = ("Ask a colleague", {"question": "Is the gate shut?"}, "It is.", None)
+    assert calls(file, text) == [ask, ask, ask]
+
+
+def test_a_ruled_line_says_what_is_called_and_what_came(file):
+    text = (
+        2
+        * """=== Calling Function ===
+Calling function: look_up with args: {"what": "tide"}
+=== Function Output ===
+It is low.
+"""
+    )
+
+    assert calls(file, text) == 2 * [("look_up", {"what": "tide"}, "It is low.", None)]
+
+
+def test_who_speaks_may_be_named_by_two_words_with_a_hyphen(file):
+    step = """## [ai]
+I'll look again.
+```
+ls boats
+```
+## [user-observation]
+ls: boats: no such file
+"""
+    text = f"# Walk 3\n## [system]\nA shell.\n## [user-observation]\nFind the boats.\n{6 * step}"
+
+    recording = read(file, text)
+
+    assert [one.role for one in recording.turns[1:3]] == [Role.ASSISTANT, Role.TOOL]
+    assert replay(recording).first_alarm is not None
+
+
+CONSOLE = """clerk (to desk):
+
+***** Suggested tool call (call_7f3a): look_up *****
+Arguments:
+{"what": "tide"}
+****************************************************
+
+--------------------------------------------------------------------------------
+
+Next speaker: proxy
+
+
+>>>>>>>> EXECUTING FUNCTION look_up...
+proxy (to desk):
+
+***** Response from calling tool (call_7f3a) *****
+It is low.
+**************************************************
+
+--------------------------------------------------------------------------------
+
+Next speaker: clerk
+
+
+>>>>>>>> USING AUTO REPLY...
+"""
+
+
+def test_a_console_s_rules_of_asterisks_name_calls_and_answers(file):
+    text = "User (to desk):\n\nIs it low?\n\n" + 2 * CONSOLE
+
+    assert calls(file, text) == 2 * [("look_up", {"what": "tide"}, "It is low.", None)]
+    said = [one.content for one in read(file, text).turns if not one.tool]
+    assert said == ["Is it low?"]
+
+
+def test_an_answer_may_list_tools_and_say_how_they_are_called(file):
+    text = """# Agent: Harbour master
+## Using tool: Find the key
+## Tool Input:
+"{\\"gate\\": \\"north\\"}"
+## Tool Output:
+Action 'Find the key' don't exist, these are the only available Actions:
+Tool Name: Ask a colleague
+Tool Description: Ask a colleague(question: 'string') - somebody knows.
+Tool Arguments: {'question': 'str'}
+Moving on then. Use the following format:
+
+Thought: you should always think about what to do
+Action: the action to take, only one of [Ask a colleague]
+
+Thought: I now can give a great answer
+Final Answer: Your final answer must be the great and the most complete as possible
+
+
+"""
+
+    found = calls(file, 3 * text)
+
+    assert [tool for tool, *_ in found] == 3 * ["Find the key"]
+    assert "Action: the action to take" in found[0][2]
+    assert len(read(file, 3 * text).turns) == len(found)
+
+
+PRINTED = """================================ Human Message =================================
+
+How high is the tide at both piers?
+================================== Ai Message ==================================
+
+I'll look.
+Tool Calls:
+  tide_at (call_7f3a)
+ Call ID: call_7f3a
+  Args:
+    pier: north
+    day: today
+  tide_at (call_8b4c)
+ Call ID: call_8b4c
+  Args:
+    pier: south
+    day: today
+
+
+Update from node tools:
+
+
+================================= Tool Message =================================
+Name: tide_at
+
+2 metres
+================================= Tool Message =================================
+Name: tide_at
+
+3 metres
+"""
+
+
+def test_printed_messages_are_cut_at_their_rules_and_their_calls_told_apart(file):
+    said = PRINTED.replace("Human", "System").replace("How high", "You know how high")
+
+    assert calls(file, said + PRINTED) == 2 * [
+        ("tide_at", {"pier": "north", "day": "today"}, "2 metres", None),
+        ("tide_at", {"pier": "south", "day": "today"}, "3 metres", None),
+    ]
+    first, *_ = read(file, PRINTED).turns
+    assert (first.role, first.content) == (Role.USER, "How high is the tide at both piers?")
+
+
+def test_what_a_model_says_between_a_call_and_its_answer_belongs_to_neither(file):
+    text = """> Entering new AgentExecutor chain...
+Thought: I need a plan.
+Action: Planning
+Action Input: Make a list of piers
+Final Answer: List made.
+For troubleshooting, visit: https://docs.example.org/failure
+Observation: Invalid or incomplete response
+"""
+
+    plan = ("Planning", {"input": "Make a list of piers"}, "Invalid or incomplete response", None)
+    assert calls(file, 3 * text) == 3 * [plan]
+
+
+def test_a_name_that_no_tool_has_may_be_refused_on_the_line_that_calls_it(file):
+    text = """Thought: I'll count.
+Action: count boats
+Action Input: all of themcount boats is not a valid tool, try another one. I'll draw.
+"""
+
+    refused = "count boats is not a valid tool, try another one."
+    assert calls(file, 2 * text) == 2 * [("count boats", {"input": "all of them"}, refused, None)]
+
+
+def test_what_is_done_may_stand_below_its_label(file):
+    step = """## Round {n}
+
+Observation:
+You arrive at pier {n}.
+
+Action:
+go to pier {n}
+
+"""
+    text = "# A walk\n\n" + "".join(step.format(n=n) for n in range(1, 4))
+
+    assert [one[:3] for one in calls(file, text)][:2] == [
+        ("act", {"input": "go to pier 1"}, "You arrive at pier 2."),
+        ("act", {"input": "go to pier 2"}, "You arrive at pier 3."),
+    ]
+
+
+def test_a_log_may_say_that_a_command_is_run_and_what_came_of_it(file):
+    text = """------ Step {n} ------
+
+[*] Thought: Try again.
+[*] Executing command: ls boats
+copied to the yard
+[+] Command executed, result:
+--------------------------------
+returncode: 2
+stderr: no such file
+--------------------------------
+
+"""
+
+    found = calls(file, "".join(text.format(n=n) for n in range(1, 4)))
+
+    assert [one[:2] for one in found] == 3 * [("bash", {"command": "ls boats"})]
+    assert "no such file" in found[0][2]
+
+
+def test_a_trace_of_chains_keeps_what_tools_were_given_and_gave(file):
+    text = """[chain/start] [1:chain:Executor] Entering Chain run with input:
+{"input": "Is it low?"}
+[llm/end] [1:chain:Executor > 2:llm:Model] [1.20s] Exiting LLM run with output:
+{"text": "Action: look_up\\nAction Input: tide"}
+[tool/start] [1:chain:Executor > 3:tool:look_up] Entering Tool run with input:
+"tide"
+[tool/end] [1:chain:Executor > 3:tool:look_up] [4ms] Exiting Tool run with output:
+"It is low."
+"""
+
+    assert calls(file, 2 * text) == 2 * [("look_up", {"input": "tide"}, '"It is low."', None)]
+
+
+def test_dots_are_drawn_between_what_is_done_and_what_came_of_it(file):
+    text = """> I'll look.
+
+\U0001f6e0\ufe0f  Using tool: execute_bash (trusted)
+ ⋮
+ ● I will run the following shell command:
+ls boats
+ ⋮
+ ↳ Purpose: Count the boats
+
+no such file
+
+ ⋮
+ ● Execution failed after 0.1s:
+
+\U0001f6e0\ufe0f  Using tool: fs_read (trusted)
+ ⋮
+ ● Reading file: oars.txt, all lines
+ ✓ Successfully read 464 bytes
+ ⋮
+ ● Completed in 0.0s
+
+> Done.
+"""
+
+    assert calls(file, text) == [
+        (
+            "execute_bash",
+            {"input": "I will run the following shell command:\nls boats"},
+            None,
+            "no such file",
+        ),
+        (
+            "fs_read",
+            {"input": "Reading file: oars.txt, all lines"},
+            "✓ Successfully read 464 bytes",
+            None,
+        ),
+    ]
+
+
+def test_calls_and_answers_may_have_one_heading(file):
+    text = """> USER
+
+Look.
+
+> AGENT
+
+I'll look.
+
+> TOOL
+
+tool_use Bash
+id: toolu_01
+```json
+{"command": "ls boats"}
+```
+
+> TOOL
+
+tool_result [ERROR]
+id: toolu_01
+```
+no such file
+```
+
+"""
+
+    assert calls(file, 2 * text) == 2 * [("Bash", {"command": "ls boats"}, None, "no such file")]
+
+
+def test_code_and_what_it_printed_stand_in_fences_below_a_heading(file):
+    step = """### Environment Interaction {n}
+----------------------------------------
+```python
+print(boats(page={n}))
+```
+
+```
+[]
+```
+
+"""
+    text = "".join(step.format(n=n) for n in range(1, 4))
+
+    assert calls(file, text)[:2] == [
+        ("python", {"input": "print(boats(page=1))"}, "[]", None),
+        ("python", {"input": "print(boats(page=2))"}, "[]", None),
+    ]
+
+
+def test_what_is_done_may_stand_in_a_tag_between_observations(file):
+    text = """Observation: You are at pier 1.
+Output: <think>
+It is foggy.
+</think>
+<action>go to pier 2</action>
+Observation: Nothing happens.
+Output: <action>wait</action>
+"""
+
+    go = ("act", {"input": "go to pier 2"}, "Nothing happens.", None)
+    wait = ("act", {"input": "wait"}, "You are at pier 1.", None)
+    assert calls(file, 2 * text)[:3] == [go, wait, go]
+
+
+def test_what_a_harness_refuses_before_any_call_parts_what_is_said(file):
+    text = """> Entering new AgentExecutor chain...
+Thought: Could not parse what was said: I would rather sail.
+Observation: Invalid or incomplete response
+Thought: I would rather sail now.
+Observation: Invalid or incomplete response
+"""
+
+    recording = read(file, 3 * text)
+
+    refused = [one.content for one in recording.turns if one.role is Role.TOOL]
+    assert refused == 6 * ["Invalid or incomplete response"]
+    assert recording.turns[2].content == "Thought: I would rather sail now."
+    assert replay(recording).first_alarm is not None
+
+
+def test_steps_may_be_numbered_and_their_calls_bracketed(file):
+    text = """Question: Which pier is the older one?
+Thought 1: I'll look for the north pier.
+Action 1: Search[north pier]
+Observation 1: Built in 1901.
+Thought 2: Now the other.
+Action 2: Search[south pier]
+Observation 2: No such page.
+Thought 3: So be it.
+Action 3: Finish[north pier]
+"""
+
+    assert calls(file, text) == [
+        ("Search", {"input": "north pier"}, "Built in 1901.", None),
+        ("Search", {"input": "south pier"}, "No such page.", None),
+        ("Finish", {"input": "north pier"}, None, None),
+    ]
+    stepped = text.replace("Thought ", "[Step 1] Thought ").replace("Action ", "[Step 1] Action ")
+    assert len(calls(file, stepped)) == 3
+
+
+def test_what_is_typed_at_a_game_s_prompt_is_done(file):
+    text = """You are on a pier. Your task is to find an oar.
+> think: It may be in the boat.
+OK.
+> open boat
+It is locked.
+
+> open boat
+
+It is locked.
+> open boat
+It is locked.
+"""
+
+    opened = ("act", {"input": "open boat"}, "It is locked.", None)
+    assert calls(file, text) == 3 * [opened]
+    with pytest.raises(UnreadableRecording):
+        read(file, text.replace("> open", "> I say\n> open"))  # quotes in a letter
+    letter = "> Is the boat yours?\nNo.\n> Who has the oar?\nPia.\n> When are you back?\nAt six.\n"
+    with pytest.raises(UnreadableRecording):
+        read(file, letter)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        '[tool] read {"path": "oars"}\n[result] 2 oars\n',
+        '12:00:03 tool_call read {"path": "oars"}\n12:00:04 tool_result 2 oars\n',
+    ],
+)
+def test_a_log_may_tag_calls_and_what_came_of_them(file, step):
+    assert calls(file, 3 * step) == 3 * [("read", {"path": "oars"}, "2 oars", None)]
+
+
+def test_a_sign_tells_how_a_call_behind_a_sign_went(file):
+    text = """\U0001f527 read({"path": "oars"})
+✅ 2 oars
+\U0001f527 read({"path": "boats"})
+❌ no such file
+"""
+
+    assert calls(file, text) == [
+        ("read", {"path": "oars"}, "2 oars", None),
+        ("read", {"path": "boats"}, None, "no such file"),
+    ]
+
+
+def test_a_numbered_list_may_say_what_was_done_and_why(file):
+    text = "# A walk\n\n- **Steps:** 5\n\n" + "".join(
+        f"{n}. `press · key=Down` — Try again to open the list, the {n}. time.\n" for n in range(5)
+    )
+
+    found = calls(file, text)
+
+    assert found == 5 * [("press", {"input": "key=Down"}, None, None)]
+    said = read(file, text).turns[1].content
+    assert said == "Thought: Try again to open the list, the 1. time."
+
+
+def test_a_printout_says_what_it_invokes_and_what_was_responded(file):
+    text = """Invoking: `look_up` with `{'what': 'tide'}`
+responded: I'll look again.
+
+It is low.
+
+"""
+
+    assert calls(file, 2 * text) == 2 * [("look_up", {"what": "tide"}, "It is low.", None)]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        "思考\uff1a|行动\uff1a|行动输入\uff1a|观察\uff1a",
+        "思考1: |动作1: |动作输入1: |观察1: ",
+        "Мысль: |Действие: |Ввод: |Наблюдение: ",
+    ],
+)
+def test_labels_of_a_log_may_be_of_other_languages(file, labels):
+    thought, action, given, seen = labels.split("|")
+    text = f"{thought}tide?\n{action}look_up\n{given}tide\n{seen}low\n"
+
+    assert calls(file, 2 * text) == 2 * [("look_up", {"input": "tide"}, "low", None)]
+
+
+def test_a_browser_s_log_has_signs_for_what_is_thought_and_done(file):
+    text = """INFO     [agent] \U0001f4cd Step 1
+INFO     [agent] \U0001f44d Eval: Failed
+INFO     [agent] \U0001f3af Next goal: open the list
+INFO     [agent] \U0001f6e0\ufe0f  Action 1/1: {"click_element":{"index":3}}
+INFO     [controller] \U0001f5b1\ufe0f  Clicked button with index 3
+"""
+
+    clicked = "INFO     [controller] \U0001f5b1\ufe0f  Clicked button with index 3"
+    assert calls(file, 2 * text) == 2 * [("click_element", {"index": 3}, clicked, None)]
+
+
+def test_events_may_be_headed_by_their_kinds(file):
+    text = """**CmdRunAction (source=EventSource.AGENT, is_input=False)**
+COMMAND:
+ls boats
+**CmdOutputObservation (source=EventSource.AGENT, exit code=1)**
+no such file
+"""
+
+    assert [one[:3] for one in calls(file, 2 * text)] == 2 * [
+        ("CmdRun", {"input": "COMMAND:\nls boats"}, "no such file")
+    ]
+
+
+def test_parsed_code_stands_between_rules_and_its_logs_below(file):
+    text = f"""{"━" * 20} Step 1 {"━" * 20}
+ ─ Executing parsed code: {"─" * 20}
+  tide_at("north")
+ {"─" * 46}
+Execution logs:
+low
+
+Out: None
+"""
+
+    found = calls(file, 2 * text)
+
+    assert [one[:2] for one in found] == 2 * [("python", {"input": 'tide_at("north")'})]
+    assert "low" in found[0][2]
+
+
+def test_streamed_messages_are_printed_as_code_makes_them(file):
+    text = """{'agent': [AIMessage(\
+tool_calls=[{'name': 'look_up', 'args': {'what': 'tide'}, 'id': 'c'}])]}
+{'tools': {'messages': [ToolMessage(content='It\\'s low', name='look_up', tool_call_id='c')]}}
+"""
+
+    assert calls(file, 2 * text) == 2 * [("look_up", {"what": "tide"}, "It's low", None)]
+
+
+def test_a_small_agent_s_steps_are_its_messages(file):
+    text = """mini-swe-agent (step 1, $0.01):
+THOUGHT: look
+
+```bash
+ls boats
+```
+
+User:
+<returncode>2</returncode>
+<output>
+no such file
+</output>
+"""
+
+    assert [one.role for one in read(file, 2 * text).turns] == 2 * [Role.ASSISTANT, Role.USER]
+
+
 def test_a_command_is_told_with_where_it_ran_and_how_it_ended(file):
     text = """user
 Weigh the cargo.
@@ -857,7 +1413,6 @@ def test_what_looks_like_a_shared_call_and_is_none_is_said(file):
         + 2 * "    tool: str,\n    args: dict,\n",
         "turn(tool='Read', args={'a': 1})\nturn(tool='Read', args={'a': 2})\n",
         "".join(f"[model] epoch {n}, loss 0.{n}\n" for n in range(9)),
-        "".join(f"[Agent] Calling tool: ls\n[Agent] Result: {n}\n" for n in range(9)),
     ],
 )
 def test_a_text_that_is_no_transcript_is_refused(file, text):
@@ -946,6 +1501,14 @@ HOSTILE = {
     "answers below answers": "> sail\n\n⏺ Bash(sail)\n" + 20_000 * "  ⎿  wet\n",
     "a line of a megabyte": HEAD + 200_000 * "call: ",
     "walls": "╭──╮\n" + 2 * f"│{100_000 * ' '}x\n",
+    "a printed call without end": PRINTED + "  a (b)\n Call ID: c\n  Args:\n" + 90_000 * "\n",
+    "printed calls": PRINTED + 4000 * "  a (b)\n Call ID: c\n  Args:\n    d: e\n",
+    "traces of nothing": 9000 * "[tool/start] [a:b] Entering Tool run with input:\n\n",
+    "calls that never end": 9000 * "\U0001f6e0\ufe0f  Using tool: ls (trusted)\n ● Completed\n",
+    "prompts": 50_000 * "> a\n\n" + 50_000 * "> b\nc\n",
+    "stamps and tags": 50_000 * "12:00:03 tool_call a\n" + 50_000 * "[result] " + 50_000 * "1:",
+    "invocations": 40_000 * "Invoking: `a` with `b\n" + 40_000 * "{'name': 'a', 'args': {",
+    "parsed code": 20_000 * " ─ Executing parsed code: ──\na\n" + 9000 * "**AAction (\n",
     "brackets in brackets": HEAD + "**Tool Call: x**\n\n" + 90_000 * "[",
 }
 

@@ -14,7 +14,7 @@ from tests.build import NOON, a_call, report
 BROKER = {"preset": "broker"}
 
 
-def tap(run, action, *, at=NOON, **fields):
+def tap(run, action, *, at=NOON, by="ana", **fields):
     run.refresh_from_db()
     if run.open_decision:
         fields.setdefault("decision", run.open_decision)
@@ -23,7 +23,7 @@ def tap(run, action, *, at=NOON, **fields):
         run.id,
         Tap(action=action, version=run.version, **fields),
         projects=[run.project_id],
-        by="ana",
+        by=by,
         at=at,
         owns_one=lambda: True,
     )
@@ -44,8 +44,9 @@ def card(run):
     return Decision.objects.get(pk=run.open_decision)
 
 
-def asked(run):
-    return directive(control_state_of(run), asked_seq=run.meters.last_seq, messages=queued(run.id))
+def asked(run, *, at=NOON):
+    texts = queued(run.id, at=at)
+    return directive(control_state_of(run), asked_seq=run.meters.last_seq, messages=texts)
 
 
 def say(run: Run, times: int, text: str = "I will look at the parser once more.") -> Run:

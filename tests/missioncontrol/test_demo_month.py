@@ -3,7 +3,7 @@
 import pytest
 
 from missioncontrol.audit.anchors import verify
-from missioncontrol.decisions.models import Decision
+from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.demo.month import record_month
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run
@@ -18,3 +18,10 @@ def test_its_audit_log_is_whole_every_run_has_ended_and_no_card_is_left(project)
     assert verify(projects=[project.id]).faults == ()
     assert set(Run.objects.filter(project=project).values_list("status", flat=True)) <= set(ENDED)
     assert not Decision.objects.filter(run__project=project, resolved_at=None).exists()
+
+
+def test_every_answer_in_it_was_acted_on(project):
+    record_month(project, at=NOON)
+
+    made = Intervention.objects.filter(run__project=project)
+    assert set(made.values_list("status", flat=True)) == {"acknowledged"}

@@ -104,6 +104,24 @@ def test_a_database_that_has_tables_is_not_made_again():
     call_command("migrate", verbosity=0)
 
 
+SPOKEN = """
+import django
+django.setup()
+from django.core.management import call_command
+for _ in range(2):
+    print("once")
+    call_command("migrate")
+"""
+
+
+@pytest.mark.slow
+def test_whoever_migrates_an_empty_database_reads_that_it_was_made(tmp_path):
+    first, second = printed_by(SPOKEN, tmp_path).decode().split("once")[1:]
+
+    assert "Made the tables of a new database" in first
+    assert "Made the tables" not in second
+
+
 @pytest.mark.slow
 def test_of_two_that_make_one_database_at_once_the_second_finds_it_made(tmp_path):
     with a_database() as address:

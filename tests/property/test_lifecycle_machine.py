@@ -33,7 +33,7 @@ from missioncontrol.decisions.models import Decision
 from missioncontrol.detection import engine_cache, judging, pipeline
 from missioncontrol.runs.lifecycle import TABLE
 from missioncontrol.runs.models import Run
-from tests.build import a_call, a_project, a_proposal, a_run, put
+from tests.build import a_call, a_project, a_proposal, a_run, carry, put
 from tests.examples import tried
 from tests.property.model import ENDED, Card, RunModel
 
@@ -44,6 +44,10 @@ ERRORS = st.sampled_from(["ModuleNotFoundError: tokens", "ModuleNotFoundError: t
 ACTIONS = ["pause", "continue", "terminate", "inject", "allowlist", "allow_budget", "finish"]
 ORDER = ["asked", "delivered", "acknowledged", "unreachable"]
 FINAL = {"acknowledged", "unreachable"}
+
+
+def has_text(run, key):
+    return run.messages.filter(intervention=key, delivered_at=None).exists()
 
 
 class OneRun(RuleBasedStateMachine):
@@ -126,13 +130,12 @@ class OneRun(RuleBasedStateMachine):
 
     @rule()
     def take_the_messages(self):
-        claimed = sessions.claim_messages(self.run.id, at=self.model.now)
-        assert len(claimed) == self.model.undelivered
+        assert len(carry(self.run, at=self.model.now)) == self.model.undelivered
         self.model.undelivered = 0
 
     @rule()
     def let_the_answer_leave(self):
-        sessions.note_answered(self.run.id, at=self.model.now)
+        sessions.note_answered(self.run.id, self.run.meters.unconfirmed, at=self.model.now)
 
     # --- people -----------------------------------------------------------------------
 
@@ -273,6 +276,7 @@ class OneRun(RuleBasedStateMachine):
             before = self.answers.get(key, "asked")
             assert before not in FINAL or status == before
             assert ORDER.index(status) >= ORDER.index(before)
+            assert key == run.meters.unconfirmed or status != "asked" or has_text(run, key)
             assert key != run.meters.unconfirmed or status not in FINAL
             self.answers[key] = status
 

@@ -171,3 +171,28 @@ def test_a_held_call_goes_on_waiting_over_a_restart(installation, where):
 
         assert (again["id"], again["version"]) == (card["id"], card["version"])
         assert waiting.result(60).text == "Read settings.py."
+
+
+def test_a_text_for_one_of_two_agents_comes_with_that_ones_call(session, person):
+    session.before("ls", {}, agent="coder"), session.before("ls", {}, agent="tester")
+    person.say(session.run_id, "Round per invoice.", agent="tester")
+
+    others, own = (session.before("pwd", {}, agent=name) for name in ("coder", "tester"))
+
+    assert (others.messages, own.messages) == ((), ("Round per invoice.",))
+
+
+def test_calls_that_name_no_agent_take_the_text_for_the_one_they_are_stored_under(where, person):
+    key = uuid.uuid4().hex
+    with (
+        Session("crew", agent="coder", run_key=key, **where) as named,
+        Session("crew", agent="", run_key=key, **where) as unnamed,
+    ):
+        named.before("ls", {})
+        unnamed.before("ls", {})
+        assert {turn["agent"] for turn in person.turns(unnamed.run_id)} == {"coder"}
+        person.say(unnamed.run_id, "Round per invoice.", agent="coder")
+
+        go = unnamed.before("pwd", {})
+
+    assert go.messages == ("Round per invoice.",)

@@ -6,7 +6,7 @@ import type { Action, DecisionRow, RunRow, Scope } from "../wire/types";
 import { router } from "../router.svelte";
 import { decisionPath } from "../route";
 import { canUndo } from "../sync/afterTap";
-import type { Tap } from "../sync/taps.svelte";
+import type { Tap, Wish } from "../sync/taps.svelte";
 import { isOpen } from "../sync/reduce";
 import { appState } from "../sync/appState.svelte";
 import { freshKey } from "../sync/key";
@@ -151,16 +151,16 @@ class CardController {
   answerSelected(action: Together): void {
     const { can } = shareOf(this.selected, action);
     const together = can.length > 1 ? freshKey() : undefined;
-    for (const card of can) this.answer(card, action, together);
+    for (const card of can) this.answer(card, action, { together });
     if (action === "continue") this.leaveSelection();
   }
 
-  answer(decision: DecisionRow, action: Action, together?: string): void {
+  answer(decision: DecisionRow, action: Action, more: Partial<Wish> = {}): void {
     if (!decision.actions.includes(action) || this.underWay(decision)) return;
     if (action === "inject" && this.fix(decision) === "") return this.#askForFix(decision);
     if (action === "terminate") this.#holdMeanwhile(appState.run(decision.run));
     const extra = { fix: this.fix(decision), scope: this.scope(decision) };
-    appState.taps.tap({ ...wishOf(decision, action, extra), together });
+    appState.taps.tap({ ...wishOf(decision, action, extra), ...more });
     this.stopEditing();
   }
 
@@ -176,9 +176,9 @@ class CardController {
     appState.taps.tap(runWish(run, action));
   }
 
-  /** Say something to an agent that no card holds. */
-  tell(run: RunRow, message: string): void {
-    if (message !== "") appState.taps.tap({ ...runWish(run, "inject"), message });
+  /** Say something to a run that no card holds, or to one of its agents alone. */
+  tell(run: RunRow, message: string, agent?: string): void {
+    if (message !== "") appState.taps.tap({ ...runWish(run, "inject"), message, agent });
   }
 
   /** Open a fresh run for what this one was about, beginning with the text. */

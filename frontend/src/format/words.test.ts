@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { aDecision, aPermission, aRun, aTurn, NOON } from "../fixtures/rows";
+import { aDecision, aPermission, aRun, NOON } from "../fixtures/rows";
 import type { BudgetState } from "../wire/types";
 import german from "../messages/de/words";
 import { headline } from "./sentence";
@@ -19,12 +19,10 @@ import {
   bySomebody,
   costOf,
   decisionShape,
-  errorName,
   hasEnded,
-  isWoken,
   loopCost,
+  wholeCost,
   openFrom,
-  resultWords,
   resumeWords,
   shapeOf,
   sourceOf,
@@ -35,7 +33,6 @@ import {
   stateWords,
   ofBudget,
   turnRange,
-  turnWords,
 } from "./words";
 
 const at = (seconds: number) => new Date(Date.parse(NOON) + seconds * 1000);
@@ -54,7 +51,9 @@ describe("a run's state", () => {
     expect(words({ status: "stopping" })).toBe("stopping, not confirmed yet");
     expect(words({ status: "held" })).toBe("paused, waiting");
     expect(words({ open_decisions: 1 })).toBe("flagged, still running");
-    expect(words({ status: "lost" })).toMatch(/^lost contact, last heard at \d\d:\d\d$/);
+    expect(words({ status: "lost" })).toMatch(
+      /^lost contact, last heard at \d\d:\d\d, may still run$/,
+    );
     expect(words({ status: "failed" })).toBe("failed");
   });
 
@@ -112,6 +111,15 @@ describe("money", () => {
   it("names who said what a run used", () => {
     expect(sourceOf(aRun({ usage_source: "logs" }))).toBe("from the agent’s logs");
     expect(sourceOf(aRun({ usage_source: null }))).toBeUndefined();
+  });
+
+  it("in all stands beside a loop's where the two can be told apart", () => {
+    const costs = ["2.31", "0.0005", "0.0004", "0"].map((cost_usd) =>
+      wholeCost(aRun({ cost_usd })),
+    );
+
+    expect(costs).toEqual(["$2.31", "$0.001", null, null]);
+    expect(wholeCost(null)).toBeNull();
   });
 
   it("of a loop is unpriced only when calls were", () => {
@@ -206,6 +214,7 @@ describe("a card", () => {
 
     expect(standing(held, aRun({ status: "held" }), now)).toBe("Paused, waiting for you 1:42");
     expect(standingShort(held, null, now)).toBe("Paused 1:42");
+    expect(standing(held, aRun({ status: "held" }), now, null, false)).toBe("Paused 1:42");
     expect(standing({ ...held, kind: "budget" }, null, now)).toBe("Paused at its budget 1:42");
     expect(standing({ ...held, waiting_since: null }, null, now)).toBe("Paused, waiting for you");
     expect(standing(aDecision(), null, now)).toBe("Pausing, not confirmed yet");
@@ -249,28 +258,6 @@ describe("a card", () => {
 describe("a turn", () => {
   it("counts from one for people", () => {
     expect([turnRange([33, 37]), turnRange([4]), turnRange([])]).toEqual(["34–38", "5", ""]);
-  });
-
-  it("says what it did", () => {
-    expect(turnWords(aTurn())).toEqual({ tool: "Bash", rest: "pytest -q" });
-    expect(turnWords(aTurn({ args: { command: "a\nb" } })).rest).toBe("a");
-    expect(turnWords(aTurn({ args: { n: 3 } })).rest).toBe("3");
-    expect(turnWords(aTurn({ args: { n: 3, m: 4 } })).rest).toBe('{"n":3,"m":4}');
-    expect(turnWords(aTurn({ args: {} })).rest).toBe("");
-    expect(turnWords(aTurn({ args: null })).rest).toBe("");
-    expect(turnWords(aTurn({ tool: null, content: " hm " }))).toEqual({ tool: "", rest: "hm" });
-  });
-
-  it("says what came of it", () => {
-    expect(resultWords(aTurn({ result: "a\n\nb" }))).toBe("2 lines");
-    expect(resultWords(aTurn({ result: " ok \n" }))).toBe("ok");
-    expect(resultWords(aTurn())).toBe("");
-  });
-
-  it("names its error by what went wrong at the end", () => {
-    expect(errorName("ImportError while\nE   ModuleNotFoundError: x")).toBe("ModuleNotFoundError");
-    expect(errorName("KeyError: a\n\nValueError: b")).toBe("ValueError");
-    expect(errorName("\nexit code 1\nmore")).toBe("exit code 1");
   });
 });
 
@@ -317,7 +304,6 @@ describe("what an agent can do", () => {
       "parked; resume with claude --resume 0491",
     );
     expect(resumeWords(aRun({ key: null }))).toBe("parked until resumed");
-    expect([isWoken(run({ inject: ["when_idle"] })), isWoken(run({}))]).toEqual([true, false]);
   });
 
   it("tells a parked agent from one that gave up", () => {
@@ -337,6 +323,7 @@ describe("a permission that is asked for", () => {
   it("waits for a person since it was asked, and holds nobody", () => {
     expect(decisionShape(card, aRun())).toBe("waiting");
     expect(standing(card, aRun(), at(102))).toBe("Asks for permission, waiting for you 1:42");
+    expect(standing(card, aRun(), at(102), null, false)).toBe("Asks for permission 1:42");
     expect(standingShort(card, aRun(), at(102))).toBe("Asks you 1:42");
     expect(byItself(card, at(0))).toMatch(/^can be answered here until \d\d:\d\d$/);
     expect(openFrom(card)).toBeNull();
@@ -350,7 +337,7 @@ describe("a permission that is asked for", () => {
 
   it("can be allowed at a glance only where all of it stands in one line", () => {
     const whole = (asks: Parameters<typeof aPermission>[0]) =>
-      standsWhole({ tool: "Bash", text: "ls", details: {}, cut: false, ...asks });
+      standsWhole({ tool: "Bash", text: "ls", details: {}, cut: false, for_run: true, ...asks });
 
     expect(whole({})).toBe(true);
     expect(whole({ details: { description: "List" } })).toBe(true);

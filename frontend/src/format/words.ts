@@ -1,14 +1,5 @@
 /** What the wire means, said to a person. */
-import type {
-  AutofixRow,
-  BudgetState,
-  DecisionRow,
-  Evidence,
-  InterventionRow,
-  RunRow,
-  TurnRow,
-  Usage,
-} from "../wire/types";
+import type { AutofixRow, BudgetState, DecisionRow, Evidence, RunRow, Usage } from "../wire/types";
 import { words as t } from "../messages/texts";
 import { money, roundMoney, share, whole } from "./numbers";
 import { clockTime, since, span, wait } from "./time";
@@ -83,12 +74,6 @@ export function arrivalWords(run: RunRow | null, held: boolean): string {
   return t.moments[held ? "now" : (soonest ?? "next")];
 }
 
-/** A session that a text wakes when it rests. */
-export function isWoken(run: RunRow): boolean {
-  const ability = run.capabilities["inject"];
-  return Array.isArray(ability) && ability.includes("when_idle");
-}
-
 /** What becomes of a held call while the server is away; "" where nobody said. */
 export function awayWords(run: RunRow | null): string {
   const ability = run?.capabilities["away"];
@@ -136,6 +121,12 @@ export function isPriced(run: RunRow): boolean {
   return Number(run.cost_usd) > 0;
 }
 
+/** What the cost of a loop is a part of; null: not known, or too little to be told apart from it. */
+export function wholeCost(run: RunRow | null): string | null {
+  const whole = run && isPriced(run) ? costOf(run) : "<";
+  return whole.startsWith("<") ? null : whole;
+}
+
 /** What the turns of a loop cost; null when the agent reports no cost at all. */
 export function loopCost(decision: DecisionRow, run: RunRow | null): string | null {
   const { cost_usd } = decision.evidence;
@@ -174,24 +165,29 @@ export function decisionShape(decision: DecisionRow, run: RunRow | null): Shape 
   return decision.agent_waiting ? "held" : "holding";
 }
 
-/** What the card does to the agent, and for how long; `asOf` when that is no longer known. */
+/**
+ * What the card does to the agent, and for how long; `asOf` when that is no longer known, `isMine`
+ * where it waits for whoever reads it.
+ */
 export function standing(
   decision: DecisionRow,
   run: RunRow | null,
   now: Date,
   asOf: Date | null = null,
+  isMine = true,
 ): string {
   const shape = decisionShape(decision, run);
   const { standing: words } = t;
-  if (shape === "waiting") return `${words.asks} ${wait(since(decision.opened_at, asOf ?? now))}`;
+  const asks = isMine ? words.asksWaiting : words.asks;
+  if (shape === "waiting") return `${asks} ${wait(since(decision.opened_at, asOf ?? now))}`;
   if (decision.gave_up_at && shape === "holding")
     return gaveUpWords(decision, decision.gave_up_at, now);
   if (shape === "held" && asOf && decision.waiting_since) {
     return words.heldAsOf(clockTime(decision.waiting_since, now), clockTime(asOf, now));
   }
   const budget = decision.kind === "budget";
-  if (shape === "held")
-    return `${budget ? words.heldAtBudget : words.heldWaiting}${waited(decision, now)}`;
+  const held = isMine ? words.heldWaiting : words.held;
+  if (shape === "held") return `${budget ? words.heldAtBudget : held}${waited(decision, now)}`;
   if (shape === "holding") return budget ? words.holdingAtBudget : words.holding;
   return shape === "flagged" || shape === "stopping"
     ? words[shape]
@@ -291,14 +287,6 @@ export function actorName(by: string): string {
   return new Map(Object.entries(t.actors)).get(by) ?? by;
 }
 
-/** What a person did: words to an agent that no card held are a message, not a fix. */
-export function interventionWords({
-  action,
-  decision,
-}: Pick<InterventionRow, "action" | "decision">): string {
-  return action === "inject" && decision === null ? t.messaged : actionWords(action);
-}
-
 /** Nobody here did it: a name before it would say otherwise. */
 export function bySomebody(decision: DecisionRow): boolean {
   return decision.resolution !== "answered" && decision.resolution !== "timed_out";
@@ -307,50 +295,6 @@ export function bySomebody(decision: DecisionRow): boolean {
 /** "Ana continued it" for a person, "no loop, according to the judge" for the rest. */
 export function answerWords(decision: DecisionRow): string {
   return decision.resolution ? actionWords(decision.resolution) : decision.status;
-}
-
-/** One line for what a turn did: the tool and what it was given. */
-export function turnWords(turn: TurnRow): { tool: string; rest: string } {
-  if (!turn.tool) return { tool: "", rest: (turn.content ?? "").trim() };
-  return { tool: turn.tool, rest: argsLine(turn.args) };
-}
-
-const TELLING = [
-  "command",
-  "file_path",
-  "path",
-  "pattern",
-  "query",
-  "url",
-  "prompt",
-  "description",
-];
-
-function argsLine(args: TurnRow["args"]): string {
-  if (!args) return "";
-  const telling = TELLING.map((name) => args[name]).find((value) => typeof value === "string");
-  if (typeof telling === "string") return telling.split("\n")[0] ?? "";
-  const [first, ...rest] = Object.values(args);
-  if (first === undefined) return "";
-  if (rest.length === 0 && typeof first !== "object") return String(first);
-  return JSON.stringify(args);
-}
-
-/** The line of an error that says what it is. */
-export function errorName(text: string): string {
-  const marked = text
-    .split("\n")
-    .filter((line) => /^E\s/.test(line))
-    .join("\n");
-  const named = (marked || text).match(/\b[A-Z][A-Za-z]*(?:Error|Exception)\b/g);
-  const last = named?.at(-1); // a traceback ends with what went wrong
-  if (last) return last;
-  return (
-    text
-      .split("\n")
-      .find((line) => line.trim() !== "")
-      ?.trim() ?? text
-  );
 }
 
 /** From this share of a ceiling on, the screen says so. */
@@ -396,13 +340,6 @@ export function budgetOf(run: RunRow, now: Date): { part: number; words: string 
 export function budgetWarning(run: RunRow, now: Date): string {
   const budget = hasEnded(run) ? null : budgetOf(run, now);
   return budget && budget.part >= NEARLY ? `${share(budget.part)} ${budget.words}` : "";
-}
-
-/** What a turn's output says in a few words. */
-export function resultWords(turn: TurnRow): string {
-  const lines = (turn.result ?? "").split("\n").filter((line) => line.trim() !== "");
-  if (lines.length === 0) return "";
-  return lines.length === 1 ? (lines[0] ?? "").trim() : t.lines(lines.length);
 }
 
 /** What came of an autofix, as far as it is known. */

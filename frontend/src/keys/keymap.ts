@@ -92,7 +92,7 @@ export interface Where {
 
 /** Return the command of a key press, or null when the key is not ours. */
 export function commandOf(press: KeyPress, where: Where): Command | null {
-  if (press.ctrlKey || press.metaKey || press.altKey) return null;
+  if (!isPlain(press)) return null;
   if (where.typing) return press.key === "Escape" ? "leave" : null;
   if (press.key === "Enter" && where.onControl) return null;
   const key = press.key.length === 1 ? press.key.toLowerCase() : press.key;
@@ -104,7 +104,12 @@ export function commandOf(press: KeyPress, where: Where): Command | null {
 }
 
 export function startsGo(press: KeyPress, where: Where): boolean {
-  return press.key === "g" && !where.typing && !press.ctrlKey && !press.metaKey && !press.altKey;
+  return press.key === "g" && !where.typing && isPlain(press);
+}
+
+/** No key that commands the browser or the system is held with it. */
+export function isPlain({ ctrlKey, metaKey, altKey }: KeyPress): boolean {
+  return !ctrlKey && !metaKey && !altKey;
 }
 
 /** A line of the sheet: its keys as they are drawn, those after `g` apart, and what they do. */

@@ -1,12 +1,25 @@
 import { expect, it } from "vitest";
 import { ProblemError, UnreachableError } from "../wire/api";
 import german from "./de/refusals";
+import germanAccess from "./de/access";
+import germanAccount from "./de/account";
+import germanAllowlist from "./de/allowlist";
+import germanChannels from "./de/channels";
+import germanMembers from "./de/members";
+import germanPrices from "./de/prices";
+import germanSettings from "./de/settings";
+import english from "./en/refusals";
 import { refused } from "./refused";
+import * as texts from "./texts";
 
 it("says how long to wait where the server does", async () => {
   const busy = new ProblemError(429, { detail: "Too many tries. Wait 41 s.", wait_s: 41 });
 
   expect(await refused(busy, "away")).toBe("Too many tries in one minute. Try again in 41 s.");
+});
+
+it("says that the server is not reached where a proxy answers in its place", async () => {
+  expect(await refused(new ProblemError(502, {}), "away")).toBe("away");
 });
 
 it("says what the server said of anything else", async () => {
@@ -19,12 +32,12 @@ it("says what the server said of anything else", async () => {
 });
 
 it.each([
-  ["missing", "name: Das Feld fehlt."],
-  ["string_type", "name: Erwartet wird Text."],
-  ["int_parsing", "name: Erwartet wird eine ganze Zahl."],
-  ["decimal_max_places", "name: Erwartet wird eine Zahl."],
-  ["greater_than_equal", "name: Die Zahl liegt außerhalb des Erlaubten."],
-  ["of_tomorrow", "Nicht angenommen: name: Input should be something else"],
+  ["missing", "Name: Das Feld fehlt."],
+  ["string_type", "Name: Erwartet wird Text."],
+  ["int_parsing", "Name: Erwartet wird eine ganze Zahl."],
+  ["decimal_max_places", "Name: Erwartet wird eine Zahl."],
+  ["greater_than_equal", "Name: Die Zahl liegt außerhalb des Erlaubten."],
+  ["of_tomorrow", "Nicht angenommen: Name: Input should be something else"],
 ])("names the field in German for a fault of the type %s", (fault, said) => {
   const message = "name: Input should be something else";
 
@@ -40,11 +53,11 @@ it.each([
     "At most 20 live keys; revoke one first.",
     "Höchstens 20 gültige Schlüssel. Erst etwas davon entfernen.",
   ],
-  ["invalid_request", "name: expected 1 to 80 signs.", "Erwartet werden 1 bis 80 Zeichen."],
+  ["invalid_request", "name: expected 1 to 80 signs.", "Name: Erwartet werden 1 bis 80 Zeichen."],
   [
     "invalid_request",
     "status: expected running held, got 'gone'.",
-    "status: Erwartet wird running held, nicht „gone“.",
+    "Status: Erwartet wird running held, nicht „gone“.",
   ],
   ["forbidden", "Only an owner invites.", "Das dürfen nur Eigentümer eines Projekts."],
   ["forbidden", "Not on a Sunday.", "Nicht erlaubt: Not on a Sunday."],
@@ -56,4 +69,100 @@ it.each([
   ["of_tomorrow", "Something new.", "Something new."],
 ])("is said in German: %s, %s", (code, message, said) => {
   expect(german.sentence({ code, message })).toBe(said);
+});
+
+it.each([
+  ["hold_limit: expected 1 to 86400 seconds.", "Longest pause: expected 1 s to 1 d."],
+  [
+    "budgets.day.usd: expected dollars, got x",
+    "Per day, all runs, dollars: expected dollars, got x",
+  ],
+  ["budgets.agents.coder.usd: expected dollars", "Budgets: expected dollars"],
+  ["quiet_from, quiet_to: give both, or neither.", "Quiet hours: give both, or neither."],
+  ["vapid_key: it is not ours.", "Vapid key: it is not ours."],
+  ["At most 20 rules: remove one first.", "At most 20 rules: remove one first."],
+])("calls a field what its form calls it: %s", (message, said) => {
+  expect(english.sentence({ code: "invalid_request", message })).toBe(said);
+});
+
+it.each([
+  ["hold_limit: expected 1 to 86400 seconds.", "Längste Pause: Erwartet werden 1 s bis 1 d."],
+  ["time_zone: it is odd.", "Nicht angenommen: Zeitzone: it is odd."],
+  ["value: there is a rule for it already.", "Domain oder Gruppe: Dafür gibt es schon eine Regel."],
+])("calls it so in German: %s", (message, said) => {
+  expect(german.sentence({ code: "invalid_request", message })).toBe(said);
+});
+
+it("leaves the word of a search as it was typed", () => {
+  const message = "is: expected one of held, live, got 'odd'.";
+  const refusal = { code: "invalid_request", message, body: { field: "q" } };
+
+  expect(english.sentence(refusal)).toBe(message);
+  expect(german.sentence(refusal)).toBe("is: Erwartet wird one of held, live, nicht „odd“.");
+});
+
+it("leaves a file's name as it is", () => {
+  const message = "notes.txt: expected a transcript of an agent.";
+  const refusal = { code: "invalid_request", message, body: { field: "file" } };
+
+  expect(english.sentence(refusal)).toBe(message);
+  expect(german.sentence(refusal)).toContain("notes.txt: expected");
+});
+
+it("calls each field what the form itself does, in both languages", () => {
+  const forms = ({
+    access,
+    account,
+    allowlist,
+    channels,
+    members,
+    prices,
+    settings,
+  }: Pick<
+    typeof texts,
+    "access" | "account" | "allowlist" | "channels" | "members" | "prices" | "settings"
+  >): Record<string, string> => ({
+    address: channels.address,
+    budgets_day_usd: settings.ceilings.dayDollars,
+    budgets_project_usd: settings.ceilings.projectDollars,
+    budgets_run_turns: settings.ceilings.runTurns,
+    budgets_run_usd: settings.ceilings.runDollars,
+    budgets: settings.ceilingsTitle,
+    cache_read: prices.cacheRead,
+    cache_write: prices.cacheWrite,
+    code: account.appCode,
+    expires_at: members.life,
+    hears: channels.hears,
+    hold_limit: settings.holdWaits,
+    input: prices.input,
+    keep_words_days: settings.keepWords,
+    kind: channels.kind,
+    language: channels.language,
+    name: channels.name,
+    note: members.note,
+    output: prices.output,
+    overlap_hours: access.overlap,
+    password: account.password,
+    pattern: allowlist.add.call,
+    quiet_from: channels.quietTitle,
+    quiet_to: channels.quietTitle,
+    redact_rules: settings.redact.label,
+    role: members.role,
+    step_minutes: channels.step,
+    time_zone: settings.zone,
+    value: account.value,
+  });
+
+  expect(english.fields).toEqual(forms(texts));
+  expect(german.fields).toEqual(
+    forms({
+      access: germanAccess,
+      account: germanAccount,
+      allowlist: germanAllowlist,
+      channels: germanChannels,
+      members: germanMembers,
+      prices: germanPrices,
+      settings: germanSettings,
+    }),
+  );
 });

@@ -57,6 +57,9 @@ it("stays until the agent acted on it, and a moment to be read", () => {
     isUnderWay({ phase: "asked" }, done, after(5_000)),
   ]).toEqual([true, false]);
   expect(isUnderWay({ phase: "failed" }, null, after(0))).toBe(false);
+  expect(isUnderWay({ phase: "asked" }, row({ status: "unreachable" }), after(0), true)).toBe(
+    false,
+  );
 });
 
 it("takes back what was given at any time, a Continue or a text until the agent has it, a pause never", () => {

@@ -23,13 +23,21 @@ export function whereOf(row: InterventionRow | null): Whereabouts {
   }
 }
 
-/** The line stays until the agent acted on it; what was not delivered stays until it is closed. */
+/** Words to an agent that no card asked for. */
+export function isMessage({ action, decision }: Pick<Tap, "action" | "decision">): boolean {
+  return action === "inject" && decision === null;
+}
+
+/** The line stays until the agent acted on it; what was not delivered stays until it is closed.
+ *  One that the next answer took the place of has that one's line. */
 export function isUnderWay(
   tap: Pick<Tap, "phase">,
   row: InterventionRow | null,
   now: number,
+  isOvertaken = false,
 ): boolean {
   if (tap.phase === "stale" || tap.phase === "failed") return false;
+  if (isOvertaken && whereOf(row) === "not delivered") return false;
   if (whereOf(row) !== "acted on") return true;
   return now - Date.parse(row?.acknowledged_at ?? "") < DONE_MS;
 }

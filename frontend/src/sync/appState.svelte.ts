@@ -51,10 +51,13 @@ const NEWS_MS = 60_000;
 class AppState {
   #me = $state.raw<Me | null>(null);
   #access = $state.raw<Access>("unknown");
+  /** The run whose conversation is in sight, with what became of its messages. */
+  thread = $state.raw<string | null>(null);
   #feeds = $state.raw<ReadonlyMap<string, Feed>>(new Map());
   #runFeed = $state.raw<{ id: string; feed: Feed } | null>(null);
   #chosen = $state.raw<string | null>(storedProject());
   #lost = $state.raw<readonly string[]>([]);
+  #losses = $state.raw(0);
   readonly taps: TapQueue;
   readonly #memory = new Memory(storage);
   #again: ReturnType<typeof setTimeout> | undefined;
@@ -106,6 +109,14 @@ class AppState {
   /** Names of projects that this person lost since they were last here, until that was read. */
   get lost(): readonly string[] {
     return this.#lost;
+  }
+  /** They are a member of no project, open or closed to them for now. */
+  get isOutside(): boolean {
+    return this.#me !== null && this.#me.projects.length + this.#me.closed.length === 0;
+  }
+  /** How often projects were lost: what a screen read by itself before is not theirs any more. */
+  get losses(): number {
+    return this.#losses;
   }
   forgetLost(): void {
     this.#lost = [];
@@ -191,9 +202,15 @@ class AppState {
   }
   /** What the server says of a tap it took; null: nothing yet. */
   made(tap: Pick<Tap, "key" | "run">): InterventionRow | null {
+    return this.#interventions().find((row) => row.key === tap.key && row.run === tap.run) ?? null;
+  }
+  /** Was its run given another answer since? */
+  isOvertaken({ run, version }: InterventionRow): boolean {
+    return this.#interventions().some((row) => row.run === run && row.version > version);
+  }
+  #interventions(): InterventionRow[] {
     const states = [this.runFeed?.state, ...[...this.#feeds.values()].map(({ state }) => state)];
-    const rows = states.flatMap((state) => [...(state?.interventions.values() ?? [])]);
-    return rows.find(({ key, run }) => key === tap.key && run === tap.run) ?? null;
+    return states.flatMap((state) => [...(state?.interventions.values() ?? [])]);
   }
   /** People are named; you are You. */
   nameOf(by: string | null): string {
@@ -216,7 +233,9 @@ class AppState {
       // What fails of it the sockets bring.
       const boards = readAhead<Page<Board>>("boards/")?.catch(() => null);
       const me = await read<Me>("me/");
-      this.#lost = [...this.#lost, ...projectsLost(this.#me, me)];
+      const lost = projectsLost(this.#me, me);
+      if (lost.length > 0) this.#losses += 1;
+      this.#lost = [...this.#lost, ...lost];
       this.#me = me;
       this.#access = "in";
       // Sockets are opened meanwhile: a first visit makes its database now.
@@ -420,9 +439,12 @@ function byAnswer(a: DecisionRow, b: DecisionRow): number {
   return (a.resolved_at ?? a.opened_at) < (b.resolved_at ?? b.opened_at) ? 1 : -1;
 }
 
+/** A window keeps its own choice; a new one begins with the last that was made in any. */
 function storedProject(): string | null {
   try {
-    return localStorage.getItem(STORED);
+    const chosen = sessionStorage.getItem(STORED) ?? localStorage.getItem(STORED) ?? "";
+    sessionStorage.setItem(STORED, chosen);
+    return chosen || null;
   } catch {
     return null; // storage may be off in private windows
   }
@@ -430,8 +452,7 @@ function storedProject(): string | null {
 
 function storeProject(id: string | null): void {
   try {
-    if (id) localStorage.setItem(STORED, id);
-    else localStorage.removeItem(STORED);
+    for (const place of [sessionStorage, localStorage]) place.setItem(STORED, id ?? "");
   } catch {
     // the choice then lasts as long as the page
   }

@@ -522,6 +522,21 @@ describe("answers", () => {
     expect(card(reversed, "late")?.intervention).toBe("acknowledged");
   });
 
+  it("that left are not superseded by what took the place of another, made before the snapshot", () => {
+    const superseded = moved(2, {
+      intervention: "pause",
+      intervention_status: "unreachable",
+      reason: "answer superseded",
+    });
+    const answered = (intervention: "asked" | "delivered") =>
+      start({ decisions: [aDecision({ status: "resolved", resolved_at: NOON, intervention })] });
+    const states = (["asked", "delivered"] as const).map(
+      (before) => card(reduce(answered(before), superseded))?.intervention,
+    );
+
+    expect(states).toEqual(["unreachable", "delivered"]);
+  });
+
   it("that nobody here knows change no card", () => {
     const event = moved(2, { intervention: "before", intervention_status: "delivered" });
 
@@ -559,6 +574,25 @@ describe("autofixes", () => {
 
     expect(state.autofixes.get("fix-1")?.delivered_at).toBe(LATER);
     expect(state.autofixes.get("fix-2")?.delivered_at).toBeNull();
+  });
+
+  it("are delivered no more when their text is queued again, and no other text's", () => {
+    const queued = (text: string): Frame => ({
+      type: "message.queued",
+      ...head(4),
+      message: "m",
+      text,
+      agent: null,
+      intervention: null,
+    });
+    const delivered = after(
+      start(),
+      { type: "autofix.applied", ...head(2), row },
+      { type: "message.delivered", ...head(3), message: "m" },
+    );
+
+    expect(after(delivered, queued("Another.")).autofixes.get("fix-1")?.delivered_at).toBe(LATER);
+    expect(after(delivered, queued(row.text)).autofixes.get("fix-1")?.delivered_at).toBeNull();
   });
 
   it("are kept, and their outcome with them", () => {
@@ -722,10 +756,28 @@ describe("meters", () => {
     expect(tape(reduce(start({ runs: [known] }), beat()))).toEqual([0.1, 0.5]);
   });
 
-  it("add what they have when points between are missing", () => {
+  it("leave out the points before those that are missing: each stands in its place", () => {
     const known = aRun({ tape: [[0.1, false]], judged_turns: 1 });
 
-    expect(tape(reduce(start({ runs: [known] }), beat({ judged_turns: 9 })))).toEqual([0.1, 0.5]);
+    expect(tape(reduce(start({ runs: [known] }), beat({ judged_turns: 9 })))).toEqual([0.5]);
+  });
+
+  it("bring their points also where a later turn was told before them", () => {
+    const stored = beat({ turns: 5, judged_turns: 4, tape: [] });
+    const judged = beat({ turns: 4, judged_turns: 4 });
+    const known = start({ runs: [aRun({ tape: [[0.1, false]], judged_turns: 3 })] });
+
+    const state = [stored, judged].reduce(reduce, known);
+
+    expect(run(state)).toMatchObject({ turns: 5, judged_turns: 4 });
+    expect(tape(state)).toEqual([0.1, 0.5]);
+  });
+
+  it("put points that come late before those that came", () => {
+    const late = beat({ judged_turns: 4 });
+    const known = aRun({ turns: 5, tape: [[0.7, true]], judged_turns: 5 });
+
+    expect(tape(reduce(start({ runs: [known] }), late))).toEqual([0.5, 0.7]);
   });
 
   it("do not take back when the run was heard last", () => {
@@ -737,9 +789,15 @@ describe("meters", () => {
   });
 
   it("are ignored when they are older than the snapshot", () => {
-    const ahead = aRun({ turns: 9, judged_turns: 9 });
+    const ahead = aRun({ turns: 9, tape: [[0.1, false]], judged_turns: 9 });
 
     expect(run(reduce(start({ runs: [ahead] }), beat()))).toEqual(ahead);
+  });
+
+  it("are ignored when a call has come back since", () => {
+    const ahead = aRun({ turns: 4, tape: [[0.1, false]], judged_turns: 4, calls: 9 });
+
+    expect(run(reduce(start({ runs: [ahead] }), beat({ tape: [] })))).toEqual(ahead);
   });
 
   it("keep the tape as long as the server's", () => {

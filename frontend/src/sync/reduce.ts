@@ -25,8 +25,8 @@
  * - What was last told of a ceiling (`budget.crossed`) stands in the run's row until
  *   its ceilings move.
  * - Meters carry the tape from its first new or redrawn point on; the last point is
- *   turn number `judged_turns`, so points replace what stood there. Meters older
- *   than the row (from between joining and reading the snapshot) are ignored.
+ *   turn number `judged_turns`, so points replace what stood there. Of meters older
+ *   than the row only points that it lacks are taken.
  */
 import type {
   AutofixRow,
@@ -38,7 +38,6 @@ import type {
   MetersFrame,
   RunRow,
   Snapshot,
-  TapePoint,
   TurnRow,
 } from "../wire/types";
 
@@ -311,12 +310,12 @@ function applyEvent(state: LiveState, runId: string, event: Event): LiveState {
     case "autofix.applied":
       return { ...state, autofixes: put(state.autofixes, event.row.id, event.row) };
     case "message.delivered":
-      return deliverAutofix(state, runId, event.at);
+    case "message.queued":
+      return deliverAutofix(state, runId, event);
     case "autofix.judged":
       return judgeAutofix(state, event);
     case "escalation.asked":
     case "judge.asked":
-    case "message.queued":
     case "cost.attributed":
     case "session.terminated":
     case "allowlist.changed":
@@ -459,10 +458,13 @@ function tellBudget(
 }
 
 function followAnswer(state: LiveState, event: RunMoved): LiveState {
-  const { intervention: id, intervention_status: status } = event;
+  const { intervention: id, intervention_status: status, reason } = event;
   if (!id || !status) return state;
   const known = state.interventions.get(id);
-  const decision = known ? known.decision : answeredLast(state, event.run);
+  // Only what has not left is superseded: not the card's answer that did, but one of no card.
+  const isUnderWay = (at: DecisionRow["intervention"]) =>
+    reason === "answer superseded" ? at === "asked" : at !== null && at !== "acknowledged";
+  const decision = known ? known.decision : answeredLast(state, event.run, isUnderWay);
   const next = decision ? changeDecision(state, decision, { intervention: status }) : state;
   if (!known) return next;
   const row = {
@@ -474,24 +476,34 @@ function followAnswer(state: LiveState, event: RunMoved): LiveState {
   return { ...next, interventions: put(next.interventions, id, row) };
 }
 
-function answeredLast(state: LiveState, runId: string | null): string | null {
+function answeredLast(
+  state: LiveState,
+  runId: string | null,
+  isUnderWay: (at: DecisionRow["intervention"]) => boolean,
+): string | null {
   const underWay = [...state.decisions.values()].filter(
-    ({ run, intervention }) =>
-      run === runId && intervention !== null && intervention !== "acknowledged",
+    ({ run, intervention }) => run === runId && isUnderWay(intervention),
   );
   const latest = (a: DecisionRow, b: DecisionRow) =>
     (a.resolved_at ?? "") < (b.resolved_at ?? "") ? 1 : -1;
   return underWay.sort(latest)[0]?.id ?? null;
 }
 
-/** The event names the message, not the autofix: the one under way is meant. */
-function deliverAutofix(state: LiveState, runId: string, at: string): LiveState {
-  const underWay = [...state.autofixes.values()].find(
-    ({ run, delivered_at }) => run === runId && delivered_at === null,
+/**
+ * The event names the message, not the autofix: the one under way is meant. A text that is queued
+ * again has not arrived: its reader hung up.
+ */
+function deliverAutofix(
+  state: LiveState,
+  runId: string,
+  { at, text }: { at: string; text?: string },
+): LiveState {
+  const meant = [...state.autofixes.values()].find(
+    (row) => row.run === runId && (text ? row.text === text : !row.delivered_at),
   );
-  if (!underWay) return state;
-  const delivered = { ...underWay, delivered_at: at };
-  return { ...state, autofixes: put(state.autofixes, underWay.id, delivered) };
+  if (!meant) return state;
+  const row = { ...meant, delivered_at: text ? null : at };
+  return { ...state, autofixes: put(state.autofixes, row.id, row) };
 }
 
 function judgeAutofix(
@@ -526,17 +538,26 @@ function takeMeters(state: LiveState, frame: MetersFrame): LiveState {
   const runs = new Map(state.runs);
   for (const [id, meters] of Object.entries(frame.runs)) {
     const row = runs.get(id);
-    if (!row) next = wait(next, id, { meters });
-    if (!row || isOlder(meters, row)) continue;
-    const last_turn_at = later(row.last_turn_at, meters.last_turn_at);
-    runs.set(id, { ...row, ...meters, last_turn_at, tape: redraw(row, meters) });
+    if (row) runs.set(id, withMeters(row, meters));
+    else next = wait(next, id, { meters });
   }
   return { ...next, runs };
 }
 
-/** The socket joins before it reads: meters from before the snapshot may follow it. */
-function isOlder(meters: Meters, row: RunRow): boolean {
-  return meters.turns < row.turns || meters.judged_turns < row.judged_turns;
+/**
+ * Older ones bring their points alone: the socket joins before it reads, so meters from before the
+ * snapshot may follow it, and who stored the next turn may have told of it before who judged this.
+ */
+function withMeters(row: RunRow, meters: Meters): RunRow {
+  // None of them ever falls: who tells of less tells of earlier.
+  const isOlder =
+    meters.turns < row.turns || meters.judged_turns < row.judged_turns || meters.calls < row.calls;
+  const tape =
+    isOlder && meters.judged_turns <= row.judged_turns
+      ? joinTapes(meters, row)
+      : joinTapes(row, meters);
+  if (isOlder) return { ...row, ...tape };
+  return { ...row, ...meters, last_turn_at: later(row.last_turn_at, meters.last_turn_at), ...tape };
 }
 
 /** A turn's completion is heard by its event, and may move no meter. */
@@ -545,11 +566,15 @@ function later(a: string | null, b: string | null): string | null {
   return Date.parse(a) > Date.parse(b) ? a : b;
 }
 
-function redraw(row: RunRow, meters: Meters): TapePoint[] {
-  const from = meters.judged_turns - meters.tape.length;
-  const start = row.judged_turns - row.tape.length;
-  const kept = row.tape.slice(0, Math.max(0, from - start));
-  return [...kept, ...meters.tape].slice(-TAPE_LENGTH);
+type Tape = Pick<RunRow, "tape" | "judged_turns">;
+
+/** Join the points of both, the later ones where both have one. */
+function joinTapes(before: Tape, after: Tape): Tape {
+  const { tape, judged_turns } = after.tape.length > 0 ? after : before;
+  const missing = judged_turns - tape.length - before.judged_turns;
+  // Where points between them are missing, those before would stand in the place of others.
+  const kept = missing > 0 ? [] : before.tape.slice(0, Math.max(0, before.tape.length + missing));
+  return { tape: [...kept, ...tape].slice(-TAPE_LENGTH), judged_turns };
 }
 
 function withTurns(turns: LiveState["turns"], rows: readonly TurnRow[]): LiveState["turns"] {

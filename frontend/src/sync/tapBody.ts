@@ -7,8 +7,12 @@ export interface Sendable {
   decision: string | null;
   version: number | null;
   message?: string | undefined;
+  /** Of a message: the only agent of the run that it is for. */
+  agent?: string | undefined;
   amount?: Record<string, string | number> | undefined;
   scope?: string | undefined;
+  /** Of an answer to a permission: it holds for the very same call in its whole run. */
+  forRun?: boolean | undefined;
   undoes?: string | undefined;
 }
 
@@ -20,17 +24,20 @@ export function isFresh(tap: { madeAt: number }, now: number): boolean {
   return now - tap.madeAt < KEPT_FOR_MS;
 }
 
+/** What is undefined is not sent: JSON has no word for it. */
 export function bodyOf(tap: Sendable): Record<string, unknown> {
   return {
     key: tap.key,
     action: tap.action,
     // Without a version it is about the run, whatever its card says by now.
-    ...(tap.decision && tap.version !== null && { decision: tap.decision }),
-    ...(tap.version !== null && { version: tap.version }),
-    ...(tap.message && { message: tap.message }),
-    ...(tap.amount && { amount: tap.amount }),
-    ...(tap.scope && { scope: tap.scope }),
-    ...(tap.undoes && { undoes: tap.undoes }),
+    decision: tap.version === null ? undefined : (tap.decision ?? undefined),
+    version: tap.version ?? undefined,
+    message: tap.message || undefined,
+    agent: tap.agent,
+    amount: tap.amount,
+    scope: tap.scope,
+    for_run: tap.forRun,
+    undoes: tap.undoes,
   };
 }
 

@@ -9,6 +9,7 @@
 import { version as t } from "../messages/texts";
 import { ProblemError, UnreachableError } from "../wire/api";
 import type { Action, InterventionRow, Scope } from "../wire/types";
+import { isMessage } from "./afterTap";
 import { isFresh } from "./tapBody";
 
 export interface Wish {
@@ -18,8 +19,10 @@ export interface Wish {
   decision: string | null;
   version: number | null;
   message?: string | undefined;
+  agent?: string | undefined;
   amount?: Record<string, string | number> | undefined;
   scope?: Scope | undefined;
+  forRun?: boolean | undefined;
   /** Of an undo: the key of the tap it takes back. */
   undoes?: string | undefined;
   /** The taps that one press made on several cards carry the same word. */
@@ -163,7 +166,12 @@ export class TapQueue {
     const key = this.#wires.freshKey();
     const tap: Tap = { ...wish, key, phase, leavesAt, tries: 0, madeAt: now, problem: null };
     const recent = this.#taps.filter(
-      ({ madeAt, phase: p }) => p === "kept" || p === "counting" || now - madeAt < FORGET_MS,
+      (one) =>
+        one.phase === "kept" ||
+        one.phase === "counting" ||
+        now - one.madeAt < FORGET_MS ||
+        // Nobody else has the words of a message that was not taken.
+        (isMessage(one) && one.phase !== "asked"),
     );
     this.#taps = [...recent, tap];
     return tap;

@@ -57,6 +57,25 @@ const phases = (queue: TapQueue) => queue.all.map(({ phase }) => phase);
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
+it("keeps and sends with an answer that it is for the whole run", async () => {
+  const { queue, posts, storage } = queueAnswering(new UnreachableError("offline"), row());
+
+  const { key } = queue.tap(wish({ action: "allow_once", forRun: true }));
+  await soon();
+  expect(storage.get(key)).toMatchObject({ forRun: true });
+  queue.retryKept();
+
+  expect(posts.map(({ tap }) => bodyOf(tap).for_run)).toEqual([true, true]);
+  expect(bodyOf(queue.tap(wish())).for_run).toBeUndefined();
+});
+
+it("sends a message to one agent under that agent's name", () => {
+  const tap = { ...wish({ action: "inject", decision: null, message: "Go on." }), key: "k" };
+
+  expect(bodyOf({ ...tap, agent: "api" })).toMatchObject({ message: "Go on.", agent: "api" });
+  expect(bodyOf(tap).agent).toBeUndefined();
+});
+
 describe("a tap", () => {
   it("goes at once and is asked until the event comes", async () => {
     const { queue, posts } = queueAnswering(row());
@@ -222,6 +241,19 @@ describe("terminate", () => {
       action: "terminate",
     });
     expect(queue.of("d1")?.phase).toBe("asked");
+  });
+
+  it("keeps the words of a message that was not taken until it is closed", async () => {
+    const { queue } = queueAnswering(new ProblemError(400, { detail: "no" }));
+    const message = queue.tap(wish({ action: "inject", decision: null, message: "Go on." }));
+    queue.tap(wish({ decision: "d2" }));
+    await vi.advanceTimersByTimeAsync(61_000);
+
+    queue.tap(wish({ decision: "d3" }));
+
+    expect(queue.all.map(({ decision }) => decision)).toEqual([null, "d3"]);
+    queue.dismiss(message.key);
+    expect(queue.all).toHaveLength(1);
   });
 
   it("keeps its version when somebody else changed the run’s status too", async () => {

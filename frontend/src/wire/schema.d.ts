@@ -2364,6 +2364,11 @@ export interface components {
             details: {
                 [key: string]: string;
             };
+            /**
+             * For Run
+             * @default false
+             */
+            for_run: boolean;
             /** Text */
             text: string;
             /** Tool */
@@ -5234,7 +5239,7 @@ export interface components {
         };
         /**
          * NewInvitation
-         * @description A link to make; without `expires_at` it works for seven days.
+         * @description A link to make; without `expires_at` it works for a day.
          */
         NewInvitation: {
             /**
@@ -5659,6 +5664,26 @@ export interface components {
             last_used_at: string | null;
             /** Name */
             name: string;
+        };
+        /**
+         * PauseRow
+         * @description A person's pause: whose it is, and when it ends by itself.
+         */
+        PauseRow: {
+            /** By */
+            by: string;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /**
+             * Unanswered
+             * @enum {string}
+             */
+            unanswered: "proceed" | "stop";
+            /** Until */
+            until: string | null;
         };
         /**
          * PermissionRow
@@ -6928,6 +6953,8 @@ export interface components {
             asked: components["schemas"]["SaidRow"] | null;
             last_asked: components["schemas"]["SaidRow"] | null;
             last_hour: components["schemas"]["Work"] | null;
+            last_ten_minutes: components["schemas"]["Work"] | null;
+            paused: components["schemas"]["PauseRow"] | null;
             /**
              * Run
              * Format: uuid
@@ -7281,6 +7308,11 @@ export interface components {
              * @enum {string}
              */
             action: "pause" | "continue" | "terminate" | "allowlist" | "inject" | "allow_budget" | "finish" | "restart" | "undo" | "allow_once" | "deny";
+            /**
+             * Agent
+             * @default null
+             */
+            agent: string | null;
             /** @default null */
             amount: components["schemas"]["Amount"] | null;
             /**
@@ -7293,6 +7325,11 @@ export interface components {
              * @default null
              */
             expires_at: string | null;
+            /**
+             * For Run
+             * @default false
+             */
+            for_run: boolean;
             /** Key */
             key: string;
             /**

@@ -18,7 +18,6 @@ from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
 from guard.adapters.hook import HEADER, HookEvent, HookWiring
 from guard.errors import UnreadableHook
-from guard.reading.normalize import call_text
 from guard.sdk.lineage import parent_of
 from guard.turn import Turn
 from guard.wire import CallAction, Directive
@@ -89,21 +88,16 @@ async def hook(request: Request) -> Response:
     answer = adapter.answer(event, directive)
     if answer.get("continue") is False:  # the turn ends with it, and no hook tells so
         await store(replace(event, turns=(), calls=(), presence="idle"), run, size=0, own=own)
-    sent = None if request.key.reports_only else once_sent(run.id, control)
+    asked_by = None if event.call is None else stored.asked_seq
+    texts = [message.id for message in directive.messages]
+    noting = once_sent(run.id, control, asked_by=asked_by, texts=texts)
+    sent = None if request.key.reports_only else noting
     return Response(200, json.dumps(answer).encode(), sent=sent)
 
 
 def _with_grant(event: HookEvent, run: Run, own: Redaction) -> HookEvent:
-    """Say of a call whose permission is asked for whether people allowlisted it.
-
-    They saw it without what their project masks. Its mark is of one word alone; a secret's
-    is not, and grants nothing.
-    """
-    asks = event.asks
-    call = ""
-    if asks is not None:
-        tool = own.text(asks.tool) if asks.tool else None
-        call = call_text(replace(asks, tool=tool, args=own.json(asks.args)))
+    """Say of a call whose permission is asked for whether people allowlisted it."""
+    call = allowlist.call_to_grant(event.asks, own) if event.asks else ""
     return replace(event, grant=allowlist.grant_of(run, call, at=now()))
 
 
@@ -153,9 +147,7 @@ async def _directive(
         return directive
     # About a call the answer reaches its speaker alone; at a rest it is read for all of them.
     readers = None if event.call is None else {event.subagent or event.client}
-    claimed = await dispatcher.run(
-        lambda: sessions.claim_messages(run_id, at=now(), agents=readers)
-    )
+    claimed = await waiting.claim_texts(run_id, agents=readers)
     messages = (WireMessage(id=str(m.id), text=m.text, agent=m.agent) for m in claimed)
     return replace(directive, messages=tuple(messages))
 

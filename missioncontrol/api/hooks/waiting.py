@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from time import monotonic
@@ -26,12 +26,13 @@ from django.db.models import Q
 
 from guard.adapters.base import Adapter
 from guard.adapters.hook import HookEvent
-from missioncontrol.api.agents import once_sent
+from missioncontrol.api.agents import Sent, once_sent
 from missioncontrol.api.endpoint import HUNG_UP, Request, Response, read_json_object, wait_seconds
 from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
 from missioncontrol.decisions import directives, permissions, sessions
 from missioncontrol.decisions.directives import ControlState
+from missioncontrol.decisions.models import Message
 from missioncontrol.decisions.permissions import Outcome
 from missioncontrol.errors import NotFound, existing
 from missioncontrol.redaction import Redaction
@@ -119,12 +120,28 @@ async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
     return None
 
 
-def _respond(
-    body: dict[str, Any], *, sent: Callable[[], Awaitable[None]] | None = None
-) -> Response:
+def _respond(body: dict[str, Any], *, sent: Sent | None = None) -> Response:
     return Response(200, json.dumps(body).encode(), sent=sent)
 
 
+async def claim_texts(
+    run_id: UUID, *, agents: Collection[str | None] | None = None
+) -> list[Message]:
+    """Take the queued texts for this one answer."""
+    while True:
+        # By the clock once a thread is free: from then on an answer counts as about to leave.
+        claimed = await dispatcher.run(
+            lambda: sessions.claim_messages(run_id, at=now(), agents=agents)
+        )
+        if claimed is not None:
+            return claimed
+        # They leave with another answer, within milliseconds; or its process was killed, and they
+        # are for this one, whose call may be answered by nothing else.
+        await asyncio.sleep(SETTLES_WITHIN_S)
+
+
+# Until those who take texts at once are looked at again.
+SETTLES_WITHIN_S = 0.2
 WITNESS_CHARS = 32
 # A hook that held a call has the first word; what it left is carried after this.
 HOOKS_FIRST_S = 1.0
@@ -137,25 +154,24 @@ async def wait_for_message(run: Run, request: Request) -> Response:
     since = asked["since"] if isinstance(asked.get("since"), int) else run.meters.last_obs
     until = monotonic() + wait_seconds(str(asked.get("wait", 0)))
 
-    def look(control: ControlState) -> dict[str, Any]:
+    def look(control: ControlState) -> tuple[bool, list[Message]]:
         # A session that spoke to itself still rests; one that
         # was told something or called a tool does not.
         activity = Q(role__in=["user", "system"]) | Q(tool__isnull=False)
         later = Turn.objects.filter(activity, run=run, obs__gt=since)
         if control.forbidden or control.status in ENDED or later.exists():
-            return {"over": True}
-        claimed = sessions.claim_messages(run.id, at=now()) if control.queued_messages else []
-        return {"wake": "\n\n".join(message.text for message in claimed)} if claimed else {}
+            return True, []
+        # What another answer carries comes to this one at the next look, if that never leaves.
+        texts = sessions.claim_messages(run.id, at=now()) if control.queued_messages else None
+        return False, texts or []
 
     control = await dispatcher.control_state(run.id)
     while control is not None:
-        news = await dispatcher.run(partial(look, control))
+        is_over, texts = await dispatcher.run(partial(look, control))
         left_s = until - monotonic()
-        if news or left_s <= 0:
-            body = json.dumps({"wake": None, "over": False, "since": since} | news).encode()
-            return Response(
-                200, body, sent=once_sent(run.id, control) if news.get("wake") else None
-            )
+        if is_over or texts or left_s <= 0:
+            body = {"wake": _joined(texts), "over": is_over, "since": since}
+            return _respond(body, sent=_once_carried(run.id, control, texts))
         control = await dispatcher.rested(run.id, after=control.version, timeout_s=left_s)
         await request.check_key()
     raise NotFound("The run")
@@ -186,16 +202,27 @@ async def stand_by(run: Run, request: Request) -> Response:
             return _tell(stop=control.reason)
         if control.queued_messages and not control.on_hold:
             await asyncio.sleep(HOOKS_FIRST_S)
-            claimed = await dispatcher.run(partial(sessions.claim_messages, run.id, at=now()))
-            text = "\n\n".join(message.text for message in claimed)
-            if text:
-                return _tell(text=text)
+            if texts := await claim_texts(run.id):
+                return _tell(text=_joined(texts), sent=_once_carried(run.id, control, texts))
         if left_s <= 0:
             return _tell()
         await dispatcher.rested(run.id, after=control.version, timeout_s=left_s)
         await request.check_key()
 
 
-def _tell(*, over: bool = False, stop: str | None = None, text: str | None = None) -> Response:
-    body: dict[str, Any] = {"over": over, "stop": stop, "text": text}
-    return Response(200, json.dumps(body).encode())
+def _joined(texts: Collection[Message]) -> str | None:
+    return "\n\n".join(message.text for message in texts) or None
+
+
+def _once_carried(run_id: UUID, control: ControlState, texts: Collection[Message]) -> Sent | None:
+    return once_sent(run_id, control, texts=[str(text.id) for text in texts]) if texts else None
+
+
+def _tell(
+    *,
+    over: bool = False,
+    stop: str | None = None,
+    text: str | None = None,
+    sent: Sent | None = None,
+) -> Response:
+    return _respond({"over": over, "stop": stop, "text": text}, sent=sent)

@@ -276,21 +276,13 @@ def read_protobuf(body: bytes, signal: Signal) -> Batch:
 
 
 def _as_json(message: Any) -> dict[str, Any]:
-    return {
-        name: write(value)
-        for field, value in message.ListFields()
-        for name, write in [_writer(field)]
-    }
+    return {field.json_name: _writer(field)(value) for field, value in message.ListFields()}
 
 
 # Looked up once for each field: there are as many values as attributes.
 @cache
-def _writer(field: Any) -> tuple[str, Callable[[Any], Any]]:
-    """Return what OTLP's JSON calls a field, and how it has its value."""
-    return field.json_name, _way_of(field)
-
-
-def _way_of(field: Any) -> Callable[[Any], Any]:
+def _writer(field: Any) -> Callable[[Any], Any]:
+    """Return how OTLP's JSON has a field's value."""
     if field.name == "data_points":
         return lambda points: [None] * len(points)  # they are counted, and not looked at
     if field.message_type is not None:

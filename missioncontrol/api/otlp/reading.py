@@ -5,16 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from types import ModuleType
 from uuid import UUID
 
 from guard.turn import Role, Turn
 from missioncontrol.api.agents import fault_of
+from missioncontrol.api.otlp import coding_agents, genai, openinference
 from missioncontrol.api.otlp.batch import Batch
-from missioncontrol.api.otlp.dialects import claude_code, codex, gemini, genai, openinference
 from missioncontrol.api.otlp.record import CLIENTS, Record, RecordFacts
 from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs.cleaning import masked_text
@@ -22,7 +21,13 @@ from missioncontrol.runs.cleaning import masked_text
 logger = logging.getLogger(__name__)
 
 # The first that recognises a record reads it: agents' own words come first.
-DIALECTS: tuple[ModuleType, ...] = (claude_code, codex, gemini, openinference, genai)
+DIALECTS: tuple[tuple[Callable[[Record], bool], Callable[[Record], RecordFacts | None]], ...] = (
+    (coding_agents.is_of_claude_code, coding_agents.read_claude_code),
+    (coding_agents.is_of_codex, coding_agents.read_codex),
+    (coding_agents.is_of_gemini, coding_agents.read_gemini),
+    (openinference.recognises, openinference.read),
+    (genai.recognises, genai.read),
+)
 LONGEST_SESSION = 130
 # The newest are those whose spans still come.
 TRACES_KEPT = 10_000
@@ -110,9 +115,9 @@ def understood(
 
 
 def _read(batch: Batch, record: Record) -> RecordFacts | None:
-    dialect = next((one for one in DIALECTS if one.recognises(record)), None)
+    read = next((read for recognises, read in DIALECTS if recognises(record)), None)
     try:
-        facts: RecordFacts | None = dialect.read(record) if dialect else None
+        facts = read(record) if read else None
     except Exception:  # a fault of ours: the request would be sent again for ever
         logger.exception("a record named %r could not be understood", record.name)
         batch.refuse(record.place, "it could not be understood; the server's log says why")

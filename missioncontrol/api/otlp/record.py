@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal
 
-from guard.formats.fields import read_money
+from guard.pricing import read_money
 from guard.turn import Turn, Usage
 
 Signal = Literal["traces", "logs", "metrics"]

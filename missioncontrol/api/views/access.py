@@ -39,8 +39,7 @@ from missioncontrol.wire.access import (
     UsedFrom,
     UsedOn,
 )
-from missioncontrol.wire.bodies import Whole
-from missioncontrol.wire.rows import row_of
+from missioncontrol.wire.rows import Whole, row_of
 
 api = Router()
 

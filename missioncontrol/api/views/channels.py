@@ -18,13 +18,13 @@ from missioncontrol.clock import now
 from missioncontrol.notify import channels, services
 from missioncontrol.notify.channels import NewChannel
 from missioncontrol.notify.models import Channel, Delivery
-from missioncontrol.wire.bodies import Whole
 from missioncontrol.wire.projects import (
     ChannelHears,
     ChannelRow,
     DeliveryRow,
     Language,
 )
+from missioncontrol.wire.rows import Whole
 
 api = Router()
 

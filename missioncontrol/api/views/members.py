@@ -26,9 +26,8 @@ from missioncontrol.errors import NotFound
 from missioncontrol.history import sharing
 from missioncontrol.projects import members, signing_in
 from missioncontrol.wire.access import InvitationRow, JoiningRuleRow, MadeInvitation, MemberRow
-from missioncontrol.wire.bodies import Moment
 from missioncontrol.wire.projects import RoleWord
-from missioncontrol.wire.rows import row_of
+from missioncontrol.wire.rows import Moment, row_of
 
 api = Router()
 
@@ -47,7 +46,7 @@ class MemberPatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewInvitation:
-    """A link to make; without `expires_at` it works for seven days."""
+    """A link to make; without `expires_at` it works for a day."""
 
     role: Role
     note: str = ""

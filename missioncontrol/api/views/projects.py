@@ -33,8 +33,7 @@ from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, Unavailab
 from missioncontrol.notify import webhook
 from missioncontrol.projects import members, rules
 from missioncontrol.redaction import read_rules
-from missioncontrol.runs.redaction_preview import preview
-from missioncontrol.wire.bodies import Whole
+from missioncontrol.runs.selectors import preview_redaction
 from missioncontrol.wire.projects import (
     Me,
     ProjectRow,
@@ -43,7 +42,7 @@ from missioncontrol.wire.projects import (
     Secret,
     User,
 )
-from missioncontrol.wire.rows import row_of
+from missioncontrol.wire.rows import Whole, row_of
 
 api = Router()
 
@@ -153,7 +152,7 @@ def projects_change(
 @api.post("projects/<uuid:project_id>/redaction/preview/", checks=(auth.owners(NOT_AN_OWNER),))
 def projects_redaction_preview(project_id: UUID, asked: RedactRules) -> RedactionPreview:
     """Say what rules would have masked of recorded turns; none is kept. Owners only."""
-    return preview(project_id, read_rules(asked.rules), at=now())
+    return preview_redaction(project_id, read_rules(asked.rules), at=now())
 
 
 @api.get("projects/<uuid:project_id>/controller-secret/", checks=SECRET_SEEN_BY)

@@ -227,7 +227,7 @@ def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[
     if run.source == Source.TELEMETRY or (
         asked.capabilities and not is_new and not caller.reports_only
     ):
-        capabilities = REPORTS_ONLY.as_mapping() if caller.reports_only else asked.capabilities
+        capabilities = REPORTS_ONLY if caller.reports_only else asked.capabilities
         run = sessions.learn_capabilities(run.id, capabilities, at=at)
     return run_row(run, at=at), is_new
 

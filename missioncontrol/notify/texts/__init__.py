@@ -63,10 +63,6 @@ def _from_table(table: str) -> Callable[[str], str]:
     return lambda english: TABLES[table].get(english, english)
 
 
-def _times(english: str) -> str:
-    return "einmal" if english == "once" else f"{english.removesuffix(' times')}-mal"
-
-
 def _owner(english: str) -> str:
     found = ((pattern.fullmatch(english), german) for pattern, german in _OWNERS)
     return next(match.expand(german) for match, german in found if match)
@@ -87,7 +83,9 @@ def _dollars(english: str) -> str:
 
 _WRITERS: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
-        "times": _times,
+        "times": lambda english: (
+            "einmal" if english == "once" else f"{english.removesuffix(' times')}-mal"
+        ),
         "got": _from_table("got"),
         "few": _comma,
         "used": _comma,

@@ -32,6 +32,13 @@ def the_record(project):
     return [json.loads(row.payload).get("what") for row in rows]
 
 
+def test_whose_session_ended_hears_by_which_ways_they_may_come_back(client, settings):
+    assert client.get("/api/v1/me/").json()["sign_in"] == sorted(EVERY_WAY)
+
+    settings.SIGN_IN = frozenset()
+    assert "sign_in" not in client.get("/api/v1/me/").json()
+
+
 def test_who_set_nothing_finds_the_page_as_it_was(client, settings):
     settings.SIGN_IN = frozenset()
 

@@ -86,9 +86,12 @@ def test_an_unexpected_error_tells_nothing_of_the_inside():
 
 # PostgreSQL says the second to a process that was frozen within a transaction.
 @pytest.mark.parametrize("kind", [OperationalError, InternalError])
-def test_while_the_database_is_away_one_is_told_to_come_again(ask, caplog, kind):
+@pytest.mark.parametrize("table", ["runs_run", "privilegechange"], ids=["view", "middleware"])
+def test_while_the_database_is_away_one_is_told_to_come_again(ask, caplog, kind, table):
+    ask.raise_request_exception = False
+
     def lose_the_database(execute, sql, *rest):
-        if "runs_run" in sql:
+        if table in sql:
             raise kind("terminating connection")
         return execute(sql, *rest)
 

@@ -96,7 +96,7 @@ def test_the_controllers_next_directive_carries_the_message(as_agent, project):
 
     from missioncontrol.decisions import directives
 
-    (message,) = directives.queued(Run.objects.get(pk=boss).id)
+    (message,) = directives.queued(Run.objects.get(pk=boss).id, at=NOON)
     assert str(run.id) in message.text
 
 
@@ -126,7 +126,9 @@ def test_the_escalation_travels_in_the_directive(as_agent):
 
     run = say(Run.objects.get(pk=open_run(as_agent, policy=BROKER).json()["id"]), 4)
     made = directives.directive(
-        directives.control_state_of(run), asked_seq=None, messages=directives.queued(run.id)
+        directives.control_state_of(run),
+        asked_seq=None,
+        messages=directives.queued(run.id, at=NOON),
     )
 
     (message,) = json.loads(TypeAdapter(Directive).dump_json(made))["messages"]

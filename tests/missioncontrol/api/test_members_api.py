@@ -1,7 +1,7 @@
 """Members are listed, given other roles, removed; invitations are made, listed, revoked."""
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from rest_framework.test import APIClient
@@ -288,6 +288,13 @@ def test_it_lives_a_month_at_most(days, as_person, owner, project):
     expires_at = (now() + timedelta(days=days, seconds=-1 if days < 1 else 5)).isoformat()
 
     assert invite(as_person(owner), project, expires_at=expires_at).status_code == 400
+
+
+def test_it_lives_a_day_unless_it_says_otherwise(as_person, owner, project):
+    made = invite(as_person(owner), project).json()
+
+    life = datetime.fromisoformat(made["expires_at"]) - now()
+    assert timedelta(hours=23, minutes=59) < life <= timedelta(days=1)
 
 
 def test_a_project_has_fifty_open_ones_at_most(as_person, owner, project):

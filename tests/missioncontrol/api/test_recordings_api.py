@@ -19,7 +19,7 @@ from missioncontrol.clock import now
 from missioncontrol.costs.models import Spend
 from missioncontrol.decisions.models import Decision
 from missioncontrol.decisions.rows import board, count_everything
-from missioncontrol.detection import limited_process, reading
+from missioncontrol.detection import reading
 from missioncontrol.detection.models import Recording
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
@@ -534,7 +534,7 @@ def test_a_file_that_takes_too_long_to_read_is_given_up_on(as_person, operator, 
 
 
 def test_a_file_that_takes_too_much_memory_is_given_up_on(as_person, operator, monkeypatch):
-    monkeypatch.setattr(limited_process, "MOST_MEMORY", 160 << 20)
+    monkeypatch.setattr(reading, "MOST_MEMORY", 160 << 20)
     body = b"[" + b'{"a":0},' * 900_000 + b"{}]"
 
     response = send(as_person(operator), body)

@@ -1,6 +1,7 @@
 """Checkpoints: what they sign, those of before there were keys, and the file of heads."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -334,13 +335,17 @@ def test_numbers_that_a_database_writes_in_its_own_way_are_no_fault(project, num
     assert kinds(project) == []
 
 
-def test_the_worker_sends_heads_out_where_it_is_told_to(project, server, settings):
+def test_the_worker_sends_heads_out_where_it_is_told_to(project, server, settings, monkeypatch):
     settings.NOTIFY_HOSTS = ["127.0.0.1"]
     settings.AUDIT_SEND_TO = f"{server.url}/heads"
+    for moment in ("_looked_at", "_looked_at_all"):
+        monkeypatch.setattr(tasks, moment, NOON)
+    monkeypatch.setattr(tasks, "now", lambda: after(60))
     a_run(project)
-    anchor_heads(at=after(60))
 
-    tasks._send_heads()
+    with ThreadPoolExecutor(1) as threads:
+        monkeypatch.setattr(tasks, "_senders", threads)
+        tasks.anchor()
 
     ours = [json.loads(body) for _, _, body in server.received if str(project.id).encode() in body]
     assert [line["number"] for line in ours] == [1]

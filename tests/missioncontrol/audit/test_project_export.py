@@ -24,8 +24,11 @@ from missioncontrol.decisions import interventions
 from missioncontrol.decisions.acts import Tap
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.lifecycle import Source
-from missioncontrol.runs.models import Run, TelemetryRecord, Turn
+from missioncontrol.runs.models import JournalRow, Run, TelemetryRecord, Turn
+from missioncontrol.settings import VERSION
 from tests.build import NOON, a_call, a_person, a_project, a_run, a_stuck_run, after, put, report
+from tests.missioncontrol.audit.attacker import rehash
+from tests.missioncontrol.audit.test_anchors import anchor_as_before
 
 pytestmark = pytest.mark.django_db
 
@@ -224,6 +227,70 @@ def test_the_exporters_key_is_not_trusted_for_what_is_written_here(elsewhere, ex
     assert "unsigned" in {fault.kind for fault in verify(projects=[done.project.id]).faults}
 
 
+def an_export_from_before_keys(project, settings, path, *, is_tied):
+    """Export a project whose first checkpoint was made before there were keys; returns the key.
+
+    `is_tied`: a checkpoint with a key followed. Afterwards this is another installation.
+    """
+    run = a_run(project)
+    put(run, a_call("ls"))
+    anchor_as_before(project, run, at=after(60))
+    if is_tied:
+        anchor_heads(at=after(120))
+    path.write_bytes(b"".join(export_lines(project.id, at=after(130))))
+    key = signing.public_key()
+    heads.path_of(project.id).unlink(missing_ok=True)
+    project.delete()
+    settings.SECRET_KEY = ELSEWHERE
+    return key
+
+
+def test_a_project_from_before_there_were_keys_comes_where_a_later_one_ties_it(
+    project, settings, tmp_path
+):
+    path = tmp_path / "older.jsonl"
+    key = an_export_from_before_keys(project, settings, path, is_tied=True)
+
+    done = import_project(path, owner=a_person("eve"), trust=key, at=after(200))
+    anchor_heads(at=after(260))
+
+    assert verify(projects=[done.project.id]).faults == ()
+    run = Run.objects.get(project=done.project)
+    JournalRow.objects.filter(run=run).latest("seq").delete()
+    rehash(run)
+    assert not verify(projects=[done.project.id]).ok  # the run's head came with the old one
+
+
+def test_checkpoints_from_before_there_were_keys_that_nothing_ties_are_refused(
+    project, settings, tmp_path
+):
+    path = tmp_path / "older.jsonl"
+    key = an_export_from_before_keys(project, settings, path, is_tied=False)
+
+    with pytest.raises(InvalidRequest, match="not signed"):
+        import_project(path, owner=a_person("eve"), trust=key, at=after(200))
+
+    assert not Project.objects.exists()
+
+
+def test_a_log_that_was_written_anew_below_a_true_first_line_is_refused(
+    lived, export, settings, tmp_path
+):
+    key, (first, *_) = signing.public_key(), export.read_bytes().splitlines(keepends=True)
+    JournalRow.objects.filter(project=lived, type="chain.anchored").delete()
+    heads.path_of(lived.id).unlink()
+    rehash(lived)
+    forged = b"".join([first, *list(export_lines(lived.id, at=after(70)))[1:]])
+    export.write_bytes(forged)
+    lived.delete()
+    settings.SECRET_KEY = ELSEWHERE
+
+    with pytest.raises(InvalidRequest, match="rows that it had are gone"):
+        import_project(export, owner=a_person("eve"), trust=key, at=after(100))
+
+    assert not Project.objects.exists()
+
+
 def test_a_key_that_nobody_trusts_is_refused_by_name(elsewhere, export):
     with pytest.raises(Untrusted, match=elsewhere):
         import_project(export, owner=a_person("eve"), at=after(100))
@@ -237,7 +304,7 @@ def test_a_key_that_nobody_trusts_is_refused_by_name(elsewhere, export):
         (lambda lines: lines[:-1], "last line is missing"),
         (lambda lines: [*lines[:5], *lines[6:]], "tells of|does not"),
         (lambda lines: [lines[0].replace("header", "other"), *lines[1:]], "no export"),
-        (lambda lines: [lines[0].replace("0.1.0", "0.1.1"), *lines[1:]], "first line was changed"),
+        (lambda lines: [lines[0].replace(VERSION, "0.0.1"), *lines[1:]], "first line was changed"),
         (lambda _: ["not json"], "cannot be read"),
         (lambda _: [], "no export"),
         (lambda lines: [lines[0], '{"kind":"end","rows":0}'], "no line of the project itself"),

@@ -10,7 +10,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 
 from missioncontrol.accounts import ways
-from missioncontrol.audit import rotation, signing
+from missioncontrol.audit import signing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.notify.models import Channel
 from missioncontrol.projects import rules as projects
@@ -126,7 +126,7 @@ def test_what_no_secret_reads_is_counted_and_left(kept, settings):
     Channel.objects.update(address=seal("x"))
     settings.SECRET_KEY = FORMER
 
-    done = rotation.rotate(former=FORMER, by="ana", reason="yearly", at=NOON)
+    done = signing.rotate(former=FORMER, by="ana", reason="yearly", at=NOON)
 
     assert (done.resealed, done.unreadable) == (0, 1)
 

@@ -3,9 +3,9 @@
 import pytest
 
 from guard.deciding import AllowPattern
-from missioncontrol.decisions import allowlist
 from missioncontrol.decisions.allowlist import Scope, preview
 from missioncontrol.decisions.models import AllowlistEntry, Decision
+from missioncontrol.runs import selectors
 from tests.build import a_call, a_project, a_run, a_stuck_run, after, put
 
 pytestmark = pytest.mark.django_db
@@ -93,9 +93,9 @@ def test_only_the_run_or_the_agent_that_is_named_is_looked_at(project):
     assert look(project, "*", agent="critic").calls == 2
 
 
-@pytest.mark.parametrize(("name", "value", "most"), [("MOST_CALLS", 2, 2), ("LONGEST_S", -1, 0)])
+@pytest.mark.parametrize(("name", "value", "most"), [("MOST_TURNS", 2, 2), ("LONGEST_S", -1, 0)])
 def test_a_long_record_is_cut_off_and_says_so(project, monkeypatch, name, value, most):
-    monkeypatch.setattr(allowlist, name, value)
+    monkeypatch.setattr(selectors, name, value)
     put(a_run(project), *(a_call(f"cat {n}") for n in range(5)))
 
     found = look(project, "*")

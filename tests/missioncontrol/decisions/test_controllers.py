@@ -35,7 +35,7 @@ def a_controlled_run(boss: Run) -> Run:
 
 def heard_by(run: Run) -> list[str]:
     run.refresh_from_db()
-    answer = directive(control_state_of(run), asked_seq=None, messages=queued(run.id))
+    answer = directive(control_state_of(run), asked_seq=None, messages=queued(run.id, at=NOON))
     return [message.text for message in answer.messages]
 
 

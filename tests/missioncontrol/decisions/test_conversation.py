@@ -1,5 +1,7 @@
 """What people and an agent said: how far each text is known to have come, and no farther."""
 
+import json
+
 import pytest
 
 from guard.turn import Role, Turn
@@ -8,7 +10,7 @@ from missioncontrol.decisions.conversation import MOST, show_conversation
 from missioncontrol.decisions.messages import say
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, ModelCall
-from tests.build import NOON, a_call, a_run, a_stuck_run, after, put
+from tests.build import NOON, a_call, a_run, a_stuck_run, after, carry, put
 from tests.missioncontrol.taps import tap
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +36,7 @@ def running(project):
 
 @pytest.fixture
 def delivered(running):
-    sessions.claim_messages(running.id, at=after(3))
+    carry(running, at=after(3))
     return running
 
 
@@ -65,6 +67,12 @@ def test_a_queued_message_can_be_taken_back(running):
     assert (first_message(running).state, first_message(running).undoable) == ("withdrawn", False)
 
 
+def test_a_queued_message_that_is_on_its_way_cannot_be_taken_back(running):
+    sessions.send_texts(running.id, version=running.version, at=after(3))
+
+    assert (first_message(running).state, first_message(running).undoable) == ("queued", False)
+
+
 def test_delivered_is_not_read(delivered):
     assert (first_message(delivered).state, first_message(delivered).undoable) == (
         "delivered",
@@ -80,7 +88,7 @@ def test_the_end_of_a_call_that_was_under_way_does_not_read_it(project):
     run = a_run(project)
     put(run, a_call("ls", key="slow", phase="proposed"), at=after(1))
     tap(run, "inject", message=TEXT, at=after(2))
-    sessions.claim_messages(run.id, at=after(3))
+    carry(run, at=after(3))
     put(run, a_call("ls", key="slow"), at=after(4))
 
     assert first_message(run).state == "delivered"
@@ -116,12 +124,28 @@ def test_another_agents_turn_does_not_read_what_is_for_one(project):
     run = a_run(project)
     with journal.writing([run.id], at=NOON) as tx:
         say(tx, tx.run(run.id), TEXT, by="guard", agent="tester")
-    sessions.claim_messages(run.id, at=after(1))
+    carry(run, at=after(1))
     put(run, a_call(agent="coder"), at=after(2))
     assert (first_message(run).state, first_message(run).by) == ("delivered", "guard")
 
     put(run, a_call("ls", agent="tester"), at=after(3))
     assert first_message(run).state == "read"
+
+
+def test_a_persons_message_to_one_agent_is_that_agents_alone(project):
+    run = a_run(project)
+    put(run, a_call(agent="coder"), a_call("ls", agent="tester"), at=after(1))
+    tap(run, "inject", message=TEXT, agent="tester", at=after(2))
+
+    assert first_message(run).agent == "tester"
+    assert carry(run, at=after(3), agents={"coder"}) == []
+    assert len(carry(run, at=after(4), agents={"tester"})) == 1
+
+
+def test_a_tap_kept_before_it_could_name_an_agent_is_still_the_same(running):
+    kept = running.interventions.get(key="first")
+
+    assert "agent" not in json.loads(kept.body)
 
 
 def test_a_turn_that_names_its_file_acts_on_it(delivered):
@@ -134,7 +158,7 @@ def test_a_file_that_was_at_hand_before_proves_nothing(project):
     run = a_run(project)
     put(run, a_call("cat docs/billing.md"), at=after(1))
     tap(run, "inject", message="See docs/billing.md.", at=after(2))
-    sessions.claim_messages(run.id, at=after(3))
+    carry(run, at=after(3))
     put(run, a_call("cat docs/billing.md"), at=after(4))
 
     assert first_message(run).state == "read"

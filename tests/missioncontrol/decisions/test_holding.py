@@ -128,7 +128,7 @@ def test_an_agent_that_comes_back_takes_the_answer_after_all():
     deadlines.give_up_abandoned(at=after(20))
     tap(run, "continue")
 
-    sessions.note_answered(run.id, at=after(70))
+    sessions.note_answered(run.id, run.meters.unconfirmed, at=after(70))
     assert answer_of(run) == "delivered"
     report(run, a_call("ls", key="later", result="one"), at=after(71))
     assert answer_of(run) == "acknowledged"
@@ -147,7 +147,7 @@ def test_an_answer_nobody_took_within_ten_seconds_reached_nobody():
 def test_an_answer_that_was_taken_is_not_missed():
     run = held()
     tap(run, "continue")
-    sessions.note_answered(run.id, at=after(61))
+    sessions.note_answered(run.id, run.meters.unconfirmed, at=after(61))
 
     deadlines.miss_unheard(at=after(600))
 

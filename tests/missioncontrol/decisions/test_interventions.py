@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from missioncontrol.decisions import deadlines, interventions, rows, sessions
 from missioncontrol.decisions.acts import Amount, Tap, taps
+from missioncontrol.decisions.directives import LEAVES_WITHIN
 from missioncontrol.decisions.models import AllowlistEntry, Decision, Intervention
 from missioncontrol.errors import (
     ActionUnavailable,
@@ -18,7 +19,7 @@ from missioncontrol.errors import (
 )
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.models import Turn as TurnRow
-from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, after, report
+from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, after, carry, report
 from tests.missioncontrol.taps import asked
 
 pytestmark = pytest.mark.django_db
@@ -332,7 +333,7 @@ def test_an_answer_is_asked_then_delivered_then_acknowledged():
     run = a_stuck_run()
     tap(run, "continue")
 
-    sessions.note_answered(run.id, at=NOON)
+    sessions.note_answered(run.id, run.meters.unconfirmed, at=NOON)
     assert Intervention.objects.get().status == "delivered"
 
     report(run, a_call("pytest -q", result="passed"))
@@ -344,7 +345,7 @@ def test_an_answer_that_was_acted_on_before_it_is_said_to_have_left_stays_so():
     tap(run, "continue")
     report(run, a_call("pytest -q", result="passed"))
 
-    sessions.note_answered(run.id, at=NOON)
+    sessions.note_answered(run.id, run.meters.unconfirmed, at=NOON)
 
     assert Intervention.objects.get().status == "acknowledged"
 
@@ -356,7 +357,33 @@ def test_a_message_is_claimed_by_one_answer_only():
     first = sessions.claim_messages(run.id, at=NOON)
     second = sessions.claim_messages(run.id, at=NOON)
 
-    assert (len(first), len(second)) == (1, 0)
+    assert (len(first), second) == (1, None)
+
+
+def test_a_message_whose_answer_died_with_its_process_is_the_next_ones():
+    run = a_stuck_run()
+    tap(run, "inject", message="The file is token.py.")
+    sessions.claim_messages(run.id, at=NOON)
+
+    (again,) = sessions.claim_messages(run.id, at=NOON + LEAVES_WITHIN)
+
+    assert again.text == "The file is token.py."
+
+
+def test_a_message_that_was_taken_before_the_clock_was_set_back_is_the_next_ones():
+    run = a_stuck_run()
+    tap(run, "inject", message="The file is token.py.")
+    sessions.claim_messages(run.id, at=after(3600))
+
+    assert sessions.claim_messages(run.id, at=NOON) is not None
+
+
+def test_a_message_that_left_is_given_to_nobody_again():
+    run = a_stuck_run()
+    tap(run, "inject", message="The file is token.py.")
+    carry(run)
+
+    assert carry(run, at=NOON + 2 * LEAVES_WITHIN) == []
 
 
 def test_allow_budget_starts_a_ceiling_that_was_not_set_from_what_is_spent():

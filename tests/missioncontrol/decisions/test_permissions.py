@@ -7,13 +7,22 @@ import pytest
 from django.db import IntegrityError
 
 from guard.turn import Role, Turn
-from missioncontrol.decisions import cards, deadlines, interventions, permissions, rows, sessions
+from missioncontrol.decisions import (
+    allowlist,
+    cards,
+    deadlines,
+    interventions,
+    permissions,
+    rows,
+    sessions,
+)
 from missioncontrol.decisions.acts import Amount, Tap
-from missioncontrol.decisions.models import Decision, Intervention
+from missioncontrol.decisions.models import AllowlistEntry, Decision, Intervention
 from missioncontrol.detection import judging
 from missioncontrol.errors import ActionUnavailable, InvalidRequest, StaleRun
 from missioncontrol.history.finding import totals
 from missioncontrol.notify.models import Notice
+from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.reports import loops
 from missioncontrol.runs.models import JournalRow, Run, RunMeters
 from missioncontrol.runs.rows import run_row
@@ -229,6 +238,77 @@ def test_a_tap_closes_it_and_is_journalled(action):
     assert types[-2:] == ["decision.resolved", "intervention.made"]
 
 
+def test_an_answer_for_the_run_allows_the_call_and_lists_it_in_one_tap():
+    run, card = asking()
+
+    tap(run, "allow_once", card, for_run=True)
+
+    assert how(card) == ("resolved", "allow_once", "ana")
+    call, other = (f'Bash {{"command":"{command}"}}' for command in ("rm -r build", "rm -r src"))
+    assert allowlist.grant_of(run, call, at=after(1)) == "session"
+    assert allowlist.grant_of(run, other, at=after(1)) is None
+    assert allowlist.grant_of(a_run(run.project), call, at=after(1)) is None
+    types = [row.type for row in JournalRow.objects.filter(run=run).order_by("seq")]
+    assert types[-3:] == ["decision.resolved", "allowlist.changed", "intervention.made"]
+
+
+def test_an_answer_for_the_run_that_comes_too_late_lists_nothing():
+    run, card = asking()
+    version = run.version
+    tap(run, "deny", card, key="first")
+
+    with pytest.raises(StaleRun):
+        tap(run, "allow_once", card, version=version, for_run=True)
+
+    assert not AllowlistEntry.objects.exists()
+
+
+def test_a_repeated_answer_for_the_run_lists_the_call_once():
+    run, card = asking()
+    version = run.version
+
+    for _ in range(2):
+        tap(run, "allow_once", card, version=version, for_run=True)
+
+    assert AllowlistEntry.objects.count() == 1
+
+
+def test_a_refusal_never_lists_a_call():
+    run, card = asking()
+
+    tap(run, "deny", card, for_run=True)
+
+    assert not AllowlistEntry.objects.exists()
+
+
+def asked_for(command, own=NOTHING):
+    run = a_run()
+    card = permissions.ask(run.id, a_proposal(command), for_s=60, at=NOON, own=own)
+    return run, Decision.objects.get(pk=card)
+
+
+SECRET = "sk-ant-api03-abcdefghijklmnop"
+
+
+@pytest.mark.parametrize("command", [SECRET, "x" * 3_000 + f" {SECRET}", "x" * 30_000])
+def test_what_no_entry_can_name_is_allowed_once_alone(command):
+    run, card = asked_for(f"curl {command}")
+    assert rows.decision_row(card, run).evidence.asks.for_run is False
+
+    with pytest.raises(ActionUnavailable, match="call by call"):
+        tap(run, "allow_once", card, for_run=True)
+
+    assert how(card)[0] == "open"
+    assert not AllowlistEntry.objects.exists()
+
+
+@pytest.mark.parametrize("command", ["ls", "x" * 3_000, "curl K-1234"])
+def test_what_an_entry_names_can_be_allowed_for_the_run(command):
+    run, card = asked_for(command, Redaction(("K-####",), salt="project"))
+
+    assert rows.decision_row(card, run).evidence.asks.for_run is True
+
+
 def test_a_refusal_takes_its_reason_along():
     run, card = asking()
 
@@ -242,8 +322,10 @@ def test_a_refusal_takes_its_reason_along():
 def test_an_answer_is_delivered_by_its_own_request_alone_then_acted_on():
     run, card = asking()
     tap(run, "allow_once", card)
-    sessions.note_answered(run.id, at=after(1))  # another hook of the session was answered
     made = Intervention.objects.get()
+    # Another hook of the session was answered.
+    sessions.note_answered(run.id, made.id, at=after(1))
+    made.refresh_from_db()
     assert made.status == "asked"
 
     permissions.note_delivered(run.id, card.id, at=after(2))
@@ -253,6 +335,15 @@ def test_an_answer_is_delivered_by_its_own_request_alone_then_acted_on():
 
     made.refresh_from_db()
     assert made.status == "acknowledged"
+
+
+def test_an_answer_that_has_its_own_request_is_overtaken_by_no_other():
+    run, card = asking()
+    tap(run, "allow_once", card)
+
+    tap(run, "pause", key="p")
+
+    assert run.interventions.get(action="allow_once").status == "asked"
 
 
 def test_a_refusal_that_the_agent_heeds_has_arrived_when_it_left():

@@ -6,11 +6,12 @@ import pytest
 
 from missioncontrol.decisions import sessions
 from missioncontrol.decisions.acts import Amount
+from missioncontrol.decisions.directives import LEAVES_WITHIN
 from missioncontrol.decisions.models import AllowlistEntry, Intervention, LetGo
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.rows import run_row
-from tests.build import a_call, a_project, a_proposal, a_run, a_stuck_run, after, report
+from tests.build import a_call, a_project, a_proposal, a_run, a_stuck_run, after, carry, report
 from tests.missioncontrol.taps import asked, card, paid, payloads_of, tap
 
 pytestmark = pytest.mark.django_db
@@ -211,7 +212,7 @@ def test_a_withdrawn_text_reaches_nobody_later():
     undo(run, tap(run, "inject", message=FIX))
     tap(run, "continue")
 
-    assert sessions.claim_messages(run.id, at=after(1)) == []
+    assert carry(run, at=after(1)) == []
     run.refresh_from_db()
     assert run.meters.queued_messages == 0
 
@@ -251,7 +252,7 @@ def test_a_pause_that_a_message_ended_is_there_again_with_its_call():
 def test_calls_that_an_earlier_correction_answered_stay_so():
     run = a_stuck_run()
     tap(run, "inject", message=FIX)
-    sessions.claim_messages(run.id, at=after(1))
+    carry(run, at=after(1))
     run.refresh_from_db()
 
     undo(run, tap(run, "inject", message="And hurry.", at=after(2)))
@@ -265,7 +266,7 @@ def test_calls_of_a_later_hold_stay_answered_when_what_was_allowed_before_goes()
     run = report(run, *[a_call("make", error="no rule") for _ in range(2)], a_proposal("make"))
     tap(run, "inject", message=FIX)
     corrected = run.meters.corrected
-    sessions.claim_messages(run.id, at=after(1))
+    carry(run, at=after(1))
 
     undo(run, made)
 
@@ -276,8 +277,10 @@ def test_calls_of_a_later_hold_stay_answered_when_what_was_allowed_before_goes()
 @pytest.mark.parametrize(
     "leaves",
     [
-        lambda run: sessions.note_answered(run.id, at=after(1)),
+        lambda run: sessions.note_answered(run.id, run.meters.unconfirmed, at=after(1)),
+        lambda run: carry(run, at=after(1)),
         lambda run: sessions.claim_messages(run.id, at=after(1)),
+        lambda run: sessions.send_texts(run.id, version=run.version, at=after(1)),
     ],
 )
 def test_a_text_that_has_left_cannot_be_unsaid(leaves):
@@ -287,6 +290,109 @@ def test_a_text_that_has_left_cannot_be_unsaid(leaves):
 
     with pytest.raises(ActionUnavailable, match="has the text"):
         undo(run, made)
+
+
+def test_a_text_that_was_withdrawn_does_not_leave_with_a_directive_made_before():
+    run = a_stuck_run()
+    made = tap(run, "inject", message=FIX)
+    seen = run.version
+    undo(run, made)
+
+    assert sessions.send_texts(run.id, version=seen, at=after(1)) is None
+    assert run.interventions.get(key=made.key).status == "unreachable"
+
+
+def test_an_answer_that_left_is_noted_though_another_is_followed_by_now():
+    run = a_stuck_run()
+    made = tap(run, "continue")
+    tap(run, "pause", decision=None)
+
+    sessions.note_answered(run.id, made.id, at=after(1))
+
+    assert dict(run.interventions.values_list("action", "status")) == {
+        "continue": "delivered",
+        "pause": "asked",
+    }
+
+
+def test_an_answer_that_the_next_one_overtook_reached_nobody_and_is_said_to_be_superseded():
+    run = a_stuck_run()
+    tap(run, "continue")
+
+    tap(run, "pause", decision=None)
+
+    statuses = dict(run.interventions.values_list("action", "status"))
+    assert statuses == {"continue": "unreachable", "pause": "asked"}
+    (told,) = [one for one in payloads_of(run, "run.moved") if one["intervention_status"]]
+    assert (told["intervention_status"], told["reason"]) == ("unreachable", "answer superseded")
+
+
+def test_an_overtaken_answer_whose_text_still_leaves_is_delivered_with_it():
+    run = a_stuck_run()
+    tap(run, "inject", message=FIX)
+    tap(run, "pause", decision=None)
+    assert run.interventions.get(action="inject").status == "asked"
+
+    carry(run, at=after(1))
+
+    assert run.interventions.get(action="inject").status == "delivered"
+
+
+def test_what_crosses_a_stop_reaches_nobody():
+    run = a_stuck_run()
+    tap(run, "terminate")
+
+    tap(run, "pause", decision=None)
+
+    statuses = dict(run.interventions.values_list("action", "status"))
+    assert statuses == {"terminate": "asked", "pause": "unreachable"}
+
+
+def test_a_text_that_has_not_left_when_its_run_ends_reached_nobody():
+    run = a_stuck_run()
+    tap(run, "inject", message=FIX)
+    tap(run, "pause", decision=None)
+
+    sessions.end_session(run.id, at=after(1))
+
+    assert run.interventions.get(action="inject").status == "unreachable"
+
+
+def test_a_stop_that_ends_a_parked_session_at_once_is_told_of_once():
+    run = a_stuck_run()
+    report(run, a_proposal("pytest -q"))
+    sessions.note_waiting([run.id], at=after(1))
+    sessions.park(run.id, at=after(2))
+
+    tap(run, "terminate", at=after(3))
+
+    assert run.interventions.get(action="terminate").status == "unreachable"
+    assert [one for one in payloads_of(run, "run.moved") if one["intervention"]] == []
+
+
+def test_a_text_whose_answer_never_left_waits_again_and_can_be_taken_back():
+    run = a_stuck_run()
+    made = tap(run, "inject", message=FIX)
+
+    sessions.claim_messages(run.id, at=after(1))
+
+    later = after(2) + LEAVES_WITHIN
+    assert asked(run, at=after(2)).messages == ()
+    assert [text.text for text in asked(run, at=later).messages] == [FIX]
+    assert run.interventions.get(key=made.key).status == "asked"
+    tap(run, "undo", undoes=made.key, decision=None, at=later)
+    assert asked(run, at=later).messages == ()
+
+
+def test_the_record_says_that_a_text_was_delivered_once_its_answer_left():
+    run = a_stuck_run()
+    tap(run, "inject", message=FIX)
+
+    sessions.claim_messages(run.id, at=after(1))
+    before = payloads_of(run, "message.delivered")
+    carry(run, at=after(2) + LEAVES_WITHIN)
+
+    assert (before, len(payloads_of(run, "message.delivered"))) == ([], 1)
 
 
 def test_a_text_is_withdrawn_once():
@@ -302,7 +408,7 @@ def test_a_text_that_was_carried_is_delivered_and_so_is_its_answer():
     run = report(a_run(), a_call("ls"))
     made = tap(run, "inject", message=FIX)
 
-    sessions.claim_messages(run.id, at=after(1))
+    carry(run, at=after(1))
 
     told_of = run.interventions.get(key=made.key)
     assert (told_of.status, told_of.delivered_at) == ("delivered", after(1))

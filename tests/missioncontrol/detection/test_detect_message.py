@@ -6,19 +6,23 @@ import pytest
 from django.conf import settings
 from redis import Redis
 
+from missioncontrol.broadcast import channel
 from missioncontrol.celery import app
 from missioncontrol.detection import tasks
 from missioncontrol.runs.models import Run
 from tests.build import a_call, a_run, put
 from tests.workers import a_worker
 
-QUEUE, REPLIES = settings.DETECT_QUEUES[0], "tests:replies"
+QUEUE = settings.DETECT_QUEUES[0]
+# By the prefix of this process: others test at the same broker.
+REPLIES = channel("reply", "tests")
+UNACKED = settings.CELERY_BROKER_TRANSPORT_OPTIONS["unacked_key"]
 
 
 @pytest.fixture
 def broker():
     with Redis.from_url(settings.BROKER_URL) as client:
-        client.delete(QUEUE, settings.CELERY_TASK_DEFAULT_QUEUE, "unacked", "unacked_index")
+        client.delete(QUEUE, settings.CELERY_TASK_DEFAULT_QUEUE)
         yield client
 
 
@@ -61,7 +65,16 @@ def test_who_detects_for_a_silent_one_strikes_out_what_was_asked(broker, replies
     with a_worker(app, queues=queues):
         assert next_reply(replies)["ring"] == 8
 
-    assert not broker.hlen("unacked")
+    assert not broker.hlen(UNACKED)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_not_struck_out_yet_is_noted_under_the_installations_own_name(broker):
+    line = app.broker_connection().default_channel
+
+    assert line.unacked_key == UNACKED == f"{settings.BROKER_PREFIX}-unacked"
+    assert line.unacked_index_key.startswith(settings.BROKER_PREFIX)
+    assert line.unacked_mutex_key.startswith(settings.BROKER_PREFIX)
 
 
 def test_the_broker_notes_no_dispatch_as_unacknowledged():

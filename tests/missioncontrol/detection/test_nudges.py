@@ -42,7 +42,7 @@ def test_a_shadow_notes_what_it_would_have_done_once_and_holds_nobody():
 def test_a_nudge_tells_the_agent_what_repeats_and_the_first_error():
     run = a_failing(a_run(policy=telling()), times=2)
 
-    (message,) = queued(run.id)
+    (message,) = queued(run.id, at=NOON)
     assert "ran the same" in message.text
     assert "ModuleNotFoundError: no module 'app.tokens'" in message.text
     assert message.agent == "coder"

@@ -27,7 +27,7 @@ def restart(run: Run, **fields):
 
 
 def asked(run: Run):
-    return directive(control_state_of(run), asked_seq=None, messages=queued(run.id))
+    return directive(control_state_of(run), asked_seq=None, messages=queued(run.id, at=NOON))
 
 
 def test_an_ended_run_begins_again_with_the_correction():

@@ -9,6 +9,7 @@ from guard.turn import Role, Turn
 from missioncontrol.history import summary
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, put
 from tests.long_run import fill
+from tests.missioncontrol.taps import tap
 
 pytestmark = pytest.mark.django_db
 
@@ -114,13 +115,35 @@ def test_the_last_hour_is_told_apart(project, read):
     assert [file["path"] for file in answer["whole"]["files"]] == ["new.py", "old.py"]
     assert [file["path"] for file in answer["last_hour"]["files"]] == ["new.py"]
     assert (answer["last_hour"]["from_seq"], answer["last_hour"]["cost_usd"]) == (1, "1")
+    assert answer["last_ten_minutes"] is None
+
+
+@pytest.mark.parametrize("wrong_by", [timedelta(hours=-3), timedelta(days=2)], ids=str)
+def test_the_last_hour_goes_by_the_clock_that_the_turns_were_timed_by(project, read, wrong_by):
+    run = a_run(project)
+    for path, hours in (("old.py", 0), ("new.py", 2)):
+        at = NOON + timedelta(hours=hours)
+        put(run, edit(path, ts=at + wrong_by), at=at)
+
+    assert [file["path"] for file in read(run)["last_hour"]["files"]] == ["new.py"]
 
 
 def test_a_run_of_minutes_has_no_last_hour_of_its_own(project, read):
     run = a_run(project)
     put(run, edit("a.py"))
 
-    assert read(run)["last_hour"] is None
+    assert (read(run)["last_hour"], read(run)["last_ten_minutes"]) == (None, None)
+
+
+def test_of_a_run_younger_than_an_hour_the_last_ten_minutes_are_told_apart(project, read):
+    run = a_run(project)
+    put(run, edit("old.py"), at=NOON)
+    put(run, edit("new.py"), at=NOON + timedelta(minutes=40))
+
+    answer = read(run)
+    assert answer["last_hour"] is None
+    assert [file["path"] for file in answer["last_ten_minutes"]["files"]] == ["new.py"]
+    assert answer["last_ten_minutes"]["from_seq"] == 1
 
 
 def test_why_it_waits_names_the_last_turn_of_the_loop(project, read):
@@ -129,6 +152,38 @@ def test_why_it_waits_names_the_last_turn_of_the_loop(project, read):
     why = read(run)["why"]
     assert why["kind"] == "exact_repeat"
     assert why["turn"] == run.meters.last_seq
+
+
+def test_who_paused_it_and_when_that_ends_is_told_until_it_goes_on(project, read):
+    run = a_run(project)
+    put(run, a_call())
+    assert read(run)["paused"] is None
+
+    tap(run, "pause", at=NOON)
+
+    assert read(run)["paused"] == {
+        "by": "ana",
+        "since": "2026-11-21T12:00:00Z",
+        "until": "2026-11-21T13:00:00Z",
+        "unanswered": "stop",
+    }
+    tap(run, "continue")
+    assert read(run)["paused"] is None
+
+
+def test_who_takes_a_message_back_meanwhile_has_not_paused_it(project, read):
+    run = a_run(project)
+    put(run, a_call())
+    sent = tap(run, "inject", message="Mind the tests.", at=NOON)
+    tap(run, "pause", at=NOON + timedelta(seconds=1))
+
+    tap(run, "undo", undoes=sent.key, by="ben", at=NOON + timedelta(seconds=2))
+
+    assert read(run)["paused"]["by"] == "ana"
+
+
+def test_a_card_says_itself_why_its_run_waits(project, read):
+    assert read(a_stuck_run(project))["paused"] is None
 
 
 def test_of_a_long_run_all_calls_are_counted_and_its_end_read(project, read, monkeypatch):

@@ -46,7 +46,7 @@ async def settled():
 
 
 def of_turn(number):
-    return {"a": {"turns": number, "judged_turns": number, "tape": [[number, True]]}}
+    return {"a": {"turns": number, "judged_turns": number, "calls": 0, "tape": [[number, True]]}}
 
 
 async def test_the_first_is_told_at_once_and_what_comes_in_the_pause_together():
@@ -66,14 +66,44 @@ async def test_the_first_is_told_at_once_and_what_comes_in_the_pause_together():
 async def test_meters_of_an_earlier_commit_that_come_later_take_nothing_back():
     it = Clockwork()
     await it.take(meters=of_turn(1))
-    stored = {"turns": 3, "judged_turns": 1, "tape": []}
-    judged = {"turns": 3, "judged_turns": 2, "tape": [[2, True]]}
+    stored = {"turns": 3, "judged_turns": 1, "calls": 0, "tape": []}
+    judged = {"turns": 3, "judged_turns": 2, "calls": 0, "tape": [[2, True]]}
 
     await it.take(meters={"a": judged})
     await it.take(meters={"a": stored})
     await it.go_on()
 
     assert json.loads(it.sent[0][-1])["runs"] == {"a": judged}
+
+
+async def test_meters_of_an_end_take_back_no_call_that_came_back_before_they_were_told():
+    it = Clockwork()
+    await it.take(meters=of_turn(1))
+    came_back = of_turn(2)["a"] | {"calls": 2}
+
+    await it.take(meters={"a": came_back})
+    await it.take(meters={"a": came_back | {"calls": 1, "tape": []}})
+    await it.go_on()
+
+    assert json.loads(it.sent[0][-1])["runs"] == {"a": came_back}
+
+
+async def test_points_are_told_in_their_places_where_one_of_those_between_is_late():
+    it = Clockwork()
+    await it.take(meters=of_turn(1))
+    # Of the third another process tells.
+    stored = {"turns": 9, "judged_turns": 3, "calls": 0, "tape": []}
+
+    await it.take(meters=of_turn(2))
+    await it.take(meters={"a": stored})
+    await it.go_on()
+    told = json.loads(it.sent[0][-1])["runs"]["a"]
+    await it.take(meters=of_turn(4))
+    await it.take(meters=of_turn(6))
+    await it.go_on()
+
+    assert told == {"turns": 9, "judged_turns": 2, "calls": 0, "tape": [[2, True]]}
+    assert json.loads(it.sent[0][-1])["runs"] == of_turn(6)
 
 
 async def test_all_hear_the_same_text():

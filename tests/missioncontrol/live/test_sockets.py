@@ -5,6 +5,7 @@ import json
 
 import pytest
 from asgiref.sync import sync_to_async
+from celery.signals import worker_ready
 from channels.testing import WebsocketCommunicator
 from django.conf import settings
 from django.db import OperationalError
@@ -14,9 +15,13 @@ from redis.asyncio import Redis
 from missioncontrol import broadcast, live
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import PersonalToken, Role
+from missioncontrol.decisions import interventions
+from missioncontrol.detection import tasks
 from missioncontrol.live import sockets
 from missioncontrol.projects import access, members
-from tests.build import NOON, a_call, a_person, a_run, put, report
+from missioncontrol.runs import journal, retelling
+from missioncontrol.runs.lifecycle import Move
+from tests.build import NOON, a_call, a_person, a_run, after, put, report
 from tests.missioncontrol.test_subscriptions import cut
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -105,6 +110,101 @@ async def test_meters_carry_every_new_point_of_the_tape_once(project, token):
 
     fetched = await sync_to_async(lambda: type(run).objects.get(pk=run.pk).meters.tape)()
     assert points == fetched
+    await socket.disconnect()
+
+
+async def test_a_new_status_comes_with_the_meters_for_who_missed_them(project, token):
+    run = await sync_to_async(a_run)(project)
+    socket = listening(f"/ws/projects/{project.id}/", token)
+    await socket.connect(timeout=60)
+    await socket.receive_from(timeout=60)
+
+    end = sync_to_async(interventions.report_end)
+    await end(run.id, "completed", projects=[project.id], by="agent", at=NOON)
+    # Meters of its opening may still be on their way.
+    (moved,) = await events_of(socket, 1)
+    meters = json.loads(await socket.receive_from(timeout=10))
+
+    assert (moved["type"], moved["status"]) == ("run.moved", "completed")
+    assert meters["runs"][str(run.id)]["turns"] == 0
+    await socket.disconnect()
+
+
+def end_unheard(run, at):
+    """End a run as a process does that is killed between the commit and telling of it."""
+    with journal.writing_run(run.id, at=at) as (tx, one):
+        tx.is_silent = True
+        tx.move(one, Move.END, by="agent", reason="the session ended")
+
+
+async def test_what_a_killed_process_told_nobody_is_told_once_another_starts(project, token):
+    run = await sync_to_async(a_run)(project)
+    socket = listening(f"/ws/projects/{project.id}/", token)
+    await socket.connect(timeout=60)
+    await socket.receive_from(timeout=60)
+
+    await sync_to_async(end_unheard)(run, after(1))
+    await sync_to_async(tasks.tell_again)(after(2).isoformat())
+    (event,) = await events_of(socket, 1)
+
+    assert (event["type"], event["status"], event["seq"]) == ("run.moved", "completed", 1)
+    assert event["reason"] == "the session ended"
+    await socket.disconnect()
+
+
+async def test_a_worker_that_starts_has_it_told_again():
+    async with Redis.from_url(settings.BROKER_URL) as broker:
+        await broker.delete(settings.CELERY_TASK_DEFAULT_QUEUE)
+        await sync_to_async(worker_ready.send)(sender=None)
+        (message,) = await broker.lrange(settings.CELERY_TASK_DEFAULT_QUEUE, 0, -1)
+
+    assert json.loads(message)["headers"]["task"] == tasks.tell_again.name
+
+
+async def test_who_heard_it_hears_it_again_under_the_number_that_it_had(project, token):
+    run = await sync_to_async(a_run)(project)
+    socket = listening(f"/ws/runs/{run.id}/", token)
+    await socket.connect(timeout=60)
+    await socket.receive_from(timeout=60)
+
+    await sync_to_async(report)(run, a_call("ls"), at=after(1))
+    (first,) = await events_of(socket, 1)
+    await sync_to_async(retelling.tell_again)(since=NOON, until=after(1))
+    (again,) = await events_of(socket, 1)
+
+    assert again == {**first, "turn": None}
+    await socket.disconnect()
+
+
+async def test_what_was_heard_is_not_told_again_while_no_process_starts(
+    project, token, monkeypatch
+):
+    run = await sync_to_async(a_run)(project)
+    socket = listening(f"/ws/runs/{run.id}/", token)
+    await socket.connect(timeout=60)
+    await socket.receive_from(timeout=60)
+
+    await sync_to_async(report)(run, a_call("ls"), at=after(1))
+    monkeypatch.setattr(tasks, "now", lambda: after(10))
+    await sync_to_async(tasks.sweep)()
+    await sync_to_async(report)(run, a_call("pwd"), at=after(11))
+
+    await events_of(socket, 2)
+    await socket.disconnect()
+
+
+async def test_a_run_that_has_gone_on_since_tells_nothing_again(project, token):
+    run = await sync_to_async(a_run)(project)
+    socket = listening(f"/ws/projects/{project.id}/", token)
+    await socket.connect(timeout=60)
+    await socket.receive_from(timeout=60)
+
+    await sync_to_async(report)(run, a_call("ls"), at=after(1))
+    await sync_to_async(report)(run, a_call("pwd"), at=after(3))
+    await sync_to_async(retelling.tell_again)(since=NOON, until=after(2))
+    await sync_to_async(report)(run, a_call("id"), at=after(4))
+
+    await events_of(socket, 3)
     await socket.disconnect()
 
 
@@ -239,7 +339,7 @@ async def test_a_database_that_was_away_leaves_no_socket_unguarded(
 
     with monkeypatch.context() as patched:
         patched.setattr(CursorWrapper, "execute", away)
-        broadcast.check_access(owner.pk)
+        await sync_to_async(broadcast.check_access)(owner.pk)
         await asyncio.wait_for(refused.wait(), 60)
         await asyncio.sleep(0.2)
     await sync_to_async(members.remove)(project.id, owner.pk, by=bea, at=NOON)
@@ -259,7 +359,7 @@ async def test_a_socket_that_missed_messages_has_its_browser_read_anew(word, pro
     async with Redis.from_url(settings.BROKER_URL) as broker:
         await cut(broker)
 
-    assert await _close_code(socket) == 1012
+    assert await _close_code(socket) == 4012
     await socket.disconnect(timeout=60)
     again = listening(path, token)
     await again.connect(timeout=60)

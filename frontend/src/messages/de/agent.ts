@@ -53,7 +53,7 @@ const texts: typeof en = {
     asked: "gesendet, noch nicht bestätigt",
     delivered: (at) => `zugestellt ${at}`.trim(),
     acknowledged: "vom Agenten bestätigt",
-    unreachable: "Agent nicht erreichbar",
+    unreachable: "nicht zugestellt",
   },
   did: (who, action) => `${who}: ${action}`,
   message: (text) => `: „${text}“`,

@@ -24,6 +24,8 @@ const texts: typeof en = {
   forThisAgent: "für diesen Agenten",
   inOneRun: "in einem Lauf",
   forGood: "unbegrenzt",
+  unused: "Unbenutzt",
+  unusedHint: "Seit 30 Tagen ohne Treffer.",
   remove: "Entfernen",
   removeNow: "Jetzt entfernen",
   removeOne: (pattern) => `${pattern} entfernen`,
@@ -72,6 +74,10 @@ const texts: typeof en = {
     notLooked: "Die Vorschau konnte nicht geladen werden.",
     added: (pattern) => `${pattern} ist jetzt erlaubt.`,
     undo: "Rückgängig",
+  },
+  inRun: {
+    allow: "In diesem Lauf",
+    does: "erlaubt genau diesen Aufruf in diesem Lauf ab jetzt",
   },
 };
 export default texts;

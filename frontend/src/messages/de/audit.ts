@@ -16,6 +16,23 @@ const SHARED: Readonly<Record<string, string>> = {
   "costs of": "Kosten ab",
 };
 
+/** A second factor stands behind the first: "a password and a code". */
+const WAYS_IN: Readonly<Record<string, string>> = {
+  "a link": "mit einem Link",
+  "a password": "mit einem Passwort",
+  "a passkey": "mit einem Passkey",
+  "the identity provider": "über den Identitätsanbieter",
+  "a code": "mit einem Code der App",
+  "a recovery code": "mit einem Wiederherstellungscode",
+};
+
+function waysIn(english: string): string {
+  return english
+    .split(" and ")
+    .map((way) => WAYS_IN[way] ?? way)
+    .join(" und ");
+}
+
 /** What the record says of access, in English, as it is said here; what is not known stays as it is. */
 const ACCESS: readonly (readonly [RegExp, (name: string, key: string, agent: string) => string])[] =
   [
@@ -45,7 +62,11 @@ const ACCESS: readonly (readonly [RegExp, (name: string, key: string, agent: str
       (name, key) => `widerrief das persönliche Token „${name}“ (${key})`,
     ],
     [/^paired “(.*)”$/s, (name) => `koppelte „${name}“`],
-    [/^signed in “(.*)” by a link$/s, (name) => `meldete „${name}“ mit einem Link an`],
+    [
+      /^signed in “(.*)” by (.*)$/s,
+      (name, way) =>
+        `meldete sich ${name === "ein Browser" ? "" : `auf „${name}“ `}${waysIn(way)} an`,
+    ],
     [/^had pushes sent to “(.*)”$/s, (name) => `ließ Benachrichtigungen an „${name}“ senden`],
     [/^ended the pushes to “(.*)”$/s, (name) => `beendete die Benachrichtigungen an „${name}“`],
     [/^signed out “(.*)”$/s, (name) => `meldete „${name}“ ab`],
@@ -202,7 +223,7 @@ const texts: typeof en = {
     imported: (file) => `importierte eine Aufzeichnung, ${file}`,
     recorded: (turn) => `zeichnete Schritt ${turn} auf`,
     completed: (turn) => `schloss Schritt ${turn} ab`,
-    raised: (what, turn) => `meldete ${what} bei Schritt ${turn}`,
+    raised: (what, turn) => `meldete Schritt ${turn} (Regel: ${what})`,
     escalate: "bat um Eskalation",
     askedLocal: "fragte den lokalen Prüfer",
     asked: (judge) => `fragte den Prüfer ${judge}`,
@@ -226,6 +247,7 @@ const texts: typeof en = {
       delivered: "erhielt die Antwort",
       acknowledged: "befolgte die Antwort",
       unreachable: "war für die Antwort nicht erreichbar",
+      superseded: "ersetzte eine noch nicht zugestellte Antwort",
     },
     stopping: "verlangte das Ende des Laufs",
     paused: "hielt den Lauf an",
@@ -242,7 +264,7 @@ const texts: typeof en = {
     altered: (thing) => `änderte ${thing}`,
     access: "änderte den Zugang",
     accessed: (sentence) => accessed(sentence),
-    anchored: "signierte einen Prüfpunkt",
+    anchored: "signierte das Protokoll bis hierher (Prüfpunkt)",
     amended: (change, reason) => `${AMENDED[change] ?? change}: ${reason}`,
     notice: (channel) => `sendete eine Nachricht über ${channel}`,
     noticeFailed: (channel) => `konnte keine Nachricht über ${channel} senden`,

@@ -124,6 +124,7 @@ const texts: typeof en = {
     nothingSent: "Nichts wurde gesendet.",
     verbs: {
       inject: "Korrigieren",
+      message: "Nachricht",
       continue: "Weiterlaufen",
       allowlist: "Erlauben",
       terminate: "Beenden",
@@ -160,7 +161,7 @@ const texts: typeof en = {
     answered: "Antwort",
     delivered: "zugestellt",
     actedOn: "vom Agenten bestätigt",
-    unreachable: "Agent nicht erreichbar",
+    unreachable: "nicht zugestellt",
     away: (words) => `Falls Mission Control inzwischen ausfällt: ${words}.`,
   },
   turn: (n) => `Schritt ${n}`,

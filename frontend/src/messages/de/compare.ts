@@ -12,6 +12,7 @@ const texts: typeof en = {
   failed: "Der Vergleich konnte nicht geladen werden.",
   failedWhy: "Nichts ist verloren.",
   with: (run) => `${run} mit einem anderen Lauf vergleichen`,
+  withLast: "Mit dem letzten Lauf dieser Aufgabe",
   search: "Im Verlauf suchen",
   noOther: "In diesem Projekt gibt es noch keinen anderen Lauf.",
   swap: "Tauschen",

@@ -61,5 +61,9 @@ const texts: typeof en = {
   removeHint: "beendet die Demo-Agenten und archiviert ihre Projekte",
   failed: "Der Server war nicht erreichbar; nichts wurde geändert.",
   past: "Frühere Sitzungen, ohne etwas zu verbinden:",
+  noProject: {
+    title: "Mitglied in keinem Projekt",
+    ask: "Wem ein Projekt gehört, kann mit einem Link einladen, der hier geöffnet wird.",
+  },
 };
 export default texts;

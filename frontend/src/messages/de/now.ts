@@ -9,8 +9,10 @@ const texts: typeof en = {
   toOpen: "öffnen",
   running: "Läuft",
   fastest: "teuerste pro Stunde zuerst",
+  orderHeld: "Reihenfolge steht, solange die Maus hier ist",
   redlining: (n) => `${String(n)} über dem Üblichen zuerst, dann teuerste pro Stunde`,
   held: (n) => `angehalten ${String(n)}`,
+  lost: (n) => `Kontakt verloren ${String(n)}`,
   endedToday: (n) => `heute beendet ${String(n)}`,
   saved: (usd) => `durch Stopps gespart ≈ ${usd}`,
   savedUnknown: (stops) =>

@@ -10,16 +10,32 @@ function timesOf(n: number): string {
   return n === 0 ? "nie" : n === 1 ? "einmal" : counted(n, times);
 }
 
+/** As the server says what it expects of a value. */
+function inGerman(expected: string): string {
+  const comma = (figure: string) => figure.replace(".", ",");
+  return expected
+    .replace(/^a whole number from (\S+) to/, "eine ganze Zahl von $1 bis")
+    .replace(
+      /^a number from (\S+) to (\S+)/,
+      (_, low: string, high: string) => `eine Zahl von ${comma(low)} bis ${comma(high)}`,
+    )
+    .replace("a number above 0, at most", "eine Zahl über 0, höchstens")
+    .replace(/^one of/, "eins von")
+    .replace(/^names out of/, "Namen aus")
+    .replace(/^a text such as/, "ein Text wie")
+    .replace(/^true or false$/, "true oder false");
+}
+
 const texts: typeof en = {
   title: "Richtlinien",
   ofItsOwn: "Jedes Projekt hat eine eigene Richtlinie.",
   notFetched: "Richtlinie nicht geladen.",
-  notFetchedWhy: "Sie gilt; nur diese Ansicht konnte sie nicht lesen.",
+  notFetchedWhy: "Sie gilt weiterhin.",
   limits: "Grenzen",
   onlyOwner: "Nur Eigentümer können speichern.",
   mend: (n) => `Zum Speichern ${counted(n, { one: "Wert", other: "Werte" })} berichtigen.`,
   nothingChanged: "Keine Änderungen.",
-  runToSave: "Erst werden die Läufe nachgespielt.",
+  runToSave: "Erst die Läufe nachspielen.",
   theDefault: "die Vorgabe",
   inForce: (version) => `${version}, gültig`,
   draftFrom: (draft, from, what) => `Entwurf ${draft}, aus ${from} · ${what}`,
@@ -29,8 +45,9 @@ const texts: typeof en = {
   showAs: "Anzeigen als",
   form: "Formular",
   toml: "TOML",
-  expectedGot: (expected, got) => `erwartet ${expected}, ist ${got}`,
-  expected: (what) => `Erwartet: ${what}.`,
+  expectedGot: (expected, got) => `erwartet ${inGerman(expected)}, ist ${got}`,
+  expected: (what) => `Erwartet: ${inGerman(what)}.`,
+  dollars: "eine Zahl, etwa 5 oder 5,50",
   why: "Grund, für das Protokoll",
   saveAs: (n) => `Als v${String(n)} speichern`,
   save: "Speichern",
@@ -39,7 +56,7 @@ const texts: typeof en = {
   versionsLabel: "Versionen",
   useAsDraft: "Als Entwurf nehmen",
   nothingInForce: "Gültiges blieb unverändert.",
-  cannotRead: "Der Text ist noch nicht lesbar.",
+  cannotRead: "Noch nicht lesbar.",
   rule: "Regel",
   today: "Heute",
   versionToday: (version) => `v${String(version)}, heute`,
@@ -66,7 +83,7 @@ const texts: typeof en = {
     },
     circles: {
       name: "Wiederholter Zyklus",
-      says: "Fragt, wenn sich Schritte so oft wiederholen.",
+      says: "Fragt nach so vielen Wiederholungen.",
     },
     nothing: {
       name: "Keine neue Information",
@@ -74,7 +91,7 @@ const texts: typeof en = {
     },
     budget: {
       name: "Budget je Lauf",
-      says: "Hält den Lauf bei diesem Betrag in Dollar an.",
+      says: "Hält den Lauf bei so vielen Dollar an.",
     },
   },
   less: (name) => `${name}: eins weniger`,
@@ -91,11 +108,11 @@ const texts: typeof en = {
     warn: "Der Lauf geht weiter, niemand wird gefragt.",
     flag: "Der Lauf geht weiter, während Sie nachsehen.",
     pause: "Der Lauf wartet.",
-    auto: "Sendet die Korrektur des Prüfers; hilft sie nicht, wartet der Lauf.",
+    auto: "Sendet die Korrektur; hilft sie nicht, wartet der Lauf.",
   },
   afterwards: {
-    stop: (time) => `Nach ${time} endet er automatisch.`,
-    proceed: (time) => `Nach ${time} läuft er automatisch weiter.`,
+    stop: (time) => `Nach ${time} endet er.`,
+    proceed: (time) => `Nach ${time} läuft er weiter.`,
   },
   advanced: "Erweitert",
   values: (n, changed) =>
@@ -167,8 +184,7 @@ const texts: typeof en = {
     few: (n) =>
       `Nur ${counted(n, runs)} aufgezeichnet; die Voreinstellungen beruhen auf Läufen anderer.`,
     noRuns: "Kein Lauf aufgezeichnet; die Voreinstellungen beruhen auf Läufen anderer.",
-    unscored: (n) =>
-      `${counted(n, runs)} ohne aufgezeichneten Wert ${n === 1 ? "hat" : "haben"} keinen Punkt.`,
+    unscored: (n) => `${counted(n, runs)} ohne Wert, also ohne Punkt.`,
     leftOut: (n) => `${counted(n, { one: "älterer Lauf fehlt", other: "ältere Läufe fehlen" })}.`,
     label: (n) => `${counted(n, runs)} nach Tag und höchstem Stuck-Score`,
     handle: "Fragt Sie ab",
@@ -193,11 +209,13 @@ const texts: typeof en = {
   noLonger: "nicht mehr gefragt",
   replaying: (done, total) => `spielt nach: ${String(done)} von ${counted(total, ofRuns)}`,
   replayed: (n, seconds) => `${counted(n, runs)} in ${String(seconds)} s nachgespielt`,
-  replayFailed: "Das Nachspielen ist fehlgeschlagen.",
+  replayFailed: "Das Nachspielen schlug fehl.",
   replayAgain: "Nochmals versuchen",
   notSaved: "Die Richtlinie wurde nicht gespeichert.",
-  onTop: "Die eigenen Änderungen gelten jetzt für diese Fassung.",
-  takesTheirsBack: "Wird er jetzt gespeichert, geht verloren, was dort geändert wurde.",
+  savedMeanwhile:
+    "Inzwischen hat jemand eine andere Fassung gespeichert; der eigene Entwurf ist nicht gespeichert.",
+  onTop: "Die Änderungen gelten jetzt für diese Fassung.",
+  takesTheirsBack: "Jetzt gespeichert, nimmt er das dort Geänderte zurück.",
   notTried: "Das Nachspielen konnte nicht gestartet werden.",
   notChecked: "Der Entwurf konnte nicht geprüft werden.",
 };

@@ -21,5 +21,6 @@ const texts: typeof en = {
   close: "Schließen",
   owners: "Nur die Eigentümer des Projekts setzen Preise.",
   failed: "Der Server war nicht erreichbar; nichts wurde geändert.",
+  asNumber: "Eine Zahl, etwa 5 oder 5,50",
 };
 export default texts;

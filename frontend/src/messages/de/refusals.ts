@@ -2,7 +2,42 @@
  * The server answers in English, with a code. A sentence that is known here is said in German;
  * of any other, what its code says, and beside it the server's own words.
  */
+import { span } from "../../format/time";
 import type en from "../en/refusals";
+import { labelOf, partsOf } from "../en/refusals";
+
+/** What the forms call the fields that the server names in its own way. */
+const fields: Record<string, string> = {
+  address: "Adresse",
+  budgets_day_usd: "Je Tag, alle Läufe, Dollar",
+  budgets_project_usd: "Projekt insgesamt, Dollar",
+  budgets_run_turns: "Je Lauf, Schritte",
+  budgets_run_usd: "Je Lauf, Dollar",
+  budgets: "Budgets",
+  cache_read: "Aus dem Cache gelesen",
+  cache_write: "In den Cache geschrieben",
+  code: "Code aus der App",
+  expires_at: "Gültig",
+  hears: "Meldet",
+  hold_limit: "Längste Pause",
+  input: "Eingabe",
+  keep_words_days: "Wortlaut aufbewahren",
+  kind: "Art",
+  language: "Sprache",
+  name: "Name",
+  note: "Name oder Notiz",
+  output: "Ausgabe",
+  overlap_hours: "Der alte Schlüssel",
+  password: "Passwort",
+  pattern: "Aufruf",
+  quiet_from: "Ruhezeit",
+  quiet_to: "Ruhezeit",
+  redact_rules: "Regeln",
+  role: "Rolle",
+  step_minutes: "Verzögerung",
+  time_zone: "Zeitzone",
+  value: "Domain oder Gruppe",
+};
 
 /** What a code says in full, whatever the sentence. */
 const CODES: Record<string, string> = {
@@ -84,8 +119,10 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = [
   [/^[\w.]+: it is empty\.$/, () => "Das Feld ist leer."],
   [
     /^[\w.]+: expected (\d+)(?: \(for ever\))? to (\d+)( days| seconds)?(?:, got .*)?\.$/,
-    (least, most, unit = "") =>
-      `Erwartet wird eine Zahl von ${least} bis ${most}${unit && (unit === " days" ? " (Tage)" : " (Sekunden)")}.`,
+    (least, most, unit) =>
+      unit === " seconds"
+        ? `Erwartet werden ${span(Number(least) * 1000)} bis ${span(Number(most) * 1000)}.`
+        : `Erwartet wird eine Zahl von ${least} bis ${most}${unit ? " (Tage)" : ""}.`,
   ],
   [/^expires_at: expected a time to come\.$/, () => "Erwartet wird eine Zeit in der Zukunft."],
   [
@@ -126,9 +163,8 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = [
     () => "Das ist nicht der Code, den die App jetzt zeigt.",
   ],
   [
-    /^([a-z]+): expected (.+), got '(.*)'\.$/s,
-    (key, expected, got) =>
-      `${key}: Erwartet wird ${expected.replace(" or ", " oder ")}, nicht „${got}“.`,
+    /^[a-z]+: expected (.+), got '(.*)'\.$/s,
+    (expected, got) => `Erwartet wird ${expected.replace(" or ", " oder ")}, nicht „${got}“.`,
   ],
   [/^address: must begin with https:\/\/\.$/, () => "Die Adresse muss mit https:// beginnen."],
   [/^address: is no address\.$/, () => "Das ist keine Adresse."],
@@ -203,16 +239,24 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = [
   ],
 ];
 
+/** A sentence that does not say of which field it is. */
+const OF_A_FIELD = /^(?:Erwartet|Das Feld|Dafür)/;
+
 const texts: typeof en = {
-  sentence: ({ code, message, body }) => {
+  fields,
+  sentence: (refusal) => {
+    const { code, message, body } = refusal;
+    const { label, rest } = partsOf(refusal, fields);
     for (const [pattern, says] of SENTENCES) {
       const found = pattern.exec(message);
-      if (found) return says(...found.slice(1));
+      if (!found) continue;
+      const said = says(...found.slice(1));
+      return OF_A_FIELD.test(said) ? label + said : said;
     }
     const [, wrong] = FAULTS.find(([type]) => type.test(String(body?.fault))) ?? [];
-    if (wrong) return `${String(body?.field)}: ${wrong}`;
+    if (wrong) return `${labelOf(String(body?.field), fields)}: ${wrong}`;
     const kind = KINDS[code];
-    return CODES[code] ?? (kind ? `${kind}: ${message}` : message);
+    return CODES[code] ?? `${kind ? `${kind}: ` : ""}${label}${rest}`;
   },
 };
 export default texts;

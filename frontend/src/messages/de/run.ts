@@ -5,6 +5,7 @@ const texts: typeof en = {
   now: "Jetzt",
   turns: "Schritte",
   latest: "Zum neuesten",
+  earlier: (n) => counted(n, { one: "früherer Schritt", other: "frühere Schritte" }),
   newestFirst: "neueste zuerst",
   notHere: "Dieser Lauf wurde nicht gefunden.",
   notHereText: "Er gehört vielleicht zu einem Projekt, das hier nicht zugänglich ist.",
@@ -196,7 +197,14 @@ const texts: typeof en = {
     waitFor: (n, all, agent) =>
       `${agent} arbeitet jetzt; ${String(n)} von ${String(all)} Agenten ${form(n, { one: "gab", other: "gaben" })} weiter und ${form(n, { one: "ist", other: "sind" })} seither still.`,
     chain: (names) => `Längste Kette: ${names}`,
-    others: (n) => counted(n, { one: "weiterer Agent", other: "weitere Agenten" }),
+    handed: (agent, at) => `an ${agent} übergeben ${at}`,
+    message: (agent) => `Nachricht an ${agent}`,
+    unfold: (n) =>
+      counted(n, {
+        one: "weiterer Agent, am längsten still",
+        other: "weitere Agenten, am längsten still",
+      }),
+    fold: "Am längsten stille Agenten einklappen",
     columns: {
       turn: "Schritt",
       handOff: "Übergabe",

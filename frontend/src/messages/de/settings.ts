@@ -82,6 +82,7 @@ const texts: typeof en = {
   takeBack: "Verwerfen",
   saved: "Gespeichert. Das Protokoll nennt, wer es war.",
   notSaved: "Der Server war nicht erreichbar; nichts wurde gespeichert.",
+  asNumber: "Eine Zahl, etwa 5 oder 5,50",
   ownersOnly: (project) => `Ändern können das die Eigentümer von ${project}.`,
   thisDevice: "Dieses Gerät",
   language: "Sprache",

@@ -7,6 +7,8 @@ const texts: typeof source = {
   readsOrRests: (when) => `liest ${when}, in einer Pause sofort`,
   box: "Nachricht an den Agenten",
   placeholder: "Was soll er wissen?",
+  to: (agent) => `an ${agent}`,
+  toAll: "An alle Agenten des Laufs",
   send: "Senden",
   sending: "Gesendet…",
   empty: "Noch wurde nichts gesagt.",
@@ -38,6 +40,12 @@ const texts: typeof source = {
     kept: "wird bei Verbindung gesendet",
     failed: "nicht gesendet",
     again: "Neu schreiben",
+  },
+  lost: {
+    title: "Die Nachricht wurde nicht gesendet.",
+    kept: "Der Text bleibt hier, bis die Seite verlassen wird.",
+    close: "Schließen",
+    keptUntil: "Der Text bleibt hier: erst die Karte beantworten, dann erneut schreiben.",
   },
   permission: {
     allow_once: (who) => `erlaubt: ${who}`,

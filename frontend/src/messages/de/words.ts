@@ -20,7 +20,7 @@ const texts: typeof en = {
   quote: (text) => `„${text}“`,
   looksOnly: "Nur Eigentümer und Operatoren antworten.",
   ownersRaise: "Das erhöht nur, wem ein Projekt gehört.",
-  lostContact: (at) => `Kontakt verloren, zuletzt um ${at}`,
+  lostContact: (at) => `Kontakt verloren, zuletzt um ${at}, kann noch laufen`,
   moments: {
     now: "sofort",
     at_next_tool: "beim nächsten Werkzeugaufruf",
@@ -57,7 +57,8 @@ const texts: typeof en = {
     stopping: "Wird beendet, noch nicht bestätigt",
     stoppingShort: "Wird beendet",
     theRunIs: (state) => `Der Lauf: ${state}`,
-    asks: "Bittet um Erlaubnis, wartet auf Antwort",
+    asks: "Bittet um Erlaubnis",
+    asksWaiting: "Bittet um Erlaubnis, wartet auf Antwort",
     asksShort: "Fragt",
   },
   byItself: {

@@ -53,7 +53,7 @@ const texts = {
     asked: "sent, not confirmed yet",
     delivered: (at: string) => `delivered ${at}`.trim(),
     acknowledged: "confirmed by the agent",
-    unreachable: "agent unreachable",
+    unreachable: "not delivered",
   },
   did: (who: string, action: string) => `${who} ${action}`,
   message: (text: string) => `: “${text}”`,

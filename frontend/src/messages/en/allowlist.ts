@@ -24,6 +24,8 @@ const texts = {
   forThisAgent: "for this agent",
   inOneRun: "in one run",
   forGood: "no expiry",
+  unused: "Unused",
+  unusedHint: "Not hit in 30 days.",
   remove: "Remove",
   removeNow: "Remove now",
   removeOne: (pattern: string) => `Remove ${pattern}`,
@@ -72,6 +74,10 @@ const texts = {
     notLooked: "The preview could not be loaded.",
     added: (pattern: string) => `${pattern} is on the allowlist.`,
     undo: "Undo",
+  },
+  inRun: {
+    allow: "In this run",
+    does: "allows this exact call in this run from now on",
   },
 };
 export default texts;

@@ -46,6 +46,7 @@ const ANSWER: Partial<Record<string, string>> = {
   delivered: "received the answer",
   acknowledged: "acted on the answer",
   unreachable: "could not be reached by the answer",
+  superseded: "replaced an answer that had not been delivered",
 };
 
 const texts = {
@@ -153,7 +154,7 @@ const texts = {
     imported: (file: string) => `imported a recording, ${file}`,
     recorded: (turn: string) => `recorded turn ${turn}`,
     completed: (turn: string) => `completed turn ${turn}`,
-    raised: (what: string, turn: string) => `raised ${what} at turn ${turn}`,
+    raised: (what: string, turn: string) => `flagged turn ${turn} (rule: ${what})`,
     escalate: "asked to escalate",
     askedLocal: "asked the local judge",
     asked: (judge: string) => `asked the judge ${judge}`,
@@ -188,8 +189,11 @@ const texts = {
     removed: (thing: string) => `removed ${thing}`,
     altered: (thing: string) => `changed ${thing}`,
     access: "changed access",
-    accessed: (sentence: string) => sentence,
-    anchored: "signed a checkpoint",
+    accessed: (sentence: string) =>
+      sentence.replace(/^signed in “(.*)” by (.*)$/s, (_, browser: string, way: string) =>
+        browser === "a browser" ? `signed in with ${way}` : `signed in on “${browser}” with ${way}`,
+      ),
+    anchored: "signed the log up to here (checkpoint)",
     amended: (change: string, reason: string) => `${AMENDED[change] ?? change}: ${reason}`,
     notice: (channel: string) => `sent a notification via ${channel}`,
     noticeFailed: (channel: string) => `could not send a notification via ${channel}`,

@@ -124,6 +124,7 @@ const texts = {
     nothingSent: "Nothing was sent.",
     verbs: {
       inject: "inject the fix into",
+      message: "send the message to",
       continue: "continue",
       allowlist: "allowlist a call of",
       terminate: "terminate",
@@ -160,7 +161,7 @@ const texts = {
     answered: "answered",
     delivered: "delivered",
     actedOn: "confirmed by the agent",
-    unreachable: "agent unreachable",
+    unreachable: "not delivered",
     away: (words: string) => `If Mission Control goes down meanwhile: ${words}.`,
   },
   turn: (n: string) => `turn ${n}`,

@@ -12,6 +12,7 @@ const texts = {
   failed: "The comparison could not be loaded.",
   failedWhy: "Nothing is lost.",
   with: (run: string) => `Compare ${run} with another run`,
+  withLast: "With the last run of this task",
   search: "Search in History",
   noOther: "There is no other run in this project yet.",
   swap: "Swap",

@@ -58,5 +58,9 @@ const texts = {
   removeHint: "ends the demo agents and archives their projects",
   failed: "The server could not be reached; nothing was changed.",
   past: "Past sessions, without connecting anything:",
+  noProject: {
+    title: "You are a member of no project.",
+    ask: "Ask an owner of a project for an invitation link and open it here.",
+  },
 };
 export default texts;

@@ -9,8 +9,10 @@ const texts = {
   toOpen: "to open",
   running: "Running",
   fastest: "highest spend per hour first",
+  orderHeld: "order fixed while you point",
   redlining: (n: number) => `${String(n)} above usual first, then highest spend per hour`,
   held: (n: number) => `paused ${String(n)}`,
+  lost: (n: number) => `lost contact ${String(n)}`,
   endedToday: (n: number) => `ended today ${String(n)}`,
   saved: (usd: string) => `saved by stops ≈ ${usd}`,
   savedUnknown: (stops: number) =>

@@ -21,5 +21,6 @@ const texts = {
   close: "Close",
   owners: "Only owners of the project set prices.",
   failed: "The server could not be reached; nothing was changed.",
+  asNumber: "A number, such as 5 or 5.50",
 };
 export default texts;

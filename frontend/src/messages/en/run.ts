@@ -5,6 +5,7 @@ const texts = {
   now: "Now",
   turns: "Turns",
   latest: "Jump to latest",
+  earlier: (n: number) => counted(n, { one: "earlier turn", other: "earlier turns" }),
   newestFirst: "newest first",
   notHere: "This run was not found.",
   notHereText: "It may belong to a project you are not a member of.",
@@ -199,7 +200,11 @@ const texts = {
     waitFor: (n: number, all: number, agent: string) =>
       `${agent} works now; ${String(n)} of ${String(all)} agents handed on and ${form(n, { one: "has", other: "have" })} been quiet since.`,
     chain: (names: string) => `Longest chain: ${names}`,
-    others: (n: number) => counted(n, { one: "more agent", other: "more agents" }),
+    handed: (agent: string, at: string) => `handed to ${agent} ${at}`,
+    message: (agent: string) => `Message ${agent}`,
+    unfold: (n: number) =>
+      counted(n, { one: "more agent, quiet for longest", other: "more agents, quiet for longest" }),
+    fold: "Fold the agents quiet for longest",
     columns: {
       turn: "Turn",
       handOff: "Hand-off",

@@ -81,6 +81,7 @@ const texts = {
   takeBack: "Discard",
   saved: "Saved. The audit log records who changed it.",
   notSaved: "The server could not be reached; nothing was saved.",
+  asNumber: "A number, such as 5 or 5.50",
   ownersOnly: (project: string) => `An owner of ${project} can change these.`,
   thisDevice: "This device",
   language: "Language",

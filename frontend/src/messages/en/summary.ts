@@ -3,12 +3,22 @@ import { counted } from "../plural";
 
 const texts = {
   label: "What happened",
-  rows: { status: "Status", asked: "Asked", whole: "In all", hour: "Last hour" },
+  rows: {
+    status: "Status",
+    asked: "Asked",
+    whole: "In all",
+    hour: "Last hour",
+    minutes: "Last 10 min",
+  },
+  hourTo: (time: string) => `Hour to ${time}`,
+  minutesTo: (time: string) => `10 min to ${time}`,
   more: "Show all",
   less: "Show less",
   compare: "Compare with another run",
   then: (text: string) => `then: ${text}`,
+  paused: (who: string, at: string) => `${who} paused it at ${at}`,
   working: (what: string) => `working on ${what}`,
+  lastSeen: (what: string) => `last seen working on ${what}`,
   calls: (n: number) => counted(n, { one: "call", other: "calls" }),
   none: "no calls",
   kinds: {

@@ -7,6 +7,8 @@ const texts = {
   readsOrRests: (when: string) => `reads ${when}, or at once when idle`,
   box: "Message the agent",
   placeholder: "What should it know?",
+  to: (agent: string) => `to ${agent}`,
+  toAll: "To all agents of the run",
   send: "Send",
   sending: "Sent…",
   empty: "Nothing has been said yet.",
@@ -35,6 +37,12 @@ const texts = {
     kept: "sent when back online",
     failed: "not sent",
     again: "Write again",
+  },
+  lost: {
+    title: "The message was not sent.",
+    kept: "Its words are kept here until you leave the page.",
+    close: "Close",
+    keptUntil: "Its words are kept here. Answer the card, then write again.",
   },
   permission: {
     allow_once: (who: string) => `${who} allowed`,

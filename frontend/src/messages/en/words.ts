@@ -20,7 +20,7 @@ const texts = {
   quote: (text: string) => `“${text}”`,
   looksOnly: "Only owners and operators answer.",
   ownersRaise: "Only who owns a project raises it.",
-  lostContact: (at: string) => `lost contact, last heard at ${at}`,
+  lostContact: (at: string) => `lost contact, last heard at ${at}, may still run`,
   moments: {
     now: "now",
     at_next_tool: "at its next tool call",
@@ -53,7 +53,8 @@ const texts = {
     stopping: "Stopping, not confirmed yet",
     stoppingShort: "Stopping",
     theRunIs: (state: string) => `The run is ${state}`,
-    asks: "Asks for permission, waiting for you",
+    asks: "Asks for permission",
+    asksWaiting: "Asks for permission, waiting for you",
     asksShort: "Asks you",
   },
   byItself: {

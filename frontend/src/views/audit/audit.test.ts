@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import audit from "../../messages/de/audit";
 import type { AuditFault, AuditRow } from "../../wire/types";
-import { didWords, faultWords, isEcho } from "./audit";
+import { didWords, faultWords, isEcho, whoDid } from "./audit";
 
 const row = (type: string, payload: Record<string, unknown> | null = {}): AuditRow => ({
   id: "a",
@@ -27,6 +27,8 @@ it.each([
   ["run.moved", { reason: "the session ended" }, "the session ended"],
   ["run.moved", { reason: "answer acknowledged" }, "acted on the answer"],
   ["run.moved", { reason: "answer unreachable" }, "could not be reached by the answer"],
+  // Whoever gave the next answer did it, not the agent.
+  ["run.moved", { reason: "answer superseded" }, "replaced an answer that had not been delivered"],
   ["run.moved", { reason: "Paused by Ana." }, "paused the run"],
   ["run.moved", { reason: "Restarted by Ana." }, "restarted the run"],
   ["run.moved", { reason: "Terminated by ana." }, "asked the run to end"],
@@ -124,7 +126,11 @@ it.each([
   ["made the personal token “x” (mcu_…)", "erstellte das persönliche Token „x“ (mcu_…)"],
   ["revoked the personal token “x” (mcu_…)", "widerrief das persönliche Token „x“ (mcu_…)"],
   ["paired “Pixel 9”", "koppelte „Pixel 9“"],
-  ["signed in “a browser” by a link", "meldete „ein Browser“ mit einem Link an"],
+  ["signed in “a browser” by a link", "meldete sich mit einem Link an"],
+  [
+    "signed in “Pixel 9” by a password and a recovery code",
+    "meldete sich auf „Pixel 9“ mit einem Passwort und mit einem Wiederherstellungscode an",
+  ],
   ["had pushes sent to “Pixel 9”", "ließ Benachrichtigungen an „Pixel 9“ senden"],
   ["ended the pushes to “Pixel 9”", "beendete die Benachrichtigungen an „Pixel 9“"],
   ["signed out “Pixel 9”", "meldete „Pixel 9“ ab"],
@@ -134,6 +140,27 @@ it.each([
   ["what a newer server says", "what a newer server says"],
 ])("says in German who may come in: %s", (said, german) => {
   expect(audit.did.accessed(said)).toBe(german);
+});
+
+it.each([
+  ["signed in “a browser” by a link", "signed in with a link"],
+  [
+    "signed in “Pixel 9” by a password and a code",
+    "signed in on “Pixel 9” with a password and a code",
+  ],
+])("says plainly who came in: %s", (said, plain) => {
+  expect(didWords(row("access.changed", { what: said }))).toBe(plain);
+});
+
+it("says that the server itself signs, and a person, rule or agent does the rest", () => {
+  const [signed, opened] = [row("chain.anchored"), row("run.opened")];
+  const nameOf = (by: string) => `the one called ${by}`;
+
+  expect([whoDid(signed, nameOf), didWords(signed)]).toEqual([
+    "Mission Control",
+    "signed the log up to here (checkpoint)",
+  ]);
+  expect(whoDid(opened, nameOf)).toBe("the one called Ana");
 });
 
 it("names what was shared by the first letters of its id", () => {

@@ -1,7 +1,7 @@
 /** A journal row as an action: "opened the run", "ruled a loop, 0.94". Pure. */
 import { amountOf, actionWords } from "../../format/words";
 import type { FaultPlace } from "../../messages/en/audit";
-import { audit as t, record, words as said } from "../../messages/texts";
+import { audit as t, record, shell, words as said } from "../../messages/texts";
 import { hundredths } from "../../format/numbers";
 import type { AuditFault, AuditRow } from "../../wire/types";
 
@@ -92,6 +92,11 @@ function moved({ by, status, payload }: AuditRow): string {
 export function didWords(row: AuditRow): string {
   if (row.type === "run.moved") return moved(row);
   return ACTION_WORDS[row.type]?.(row.payload ?? {}) ?? row.type;
+}
+
+/** Who did it. A checkpoint is the server's own doing, though its row says `policy`. */
+export function whoDid({ type, by }: AuditRow, nameOf: (by: string) => string): string {
+  return type === "chain.anchored" ? shell.name : nameOf(by);
 }
 
 const THINGS = { channel: "channel", device: "device", "saved view": "view" } as const;

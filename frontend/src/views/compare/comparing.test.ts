@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ComparedStep, RunSeries } from "../../wire/types";
 import { aRun } from "../../fixtures/rows";
-import { figuresOf, onOneAxis, rowsOf } from "./comparing";
+import { figuresOf, lastOfTask, onOneAxis, rowsOf } from "./comparing";
 
 const step = (seq: number): ComparedStep => ({
   seq,
@@ -102,4 +102,14 @@ describe("what each took", () => {
   it("has no sum where a call has no price", () => {
     expect(figure("cost", { cost_usd: "2", unpriced_calls: 1 })).toEqual([null, null]);
   });
+});
+
+it("finds the last run of the same task: of its name, begun before it", () => {
+  const at = (day: number) => `2026-11-0${String(day)}T12:00:00Z`;
+  const one = (id: string, name: string, day: number) => aRun({ id, name, started_at: at(day) });
+  const run = one("now", "nightly", 5);
+  const others = [one("later", "nightly", 6), one("last", "nightly", 4), one("x", "docs", 4)];
+
+  expect(lastOfTask(run, [...others, one("first", "nightly", 1), run])?.id).toBe("last");
+  expect(lastOfTask(run, [run])).toBeNull();
 });

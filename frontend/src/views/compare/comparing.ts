@@ -88,3 +88,16 @@ export function onOneAxis(
     });
   return { x, a: scores(a), b: scores(b) };
 }
+
+/** The run of the same task before this one: of its name, the last that began earlier. */
+export function lastOfTask<Run extends Pick<RunRow, "id" | "name" | "started_at">>(
+  run: Run,
+  others: readonly Run[],
+): Run | null {
+  return others
+    .filter(({ name, started_at }) => name === run.name && started_at < run.started_at)
+    .reduce<Run | null>(
+      (last, one) => (last && last.started_at > one.started_at ? last : one),
+      null,
+    );
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { MadeSetupCode } from "../../wire/types";
-import { inOrder, lineFor } from "./agents";
+import { inOrder, lineFor, undoFor } from "./agents";
 
 const offer: MadeSetupCode = {
   id: "c",
@@ -41,6 +41,10 @@ describe("the line", () => {
     expect(lineFor("codex", offer, "http://127.0.0.1:8765")).toBe(
       "/opt/mc/guard connect codex --url http://127.0.0.1:8765 --once K7QM-42XD",
     );
+  });
+
+  it("is undone by the same program, which is not on every path", () => {
+    expect(undoFor("codex", offer)).toBe("/opt/mc/guard disconnect codex");
   });
 
   it("gives a shell a key of its own for Python and OpenTelemetry", () => {

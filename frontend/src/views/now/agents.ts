@@ -45,3 +45,8 @@ export function lineFor(agent: AgentName, offer: MadeSetupCode, url: string): st
     return `export OTEL_EXPORTER_OTLP_ENDPOINT=${url}\nexport OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer ${key}"\nexport OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf`;
   return `${offer.guard} connect ${agent} ${once}`;
 }
+
+/** What takes the hooks out again: by the very `guard` that put them in, which need not be on a shell's path. */
+export function undoFor(agent: AgentName, offer: MadeSetupCode): string {
+  return `${offer.guard} disconnect ${agent}`;
+}

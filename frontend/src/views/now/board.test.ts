@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { aRun, NOON } from "../../fixtures/rows";
-import { isMeant } from "./board";
+import { isListed, isMeant } from "./board";
 
 const run = aRun({ name: "Größe prüfen", agent: "codex", doing: "Bash pytest -q" });
 const meant = (line: string) => isMeant(run, line, new Date(NOON));
@@ -14,4 +14,15 @@ it.each(["", "  ", "größe", "GRÖßE", "pytest", "codex prüf", "running"])(
 
 it("asks for every word", () => {
   expect(meant("codex mypy")).toBe(false);
+});
+
+it("lists what runs, and for an hour what lost contact: it may still run", () => {
+  const at = new Date(Date.parse(NOON) + 3_600_000);
+  const lost = (ended_at: string) => aRun({ status: "lost", ended_at });
+
+  expect(isListed(aRun(), at)).toBe(true);
+  expect(isListed(aRun({ status: "held", open_decisions: 1 }), at)).toBe(false);
+  expect(isListed(aRun({ status: "completed", ended_at: NOON }), at)).toBe(false);
+  expect(isListed(lost("2026-07-24T12:30:00Z"), new Date("2026-07-24T13:00:00Z"))).toBe(true);
+  expect(isListed(lost("2026-07-24T12:30:00Z"), new Date("2026-07-24T14:00:00Z"))).toBe(false);
 });

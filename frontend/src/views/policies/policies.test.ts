@@ -1,9 +1,12 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import german from "../../messages/de/policies";
+import { speech } from "../../messages/speech.svelte";
 import type { PolicyRule } from "../../wire/types";
 import {
   advancedChanges,
   groupsOf,
   kindOf,
+  labelOf,
   ladderOf,
   LIMITS,
   otherProblems,
@@ -13,6 +16,7 @@ import {
   sameDraft,
   sensitivityOf,
   shownValue,
+  unclear,
   unitOf,
   withLadder,
   withPreset,
@@ -52,6 +56,25 @@ describe("a draft", () => {
     });
     expect(withRule({}, "a", "b", "")).toEqual({ a: { b: "" } });
     expect(withRule({}, "judge", "suspicions", "false")).toEqual({ judge: { suspicions: false } });
+  });
+
+  it("takes a comma for the point that it is, and leaves what may be thousands to be typed again", async () => {
+    expect(withRule({}, "score", "alike", "0,8")).toEqual({ score: { alike: 0.8 } });
+    expect(withRule({}, "budget", "usd", "8,50")).toEqual({ budget: { usd: "8.50" } });
+    const typed = withRule(withRule({}, "repeat", "calls", "1.000"), "budget", "usd", "1.000");
+    expect(typed).toEqual({ repeat: { calls: 1 }, budget: { usd: "1.000" } });
+    expect(unclear(typed, {})).toEqual([]);
+
+    vi.stubGlobal("navigator", { languages: ["en"] });
+    vi.stubGlobal("document", { documentElement: {} });
+    await speech.choose("de");
+    const German = withRule(withRule({}, "repeat", "calls", "1.000"), "budget", "usd", "1.000");
+    const found = [unclear(German, {}), unclear(German, { budget: { usd: "1.000" } })];
+    await speech.choose("en");
+    vi.unstubAllGlobals();
+
+    expect(German).toEqual({ repeat: { calls: "1.000" }, budget: { usd: "1.000" } });
+    expect(found).toMatchObject([[{ field: "budget.usd", got: "1.000" }], []]);
   });
 
   it("keeps a budget as it is typed, and none where nothing is", () => {
@@ -113,6 +136,41 @@ describe("a draft", () => {
 });
 
 describe("the page", () => {
+  it("calls a changed setting what its form does", () => {
+    const labels = {
+      "repeat.calls": "Repeated call, identical output",
+      "stagnation.window": "Stagnation window",
+      sensitivity: "Sensitivity",
+      "tool.Bash.repeat.calls": "Repeated call, identical output (Bash)",
+      "tool.mcp.files.read.errors.same": "Failures in a row (mcp.files.read)",
+      "agent.coder.sensitivity": "Sensitivity (coder)",
+      "ladder.every.nudge": "When nearly certain",
+      "budget.agents.coder.usd": "budget.agents.coder.usd",
+    };
+
+    expect(Object.keys(labels).map(labelOf)).toEqual(Object.values(labels));
+  });
+
+  it("says in German what the server expects of a value", () => {
+    const said = [
+      "a whole number from 2 to 50",
+      "a number from 0.5 to 1",
+      "a number above 0, at most 1",
+      "one of ask, stop",
+      "names out of budget, repeat",
+      "true or false",
+    ].map(german.expected);
+
+    expect(said).toEqual([
+      "Erwartet: eine ganze Zahl von 2 bis 50.",
+      "Erwartet: eine Zahl von 0,5 bis 1.",
+      "Erwartet: eine Zahl über 0, höchstens 1.",
+      "Erwartet: eins von ask, stop.",
+      "Erwartet: Namen aus budget, repeat.",
+      "Erwartet: true oder false.",
+    ]);
+  });
+
   it("asks for twelve settings at most outside Advanced", () => {
     const others = ["preset", "line", "mode"];
     expect(LIMITS.length + others.length).toBeLessThanOrEqual(12);

@@ -1,4 +1,5 @@
 /** A draft of a policy, the words for its rules, and what a backtest says. Pure. */
+import { isNumber, typedNumber } from "../../format/typedNumber";
 import { policies as t } from "../../messages/texts";
 import type { PolicyChange, PolicyProblem, PolicyRule } from "../../wire/types";
 
@@ -42,6 +43,22 @@ export function unitOf(field: string): string {
   return units[field] ?? field.replace(/_/g, " ");
 }
 
+/** Tables of settings that hold for one tool, one agent or one kind of task. */
+const OF_ONE: readonly string[] = ["tool", "agent", "task_type"];
+
+/** What the form calls a setting, `repeat.calls` in a policy's file; what it has no name for, as the file does. */
+export function labelOf(setting: string): string {
+  const [section = "", field = "", ...deeper] = setting.split(".");
+  if (OF_ONE.includes(section) && deeper.length > 0)
+    // A name may have points of its own.
+    return `${labelOf(deeper.slice(-2).join("."))} (${[field, ...deeper.slice(0, -2)].join(".")})`;
+  if (setting === "ladder.every.trip") return t.whenTrips;
+  if (setting === "ladder.every.nudge") return t.whenNearlySure;
+  if (deeper.length > 0) return setting;
+  const limit = LIMITS.find((one) => one.section === section && one.field === field);
+  return limit ? t.limit[limit.name].name : `${wordsOf(section)} ${unitOf(field)}`.trim();
+}
+
 /** Rules by detector; those that look come first, in the policy's order. */
 export function groupsOf(rules: readonly PolicyRule[]): RuleGroup[] {
   const groups = new Map<string, PolicyRule[]>();
@@ -61,11 +78,11 @@ export function shownValue(draft: Draft, rule: PolicyRule): string {
   return textOf(typed === undefined ? rule.value : typed);
 }
 
-/** Set one rule. A value that is no number stays as it is: the check says so. No budget is none. */
+/** Set one rule. A value that is not one number stays as it is: the check says so. No budget is none. */
 export function withRule(draft: Tables, section: string, field: string, typed: string): Tables {
   const { [field]: _, ...others } = inside(draft, section);
   if (section === "budget" && typed.trim() === "") return { ...draft, [section]: others };
-  const value = section === "budget" ? typed.trim() : readValue(typed);
+  const value = section === "budget" ? typedNumber(typed) : readValue(typed);
   return { ...draft, [section]: { ...inside(draft, section), [field]: value } };
 }
 
@@ -126,6 +143,18 @@ export function problemOf(
   return problems.find(({ field }) => field === `${rule.section}.${rule.field}`) ?? null;
 }
 
+/**
+ * Dollars typed here that may be thousands, which the server would read in its one way; all other
+ * text it refuses. What is in force already is known.
+ */
+export function unclear(draft: Draft, saved: Draft): PolicyProblem[] {
+  const { usd } = inside(draft, "budget");
+  const isTyped = typeof usd === "string" && usd !== inside(saved, "budget").usd;
+  return isTyped && Number.isFinite(Number(usd)) && !isNumber(usd)
+    ? [{ field: "budget.usd", expected: t.dollars, got: usd }]
+    : [];
+}
+
 /** Problems that no field of the form shows. */
 export function otherProblems(
   problems: readonly PolicyProblem[],
@@ -154,7 +183,7 @@ export function rebased(base: Tables, mine: Tables, theirs: Tables): Tables {
 function readValue(typed: string): string | number | boolean {
   const text = typed.trim();
   if (text === "true" || text === "false") return text === "true";
-  return text !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
+  return isNumber(text) ? Number(typedNumber(text)) : text;
 }
 
 function inside(draft: Draft, name: string): Tables {

@@ -15,6 +15,7 @@ import {
   rebased,
   sameDraft,
   sensitivityOf,
+  unclear,
   withSensitivity,
   type Draft,
   type Tables,
@@ -30,8 +31,23 @@ const ANY_SENSITIVITY = 0.8;
 /** How far back the page looks. */
 export const DAYS = 30;
 
+interface Unsaved {
+  draft: Draft;
+  /** What it was made from, and which version that was. */
+  saved: Draft;
+  number: number;
+  /** Null: as it was. */
+  mode: ProjectRow["mode"] | null;
+  note: string;
+}
+/** What was changed and not saved, by person and project: a look elsewhere does not take it away. */
+const unsaved = new Map<string, Unsaved>();
+
 export class PolicyViewModel {
   readonly #project: string;
+  readonly #mine: string;
+  /** Why it is changed, for the record. */
+  note = $state("");
   #draft = $state.raw<Draft>({});
   #saved = $state.raw<Draft>({});
   #check = $state.raw<PolicyCheck | null>(null);
@@ -60,8 +76,11 @@ export class PolicyViewModel {
     project: string,
     /** A viewer looks, and asks for nothing. */
     readonly mayReplay: boolean,
+    /** Whose draft it is. */
+    person = "",
   ) {
     this.#project = project;
+    this.#mine = `${person} ${project}`;
   }
 
   get draft(): Draft {
@@ -149,10 +168,20 @@ export class PolicyViewModel {
     this.#start(this.#kept ?? project.policy);
     await this.#ask();
     if (this.#check === null) throw new UnreachableError(t.notChecked);
+    this.#takeUp(project);
     this.#loaded = true;
   }
 
   leave(): void {
+    const mode = this.modeChanged ? this.#mode : null;
+    if (this.#loaded && (this.changed || mode))
+      unsaved.set(this.#mine, {
+        draft: this.#draft,
+        saved: this.#saved,
+        number: this.#number,
+        mode,
+        note: this.note,
+      });
     this.#open = false;
     clearTimeout(this.#timer);
     clearTimeout(this.#rest);
@@ -186,6 +215,7 @@ export class PolicyViewModel {
   throwAway(): void {
     this.edit(this.#saved);
     this.#mode = this.#modeBefore;
+    this.note = "";
   }
 
   /** Put the line there; a draft that is text becomes tables. */
@@ -202,17 +232,18 @@ export class PolicyViewModel {
     if (this.changed && this.mayReplay) void this.try(DAYS);
   }
 
-  async save(note: string): Promise<void> {
+  async save(): Promise<void> {
     this.#saving = true;
     this.#failure = null;
     try {
       await write<ProjectRow>("PATCH", this.#path(""), {
         ...(this.modeChanged ? { mode: this.#mode } : {}),
         policy: this.#draft,
-        policy_note: note,
+        policy_note: this.note,
         policy_version: this.#number,
       });
       await this.load();
+      this.note = "";
     } catch (error) {
       const why = await refused(error, t.notSaved);
       const isStale = error instanceof ProblemError && error.code === "stale_policy";
@@ -230,14 +261,34 @@ export class PolicyViewModel {
     if (!this.modeChanged) this.#mode = project.mode;
     this.#modeBefore = project.mode;
     this.#kept = this.#versions[0]?.text ?? null;
+    return this.#putOnto(project, saved, draft) ? t.onTop : t.takesTheirsBack;
+  }
+
+  /** Put a draft onto what is in force by now; false: a text, whose changes are counted anew. */
+  #putOnto(project: ProjectRow, saved: Draft, draft: Draft): boolean {
     if (typeof saved === "string" || typeof draft === "string") {
       this.#saved = this.#kept ?? project.policy;
-      this.edit(draft); // its changes are counted anew, against theirs
-      return t.takesTheirsBack;
+      this.edit(draft);
+      return false;
     }
     this.#saved = project.policy;
     this.edit(rebased(saved, draft, project.policy));
-    return t.onTop;
+    return true;
+  }
+
+  /** Go on where this person left this project's policy. */
+  #takeUp(project: ProjectRow): void {
+    const left = unsaved.get(this.#mine);
+    if (!left) return;
+    unsaved.delete(this.#mine);
+    // Somebody may have saved meanwhile: nothing of theirs is taken back unsaid.
+    if (!sameDraft(left.draft, left.saved)) {
+      const isOnTop = this.#putOnto(project, left.saved, left.draft);
+      if (left.number !== this.#number && this.changed)
+        this.#failure = `${t.savedMeanwhile} ${isOnTop ? t.onTop : t.takesTheirsBack}`;
+    }
+    this.#mode = left.mode ?? this.#mode;
+    this.note = left.note;
   }
 
   /** Ask for a replay that failed once more. */
@@ -283,7 +334,12 @@ export class PolicyViewModel {
         policy: this.#draft,
       });
       if (asked !== this.#asked) return;
-      this.#check = check;
+      const found = unclear(this.#draft, this.#saved);
+      this.#check = {
+        ...check,
+        ok: check.ok && found.length === 0,
+        problems: [...check.problems, ...found],
+      };
       if (check.ok || this.#rules.length === 0) this.#rules = check.rules;
       this.#checking = false;
       this.#replay();

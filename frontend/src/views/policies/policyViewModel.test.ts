@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { policies } from "../../messages/texts";
 import { PolicyViewModel } from "./policyViewModel.svelte";
 
 let answers: Map<string, (body: object) => void>;
@@ -51,7 +52,7 @@ test("who is second and cannot see what was saved is told that somebody was firs
   );
   const vm = new PolicyViewModel("p", false);
 
-  await vm.save("why").catch(() => undefined);
+  await vm.save().catch(() => undefined);
 
   expect(vm.failure).toBe("It moved on.");
 });
@@ -67,4 +68,73 @@ test("a replay that is asked for again takes away why the last one was not start
   await vi.advanceTimersByTimeAsync(1);
 
   expect(vm.failure).toBeNull();
+});
+
+/** A server with one policy in force, which takes every draft for good. */
+function serving(policy: object, number = 1, text?: string): void {
+  vi.stubGlobal("fetch", (url: string, init?: RequestInit) => {
+    const sent: unknown = typeof init?.body === "string" ? JSON.parse(init.body) : {};
+    const answers: Partial<Record<string, object>> = {
+      "/api/v1/projects/p/": { policy, mode: "pause", policy_version: number },
+      "/api/v1/projects/p/policies/": { results: text ? [{ number, text }] : [] },
+      "/api/v1/projects/p/policies/check/": { ok: true, problems: [], rules: [], ...Object(sent) },
+    };
+    return Promise.resolve(Response.json(answers[url] ?? { runs: [] }));
+  });
+}
+
+async function opened(person: string): Promise<PolicyViewModel> {
+  const vm = new PolicyViewModel("p", false, person);
+  await vm.load();
+  return vm;
+}
+
+test("a draft is there again after a look elsewhere, on top of what was saved meanwhile", async () => {
+  serving({ repeat: { calls: 3 } });
+  const before = await opened("ana");
+  before.edit({ repeat: { calls: 9 } });
+  [before.mode, before.note] = ["warn", "slow suite"];
+  before.leave();
+
+  serving({ repeat: { calls: 3 }, sensitivity: 0.7 }, 2);
+  const after = await opened("ana");
+
+  expect(after.draft).toEqual({ repeat: { calls: 9 }, sensitivity: 0.7 });
+  expect([after.changed, after.modeChanged, after.mode, after.note]).toEqual([
+    true,
+    true,
+    "warn",
+    "slow suite",
+  ]);
+  expect(after.failure).toBe(`${policies.savedMeanwhile} ${policies.onTop}`);
+});
+
+test("a draft in writing takes back nothing unsaid of what was saved meanwhile", async () => {
+  serving({}, 1, "calls = 3");
+  const [typed, looked] = [await opened("dan"), await opened("eve")];
+  typed.edit("calls = 9");
+  typed.leave();
+  looked.mode = "warn";
+  looked.leave();
+
+  serving({}, 2, "calls = 5");
+  const [again, back] = [await opened("dan"), await opened("eve")];
+
+  expect(again.draft).toBe("calls = 9");
+  expect(again.failure).toBe(`${policies.savedMeanwhile} ${policies.takesTheirsBack}`);
+  expect([back.draft, back.changed, back.mode]).toEqual(["calls = 5", false, "warn"]);
+});
+
+test("a draft is for whoever made it, and gone once it was thrown away", async () => {
+  serving({ repeat: { calls: 3 } });
+  const mine = await opened("bea");
+  mine.edit({ repeat: { calls: 9 } });
+  mine.leave();
+
+  expect((await opened("cem")).changed).toBe(false);
+  const again = await opened("bea");
+  expect(again.changed).toBe(true);
+  again.throwAway();
+  again.leave();
+  expect((await opened("bea")).changed).toBe(false);
 });

@@ -38,11 +38,25 @@ describe("lanesOf", () => {
       crossings: [],
       from: 0,
       to: 7,
-      others: 0,
+      folded: [],
     });
   });
 
-  it("shows the newest of very many, and the busiest of very many agents", () => {
+  it("folds who was quiet longest of more than eight agents, until all are asked for", () => {
+    const agents = Array.from({ length: 10 }, (_, i) => `a${String(i)}`);
+    const one = handed(
+      ...agents
+        .slice(1)
+        .map((taker, i): [number, string, string] => [i + 1, `a${String(i)}`, taker]),
+      [10, "a9", "a0"],
+    );
+
+    expect(lanesOf(one, 12).folded).toEqual(["a1", "a2"]);
+    expect(lanesOf(one, 12).agents).toEqual(["a0", ...agents.slice(3)]);
+    expect(lanesOf(one, 12, Infinity)).toMatchObject({ agents, folded: [] });
+  });
+
+  it("shows the newest of very many", () => {
     const many = Array.from({ length: 200 }, (_, i): [number, string, string] => [
       i * 2 + 2,
       `a${String(i % 12)}`,

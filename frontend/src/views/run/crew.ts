@@ -22,8 +22,8 @@ export interface Lanes {
   crossings: Crossing[];
   from: number;
   to: number;
-  /** Agents beside these, which did least. */
-  others: number;
+  /** Agents without a lane, which were quiet longest. */
+  folded: string[];
 }
 
 /** When a hand-off was, under its place on the lanes. */
@@ -36,15 +36,15 @@ export interface Tick {
   isLate: boolean;
 }
 
-/** More lanes than these are no picture any more. */
+/** More lanes than these are no picture any more: whoever was quiet longest is folded. */
 const MOST_LANES = 8;
 /** Older hand-offs than the newest of these are left to the table. */
 const MOST_CROSSINGS = 80;
 
-export function lanesOf({ results }: HandOffs, turns: number): Lanes {
+export function lanesOf({ results }: HandOffs, turns: number, most = MOST_LANES): Lanes {
   const shown = results.slice(-MOST_CROSSINGS);
   const [first, last] = [shown[0], Math.max(0, turns - 1)];
-  if (!first) return { agents: [], stretches: [], crossings: [], from: 0, to: last, others: 0 };
+  if (!first) return { agents: [], stretches: [], crossings: [], from: 0, to: last, folded: [] };
   const before =
     results.at(-shown.length - 1)?.seq ??
     Math.max(0, results.length > shown.length ? first.seq - 1 : 0);
@@ -52,7 +52,9 @@ export function lanesOf({ results }: HandOffs, turns: number): Lanes {
   shown.forEach(({ seq, taker }, i) => {
     stretches.push({ agent: taker, from: seq, to: (shown[i + 1]?.seq ?? last + 1) - 1 });
   });
-  const agents = busiest(stretches);
+  const all = [...new Set(stretches.map(({ agent }) => agent))];
+  const latest = [...new Set(stretches.map(({ agent }) => agent).reverse())].slice(0, most);
+  const agents = all.filter((agent) => latest.includes(agent));
   const has = ({ agent }: { agent: string }) => agents.includes(agent);
   const crossings = shown.map(({ seq, giver, taker }) => ({ seq, giver, taker }));
   return {
@@ -63,7 +65,7 @@ export function lanesOf({ results }: HandOffs, turns: number): Lanes {
     ),
     from: before,
     to: last,
-    others: new Set(stretches.map(({ agent }) => agent)).size - agents.length,
+    folded: all.filter((agent) => !latest.includes(agent)),
   };
 }
 
@@ -144,19 +146,6 @@ export function longestChain(waits: readonly Wait[]): string[] {
     return chain;
   });
   return chains.reduce<string[]>((most, chain) => (chain.length > most.length ? chain : most), []);
-}
-
-function busiest(stretches: readonly Stretch[]): string[] {
-  const turns = new Map<string, number>();
-  for (const { agent, from, to } of stretches)
-    turns.set(agent, (turns.get(agent) ?? 0) + to - from + 1);
-  const most = new Set(
-    [...turns]
-      .sort((a, b) => b[1] - a[1])
-      .slice(0, MOST_LANES)
-      .map(([agent]) => agent),
-  );
-  return [...turns.keys()].filter((agent) => most.has(agent));
 }
 
 export interface Edge {

@@ -72,6 +72,11 @@ export class RunViewModel {
     const hasMessages = [...this.feed.state.interventions.values()].some(({ message }) => message);
     return run !== null && (hasMessages || !hasEnded(run));
   }
+  /** A message can be sent to its agent now. */
+  get hears(): boolean {
+    const { run } = this;
+    return run !== null && run.status === "running" && !("inject" in run.unavailable);
+  }
   get turns(): readonly TurnRow[] {
     return this.#turns;
   }

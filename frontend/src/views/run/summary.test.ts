@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunSummary, Work } from "../../wire/types";
-import { rowsBefore, summaryRows, workClaims } from "./summary";
+import { pauseWords, rowsBefore, summaryRows, workClaims } from "./summary";
 
 const work: Work = {
   from_seq: 0,
@@ -111,6 +111,7 @@ it("has a row for how it stands, what was asked, and each stretch there is", () 
     last_asked: { text: "and test", seq: 4 },
     whole: work,
     last_hour: null,
+    last_ten_minutes: work,
     why: {
       kind: "",
       summary: "",
@@ -121,9 +122,12 @@ it("has a row for how it stands, what was asked, and each stretch there is", () 
       turns_after: null,
       turn: null,
     },
+    paused: null,
   };
 
-  expect(summaryRows(told, { text: "Running", seq: 3 })).toEqual([
+  const at = new Date(2026, 10, 21, 14, 0);
+
+  expect(summaryRows(told, { text: "Running", seq: 3 }, at.toISOString(), at)).toEqual([
     ["Status", [{ text: "Running", seq: 3 }]],
     [
       "Asked",
@@ -133,7 +137,37 @@ it("has a row for how it stands, what was asked, and each stretch there is", () 
       ],
     ],
     ["In all", [{ text: "no calls", seq: null }]],
+    ["Last 10 min", [{ text: "no calls", seq: null }]],
   ]);
+});
+
+it("says to when the last hour was, once that is a while ago", () => {
+  const told: RunSummary = {
+    run: "r",
+    asked: null,
+    last_asked: null,
+    whole: null,
+    last_hour: work,
+    last_ten_minutes: null,
+    why: {
+      kind: "",
+      summary: "",
+      resolution: null,
+      by: null,
+      message: null,
+      recovered: null,
+      turns_after: null,
+      turn: null,
+    },
+    paused: null,
+  };
+  const [last, soon, later] = [0, 9, 95].map((minutes) => new Date(2026, 10, 21, 14, minutes));
+  const named = (now = last): string | undefined =>
+    summaryRows(told, { text: "Idle", seq: 3 }, last?.toISOString() ?? null, now ?? new Date()).at(
+      -1,
+    )?.[0];
+
+  expect([named(soon), named(later)]).toEqual(["Last hour", "Hour to 14:00"]);
 });
 
 it("has the rows that are to come before what is in them has", () => {
@@ -143,4 +177,19 @@ it("has the rows that are to come before what is in them has", () => {
 
   expect(names("", 0)).toEqual(["Status"]);
   expect(names("Ship it", 3)).toEqual(["Status", "Asked", "In all"]);
+});
+
+it("says who paused the run, since when, and what ends that when nobody answers", () => {
+  const paused = {
+    by: "Ana",
+    since: "2026-11-21T12:00:00",
+    until: "2026-11-21T13:00:00",
+    unanswered: "stop" as const,
+  };
+  const now = new Date("2026-11-21T12:10:00");
+  const words = (change: object) => pauseWords({ ...paused, ...change }, now, (by) => by);
+
+  expect(words({})).toBe("Ana paused it at 12:00; stops automatically at 13:00");
+  expect(words({ unanswered: "proceed" })).toContain("continues automatically at 13:00");
+  expect(words({ until: null })).toBe("Ana paused it at 12:00");
 });

@@ -1,6 +1,7 @@
 /** What a run did, as claims, each with the turn that shows it. Pure. */
 import { money, whole } from "../../format/numbers";
-import { summary as t } from "../../messages/texts";
+import { clockTime, since } from "../../format/time";
+import { summary as t, words } from "../../messages/texts";
 import type { RunSummary, Work } from "../../wire/types";
 
 export interface Claim {
@@ -13,10 +14,21 @@ export type Row = readonly [name: string, claims: readonly Claim[]];
 
 const MOST_KINDS = 4;
 const MOST_FILES = 3;
+/** A turn may take so long: until then its hour is the last one. */
+const RECENT_MS = 10 * 60_000;
 
-/** @param status how the run stands, in words, and the turn it rests on */
-export function summaryRows(summary: RunSummary, status: Claim): Row[] {
-  const { asked, last_asked: last, whole: all, last_hour: hour } = summary;
+/**
+ * @param status how the run stands, in words, and the turn it rests on
+ * @param until when its last turn came: where that is a while ago, it was not the last hour
+ */
+export function summaryRows(
+  summary: RunSummary,
+  status: Claim,
+  until: string | null,
+  now: Date,
+): Row[] {
+  const { asked, last_asked: last, whole: all } = summary;
+  const { last_hour: hour, last_ten_minutes: minutes } = summary;
   const parts = [
     ...(asked ? [{ text: asked.text, seq: asked.seq }] : []),
     ...(last ? [{ text: t.then(last.text), seq: last.seq }] : []),
@@ -24,7 +36,9 @@ export function summaryRows(summary: RunSummary, status: Claim): Row[] {
   const rows: Row[] = [[t.rows.status, [status]]];
   if (parts.length > 0) rows.push([t.rows.asked, parts]);
   if (all) rows.push([t.rows.whole, workClaims(all)]);
-  if (hour) rows.push([t.rows.hour, workClaims(hour)]);
+  const past = until !== null && since(until, now) > RECENT_MS ? clockTime(until, now) : null;
+  if (hour) rows.push([past ? t.hourTo(past) : t.rows.hour, workClaims(hour)]);
+  if (minutes) rows.push([past ? t.minutesTo(past) : t.rows.minutes, workClaims(minutes)]);
   return rows;
 }
 
@@ -35,6 +49,18 @@ export function rowsBefore(status: Claim, goal: string, turns: number): Row[] {
     ...(goal ? [[t.rows.asked, [{ text: goal, seq: null }]] as const] : []),
     ...(turns > 0 ? [[t.rows.whole, []] as const] : []),
   ];
+}
+
+/** Why a paused run waits, and until when. */
+export function pauseWords(
+  { by, since, until, unanswered }: NonNullable<RunSummary["paused"]>,
+  now: Date,
+  nameOf: (by: string) => string,
+): string {
+  const why = t.paused(nameOf(by), clockTime(since, now));
+  if (until === null) return why;
+  const { stopsAt, goesOnAt } = words.byItself;
+  return `${why}; ${(unanswered === "stop" ? stopsAt : goesOnAt)(clockTime(until, now))}`;
 }
 
 export function workClaims(work: Work): Claim[] {

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
+import { aRun } from "../../fixtures/rows";
 import type { Tap } from "../../sync/taps.svelte";
 import type { Conversation } from "../../wire/types";
-import { entriesOf } from "./talk";
+import { entriesOf, isWoken } from "./talk";
 
 const AT = (second: number) => `2026-11-21T14:00:0${String(second)}Z`;
 const message = (key: string, second: number): Conversation["messages"][number] => ({
@@ -64,4 +65,10 @@ it("ends with what is on its way, until the server tells of it", () => {
 
   expect(keys.at(-1)).toBe("three");
   expect(keys).not.toContain("two");
+});
+
+it("knows a session that a text wakes", () => {
+  const wakes = (inject: string[]) => isWoken(aRun({ capabilities: { inject } }));
+
+  expect([wakes(["when_idle"]), wakes([])]).toEqual([true, false]);
 });

@@ -1,6 +1,6 @@
 /** A conversation in one order: messages, the agent's words, permissions. Pure. */
 import type { Tap } from "../../sync/taps.svelte";
-import type { Conversation, DecisionRow, MessageRow } from "../../wire/types";
+import type { Conversation, DecisionRow, MessageRow, RunRow } from "../../wire/types";
 
 export type Entry =
   | { kind: "message"; key: string; at: string; row: MessageRow }
@@ -38,4 +38,10 @@ export function entriesOf(
       return { kind: "sending", key: row.key, at: new Date(row.madeAt).toISOString(), row };
     });
   return [...lines.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)), ...sending];
+}
+
+/** A session that a text wakes when it rests. */
+export function isWoken(run: RunRow): boolean {
+  const ability = run.capabilities["inject"];
+  return Array.isArray(ability) && ability.includes("when_idle");
 }

@@ -20,6 +20,15 @@ test("an emptied field takes its ceiling away", () => {
   expect(patchOf(aProject(), draft)).toEqual({ budgets: { day: {} } });
 });
 
+test("numbers may have a comma, as a phone set to German types them", () => {
+  const draft = { ...draftOf(aProject()), hold: "1,5", ceilings: { "run.usd": "7,50 " } };
+
+  expect(patchOf(aProject(), draft)).toMatchObject({
+    hold_limit: 90,
+    budgets: { run: { usd: "7.50" } },
+  });
+});
+
 test("a hold is typed in minutes and kept in seconds", () => {
   expect(patchOf(aProject(), { ...draftOf(aProject()), hold: "45", fail: "closed" })).toEqual({
     hold_limit: 2700,

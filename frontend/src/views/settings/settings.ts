@@ -1,5 +1,6 @@
 /** A project's settings as a form holds them. Pure. */
 import { roundMoney, whole } from "../../format/numbers";
+import { typedNumber } from "../../format/typedNumber";
 import { members as t, words } from "../../messages/texts";
 import type { ProjectPatch, ProjectRow } from "../../wire/types";
 
@@ -53,7 +54,7 @@ export function patchOf(project: ProjectRow, draft: Draft): Partial<ProjectPatch
   if (draft.agents_choose !== was.agents_choose) patch.agents_choose = draft.agents_choose;
   if (draft.daily_report !== was.daily_report) patch.daily_report = draft.daily_report;
   if (draft.keepWords.trim() !== was.keepWords) patch.keep_words_days = Number(draft.keepWords);
-  if (draft.hold !== was.hold) patch.hold_limit = Math.round(Number(draft.hold) * 60);
+  if (draft.hold !== was.hold) patch.hold_limit = Math.round(Number(typedNumber(draft.hold)) * 60);
   if (draft.zone !== was.zone) patch.time_zone = draft.zone.trim();
   const budgets = budgetsOf(project, draft, was);
   if (budgets) patch.budgets = budgets;
@@ -82,7 +83,7 @@ function budgetsOf(project: ProjectRow, draft: Draft, was: Draft): Record<string
     const kept = Object.entries(budgets[scope] ?? tableOf(project.budgets, scope)).filter(
       ([name]) => name !== unit,
     );
-    const typed = draft.ceilings[`${scope}.${unit}`]?.trim() ?? "";
+    const typed = typedNumber(draft.ceilings[`${scope}.${unit}`]?.trim() ?? "");
     budgets[scope] = Object.fromEntries(
       typed === "" ? kept : [...kept, [unit, unit === "usd" ? typed : Number(typed)]],
     );

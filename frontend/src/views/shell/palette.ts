@@ -1,26 +1,91 @@
-/** Which entries a line typed into the palette means, best first. Pure. */
+/** Which entries a line typed into the palette means, in which order they stand. Pure. */
+import { answersOf, COMMANDS, LONGEST_FIX_ON_A_BUTTON } from "../../card/answers";
 import { folded } from "../../format/plain";
+import { asksFor, standsWhole } from "../../format/words";
+import { keyOf, type Command } from "../../keys/keymap";
+import type { Action, DecisionRow, RunRow } from "../../wire/types";
+
+/** What is done, then runs, then what stands in their turns, answers nobody named, where one can go. */
+export const GROUPS = ["do", "runs", "turns", "answers", "go"] as const;
+export type Group = (typeof GROUPS)[number];
 
 export interface Entry {
   /** Tells entries apart: two runs may share a name. */
   id: string;
-  kind: "run" | "screen" | "setting" | "project" | "action";
+  kind: "card" | "run" | "turn" | "screen" | "setting" | "project" | "action";
   label: string;
   detail: string;
+  /** The key that does the same where the palette is not open. */
+  command?: Command | undefined;
+  /** What is sent with it, in full: it stands there before it can be sent. */
+  text?: string | undefined;
+  /** Of an answer to a card: what it is called, and the run that it moves. */
+  answers?: { called: string; run: string };
+  /** Listed only when it is typed, and last. */
+  isLast?: boolean;
   act: () => void;
 }
 
 const MOST = 12;
+const LEAST_TYPED = 3;
+
+export type Listed = Entry & { group: Group };
+
+/**
+ * Group by group, each in the order given; what cannot be taken back stands last of all.
+ *
+ * Whoever types a run's name and presses Enter goes to it: an answer to a card stands with
+ * what is done only where the line names it and its run, and is no run's name.
+ */
+export function inGroups(entries: readonly Entry[], line: string): Listed[] {
+  const words = wordsOf(line);
+  const namesRun = entries.some(
+    ({ kind, label }) => kind === "run" && words.every((word) => folded(label).includes(word)),
+  );
+  const groupOf = ({ kind, answers }: Entry): Group => {
+    if (answers && (namesRun || !isNamed(answers, words))) return "answers";
+    if (kind === "action") return "do";
+    if (kind === "card" || kind === "run") return "runs";
+    return kind === "turn" ? "turns" : "go";
+  };
+  const place = ({ isLast, group }: Listed): number =>
+    isLast ? GROUPS.length : GROUPS.indexOf(group);
+  return entries
+    .map((entry) => ({ ...entry, group: groupOf(entry) }))
+    .sort((a, b) => place(a) - place(b));
+}
 
 /** Every word must be found in the label or the detail; a label that begins with the line is first. */
 export function rank(entries: readonly Entry[], line: string, most = MOST): Entry[] {
-  const words = folded(line).split(/\s+/).filter(Boolean);
+  const words = wordsOf(line);
   return entries
+    .filter((entry) => !entry.isLast || isTyped(entry, words))
     .map((entry, place) => ({ entry, place, score: scoreOf(entry, words) }))
     .filter(({ score }) => score >= 0)
     .sort((a, b) => b.score - a.score || a.place - b.place)
     .slice(0, most)
     .map(({ entry }) => entry);
+}
+
+function wordsOf(line: string): string[] {
+  return folded(line).split(/\s+/).filter(Boolean);
+}
+
+function isNamed({ called, run }: { called: string; run: string }, words: string[]): boolean {
+  const name = folded(run);
+  // Two words: "con" begins "Continue" and is within "config", and means the run.
+  return words.some(
+    (verb, at) => begins(called, verb) && words.some((word, i) => i !== at && name.includes(word)),
+  );
+}
+
+function begins(called: string, word: string): boolean {
+  return word.length >= LEAST_TYPED && wordsOf(called).some((one) => one.startsWith(word));
+}
+
+function isTyped({ label }: Entry, words: readonly string[]): boolean {
+  const name = folded(label);
+  return words.some((word) => word.length >= LEAST_TYPED && name.startsWith(word));
 }
 
 /** -1: it is not meant. */
@@ -31,4 +96,44 @@ function scoreOf({ label, detail }: Entry, words: readonly string[]): number {
   if (name.startsWith(words.join(" "))) return 3;
   if (name.split(/[\s/_.-]+/).some((part) => part.startsWith(first))) return 2;
   return name.includes(first) ? 1 : 0;
+}
+
+/** A label before, at and after what the line means in it. */
+export function partsOf(label: string, line: string): [before: string, hit: string, after: string] {
+  const [name, typed] = [folded(label), folded(line.trim())];
+  // Where accents are several signs, places in the one text are not those in the other.
+  const hit = [typed, ...typed.split(/\s+/)].find((words) => words !== "" && name.includes(words));
+  if (hit === undefined || name.length !== label.length) return [label, "", ""];
+  const at = name.indexOf(hit);
+  return [label.slice(0, at), label.slice(at, at + hit.length), label.slice(at + hit.length)];
+}
+
+export interface Deed {
+  action: Action;
+  words: string;
+  second: string;
+  command: Command | null;
+  text: string;
+  /** It is too long to be read here: the card has it in full. */
+  isRead: boolean;
+}
+
+/** What can be answered at a card from here, in the order of its buttons. */
+export function deedsOf(decision: DecisionRow, run: RunRow | null, fix: string): Deed[] {
+  const asks = asksFor(decision);
+  return answersOf(decision, fix, run)
+    .filter(({ unavailable }) => unavailable === null)
+    .map(({ action, label, second }) => {
+      const text = action === "inject" ? fix : action === "allow_once" ? (asks?.text ?? "") : "";
+      const isRead =
+        action === "allow_once"
+          ? asks === null || !standsWhole(asks)
+          : text.length > LONGEST_FIX_ON_A_BUTTON;
+      return { action, words: label, second, command: COMMANDS[action], text, isRead };
+    });
+}
+
+/** A command's key as its row shows it. */
+export function keyWords(command: Command): string {
+  return command.startsWith("go ") ? `G ${keyOf(command)}` : keyOf(command);
 }

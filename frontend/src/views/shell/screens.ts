@@ -54,18 +54,22 @@ export const SCREENS = {
 /** Parts that come after their screen, with texts of their own. */
 export const PARTS = {
   connect: screen(["connect"], () => import("../now/Connect.svelte")),
+  noProject: screen(["connect"], () => import("../now/NoProject.svelte")),
   demo: screen(["connect"], () => import("../shell/DemoRunning.svelte")),
   conversation: screen(["talk"], () => import("../run/Conversation.svelte")),
   closedBand: screen(["account"], () => import("../shell/ClosedBand.svelte")),
   newVersion: screen([], () => import("../shell/NewVersion.svelte")),
   proveAgain: screen(["account"], () => import("../shell/ProveAgain.svelte")),
-  signIn: screen([], () => import("../shell/SignIn.svelte")),
+  signIn: screen(["signIn"], () => import("../shell/SignIn.svelte")),
+  keys: screen(["keys"], () => import("../shell/KeysDialog.svelte")),
   palette: screen(["palette", "settings"], () => import("../shell/Palette.svelte")),
   importRecording: screen(["recordings"], () => import("../history/ImportRecording.svelte")),
   runImported: screen(["record", "recordings"], () => import("../run/RunImported.svelte")),
   share: screen(["sharing"], () => import("../shell/ShareDialog.svelte")),
   runSummary: screen(["record", "summary"], () => import("../run/RunSummary.svelte")),
   phoneCard: screen(["record"], () => import("../../card/PhoneCard.svelte")),
+  allowRun: screen(["allowlist"], () => import("../../card/CardAllowRun.svelte")),
+  answerers: screen(["members"], () => import("../../card/CardAnswerers.svelte")),
   deskCard: screen(["record"], () => import("../../card/DecisionCard.svelte")),
 } as const;
 

@@ -20,4 +20,6 @@ class Command(migrate.Command):
         with database.one_at_a_time(connection):
             if not is_djangos and database.is_empty(connection):
                 database.create_tables(connection)
+                if options["verbosity"]:
+                    self.stdout.write("Made the tables of a new database, all migrations included.")
             super().handle(*args, **options)

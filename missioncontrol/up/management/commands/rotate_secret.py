@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from missioncontrol import env
-from missioncontrol.audit import rotation, signing
+from missioncontrol.audit import signing
 from missioncontrol.clock import now
 from missioncontrol.up.data_dir import DataDir
 from missioncontrol.up.management import OwnCommand
@@ -38,7 +38,7 @@ class Command(OwnCommand):
             data.write_secret(FORMER_FILE, former)  # nothing needs earlier ones now
 
     def _rotate(self, former: str, by: str, reason: str) -> None:
-        done = rotation.rotate(former=former, by=by, reason=reason, at=now())
+        done = signing.rotate(former=former, by=by, reason=reason, at=now())
         says = "1 project says so" if done.projects == 1 else f"{done.projects} projects say so"
         resealed = "1 address was" if done.resealed == 1 else f"{done.resealed} addresses were"
         self.stdout.write(

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from missioncontrol.detection import limited_process
-from missioncontrol.detection.limited_process import TooMuch, call
+from missioncontrol.detection import reading
+from missioncontrol.detection.reading import TooMuch, call
 
 
 def reserve(size):
@@ -42,12 +42,12 @@ def test_it_imports_nothing_from_the_working_directory(module, monkeypatch, tmp_
 
 
 def test_memory_that_is_only_reserved_is_not_counted():
-    assert call(reserve, 2 * limited_process.MOST_MEMORY, cpu_s=5) > limited_process.MOST_MEMORY
+    assert call(reserve, 2 * reading.MOST_MEMORY, cpu_s=5) > reading.MOST_MEMORY
 
 
 def test_memory_that_is_taken_is():
     with pytest.raises(TooMuch):
-        call(take, 2 * limited_process.MOST_MEMORY, cpu_s=5)
+        call(take, 2 * reading.MOST_MEMORY, cpu_s=5)
 
 
 def test_one_that_works_for_ever_is_ended():

@@ -1,0 +1,63 @@
+/** What a turn or a person did, and what came of it, in one line each. Pure. */
+import { words as t } from "../messages/texts";
+import type { InterventionRow, TurnRow } from "../wire/types";
+import { actionWords } from "./words";
+
+/** One line for what a turn did: the tool and what it was given. */
+export function turnWords(turn: TurnRow): { tool: string; rest: string } {
+  if (!turn.tool) return { tool: "", rest: (turn.content ?? "").trim() };
+  return { tool: turn.tool, rest: argsLine(turn.args) };
+}
+
+const TELLING = [
+  "command",
+  "file_path",
+  "path",
+  "pattern",
+  "query",
+  "url",
+  "prompt",
+  "description",
+];
+
+function argsLine(args: TurnRow["args"]): string {
+  if (!args) return "";
+  const telling = TELLING.map((name) => args[name]).find((value) => typeof value === "string");
+  if (typeof telling === "string") return telling.split("\n")[0] ?? "";
+  const [first, ...rest] = Object.values(args);
+  if (first === undefined) return "";
+  if (rest.length === 0 && typeof first !== "object") return String(first);
+  return JSON.stringify(args);
+}
+
+/** The line of an error that says what it is. */
+export function errorName(text: string): string {
+  const marked = text
+    .split("\n")
+    .filter((line) => /^E\s/.test(line))
+    .join("\n");
+  const named = (marked || text).match(/\b[A-Z][A-Za-z]*(?:Error|Exception)\b/g);
+  const last = named?.at(-1); // a traceback ends with what went wrong
+  if (last) return last;
+  return (
+    text
+      .split("\n")
+      .find((line) => line.trim() !== "")
+      ?.trim() ?? text
+  );
+}
+
+/** What a turn's output says in a few words. */
+export function resultWords(turn: TurnRow): string {
+  const lines = (turn.result ?? "").split("\n").filter((line) => line.trim() !== "");
+  if (lines.length === 0) return "";
+  return lines.length === 1 ? (lines[0] ?? "").trim() : t.lines(lines.length);
+}
+
+/** What a person did: words to an agent that no card held are a message, not a fix. */
+export function interventionWords({
+  action,
+  decision,
+}: Pick<InterventionRow, "action" | "decision">): string {
+  return action === "inject" && decision === null ? t.messaged : actionWords(action);
+}

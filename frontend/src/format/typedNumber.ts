@@ -1,0 +1,17 @@
+import { speech } from "../messages/speech.svelte";
+
+/** A number as people type it, for a field's `pattern`: three digits behind a sign may be thousands. */
+export function typedPattern(language = speech.language): string {
+  const point = language === "de" ? "[0-9]{1,2}|[0-9]{4,}" : "[0-9]+";
+  return String.raw`\s*([0-9]+([.](${point})|,[0-9]{1,2})?|0[.,][0-9]+)\s*`;
+}
+
+/** Whether a text is one number, and not two to two readers: what a field with the pattern takes. */
+export function isNumber(typed: string, language = speech.language): boolean {
+  return new RegExp(`^(?:${typedPattern(language)})$`).test(typed);
+}
+
+/** The number that was typed, with a point: a phone set to German has only a comma. Anything else as it is. */
+export function typedNumber(text: string): string {
+  return text.trim().replace(/^(0|\d+(?=,\d\d?$)),(?=\d+$)/, "$1.");
+}

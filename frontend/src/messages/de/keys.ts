@@ -1,0 +1,31 @@
+import type en from "../en/keys";
+
+const texts: typeof en = {
+  close: "Schließen",
+  hint: "Sie wirken auf die Karte, die sie zeigt, und nie beim Tippen.",
+  then: "dann",
+  inject: "korrigieren",
+  permit: "einmal erlauben, ablehnen",
+  allow: "mehr Budget erlauben",
+  continue: "weiter",
+  allowlist: "den Aufruf erlauben",
+  finish: "zusammenfassen und abschließen",
+  terminate: "beenden, nach 5\u00a0s; nochmals: sofort",
+  edit: "Korrektur bearbeiten",
+  hold: "Agenten anhalten",
+  undo: "zurücknehmen",
+  select: "Karte auswählen, bei Entscheidungen",
+  step: "nächste, vorige Karte; im Lauf: Schritt",
+  turns: "im Lauf: voriger, nächster Schritt",
+  pages: "im Lauf: Seite zurück, Seite vor",
+  ends: "im Lauf: erster, neuester Schritt",
+  open: "Lauf öffnen",
+  fold: "Schleife einklappen",
+  search: "suchen",
+  message: "im Lauf: Nachricht an den Agenten",
+  matches: "im Lauf: nächster, voriger Treffer",
+  go: "zu Jetzt, Entscheidungen, Verlauf, Kosten, Richtlinien, Protokoll",
+  leave: "Feld verlassen, schließen",
+  list: "diese Liste",
+};
+export default texts;

@@ -1,0 +1,31 @@
+/** What each key does: the list that `?` opens. */
+
+const texts = {
+  close: "Close",
+  hint: "They act on the card that shows them, and are off while you type.",
+  then: "then",
+  inject: "inject the fix",
+  permit: "allow once, deny a permission request",
+  allow: "allow more budget",
+  continue: "continue",
+  allowlist: "allowlist the call",
+  finish: "summarize and finish",
+  terminate: "terminate after 5 s; again: now",
+  edit: "edit the fix",
+  hold: "pause the agent",
+  undo: "undo",
+  select: "select the card, on Decisions",
+  step: "next, previous card; in a run: turn",
+  turns: "in a run: previous, next turn",
+  pages: "in a run: page up, page down",
+  ends: "in a run: first, latest turn",
+  open: "open the run",
+  fold: "fold the loop",
+  search: "search",
+  message: "in a run: message the agent",
+  matches: "in a run: next, previous match",
+  go: "go to Now, Decisions, History, Costs, Policies, Audit",
+  leave: "leave a field, close",
+  list: "this list",
+};
+export default texts;

@@ -1,0 +1,233 @@
+"""What Claude Code, Codex CLI and Gemini CLI call things in their own telemetry.
+
+Each was checked against the version named at its reader. What a person did not allow to be sent
+comes as a mark that says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+from guard.formats.codex import output_of
+from guard.turn import Role, Turn, Usage
+from missioncontrol.api.otlp import genai
+from missioncontrol.api.otlp.record import (
+    ModelUse,
+    Record,
+    RecordFacts,
+    client_of,
+    dollars,
+    inclusive,
+)
+from missioncontrol.api.otlp.steps import parsed, prompt_facts, tool_turn
+
+REDACTED = frozenset({"<REDACTED>", "[REDACTED]"})
+MICROS = Decimal(1_000_000)
+# Of Codex: hundreds an answer, each a piece of it; one has the tokens.
+STREAMED = frozenset({"sse_event", "websocket_event"})
+
+
+def is_of_claude_code(record: Record) -> bool:
+    """Whether Claude Code sent this."""
+    return record.name.startswith("claude_code.") or record.service == "claude-code"
+
+
+def is_of_codex(record: Record) -> bool:
+    """Whether Codex sent this."""
+    return record.name.startswith("codex.") or client_of(record.service) == "codex"
+
+
+def is_of_gemini(record: Record) -> bool:
+    """Whether Gemini CLI sent this."""
+    return record.name.startswith("gemini_cli.") or client_of(record.service) == "gemini"
+
+
+def read_claude_code(record: Record) -> RecordFacts | None:
+    """Read a log event, or a span where only those are sent.
+
+    Checked against 2.1.330. `input_tokens` excludes what was cached; `cost_usd` is its own figure.
+    A sub-agent's spans carry its id as their conversation, so the session is `session.id`.
+    """
+    session = record.text("session.id")
+    # A program's own events, such as its start, are of no session.
+    if not session:
+        return None
+    name = record.name.removeprefix("claude_code.")
+    common = RecordFacts(client="claude-code", session=session)
+    # A sub-agent is named as its hooks name it: kind and id.
+    kind, which = record.text("agent.name", "agent_type"), record.text("agent_id")
+    agent = (f"{kind}:{which}" if kind else which)[:100] if which else ""
+    own = replace(common, agent=agent)
+    if name in CALLS:
+        return CALLS[name](record, own)
+    if name == "user_prompt":
+        asked = record.text("prompt")
+        text = "" if asked in REDACTED else asked
+        return prompt_facts(common, record, prompt_id=record.text("prompt.id"), text=text)
+    if name == "assistant_response":
+        text, turns = record.text("response"), list[Turn]()
+        if text and text not in REDACTED:
+            key = f"said:{record.text('message.uuid') or record.key}"
+            turn = Turn(role=Role.ASSISTANT, key=key, content=text, ts=record.began_at)
+            turns.append(replace(turn, agent=agent or None))
+        return replace(own, turns=tuple(turns))
+    return common
+
+
+def _model_call(record: Record, own: RecordFacts) -> RecordFacts:
+    # Whole numbers first: the dollars beside them are a float.
+    micros = record.count("cost_usd_micros")
+    cost = Decimal(micros) / MICROS if micros > 0 else dollars(record.attributes.get("cost_usd"))
+    hour = record.count("cache_creation_1h_tokens")
+    stated = hour + record.count("cache_creation_5m_tokens")
+    # Where the tiers are not told, their sum is.
+    written = max(stated, record.count("cache_creation_tokens"))
+    use = ModelUse(
+        call_id=record.key,
+        usage=Usage(
+            input=record.count("input_tokens"),
+            cache_read=record.count("cache_read_tokens"),
+            # Cache writes of no stated tier are 5-minute writes.
+            cache_write_5m=written - hour,
+            cache_write_1h=hour,
+            output=record.count("output_tokens"),
+        ),
+        cost_usd=cost,
+        model=record.text("model"),
+        provider=record.text("gen_ai.provider.name") or "anthropic",
+    )
+    return replace(own, use=use)
+
+
+def _tool_call(record: Record, own: RecordFacts) -> RecordFacts:
+    if not record.text("tool_name"):
+        return replace(own, agent="")
+    failed = record.attributes.get("success") in ("false", False)
+    # Only a span has what a tool put out, as an event inside it.
+    outputs = (
+        event.attributes.get("output", event.attributes.get("content"))
+        for event in record.events
+        if event.name == "tool.output"
+    )
+    output = next(outputs, None)
+    inputs = (parsed(record.text(name)) for name in ("tool_input", "tool_parameters"))
+    given = next((one for one in inputs if isinstance(one, dict)), None)
+    if given is None:
+        named = {"command": record.text("full_command"), "file_path": record.text("file_path")}
+        given = {name: value for name, value in named.items() if value}
+    turn = tool_turn(
+        # The call's own id: hooks tell of the same call by it.
+        key=record.text("tool_use_id", "gen_ai.tool.call.id") or record.key,
+        agent=own.agent,
+        at=record.began_at,
+        tool=record.text("tool_name"),
+        given=given,
+        result=output if isinstance(output, str) else None,
+        failure=(record.text("error", "error_type") or "failed") if failed else None,
+    )
+    return replace(own, turns=(turn,), tool_key=turn.key)
+
+
+# A log event's name, and its span's.
+CALLS = {
+    "api_request": _model_call,
+    "llm_request": _model_call,
+    "tool_result": _tool_call,
+    "tool": _tool_call,
+}
+
+
+def read_codex(record: Record) -> RecordFacts | None:
+    """Read a log event; traces are hundreds of internal spans, and none is a turn.
+
+    Checked against 0.169.0. Token counts include what was cached.
+    """
+    if record.signal != "logs":
+        return None
+    common = RecordFacts(client="codex", session=record.text("conversation.id"))
+    name = record.name.removeprefix("codex.")
+    if name in STREAMED:
+        usage = inclusive(
+            given=record.count("input_token_count"),
+            output=record.count("output_token_count"),
+            read=record.count("cached_token_count"),
+            written=record.count("cache_write_token_count"),
+            reasoning=record.count("reasoning_token_count"),
+        )
+        # A completed response is told twice, once without tokens: only the other is a call.
+        if usage is None or record.text("event.kind") != "response.completed":
+            return None
+        model = record.text("model", "slug")
+        use = ModelUse(call_id=record.key, usage=usage, model=model, provider="openai")
+        return replace(common, use=use)
+    if name == "tool_result" and record.text("tool_name"):
+        # Its exit code stands in the output, beside a `success` that may say true.
+        output, code = output_of(record.text("output"))
+        failed = code or record.attributes.get("success") in ("false", False)
+        turn = tool_turn(
+            key=record.text("call_id") or record.key,
+            agent="",
+            at=record.began_at,
+            tool=record.text("tool_name"),
+            # Not every tool is called with JSON: a patch is a text.
+            given=parsed(record.text("arguments")) or record.text("arguments"),
+            result=output or None,
+            failure=(output or record.text("error.message") or "failed") if failed else None,
+        )
+        return replace(common, turns=(turn,), tool_key=turn.key)
+    if name == "user_prompt":
+        asked = record.text("prompt")
+        return prompt_facts(common, record, text="" if asked in REDACTED else asked)
+    return common
+
+
+def read_gemini(record: Record) -> RecordFacts | None:
+    """Read a log event, or a span, which counts only where no log event told of a call.
+
+    Checked against 0.61.0. Every response is told twice, by `gemini_cli.api_response` and by the
+    GenAI conventions' event; the first is read. Input includes what was cached, thoughts come on
+    top of output.
+    """
+    session = record.text("session.id", "gen_ai.conversation.id")
+    common = RecordFacts(
+        client="gemini", session=session or record.text("session.id", resource=True)
+    )
+    if record.signal == "traces":
+        facts = genai.read(record) if genai.recognises(record) else None
+        return replace(common, use=facts.use) if facts else None
+    name = record.name.removeprefix("gemini_cli.")
+    if name == "api_response":
+        cached = record.count("cached_content_token_count")
+        thought, given = record.count("thoughts_token_count"), record.count("input_token_count")
+        usage = Usage(
+            # Prompts of tools are counted apart, and paid for as input.
+            input=max(0, given - cached) + record.count("tool_token_count"),
+            cache_read=cached,
+            output=record.count("output_token_count") + thought,
+            reasoning=thought,
+        )
+        model = record.text("model")
+        use = ModelUse(call_id=record.key, usage=usage, model=model, provider="google")
+        return replace(common, use=use)
+    if name == "tool_call" and record.text("function_name"):
+        details = parsed(record.text("metadata"))
+        code = details.get("exitCode") if isinstance(details, dict) else None
+        # A command that ended badly is told as a success of the tool that ran it.
+        failed = code or record.attributes.get("success") in ("false", False)
+        why = record.text("error", "error.message", "error_type")
+        turn = tool_turn(
+            key=record.text("call_id", "tool_call_id") or record.key,
+            agent="",
+            at=record.began_at,
+            tool=record.text("function_name"),
+            given=parsed(record.text("function_args")) or record.attributes.get("function_args"),
+            # Its events leave out what a tool gave back.
+            result=None,
+            failure=(why or (f"exit code {code}" if code else "failed")) if failed else None,
+        )
+        return replace(common, turns=(turn,), tool_key=turn.key)
+    if name == "user_prompt":
+        prompt_id, text = record.text("prompt_id"), record.text("prompt")
+        return prompt_facts(common, record, prompt_id=prompt_id, text=text)
+    return common

@@ -1,0 +1,54 @@
+"""Tell screens once more what they may never have heard.
+
+A process that is killed after a commit has told nobody of it. Whoever misses an event in the
+middle sees the gap at the next one; what a run told last has none after it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from datetime import datetime
+from typing import Any, cast
+from uuid import UUID
+
+from django.db.models import F
+
+from missioncontrol import broadcast
+from missioncontrol.accounts.models import Project
+from missioncontrol.runs.journal import LONG_COLUMNS
+from missioncontrol.runs.models import JournalRow
+from missioncontrol.runs.rows import News, adapter_of, header
+from missioncontrol.wire.events import Event, EventHead
+
+# Of meters that nobody was told: the whole tape is sent.
+UNTOLD: dict[str, Any] = {"judged_turns": 0, "tape": []}
+
+
+def tell_again(*, since: datetime, until: datetime) -> None:
+    """Publish the last event of each run that told it in this time, and nothing after it.
+
+    Who heard it knows its `seq`, and passes it over.
+    """
+    # By its index, which begins with the project.
+    told = JournalRow.objects.filter(
+        project__in=Project.objects.values("id"), at__gt=since, at__lte=until
+    )
+    last = told.filter(run__meters__event_seq=F("seq"), payload__isnull=False)
+    of_projects: dict[UUID, list[EventHead]] = defaultdict(list)
+    of_runs, metered = {}, []
+    for row in last.select_related("run__meters").defer(*(f"run__{name}" for name in LONG_COLUMNS)):
+        event = _event_of(row)
+        of_projects[event.project].append(event)
+        run = cast(Any, row.run)  # the join leaves out the project's own events
+        of_runs[run.id] = [(event, None)]
+        metered.append((run, UNTOLD))
+    news = News(at=until, of_projects=of_projects, of_runs=of_runs, metered=metered)
+    groups = {*map(broadcast.board_group, of_projects), *map(broadcast.run_group, of_runs)}
+    if groups:
+        broadcast.to_groups(groups, news.frames)
+
+
+def _event_of(row: JournalRow) -> EventHead:
+    text = json.dumps({**header(row), **json.loads(row.payload or "")})
+    return cast(EventHead, adapter_of(Event).validate_json(text))

@@ -1,0 +1,25 @@
+"""`manage.py prepare`: what `up` does before it starts anything, for who runs the processes."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from missioncontrol import env
+from missioncontrol.up import database
+from missioncontrol.up.command import keep_vapid_key
+from missioncontrol.up.data_dir import DataDir
+from missioncontrol.up.management import OwnCommand
+
+
+class Command(OwnCommand):
+    help = "Make missing secrets and tables; back up and migrate what needs it, as `up` does."
+    requires_system_checks = []
+
+    def handle(self, *_: object, **__: object) -> None:
+        data = DataDir(settings.DATA_DIR)
+        # Held: an `up` that runs there does the same itself.
+        with data.held():
+            if not env.text("MISSIONCONTROL_SECRET_KEY"):
+                settings.SECRET_KEY = data.kept_secret("secret.key")
+            keep_vapid_key(data)
+            database.make_ready(self.stdout.write)
