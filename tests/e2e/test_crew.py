@@ -100,6 +100,9 @@ def test_of_more_than_eight_agents_the_quiet_ones_are_folded(open_page, agent, p
     unfold.click()
 
     expect(names).to_have_count(11)
+    agent.post_turns(run, {"role": "assistant", "content": "Mine again.", "agent": "agent 3"})
+    expect(lanes_on(page)).to_contain_text("agent 3 works now; 10 of 11 agents")
+    expect(names).to_have_count(11)
     assert page.evaluate(FITS)
     page.evaluate(SCRIPT.read_text())
     assert in_both_themes(page, "crew", "phone" if phone else "desktop") == []
