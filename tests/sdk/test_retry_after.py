@@ -56,10 +56,12 @@ def test_whom_it_would_keep_too_long_goes_on_alone(server, retry_after):
 @pytest.mark.parametrize("status", [429, 503])
 def test_its_courier_does_not_come_before_it_may(server, tmp_path, monkeypatch, status):
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.01)
-    server.answer_turn, server.retry_after = lambda _: (status, {"code": "busy"}), "30"
-
     with Session("fix-auth", url=server.url, key="mc_k", outbox=tmp_path) as session:
         session.before("Bash", {"command": "ls"})
+        # What it has to do at the beginning is done: it would find the server busy by itself.
+        wait_for(lambda: server.of("GET", "/rules/"))
+        server.answer_turn, server.retry_after = lambda _: (status, {"code": "busy"}), "30"
+        session.before("Bash", {"command": "pwd"})
         time.sleep(0.2)
 
         assert len(server.of("POST", "/runs/")) == 1
