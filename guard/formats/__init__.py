@@ -11,6 +11,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -20,9 +21,11 @@ from guard.errors import UnreadableRecording
 from guard.formats import claude_code, cline, codex, gemini, messages, trajectories, turn_file
 from guard.formats.keyed import read_keyed
 from guard.formats.log_lines import read_log_lines
+from guard.formats.pages import quotes_in
 from guard.formats.recording import Recording, Unread, Why
 from guard.formats.shapes import read_shaped
 from guard.formats.transcript import blocks_of, read_transcript
+from guard.turn import Role
 
 Row = Mapping[str, Any]
 Recognises = Callable[[Sequence[Row]], bool]
@@ -77,6 +80,10 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     Raises:
         UnreadableRecording: it holds no known form.
     """
+    return _read_stream(file, path, is_quote=False)
+
+
+def _read_stream(file: BufferedFile, path: Path, *, is_quote: bool) -> Recording:
     unread: list[Unread] = []
     rows = _read_rows(file, unread)
     early = list(islice(rows, _EARLY))
@@ -99,13 +106,18 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     is_long = len(text) > _LONGEST_TRANSCRIPT or text.count(b"\n") > _MOST_LINES
     encoding = "utf-16" if text.startswith(_UTF_16) else "utf-8-sig"
     if not is_long:
+        decoded = text.decode(encoding, "replace")
         # Lines that are objects and nothing else were looked through above.
-        told = _read_text(text.decode(encoding, "replace"), stem=path.stem, may_log=is_text)
+        told = _read_text(decoded, stem=path.stem, may_log=is_text)
         found = max(filter(None, [found, told]), key=_count_answered, default=None)
-        if found is None or 2 * _count_answered(found) <= _count_calls(found):
-            decoded = text.decode(encoding, "replace")
-            shaped = read_keyed(decoded, stem=path.stem) or read_shaped(decoded, stem=path.stem)
-            found = max(filter(None, [found, shaped]), key=_count_answered, default=None)
+        is_doubtful = found is None or 2 * _count_answered(found) <= _count_calls(found)
+        if is_doubtful and not is_quote:
+            others = (
+                _read_quoted(decoded, path)
+                or read_keyed(decoded, stem=path.stem)
+                or read_shaped(decoded, stem=path.stem)
+            )
+            found = max(filter(None, [found, others]), key=_count_answered, default=None)
     if found is not None:
         return found
     why = "holds no readable line"
@@ -117,6 +129,26 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     if is_long:
         why += f"; texts of more than {_MOST_LINES:,} lines or 8 MB are not looked through"
     raise UnreadableRecording(str(path), why)
+
+
+def _read_quoted(text: str, path: Path) -> Recording | None:
+    """Read the log that a page quotes: of several that in which most calls were answered."""
+    logs = list[Recording]()
+    for quote in quotes_in(text):
+        with suppress(UnreadableRecording):
+            file = io.BufferedReader(io.BytesIO(quote.encode()))
+            logs.append(_read_stream(file, path, is_quote=True))
+    # Records of a reference have a name and what is given too; nothing came back from them.
+    acting = (
+        log
+        for log in logs
+        if _count_answered(log)
+        or (
+            log.form == "transcript"
+            and any(turn and (turn.tool or turn.role is Role.TOOL) for turn in log.turns)
+        )
+    )
+    return max(acting, key=_count_answered, default=None)
 
 
 def _read_text(text: str, *, stem: str, may_log: bool) -> Recording | None:

@@ -26,7 +26,6 @@ from guard.formats.given import (
     ITEM,
     LONGEST_ARGUMENTS,
     arguments_of,
-    fences,
     leaves_open,
     object_end,
     read_element,
@@ -64,9 +63,11 @@ _CALLED = re.compile(r"us(?:e|ing|ed)|call|invo", re.IGNORECASE)
 # Who speaks to whom, as AutoGen's console has it.
 _ADDRESSED = re.compile(r" \(to [\w-]{1,60}\):$")
 _COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
-_ELEMENT = re.compile(r"<([a-z][\w-]{0,30})\s[^<>\n]{0,200}?\bname=\"([^\"\n]{1,80})\"[^<>\n]*>")
+_ELEMENT = re.compile(
+    r"<(?!a\s)([a-z][\w-]{0,30})\s[^<>\n]{0,200}?\bname=\"([^\"\n]{1,80})\"[^<>\n]*>"
+)
 # How a call in a panel begins: how it went, and the tool's name. "✓  Shell ls"
-_STATUS = re.compile(r"([^\w\s\"'`({\[<>#*+.$-])[ \t]{1,3}([A-Z]\w{1,30})(?:[ \t]+(.*))?")
+_STATUS = re.compile(r"([^\w\s\"'`({\[<>#*+.$-]|x)[ \t]{1,3}([A-Z]\w{1,30})(?:[ \t]+(.*))?")
 _FAILED = frozenset("\u2717\u2718\u274c\u2716\u2a2fx!")
 _SIGNS = frozenset("\u2705\u2714\u2713\u274c\u2717\u2718")
 _BULLET = re.compile("[\u23fa\u25cf\u2726\u2022\u273b\u2736\u2722\u2733\u273d][ \t]+(.*)")
@@ -111,7 +112,7 @@ _EDGE, _END = "\0panel", "\0end"
 
 def read_transcript(text: str, *, stem: str) -> Recording | None:
     """Read a transcript; None where nothing in the text says that it is one."""
-    turns = _cut(text) or _cut("\n".join(inner for _, _, inner in fences(text)[0]))
+    turns = _cut(text)
     if not turns and (loosely := as_labelled_loosely(text)) != text:
         turns = _cut(loosely)
     return Recording(run=stem, turns=tuple(turns)) if turns else None
@@ -162,7 +163,8 @@ def _cut(text: str) -> Sequence[Turn]:
         cutter.take(line)
     cutter.flush()
     calls = sum(turn.tool is not None or turn.role is Role.TOOL for turn in cutter.turns)
-    if len(cutter.turns) < _LEAST or (calls < _LEAST and not cutter.is_chat):
+    is_told = cutter.is_chat or cutter.tells_ends
+    if len(cutter.turns) < _LEAST or (calls < _LEAST and not is_told):
         return ()  # one call or message alone may stand in any text
     if not calls and cutter.is_tagged and len({turn.role for turn in cutter.turns}) == 1:
         return ()  # a program's log, each line of which begins with its name
@@ -287,6 +289,7 @@ class _Cutter:
         )
         # What stands before the first speaker is the document's own head.
         self._role, self._agent = Role.SYSTEM if self.is_chat else Role.ASSISTANT, ""
+        self.tells_ends = False  # of commands, as nothing but a log does
         self._waiting: list[int] = []  # calls whose answers come later, by place
         self._fence, self._element, self._is_panel = "", "", False
         self._begin()
@@ -557,6 +560,7 @@ class _Cutter:
         if ended and typed:
             self._call("bash", typed)
             self._answer("", has_failed=ended[1] != "succeeded")
+            self.tells_ends = True
         return typed != ""
 
     def _take_ran(self, line: str) -> bool:

@@ -256,7 +256,7 @@ AFTER_REAL: Pages = {
             for n in range(3)
         )
         + "\n### What is expected?\n\nThat it can.\n",
-        [("bash", f"no rope {n}") for n in range(3)],
+        [("shell", f"no rope {n}") for n in range(3)],
     ),
     # After openai/codex#40617: a whole log under a heading, in no fence.
     "a log with a head under a heading": (
