@@ -44,6 +44,8 @@ _COLUMNS = re.compile(
     rb"(?i)(?:\xef\xbb\xbf)?(?=[^\n{}]{0,300}\b(?:role|actor|speaker|source|agent|tool(?:_name)?)\b)"
     rb"[\"\w -]{1,40}([,;\t])[\"\w -]{1,40}(?:\1[\"\w -]{0,40}){0,40}\r?\n"
 )
+# Forms that many programs' records have.
+_MANY_RECORDS = frozenset({"trajectory", "messages", "turns", "log"})
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _DECODER, _NEXT = json.JSONDecoder(), re.compile(r"[^\s,]")
 # Who exported the wrong lines sees it from a few of them.
@@ -138,17 +140,14 @@ def _read_quoted(text: str, path: Path) -> Recording | None:
         with suppress(UnreadableRecording):
             file = io.BufferedReader(io.BytesIO(quote.encode()))
             logs.append(_read_stream(file, path, is_quote=True))
-    # Records of a reference have a name and what is given too; nothing came back from them.
-    acting = (
-        log
-        for log in logs
-        if _count_answered(log)
-        or (
-            log.form == "transcript"
-            and any(turn and (turn.tool or turn.role is Role.TOOL) for turn in log.turns)
-        )
-    )
-    return max(acting, key=_count_answered, default=None)
+    return max(filter(_is_log, logs), key=_count_answered, default=None)
+
+
+def _is_log(quote: Recording) -> bool:
+    """Tell a run's log from an example of an interface's records, which shows one call at most."""
+    if quote.form == "transcript":
+        return any(turn and (turn.tool or turn.role is Role.TOOL) for turn in quote.turns)
+    return _count_answered(quote) > (quote.form in _MANY_RECORDS)
 
 
 def _read_text(text: str, *, stem: str, may_log: bool) -> Recording | None:

@@ -163,10 +163,10 @@ def _cut(text: str) -> Sequence[Turn]:
         cutter.take(line)
     cutter.flush()
     calls = sum(turn.tool is not None or turn.role is Role.TOOL for turn in cutter.turns)
-    is_told = cutter.is_chat or cutter.tells_ends
-    if len(cutter.turns) < _LEAST or (calls < _LEAST and not is_told):
+    if len(cutter.turns) < _LEAST or (calls < _LEAST and not cutter.is_chat):
         return ()  # one call or message alone may stand in any text
-    if not calls and cutter.is_tagged and len({turn.role for turn in cutter.turns}) == 1:
+    roles = {turn.role for turn in cutter.turns}
+    if roles == {Role.TOOL} or (not calls and cutter.is_tagged and len(roles) == 1):
         return ()  # a program's log, each line of which begins with its name
     return cutter.turns
 
@@ -289,7 +289,6 @@ class _Cutter:
         )
         # What stands before the first speaker is the document's own head.
         self._role, self._agent = Role.SYSTEM if self.is_chat else Role.ASSISTANT, ""
-        self.tells_ends = False  # of commands, as nothing but a log does
         self._waiting: list[int] = []  # calls whose answers come later, by place
         self._fence, self._element, self._is_panel = "", "", False
         self._begin()
@@ -560,7 +559,6 @@ class _Cutter:
         if ended and typed:
             self._call("bash", typed)
             self._answer("", has_failed=ended[1] != "succeeded")
-            self.tells_ends = True
         return typed != ""
 
     def _take_ran(self, line: str) -> bool:
@@ -578,7 +576,8 @@ class _Cutter:
         found = _CALL.match(line) if self._calls(line) else None
         told, *beside = _GIVEN_BESIDE.split(found[1], maxsplit=1) if found else [""]
         name = _ID.sub("", told).replace("`", "").strip("*_'\"] ")
-        if not found or len(name.split()) > _MOST_WORDS or name.endswith(tuple(".!?,;{")):
+        is_name = ", " not in name and not name.endswith(tuple(".!?,;{"))
+        if not found or len(name.split()) > _MOST_WORDS or not is_name:
             return False
         shown = _shown(name)
         name, given = (shown[1], shown[2][:-1]) if shown else (name, "".join(beside))
