@@ -14,12 +14,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from html import unescape
 
-# As many lines as a page has: an issue of GitHub holds 65,536 characters, a thread some of them.
-_LONGEST_PAGE, _MOST_QUOTES = 1 << 20, 12
+# An issue of GitHub holds 65,536 characters, a thread some of them.
+_LONGEST_PAGE, _MOST_QUOTES = 1 << 21, 12
 _OPENS = re.compile(r"((?:[ \t>]|[-*+] |\d{1,3}[.)] ){0,12})(`{3,}|~{3,})[ \t]*([\w+.-]*)[^`]*$")
-_KEEPS_BLANKS = re.compile(r"[ \t]{0,12}<pre\b[^<>]{0,200}>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
-_INDENT = "    "
+_INDENT, _FENCE = "    ", "~" * 9
 
 
 def quotes_in(text: str) -> list[str]:
@@ -33,7 +32,7 @@ def quotes_in(text: str) -> list[str]:
     if len(text) > _LONGEST_PAGE:
         return []
     languages = defaultdict[str, list[str]](list)
-    for language, quote in _quotes(text.splitlines()):
+    for language, quote in _quotes(_fence_elements(text).splitlines()):
         languages[language].append(quote)
     alone = sorted((one for quotes in languages.values() for one in quotes), key=len, reverse=True)
     together = ["\n".join(quotes) for quotes in languages.values() if len(quotes) > 1]
@@ -44,35 +43,36 @@ def _quotes(lines: list[str]) -> Iterator[tuple[str, str]]:
     """Give each quote with its language."""
     quote, language, end, margin = list[str](), "", "", 0
     is_blank = True  # the line before
-    for line in lines:
+    for line in [*lines, ""]:
         bare = line.strip()
-        if end == _INDENT:
-            if not bare or line.startswith((_INDENT, "\t")):
-                quote.append(line.removeprefix("\t").removeprefix(_INDENT))
-                continue
-            yield "", "\n".join(quote).rstrip()
+        is_right = line.startswith((_INDENT, "\t"))
+        if end == _INDENT and bare and not is_right:
+            yield "", "\n".join(quote)
             end = ""
-        if end == "</pre>":
-            inner, closing, _ = line.partition(end)
-            quote.append(unescape(_TAG.sub("", inner)))
-            if closing:
-                yield "", "\n".join(quote)
-                end = ""
+        if end == _INDENT:
+            quote.append(line.removeprefix("\t").removeprefix(_INDENT))
         elif end:
             # In an item or a quotation the lines have its margin, or less of it.
             inner = line[:margin].lstrip(" \t>") + line[margin:]
-            if inner.strip().startswith(end) and not inner.strip().strip(end[0]):
+            if bare and inner.strip().startswith(end) and not inner.strip().strip(end[0]):
                 yield language, "\n".join(quote)
                 end = ""
             else:
                 quote.append(inner)
         elif opened := _OPENS.match(line):
             margin, end, language, quote = len(opened[1]), opened[2], opened[3], []
-        elif opened := _KEEPS_BLANKS.match(line):
-            inner, closing, _ = line[opened.end() :].partition("</pre>")
-            end, quote = "" if closing else "</pre>", [unescape(_TAG.sub("", inner))]
-        elif is_blank and bare and line.startswith((_INDENT, "\t")):
+        elif is_blank and bare and is_right:
             end, quote = _INDENT, [line.removeprefix("\t").removeprefix(_INDENT)]
         is_blank = not bare
     if end:
-        yield language if end[0] in "`~" else "", "\n".join(quote)
+        yield language if end != _INDENT else "", "\n".join(quote)
+
+
+def _fence_elements(text: str) -> str:
+    """Put what stands in an element that keeps blanks into a fence."""
+    head, *parts = text.split("<pre")
+    for part in parts:
+        inner, closing, rest = part.partition("</pre>")
+        shown = unescape(_TAG.sub("", inner.partition(">")[2]))
+        head += f"\n{_FENCE}\n{shown}\n{_FENCE}\n{rest}" if closing else f"<pre{part}"
+    return head

@@ -225,7 +225,7 @@ AFTER_REAL: Pages = {
     "a terminal with one call": (
         "Same here.\nIt went like a charm yesterday, and today I fall in a lot of:\n\n"
         + _fenced(
-            "● Update(file_path: pier/tide.json)…  \n  ⎿  String to replace not found in file.  \n\n"
+            "● Update(file_path: pier/t.json)…  \n  ⎿  String to replace not found in file.  \n\n"
             "● I cannot edit the file. Do so by hand:  \n  1. Open `pier/tide.json`.  \n"
             "  2. Find the tide.\n\n"
             "● Update(file_path: pier/tide.json)…  \n  ⎿  String to replace not found in file.  \n"
@@ -260,8 +260,7 @@ AFTER_REAL: Pages = {
     ),
     # After openai/codex#40617: a whole log under a heading, in no fence.
     "a log with a head under a heading": (
-        "# It fails when elevated\n\n### What platform?\n\nWindows 11\n\n### Steps\n\nexit=0\n"
-        f"Reading additional input from stdin...\n{CODEX}\n### Anything else?\n\nNo.\n",
+        f"# It fails\n\n### Steps\n\nReading from stdin...\n{CODEX}\n### Anything else?\n\nNo.\n",
         CODEX_TOLD,
     ),
     # After google-gemini/gemini-cli#4936: the fence begins within a panel.
