@@ -8,8 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from guard.formats.given import LONGEST_ARGUMENTS, arguments_of, unfenced
-from guard.reading.written import ACT, as_call
-from guard.turn import Role, Turn
+from guard.reading.written import ACT
 
 _UNREADABLE = (ValueError, SyntaxError, MemoryError, RecursionError)
 _NAME = re.compile(r"[`*\"']{0,3}([^\W\d][\w.:/-]{0,80}?)[`*\"']{0,3}(?=[\s({\[:,|]|\Z)")
@@ -60,10 +59,6 @@ def read_deed(text: str, given: str = "") -> tuple[str, dict[str, Any]]:
     ('act', {'input': 'go to the shelf'})
     """
     text = unfenced(text.strip()).strip("` ")
-    if not is_strong(text):
-        read = as_call(Turn(role=Role.ASSISTANT, content=text))
-        if read.tool:
-            return read.tool, {**(read.args or {}), **_arguments(read.tool, given)}
     found = _NAME.match(text)
     if found is None:
         return ACT, {"input": text, **_arguments("", given)}
@@ -74,8 +69,6 @@ def read_deed(text: str, given: str = "") -> tuple[str, dict[str, Any]]:
     args = _arguments(tool, rest) if not rest or rest[0] in "{[" else None
     if args is None and (pairs := _PAIR.findall(rest)):
         args = {name: told.strip("\"'") for name, told in pairs}
-        if beside := _PAIR.sub("", rest).strip(" ,;\n"):
-            args["input"] = beside
     if args is None and (is_name(tool) or given):
         args = {"input": rest}
     return (ACT, {"input": text}) if args is None else (tool, args | _arguments(tool, given))

@@ -18,8 +18,7 @@ from dataclasses import replace
 from itertools import islice, pairwise
 from typing import Any
 
-from guard.formats.calls import Call, plain, read_piece
-from guard.formats.deeds import is_name, is_strong, read_deed
+from guard.formats.deeds import is_strong, read_deed
 from guard.formats.fields import read_answer
 from guard.formats.given import arguments_of
 from guard.formats.labels import part_of
@@ -46,8 +45,6 @@ _WORD, _TOOL = re.compile(r"[a-z]+|[^\W\da-z]+[^\WA-Z]*"), re.compile(r"[^\W\d][
 _RULED = re.compile(r"[\s|:+=\u2500-\u257f-]{3,}")
 _MARK = re.compile(r"[\d:.TZ+-]{4,100}|[\da-f]{8}-[\da-f-]{27}")
 _COUNT = re.compile(r"[^\w\n]{0,4}(?:[^\W\d_]{1,9}[ #]{1,2})?\d[\d:.,/TZ+ -]{0,40}[^\w\n]{0,4}")
-_PAIR = re.compile(r"^([^\W\d][\w ]{0,30})[=:][ \t]{0,9}(.*)$", re.MULTILINE)
-_BLANK = re.compile(r"\n[ \t]*\n")
 _WALL = re.compile(r"(?<!\\)[|│┃]")
 
 
@@ -80,9 +77,6 @@ def _lists(text: str) -> Iterator[list[Row]]:
     rows = rows or [row for row in read_log_lines(text) if row is not None]
     if 2 * len(rows) >= len(lines):
         yield rows
-    blocks = [_PAIR.findall(block) for block in _BLANK.split(text) if block.strip()]
-    if sum(map(len, blocks)) == len(lines):
-        yield [dict(block) for block in blocks]
     walled = [line for line in lines if line.lstrip()[:1] in {"|", "│", "┃"}]
     if len(walled) > _LEAST:
         cells = [
@@ -174,8 +168,6 @@ def _turns(rows: Sequence[Row]) -> list[Turn]:
     pairs = sum(one == _ORDER for one in pairwise(order))
     if pairs < max(_LEAST, _LEAST_OF * max(told["asked"], told["came"])):
         return []
-    if sum(map(bool, parts)) < _LEAST_OF * len(rows):
-        return []
     asked = [row["asked"] for row in parts if "asked" in row]
     strong = sum(isinstance(one, dict) or is_strong(str(one)) for one in asked)
     if not kind and not (told["given"] or told["thought"] or 2 * strong >= told["asked"]):
@@ -227,10 +219,6 @@ def _events(row: Row, kind: str) -> dict[str, Any]:
         if name != kind and value not in (None, "", {}, []) and not _is_mark(value)
     }
     rest = next(iter(rest.values())) if len(rest) == 1 else rest
-    if part == "came" and isinstance(rest, dict):
-        named = [value for name, value in rest.items() if _named(name) == "came"]
-        texts = sorted(rest.values(), key=lambda value: -len(str(value)))
-        rest = next(iter([*named, *texts]), rest)
     return {part: rest} if part and rest else {}
 
 
@@ -248,40 +236,22 @@ def _fields(row: Row) -> dict[str, Any]:
         part = _named(name)
         if part and value not in (None, "", {}, []) and not _is_mark(value):
             parts.setdefault(part, value)
-        elif isinstance(value, dict) and part is None:
-            for inner, told in _fields(value).items():
-                parts.setdefault(inner, told)
     return parts
 
 
 def _deed(asked: object, given: object) -> tuple[str, dict[str, Any]]:
     if isinstance(asked, dict):
-        if isinstance(piece := read_piece(plain(asked)), Call):
-            return piece.tool, dict(piece.args or {})
-        tools = {one: value for one, value in asked.items() if _TOOL.fullmatch(str(value))}
-        # Most surely a field that is called so, or else holds a name that programs give.
-        name = max(tools, key=lambda one: _tells_tool(one, tools[one]), default=None)
-        rest = {inner: value for inner, value in asked.items() if inner != name}
-        alone = next(iter(rest.values())) if len(rest) == 1 else rest
-        args = alone if isinstance(alone, dict) else rest
-        return (str(asked[name]) if name else "act"), {str(key): args[key] for key in args}
+        name = next((one for one in asked if _TOOL.fullmatch(str(asked[one]))), None)
+        args = {inner: value for inner, value in asked.items() if inner != name}
+        return (str(asked[name]) if name else "act"), args
     if isinstance(given, dict):
         return str(asked), {str(key): given[key] for key in given}
     text = read_answer(given) or ""
     asked = _text(asked)
     if _TOOL.fullmatch(asked) and text:
-        called = f"{asked}({text})" if "=" in text and text[:1] not in "{[" else ""
-        return read_deed(called) if called else (asked, arguments_of(asked, text))
+        return asked, arguments_of(asked, text)
     return read_deed(asked, text)
 
 
-def _tells_tool(name: str, value: object) -> tuple[bool, bool]:
-    """Tell how surely this field says which tool was called."""
-    return _named(name) == "asked", isinstance(value, str) and is_name(value)
-
-
 def _text(value: object) -> str:
-    if isinstance(value, dict):
-        texts = [one for one in value.values() if isinstance(one, str)]
-        value = texts[0] if len(texts) == 1 else value
     return read_answer(value) or ""

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import dedent
 
-from guard.formats.deeds import begins, begins_named, is_name, is_strong
+from guard.formats.deeds import begins_named, is_name, is_strong
 from guard.formats.given import leaves_open
 from guard.reading import read_words
 
@@ -40,7 +40,6 @@ _TAG = re.compile(r"<([A-Za-z][\w.:-]{0,60})((?:\s[^<>]{0,300})?)>")
 _ATTRIBUTE = re.compile(r"[\w:-]{1,40}=\"([^\"]{0,200})\"")
 # A row of a table, or code; what a call is given; where a label ends.
 _NO_LABEL, _OPENS, _ENDS = "|)}];:@,.", "({\"'`", "\uff1a:=|→>]】)»"
-_SCALARS = frozenset({"|", ">", "|-"})  # as YAML announces lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +79,7 @@ class Entry:
     @property
     def value(self) -> str:
         """What the label is of."""
-        first = "" if self.first in _SCALARS else self.first
-        value = "\n".join(filter(None, [first, dedent("\n".join(self.below)).strip("\n")]))
+        value = "\n".join(filter(None, [self.first, dedent("\n".join(self.below)).strip("\n")]))
         tag = self.form.partition("<")[2]
         return value.strip().removesuffix(f"</{tag}").rstrip("\n") if tag else value
 
@@ -127,11 +125,8 @@ def entries_of(lines: Sequence[str]) -> list[Entry]:
         elif (label := _chosen(labels, counts)) is None:
             entries[-1].below.append(line)
         else:
-            behind = line[label.end :].strip()
-            # "Tool name: look" says its name behind; "Tool look: at the sky" does not.
-            is_lifted = label.part == ASKED and (is_name(label.lifted) or not begins(behind))
-            lifted = label.lifted if is_lifted or "<" in label.form else ""
-            entries.append(Entry(label, f"{lifted} {behind}".strip(), line, label.part))
+            first = f"{label.lifted} {line[label.end :].strip()}".strip()
+            entries.append(Entry(label, first, line, label.part))
     return entries
 
 
@@ -256,7 +251,4 @@ def _is_better(label: Label, before: Label, count: int, count_before: int) -> bo
     is_title = label.form.endswith("$")
     if not before.closed and before.part == label.part:
         return not is_title and _LEAST * count >= count_before
-    # More of a call or an answer than who speaks, or where in a program.
-    is_more = label.closed and label.hints > before.hints and not is_title
-    may_be = before.part != CAME and label.part in (ASKED, CAME, GIVEN)
-    return is_more and may_be and count >= _LEAST_CLOSER
+    return False

@@ -23,15 +23,14 @@ from guard.turn import Role, Turn
 
 # Of so many calls with answers a log is one, and of so many of its calls and answers.
 _LEAST_PAIRS, _LEAST_OF, _MOST_OF, _MOSTLY, _REGULAR = 3, 0.6, 1.4, 0.7, 0.9
-_SAYS = frozenset({THOUGHT, USER})
 _BESIDE = frozenset({THOUGHT, GIVEN, FRAME})
 # How a line of code ends; a text of which so many do is no log.
 _CODE, _MOST_CODE, _TAIL = re.compile(r"(?:[;{(,\\]|\):|[\])}][;,])\s{0,9}\Z"), 0.25, 12
 _COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
 _CLOSING = re.compile(r"\s{0,9}</[\w.:-]{1,60}>\s{0,9}\Z")
 _RULE = re.compile(r"[ \t]{0,8}[-=_*~#─━═]{3,}[ \t]{0,8}|[ \t]{0,80}")
-# Signs of a label beside those that words have in any text; and what only tests have.
-_MARKED, _EXPECTS = re.compile(r"[^\w\s:\uff1a@$*#.-]"), re.compile(r"\b(?:expect|erwart)")
+# What only tests have.
+_EXPECTS = re.compile(r"\b(?:expect|erwart)")
 _LONGEST_ROW = 4000
 _ROW = re.compile(
     r"[^\w\n]{0,4}(?:[a-z]{4,9} )?#?(\d{1,5})[^\w\n]{1,4}"
@@ -63,8 +62,7 @@ def _assign(entries: list[Entry]) -> bool:
     """Tell each entry's part by the order in which they stand; False: nothing calls here."""
     _find_calls(entries)
     asked = [entry for entry in entries if entry.part == ASKED]
-    for _ in range(2):  # what is no answer leaves its call without one
-        _leave_out(entries)
+    _leave_out(entries)
     if not any(entry.part == CAME for entry in entries):
         for entry in asked:
             entry.part = ASKED
@@ -74,13 +72,9 @@ def _assign(entries: list[Entry]) -> bool:
     counts = Counter(entry.form for entry in entries if entry.label)
     least, most = _LEAST_OF * len(calls), _MOST_OF * len(calls)
     rounds = {form for form, count in counts.items() if least <= count <= most}
-    is_before = True  # the first call
     for entry in entries:
-        is_before &= entry.part != ASKED
         if entry.part is None and entry.form in rounds:
             entry.part = FRAME
-        elif entry.part in _SAYS and not is_before and counts[entry.form] < least / 2:
-            entry.part = None
     beside = {entry.part for entry in entries if entry.form in rounds} & _BESIDE
     return not any(map(_EXPECTS.search, rounds)) and _is_run(entries, beside)
 
@@ -93,22 +87,14 @@ def _is_run(entries: Sequence[Entry], beside: set[str | None]) -> bool:
     answers = sum(one != CAME for one, after in pairwise([None, *parts]) if after == CAME)
     if 2 * sum(bool(entry.value.strip()) for entry in told if entry.part == CAME) < answers:
         return False  # nothing came back
-    is_plain = {THOUGHT, GIVEN} <= beside
-    if pairs < _LEAST_PAIRS - is_plain or pairs < _LEAST_OF * max(len(calls), answers):
+    if pairs < _LEAST_PAIRS or pairs < _LEAST_OF * max(len(calls), answers):
         return False
-    if 2 * sum(map(_is_strong, calls)) >= len(calls):
-        return True
     is_named = 2 * sum(begins_named(entry.value) for entry in calls) >= len(calls)
     is_regular = pairs >= _REGULAR * max(len(calls), answers)
     if not all(entry.label and entry.label.closed for entry in told):
         return is_named and is_regular
     # A word and a colon have minutes and recipes too, whose actions nobody thinks of or is given.
-    is_marked = all(
-        entry.label and (entry.label.hints > 1 or _MARKED.search(entry.label.form))
-        for entry in calls
-    )
-    is_sure = is_named or not beside.isdisjoint({THOUGHT, GIVEN})
-    return is_sure or (is_marked and (is_regular or beside != set()))
+    return is_named or not beside.isdisjoint({THOUGHT, GIVEN})
 
 
 def _is_strong(entry: Entry) -> bool:
@@ -136,12 +122,6 @@ def _find_calls(entries: Sequence[Entry]) -> None:
 def _leave_out(entries: Sequence[Entry]) -> None:
     """Take labels for text that mostly call without an answer, or answer without a call."""
     told = [entry for entry in entries if entry.part in (ASKED, CAME)]
-    # Of several answers of one form the first is the call's.
-    told = [
-        one
-        for before, one in pairwise([None, *told])
-        if one is not None and (before is None or before.form != one.form or one.part == ASKED)
-    ]
     good, total = Counter[str](), Counter(one.form for one in told)
     for before, after in pairwise(told):
         if (before.part, after.part) == (ASKED, CAME):
@@ -206,7 +186,7 @@ class _Writer:
                 self.flush()
             self._asked.append(entry.value)
             self._calls = True
-        elif is_open and entry.part in (GIVEN, FRAME, USER):
+        elif is_open and entry.part in (GIVEN, FRAME):
             self._given.append(entry.value)
         elif is_open and entry.part == CAME:
             self._came = [entry.value]
@@ -229,8 +209,6 @@ class _Writer:
         turn = Turn(role=Role.ASSISTANT, content=said or None, seq=len(self.turns))
         if self._calls:
             asked, given = list(filter(None, self._asked)), list(filter(None, self._given))
-            if not asked:  # a heading alone, with the name below
-                asked, given = given[:1], given[1:]
             tool, args = read_deed("\n".join(asked), "\n".join(given))
             came = None if self._came is None else _unwrapped("\n".join(self._came))
             result, error = (None, came) if self._fails else (came, None)
@@ -245,8 +223,6 @@ def _unwrapped(text: str) -> str:
     lines = text.strip().split("\n")
     ends = [at for at, line in enumerate(lines) if not _RULE.fullmatch(line)] or [0]
     lines = lines[ends[0] : ends[-1] + 1]
-    if len(lines) > 1 and all(line.startswith(">") or not line for line in lines):
-        lines = [line[1:].removeprefix(" ") for line in lines]
     text = unfenced(_CLOSING.sub("", "\n".join(lines)))
     if text[:1] == text[-1:] == '"':
         with suppress(ValueError):
