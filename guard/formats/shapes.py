@@ -15,9 +15,9 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 
-from guard.formats.deeds import begins, begins_named, is_strong, read_deed
+from guard.formats.deeds import begins_named, read_deed
 from guard.formats.given import unfenced
-from guard.formats.labels import ASKED, CAME, FRAME, GIVEN, THOUGHT, USER, Entry, Label, entries_of
+from guard.formats.labels import ASKED, CAME, FRAME, GIVEN, THOUGHT, USER, Entry, entries_of
 from guard.formats.recording import Recording
 from guard.turn import Role, Turn
 
@@ -31,11 +31,6 @@ _CLOSING = re.compile(r"\s{0,9}</[\w.:-]{1,60}>\s{0,9}\Z")
 _RULE = re.compile(r"[ \t]{0,8}[-=_*~#─━═]{3,}[ \t]{0,8}|[ \t]{0,80}")
 # What only tests have.
 _EXPECTS = re.compile(r"\b(?:expect|erwart)")
-_LONGEST_ROW = 4000
-_ROW = re.compile(
-    r"[^\w\n]{0,4}(?:[a-z]{4,9} )?#?(\d{1,5})[^\w\n]{1,4}"
-    r"([^\n]+?\)?) ?(?:->|=>|→|⇒|➜) (.*)"
-)
 
 
 def read_shaped(text: str, *, stem: str) -> Recording | None:
@@ -51,22 +46,25 @@ def read_shaped(text: str, *, stem: str) -> Recording | None:
     if sum(_CODE.search(line[-_TAIL:]) is not None for line in code) > _MOST_CODE * len(filled):
         return None
     entries = entries_of(lines)
-    turns = _told(entries) if _assign(entries) else _numbered(filled)
-    return Recording(run=stem, turns=tuple(turns), form="shape") if turns else None
-
-
-# --- which labels call, and which answer ---
+    if not _assign(entries):
+        return None
+    writer = _Writer()
+    for entry in entries:
+        writer.take(entry)
+    writer.flush()
+    return Recording(run=stem, turns=tuple(writer.turns), form="shape")
 
 
 def _assign(entries: list[Entry]) -> bool:
     """Tell each entry's part by the order in which they stand; False: nothing calls here."""
-    _find_calls(entries)
-    asked = [entry for entry in entries if entry.part == ASKED]
-    _leave_out(entries)
-    if not any(entry.part == CAME for entry in entries):
-        for entry in asked:
-            entry.part = ASKED
-        _find_answers(entries)
+    told = [entry for entry in entries if entry.part in (ASKED, CAME)]
+    good, total = Counter[str](), Counter(entry.form for entry in told)
+    for before, after in pairwise(told):
+        if (before.part, after.part) == (ASKED, CAME):
+            good.update([before.form, after.form])
+    for entry in told:  # labels that mostly call without an answer, or answer without a call
+        if 2 * good[entry.form] < total[entry.form]:
+            entry.part = None
     calls = [entry for entry in entries if entry.part == ASKED]
     # What stands once in each round is of its frame, all else of what came back.
     counts = Counter(entry.form for entry in entries if entry.label)
@@ -75,7 +73,7 @@ def _assign(entries: list[Entry]) -> bool:
     for entry in entries:
         if entry.part is None and entry.form in rounds:
             entry.part = FRAME
-    beside = {entry.part for entry in entries if entry.form in rounds} & _BESIDE
+    beside = {entry.part for entry in entries if entry.form in rounds}
     return not any(map(_EXPECTS.search, rounds)) and _is_run(entries, beside)
 
 
@@ -90,80 +88,10 @@ def _is_run(entries: Sequence[Entry], beside: set[str | None]) -> bool:
     if pairs < _LEAST_PAIRS or pairs < _LEAST_OF * max(len(calls), answers):
         return False
     is_named = 2 * sum(begins_named(entry.value) for entry in calls) >= len(calls)
-    is_regular = pairs >= _REGULAR * max(len(calls), answers)
     if not all(entry.label and entry.label.closed for entry in told):
-        return is_named and is_regular
+        return is_named and pairs >= _REGULAR * max(len(calls), answers)
     # A word and a colon have minutes and recipes too, whose actions nobody thinks of or is given.
     return is_named or not beside.isdisjoint({THOUGHT, GIVEN})
-
-
-def _is_strong(entry: Entry) -> bool:
-    return is_strong(entry.first or entry.value)
-
-
-def _is_above(entry: Entry) -> bool:
-    """Tell a sign with a line, and lines further to the right below it."""
-    is_sign = entry.label is not None and entry.label.hints == 0
-    return is_sign and all(line[:1].isspace() for line in entry.below if line.strip())
-
-
-def _find_calls(entries: Sequence[Entry]) -> None:
-    """Take labels for calls behind which calls stand as programs write them."""
-    strong, total = Counter[str](), Counter[str]()
-    for entry in entries:
-        if entry.label and entry.part not in (ASKED, CAME, GIVEN):
-            total[entry.form] += 1
-            strong[entry.form] += is_strong(entry.value)
-    for entry in entries:
-        if _LEAST_PAIRS <= strong[entry.form] >= _MOSTLY * total[entry.form]:
-            entry.part = ASKED
-
-
-def _leave_out(entries: Sequence[Entry]) -> None:
-    """Take labels for text that mostly call without an answer, or answer without a call."""
-    told = [entry for entry in entries if entry.part in (ASKED, CAME)]
-    good, total = Counter[str](), Counter(one.form for one in told)
-    for before, after in pairwise(told):
-        if (before.part, after.part) == (ASKED, CAME):
-            good.update([before.form, after.form])
-    for entry in entries:
-        if entry.part in (ASKED, CAME) and 2 * good[entry.form] < total[entry.form]:
-            entry.part = None
-
-
-def _find_answers(entries: list[Entry]) -> None:
-    """Where no label says that something came back, take what follows the calls."""
-    calls = [at for at, entry in enumerate(entries) if entry.part == ASKED]
-    least = _MOSTLY * len(calls)
-    is_sure = sum(_is_strong(entries[at]) for at in calls) >= least
-    counts, follow = Counter(entry.form for entry in entries), Counter[str]()
-    for at in calls:
-        follow.update(one.form for one in entries[at + 1 : at + 2] if one.part is None)
-    for form, count in follow.most_common(1) if is_sure else ():
-        if count >= least and counts[form] <= _MOST_OF * len(calls):
-            for entry in entries:
-                entry.part = CAME if entry.form == form else entry.part
-            return
-    # Or what stands below them, where each is a line of its own; below a sign indented.
-    below = [at for at in calls if entries[at].first and any(map(str.strip, entries[at].below))]
-    if len(below) < least or not (is_sure or all(_is_above(entries[at]) for at in below)):
-        return
-    for at in reversed(below):
-        came = Entry(Label("", CAME, 0), part=CAME, below=entries[at].below)
-        entries[at].below = []
-        entries.insert(at + 1, came)
-
-
-# --- turns ---
-
-
-def _told(entries: Sequence[Entry]) -> list[Turn]:
-    """Write the turns that entries tell."""
-    writer = _Writer()
-    for entry in entries:
-        writer.take(entry)
-    writer.flush()
-    return writer.turns
 
 
 class _Writer:
@@ -228,19 +156,3 @@ def _unwrapped(text: str) -> str:
         with suppress(ValueError):
             return str(json.loads(text))
     return text
-
-
-def _numbered(lines: Sequence[str]) -> list[Turn]:
-    """Read a list of steps, each a call and what came of it behind an arrow."""
-    turns, last, strong = list[Turn](), 0, 0
-    for line in lines:
-        found = _ROW.fullmatch(line.rstrip()[:_LONGEST_ROW])
-        if found is None or int(found[1]) <= last or not begins(found[2]):
-            continue
-        last = int(found[1])
-        strong += is_strong(found[2]) or begins_named(found[2])
-        tool, args = read_deed(found[2])
-        seq = len(turns)
-        turns.append(Turn(role=Role.ASSISTANT, tool=tool, args=args, result=found[3], seq=seq))
-    is_list = len(turns) >= _LEAST_PAIRS and 2 * len(turns) >= len(lines)
-    return turns if is_list and 2 * strong >= len(turns) else []
