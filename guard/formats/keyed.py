@@ -1,8 +1,8 @@
 """Records whose fields nobody has described: which calls and which answers is told by their names.
 
-The records are the rows of a table, objects in JSON or as Python writes them, or lines of a log that
-end in one. A name is read by its words, in any language: one record may
-hold a call with its answer, or say in a field of few values which of them it is.
+The records are the rows of a table, objects in JSON or as Python writes them, or lines of a log
+that end in one. A name is read by its words, in any language: one record may hold a call with its
+answer, or say in a field of few values which of them it is.
 """
 
 from __future__ import annotations
