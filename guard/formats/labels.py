@@ -151,9 +151,8 @@ class _Beginning:
         for token in islice(_TOKEN.finditer(self._line, at, at + _LONGEST), _MOST_TOKENS):
             told = token[0]
             # What a call is given, or code, stands right behind a word.
-            is_value = told[0] in _OPENS and self._words
-            is_value = is_value or (told[0] == "=" and (self._indent > 0 or before[:1].isalnum()))
-            if is_value or len(self._words) > _MOST_WORDS:
+            is_set = told[0] == "=" and (self._indent > 0 or before[:1].isalnum())
+            if is_set or (told[0] in _OPENS and self._words) or len(self._words) > _MOST_WORDS:
                 return self._found
             if told[0].isalnum() or told[0] == "_":
                 self._take_word(told, token.end())
@@ -218,5 +217,8 @@ def _is_better(label: Label, before: Label, count: int, count_before: int) -> bo
         return label.part is not None
     if before.part == ASKED and label.part in (GIVEN, CAME):
         return True
-    is_open = not before.closed and before.part == label.part
-    return is_open and not is_title and _LEAST * count >= count_before
+    if not before.closed and before.part == label.part:
+        return not is_title and _LEAST * count >= count_before
+    # A call or an answer rather than who speaks, or where in a program.
+    is_more = label.closed and not is_title and before.part != CAME
+    return is_more and label.part in (ASKED, CAME, GIVEN)

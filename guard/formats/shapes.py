@@ -7,11 +7,9 @@ a call, only say where to begin. Where nothing recurs so, the text is none of an
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -22,15 +20,12 @@ from guard.formats.recording import Recording
 from guard.turn import Role, Turn
 
 # Of so many calls with answers a log is one, and of so many of its calls and answers.
-_LEAST_PAIRS, _LEAST_OF, _MOST_OF, _MOSTLY, _REGULAR = 3, 0.6, 1.4, 0.7, 0.9
-_BESIDE = frozenset({THOUGHT, GIVEN, FRAME})
+_LEAST_PAIRS, _LEAST_OF, _MOST_OF, _REGULAR = 3, 0.6, 1.4, 0.9
 # How a line of code ends; a text of which so many do is no log.
 _CODE, _MOST_CODE, _TAIL = re.compile(r"(?:[;{(,\\]|\):|[\])}][;,])\s{0,9}\Z"), 0.25, 12
 _COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
-_CLOSING = re.compile(r"\s{0,9}</[\w.:-]{1,60}>\s{0,9}\Z")
-_RULE = re.compile(r"[ \t]{0,8}[-=_*~#─━═]{3,}[ \t]{0,8}|[ \t]{0,80}")
-# What only tests have.
-_EXPECTS = re.compile(r"\b(?:expect|erwart)")
+# Signs of a label beside those that words have in any text; and what only tests have.
+_MARKED, _EXPECTS = re.compile(r"[^\w\s:\uff1a@$*#.-]"), re.compile(r"\b(?:expect|erwart)")
 
 
 def read_shaped(text: str, *, stem: str) -> Recording | None:
@@ -48,11 +43,9 @@ def read_shaped(text: str, *, stem: str) -> Recording | None:
     entries = entries_of(lines)
     if not _assign(entries):
         return None
-    writer = _Writer()
-    for entry in entries:
-        writer.take(entry)
-    writer.flush()
-    return Recording(run=stem, turns=tuple(writer.turns), form="shape")
+    turns = (turn for one in _rounds(entries) if (turn := _turn(one)).tool or turn.content)
+    numbered = tuple(replace(turn, seq=seq) for seq, turn in enumerate(turns))
+    return Recording(run=stem, turns=numbered, form="shape")
 
 
 def _assign(entries: list[Entry]) -> bool:
@@ -88,71 +81,48 @@ def _is_run(entries: Sequence[Entry], beside: set[str | None]) -> bool:
     if pairs < _LEAST_PAIRS or pairs < _LEAST_OF * max(len(calls), answers):
         return False
     is_named = 2 * sum(begins_named(entry.value) for entry in calls) >= len(calls)
+    is_regular = pairs >= _REGULAR * max(len(calls), answers)
     if not all(entry.label and entry.label.closed for entry in told):
-        return is_named and pairs >= _REGULAR * max(len(calls), answers)
+        return is_named and is_regular
     # A word and a colon have minutes and recipes too, whose actions nobody thinks of or is given.
-    return is_named or not beside.isdisjoint({THOUGHT, GIVEN})
+    is_marked = all(_MARKED.search(entry.form) for entry in calls)
+    return is_named or not beside.isdisjoint({THOUGHT, GIVEN}) or (is_marked and is_regular)
 
 
-class _Writer:
-    """Takes entries, and writes each call with what was said before and came back."""
-
-    def __init__(self) -> None:
-        self.turns: list[Turn] = []
-        self._begin()
-
-    def _begin(self) -> None:
-        self._said, self._asked, self._given = list[str](), list[str](), list[str]()
-        self._came: list[str] | None = None
-        self._calls = self._fails = False
-
-    def take(self, entry: Entry) -> None:
-        """Take the next entry."""
-        is_open = self._calls and self._came is None
-        if entry.part == ASKED:
-            if self._came is not None or self._given:
-                self.flush()
-            self._asked.append(entry.value)
-            self._calls = True
-        elif is_open and entry.part in (GIVEN, FRAME):
-            self._given.append(entry.value)
-        elif is_open and entry.part == CAME:
-            self._came = [entry.value]
-            self._fails = entry.label is not None and entry.label.fails
-        elif entry.part in (THOUGHT, FRAME):
-            if not is_open:
-                self.flush()
-            self._said.append(entry.value if entry.part == THOUGHT else entry.text)
-        elif entry.part == USER:
-            self.flush()
-            self.turns.append(Turn(role=Role.USER, content=entry.value, seq=len(self.turns)))
-        else:
+def _rounds(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+    """Part entries into rounds: what is said, a call with what it is given, and what came back."""
+    done, parts = list[Entry](), set[str | None]()
+    for entry in entries:
+        is_open = ASKED in parts and CAME not in parts
+        if done and (entry.part is None or (entry.part == CAME and not is_open)):
             # What is not understood is more of what stands before it.
-            into = self._asked if is_open else self._said
-            (into if self._came is None else self._came).append(entry.text)
-
-    def flush(self) -> None:
-        """End the turn, and begin the next."""
-        said = "\n".join(filter(str.strip, self._said)).strip()
-        turn = Turn(role=Role.ASSISTANT, content=said or None, seq=len(self.turns))
-        if self._calls:
-            asked, given = list(filter(None, self._asked)), list(filter(None, self._given))
-            tool, args = read_deed("\n".join(asked), "\n".join(given))
-            came = None if self._came is None else _unwrapped("\n".join(self._came))
-            result, error = (None, came) if self._fails else (came, None)
-            self.turns.append(replace(turn, tool=tool, args=args, result=result, error=error))
-        elif said:
-            self.turns.append(turn)
-        self._begin()
+            done[-1].below += entry.text.splitlines()
+            continue
+        begins = not parts.isdisjoint({CAME, GIVEN}) if entry.part == ASKED else not is_open
+        if begins and done:
+            yield done
+            done, parts = [], set()
+        done.append(entry)
+        parts.add(entry.part)
+    yield done
 
 
-def _unwrapped(text: str) -> str:
-    """Give what came back without what is drawn around it."""
-    lines = text.strip().split("\n")
-    ends = [at for at, line in enumerate(lines) if not _RULE.fullmatch(line)] or [0]
-    lines = lines[ends[0] : ends[-1] + 1]
-    text = unfenced(_CLOSING.sub("", "\n".join(lines)))
-    if text[:1] == text[-1:] == '"':
-        with suppress(ValueError):
-            return str(json.loads(text))
-    return text
+def _turn(entries: Sequence[Entry]) -> Turn:
+    """Give what one round tells."""
+    told = defaultdict[str, list[str]](list)
+    for entry in entries:
+        if entry.part in (FRAME, None):
+            told[GIVEN if told[ASKED] else THOUGHT].append(entry.text)
+        else:
+            told[entry.part].append(entry.value)
+    texts = {part: "\n".join(filter(str.strip, lines)).strip() for part, lines in told.items()}
+    if USER in texts:
+        return Turn(role=Role.USER, content="\n".join(texts.values()))
+    turn = Turn(role=Role.ASSISTANT, content=texts.get(THOUGHT) or None)
+    if not told[ASKED]:
+        return turn
+    tool, args = read_deed(texts[ASKED], texts.get(GIVEN, ""))
+    came = unfenced(texts[CAME]) if CAME in texts else None
+    has_failed = any(entry.part == CAME and entry.label and entry.label.fails for entry in entries)
+    result, error = (None, came) if has_failed else (came, None)
+    return replace(turn, tool=tool, args=args, result=result, error=error)
