@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from guard.formats.deeds import begins_named, read_deed
+from guard.formats.deeds import begins_named, is_strong, read_deed
 from guard.formats.given import unfenced
 from guard.formats.labels import ASKED, CAME, FRAME, GIVEN, THOUGHT, USER, Entry, entries_of
 from guard.formats.recording import Recording
@@ -78,8 +78,11 @@ def _is_run(entries: Sequence[Entry], beside: set[str | None]) -> bool:
     answers = sum(one != CAME for one, after in pairwise([None, *parts]) if after == CAME)
     if 2 * sum(bool(entry.value.strip()) for entry in told if entry.part == CAME) < answers:
         return False  # nothing came back
-    if pairs < _LEAST_PAIRS or pairs < _LEAST_OF * max(len(calls), answers):
+    is_plain = {THOUGHT, GIVEN} <= beside
+    if pairs < _LEAST_PAIRS - is_plain or pairs < _LEAST_OF * max(len(calls), answers):
         return False
+    if 2 * sum(is_strong(entry.value) for entry in calls) >= len(calls):
+        return True
     is_named = 2 * sum(begins_named(entry.value) for entry in calls) >= len(calls)
     is_regular = pairs >= _REGULAR * max(len(calls), answers)
     if not all(entry.label and entry.label.closed for entry in told):

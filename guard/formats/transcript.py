@@ -53,8 +53,9 @@ _CAME, _SAYS = (re.compile(any_of(name), re.IGNORECASE) for name in ("came_line"
 _SHOWN, _ENDED = re.compile(any_of("shown_call")), re.compile(any_of("ended_line"))
 _REFUSED = re.compile(r" is not a valid tool, try (?:another one|one of \[[^\]\n]*\])\.")
 _RAN = re.compile(any_of("ran_line"), re.IGNORECASE)
-# A tool that is only listed, and how a harness says that one is called.
+# A tool that is only listed, several of them, and how a harness says that one is called.
 _LISTED = re.compile(r"^Tool Name:(?=[^\n]{1,100}\nTool (?:Arguments|Description):)", re.MULTILINE)
+_LISTED_BESIDE = re.compile(r"\W{0,8}tools\b", re.IGNORECASE)
 _MANUAL = re.compile(any_of("manual"), re.IGNORECASE)
 _ASSIGNED = re.compile(any_of("assigned_call"), re.IGNORECASE)
 _BRACKETED = re.compile(r"([^\W\d]\w{0,60})\[([^\n]+)")  # as ReAct has it
@@ -576,8 +577,9 @@ class _Cutter:
         found = _CALL.match(line) if self._calls(line) else None
         told, *beside = _GIVEN_BESIDE.split(found[1], maxsplit=1) if found else [""]
         name = _ID.sub("", told).replace("`", "").strip("*_'\"] ")
-        is_name = ", " not in name and not name.endswith(tuple(".!?,;{"))
-        if not found or len(name.split()) > _MOST_WORDS or not is_name:
+        if not found or len(name.split()) > _MOST_WORDS or name.endswith(tuple(".!?,;{")):
+            return False
+        if ", " in name and _LISTED_BESIDE.match(line):
             return False
         shown = _shown(name)
         name, given = (shown[1], shown[2][:-1]) if shown else (name, "".join(beside))

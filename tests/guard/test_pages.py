@@ -45,3 +45,11 @@ def test_a_chat_among_prose_has_its_speakers(read):
     text, _ = INVENTED["a chat of an editor in a longer fence"]
 
     assert [turn.role for turn in read(text)] == [turn.role for turn in read(AIDER)]
+
+
+def test_what_a_call_is_given_may_be_a_list(read):
+    log = "".join(f"TOOL CALLED: add({n}, 2)\nRESULT: {n + 2}\n\n" for n in range(3))
+
+    turns = read(f"It adds:\n\n```\n{log}```\n\nand adds.\n")
+
+    assert [(turn.tool, turn.result) for turn in turns] == [("add", str(n + 2)) for n in range(3)]
