@@ -24,6 +24,11 @@ _LEAST_PAIRS, _LEAST_OF, _MOST_OF, _REGULAR = 3, 0.6, 1.4, 0.9
 # How a line of code ends; a text of which so many do is no log.
 _CODE, _MOST_CODE, _TAIL = re.compile(r"(?:[;{(,\\]|\):|[\])}][;,])\s{0,9}\Z"), 0.25, 12
 _COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
+# A numbered step in a line. "[01] look(at='sky') -> fog"
+_LONGEST_STEP = 4000
+_STEP = re.compile(
+    r"[^\w\n]{0,4}(?:[a-z]{4,9} )?#?(\d{1,5})[^\w\n]{1,4}([^\n]+?\)?) ?(?:->|=>|→|⇒|➜) (.*)"
+)
 # Signs of a label beside those that words have in any text; and what only tests have.
 _MARKED, _EXPECTS = re.compile(r"[^\w\s:\uff1a@$*#.-]"), re.compile(r"\b(?:expect|erwart)")
 
@@ -41,11 +46,11 @@ def read_shaped(text: str, *, stem: str) -> Recording | None:
     if sum(_CODE.search(line[-_TAIL:]) is not None for line in code) > _MOST_CODE * len(filled):
         return None
     entries = entries_of(lines)
-    if not _assign(entries):
-        return None
-    turns = (turn for one in _rounds(entries) if (turn := _turn(one)).tool or turn.content)
-    numbered = tuple(replace(turn, seq=seq) for seq, turn in enumerate(turns))
-    return Recording(run=stem, turns=numbered, form="shape")
+    turns = map(_turn, _rounds(entries)) if _assign(entries) else _numbered(filled)
+    told = (turn for turn in turns if turn.tool or turn.content)
+    if in_order := tuple(replace(turn, seq=seq) for seq, turn in enumerate(told)):
+        return Recording(run=stem, turns=in_order, form="shape")
+    return None
 
 
 def _assign(entries: list[Entry]) -> bool:
@@ -129,3 +134,17 @@ def _turn(entries: Sequence[Entry]) -> Turn:
     has_failed = any(entry.part == CAME and entry.label and entry.label.fails for entry in entries)
     result, error = (None, came) if has_failed else (came, None)
     return replace(turn, tool=tool, args=args, result=result, error=error)
+
+
+def _numbered(lines: Sequence[str]) -> list[Turn]:
+    """Read a list of steps, each a call and what came of it behind an arrow."""
+    turns, last, calls = list[Turn](), 0, 0
+    for line in lines:
+        found = _STEP.fullmatch(line.rstrip()[:_LONGEST_STEP])
+        if found and int(found[1]) > last:
+            last = int(found[1])
+            calls += is_strong(found[2]) or begins_named(found[2])
+            tool, args = read_deed(found[2])
+            turns.append(Turn(role=Role.ASSISTANT, tool=tool, args=args, result=found[3]))
+    is_list = len(turns) >= _LEAST_PAIRS and 2 * len(turns) >= len(lines)
+    return turns if is_list and 2 * calls >= len(turns) else []

@@ -507,7 +507,7 @@ SEALED: list[Form] = [
 ]
 # Nothing in these tells a call from what other texts say again and again, or to read them takes a
 # rule that no other form needs.
-OPEN_UNREAD: list[Form] = [game, one_line_a_step, python_repr, starred, named_blocks]
+OPEN_UNREAD: list[Form] = [game, python_repr, starred, named_blocks]
 SEALED_UNREAD: list[Form] = [nested_json, quoted_answers, sql_dump, stamped_json, hashes]
 # These print the first line of what came back.
 cut_short: list[Form] = [
