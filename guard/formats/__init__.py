@@ -11,22 +11,25 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from guard.errors import UnreadableRecording
 from guard.formats import claude_code, cline, codex, gemini, messages, trajectories, turn_file
 from guard.formats.keyed import read_keyed
 from guard.formats.log_lines import read_log_lines
+from guard.formats.pages import quotes_in
 from guard.formats.recording import Recording, Unread, Why
 from guard.formats.shapes import read_shaped
 from guard.formats.transcript import blocks_of, read_transcript
+from guard.turn import Role
 
 Row = Mapping[str, Any]
 Recognises = Callable[[Sequence[Row]], bool]
-BufferedFile = io.BufferedReader | io.BufferedRandom
+BufferedFile: TypeAlias = "io.BufferedReader[Any] | io.BufferedRandom"
 
 # Summaries and file snapshots may stand before the first message.
 _EARLY = 250
@@ -41,6 +44,8 @@ _COLUMNS = re.compile(
     rb"(?i)(?:\xef\xbb\xbf)?(?=[^\n{}]{0,300}\b(?:role|actor|speaker|source|agent|tool(?:_name)?)\b)"
     rb"[\"\w -]{1,40}([,;\t])[\"\w -]{1,40}(?:\1[\"\w -]{0,40}){0,40}\r?\n"
 )
+# Forms that many programs' records have.
+_MANY_RECORDS = frozenset({"trajectory", "messages", "turns", "log"})
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _DECODER, _NEXT = json.JSONDecoder(), re.compile(r"[^\s,]")
 # Who exported the wrong lines sees it from a few of them.
@@ -77,39 +82,37 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     Raises:
         UnreadableRecording: it holds no known form.
     """
-    unread: list[Unread] = []
-    rows = _read_rows(file, unread)
-    early = list(islice(rows, _EARLY))
-    known = [row for row in early if row is not None]
-    found: Recording | None = None
-    for form, (recognises, read) in FORMATS.items():
-        if recognises(known):
-            recording = read(chain(early, rows), stem=path.stem)
-            if form == "messages" and not any(recording.turns):
-                break  # an empty run would say that all was well
-            named = sorted([*unread, *recording.unread], key=lambda one: one.entry)
-            found = replace(recording, form=form, unread=tuple(named[:_NAMED]))
-            break
-    # Lines that are objects may also stand in a text: what its calls are given, or came to.
-    is_text = 2 * len(known) <= len(early)
+    return _read_stream(file, path, is_quote=False)
+
+
+def _read_stream(file: BufferedFile, path: Path, *, is_quote: bool) -> Recording:
+    found, is_text, is_told = _read_records(file, stem=path.stem)
     if found is not None and not is_text:
         return found
     file.seek(0)
     text = file.read(_LONGEST_TRANSCRIPT + 1)
     is_long = len(text) > _LONGEST_TRANSCRIPT or text.count(b"\n") > _MOST_LINES
-    encoding = "utf-16" if text.startswith(_UTF_16) else "utf-8-sig"
     if not is_long:
+        encoding = "utf-16" if text.startswith(_UTF_16) else "utf-8-sig"
+        decoded = text.decode(encoding, "replace")
+        quotes = [] if is_quote else quotes_in(decoded)
+        if quotes and found is not None and not _is_log(found):
+            found = None
         # Lines that are objects and nothing else were looked through above.
-        told = _read_text(text.decode(encoding, "replace"), stem=path.stem, may_log=is_text)
+        told = _read_text(decoded, stem=path.stem, may_log=is_text)
         found = max(filter(None, [found, told]), key=_count_answered, default=None)
-        if found is None or 2 * _count_answered(found) <= _count_calls(found):
-            decoded = text.decode(encoding, "replace")
-            shaped = read_keyed(decoded, stem=path.stem) or read_shaped(decoded, stem=path.stem)
-            found = max(filter(None, [found, shaped]), key=_count_answered, default=None)
+        is_doubtful = found is None or 2 * _count_answered(found) <= _count_calls(found)
+        if is_doubtful and not is_quote:
+            others = (
+                _read_quoted(quotes, path)
+                or read_keyed(decoded, stem=path.stem)
+                or read_shaped(decoded, stem=path.stem)
+            )
+            found = max(filter(None, [found, others]), key=_count_answered, default=None)
     if found is not None:
         return found
     why = "holds no readable line"
-    if known or not early:
+    if is_told:
         why = (
             "is no turn file, no transcript of Claude Code, Codex or Gemini, and holds neither"
             " records in which somebody speaks, calls a tool or answers, nor a text that says so"
@@ -117,6 +120,42 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     if is_long:
         why += f"; texts of more than {_MOST_LINES:,} lines or 8 MB are not looked through"
     raise UnreadableRecording(str(path), why)
+
+
+def _read_records(file: BufferedFile, *, stem: str) -> tuple[Recording | None, bool, bool]:
+    """Read objects, and tell whether they may stand in a text, and whether there are any."""
+    unread: list[Unread] = []
+    rows = _read_rows(file, unread)
+    early = list(islice(rows, _EARLY))
+    known = [row for row in early if row is not None]
+    found: Recording | None = None
+    for form, (recognises, read) in FORMATS.items():
+        if recognises(known):
+            recording = read(chain(early, rows), stem=stem)
+            if form == "messages" and not any(recording.turns):
+                break  # an empty run would say that all was well
+            named = sorted([*unread, *recording.unread], key=lambda one: one.entry)
+            found = replace(recording, form=form, unread=tuple(named[:_NAMED]))
+            break
+    # A text's lines may be objects too: what its calls are given, or came to.
+    return found, 2 * len(known) <= len(early), bool(known) or not early
+
+
+def _read_quoted(quotes: Sequence[str], path: Path) -> Recording | None:
+    """Read the log that a page quotes: of several that in which most calls were answered."""
+    logs = list[Recording]()
+    for quote in quotes:
+        with suppress(UnreadableRecording):
+            file = io.BufferedReader(io.BytesIO(quote.encode()))
+            logs.append(_read_stream(file, path, is_quote=True))
+    return max(filter(_is_log, logs), key=_count_answered, default=None)
+
+
+def _is_log(quote: Recording) -> bool:
+    """Tell a run's log from an example of an interface's records, which shows one call at most."""
+    if quote.form == "transcript":
+        return any(turn and (turn.tool or turn.role is Role.TOOL) for turn in quote.turns)
+    return _count_answered(quote) > (quote.form in _MANY_RECORDS)
 
 
 def _read_text(text: str, *, stem: str, may_log: bool) -> Recording | None:

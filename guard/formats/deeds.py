@@ -8,13 +8,12 @@ from contextlib import suppress
 from typing import Any
 
 from guard.formats.given import LONGEST_ARGUMENTS, arguments_of, unfenced
-from guard.reading.written import ACT, as_call
-from guard.turn import Role, Turn
+from guard.reading.written import ACT
 
 _UNREADABLE = (ValueError, SyntaxError, MemoryError, RecursionError)
 _NAME = re.compile(r"[`*\"']{0,3}([^\W\d][\w.:/-]{0,80}?)[`*\"']{0,3}(?=[\s({\[:,|]|\Z)")
 _BETWEEN = re.compile(
-    r"[\s:,|]{0,8}(?:with\b|using\b)?[\s:,|]{0,4}"
+    r"\A[\s:,|]{0,8}(?:with\b|using\b)?[\s:,|]{0,4}"
     r"(?:arg(?:ument)?s|input|params|parameters)?[\s:=]{0,4}"
 )
 _OBJECT = re.compile(r"\{\s{0,9}(?:[\"'}]|\w{1,40}[:=])")
@@ -29,11 +28,6 @@ def is_name(word: str) -> bool:
     return "_" in word or "." in word.strip(".") or has_inner
 
 
-def begins(text: str) -> bool:
-    """Tell a text that begins like a name and something behind it."""
-    return _NAME.match(text) is not None
-
-
 def begins_named(text: str) -> bool:
     """Tell a text that begins with a name that programs give, and not with that of a test."""
     found = _NAME.match(text)
@@ -45,7 +39,7 @@ def is_strong(text: str) -> bool:
     text = unfenced(text)
     found = _NAME.match(text)
     rest = text[found.end() :].rstrip("` \n") if found else ""
-    rest = rest[_end_of(_BETWEEN, rest) :]
+    rest = _BETWEEN.sub("", rest, count=1)
     if _OBJECT.match(rest):
         return rest.endswith("}")
     return rest[:1] == "(" and rest.endswith(")") and _NAMES.search(rest) is not None
@@ -60,17 +54,13 @@ def read_deed(text: str, given: str = "") -> tuple[str, dict[str, Any]]:
     ('act', {'input': 'go to the shelf'})
     """
     text = unfenced(text.strip()).strip("` ")
-    if not is_strong(text):
-        read = as_call(Turn(role=Role.ASSISTANT, content=text))
-        if read.tool:
-            return read.tool, {**(read.args or {}), **_arguments(read.tool, given)}
     found = _NAME.match(text)
     if found is None:
         return ACT, {"input": text, **_arguments("", given)}
     tool, rest = found[1].rstrip(":"), text[found.end() :].strip()
     if rest[:1] == "(" and rest[-1:] == ")":
         return tool, _keywords(rest) | _arguments(tool, given)
-    rest = rest[_end_of(_BETWEEN, rest) :].strip("` \n")
+    rest = _BETWEEN.sub("", rest, count=1).strip("` \n")
     args = _arguments(tool, rest) if not rest or rest[0] in "{[" else None
     if args is None and (pairs := _PAIR.findall(rest)):
         args = {name: told.strip("\"'") for name, told in pairs}
@@ -79,11 +69,6 @@ def read_deed(text: str, given: str = "") -> tuple[str, dict[str, Any]]:
     if args is None and (is_name(tool) or given):
         args = {"input": rest}
     return (ACT, {"input": text}) if args is None else (tool, args | _arguments(tool, given))
-
-
-def _end_of(pattern: re.Pattern[str], text: str) -> int:
-    found = pattern.match(text)
-    return found.end() if found else 0
 
 
 def _arguments(tool: str, text: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Records whose fields nobody has described: which calls and which answers is told by their names.
 
-The records are the rows of a table, objects in JSON or as Python writes them, lines of a log that
-end in one, or a dump of a database. A name is read by its words, in any language: one record may
-hold a call with its answer, or say in a field of few values which of them it is.
+The records are the rows of a table, objects in JSON or as Python writes them, or lines of a log
+that end in one. A name is read by its words, in any language: one record may hold a call with its
+answer, or say in a field of few values which of them it is.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice, pairwise
 from typing import Any
 
-from guard.formats.calls import Call, plain, read_piece
-from guard.formats.deeds import is_name, is_strong, read_deed
+from guard.formats.deeds import is_strong, read_deed
 from guard.formats.fields import read_answer
 from guard.formats.given import arguments_of
 from guard.formats.labels import part_of
 from guard.formats.log_lines import read_log_lines
 from guard.formats.recording import Recording
+from guard.reading.written import ACT
 from guard.turn import Role, Turn
 
 Row = Mapping[str, Any]
@@ -33,21 +33,11 @@ _ORDER, _LEAST_OF = ("asked", "came"), 0.6
 _LEAST, _MOST_KINDS, _LONGEST_KIND, _DEEPEST, _LONGEST_LINE, _MOST_LISTS = 3, 12, 40, 8, 100_000, 50
 # Python's parser takes seconds for a megabyte of it.
 _LONGEST_PYTHON = 1 << 20
-# Of what is told twice, when it begins and when it ends.
-_PHASES = {
-    **dict.fromkeys(("begin", "start", "started", "request", "requested"), "asked"),
-    **dict.fromkeys(("end", "stop", "ended", "finish", "success"), "came"),
-}
 _UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
-_INSERT = re.compile(
-    r"INSERT INTO [^\s(]{1,80} ?\(([^()]{1,1000})\) VALUES ?\((.*)\);?", re.IGNORECASE
-)
 _WORD, _TOOL = re.compile(r"[a-z]+|[^\W\da-z]+[^\WA-Z]*"), re.compile(r"[^\W\d][\w.:/-]{0,80}")
 _RULED = re.compile(r"[\s|:+=\u2500-\u257f-]{3,}")
 _MARK = re.compile(r"[\d:.TZ+-]{4,100}|[\da-f]{8}-[\da-f-]{27}")
 _COUNT = re.compile(r"[^\w\n]{0,4}(?:[^\W\d_]{1,9}[ #]{1,2})?\d[\d:.,/TZ+ -]{0,40}[^\w\n]{0,4}")
-_PAIR = re.compile(r"^([^\W\d][\w ]{0,30})[=:][ \t]{0,9}(.*)$", re.MULTILINE)
-_BLANK = re.compile(r"\n[ \t]*\n")
 _WALL = re.compile(r"(?<!\\)[|│┃]")
 
 
@@ -75,14 +65,11 @@ def _lists(text: str) -> Iterator[list[Row]]:
         with suppress(*_UNREADABLE):
             yield from _lists_in(json.loads(text), _DEEPEST)
             return
-    is_short = len(text) <= _LONGEST_PYTHON
-    rows = [row for line in lines if (row := _row_in(line, may_parse=is_short)) is not None]
-    rows = rows or [row for row in read_log_lines(text) if row is not None]
+    readers = (json.loads, ast.literal_eval)[: 1 + (len(text) <= _LONGEST_PYTHON)]
+    rows = [row for line in lines if (row := _object_in(line, readers))]
+    rows = rows or list(filter(None, read_log_lines(text)))
     if 2 * len(rows) >= len(lines):
         yield rows
-    blocks = [_PAIR.findall(block) for block in _BLANK.split(text) if block.strip()]
-    if sum(map(len, blocks)) == len(lines):
-        yield [dict(block) for block in blocks]
     walled = [line for line in lines if line.lstrip()[:1] in {"|", "│", "┃"}]
     if len(walled) > _LEAST:
         cells = [
@@ -109,43 +96,15 @@ def _lists_in(value: object, depth: int) -> Iterator[list[Row]]:
         yield from _lists_in(one, depth - 1)
 
 
-def _row_in(line: str, *, may_parse: bool) -> Row | None:
-    """Read the object in which a line ends, a constructor as Python writes it, or an insertion."""
-    bare = line.strip().removesuffix(",")
-    if len(bare) > _LONGEST_LINE:
-        return None
-    at = bare.find("{")
-    if at >= 0 and bare.endswith("}") and "(" not in bare[:at]:
-        with suppress(*_UNREADABLE):
-            value = json.loads(bare[at:])
-            return value if isinstance(value, dict) else None
-    if may_parse and at >= 0 and bare.endswith("}") and "(" not in bare[:at]:
-        with suppress(*_UNREADABLE):
-            return _as_row(ast.literal_eval(bare[at:]))
-    if may_parse and bare.endswith(")") and bare[:1].isalpha():
-        with suppress(*_UNREADABLE):
-            return _as_row(_literal(ast.parse(bare, mode="eval").body))
-    if found := _INSERT.fullmatch(bare):
-        names = [name.strip(' `"') for name in found[1].split(",")]
-        values = next(csv.reader([found[2]], quotechar="'", skipinitialspace=True))
-        values = [value.replace("\\n", "\n") for value in values]
-        return dict(zip(names, values, strict=False)) if len(names) == len(values) else None
+def _object_in(line: str, readers: Sequence[Callable[[str], Any]]) -> Row | None:
+    """Read the object in which a line ends."""
+    before, opens, rest = line.strip().removesuffix(",").partition("{")
+    if opens and rest.endswith("}") and "(" not in before and len(rest) <= _LONGEST_LINE:
+        for read in readers:
+            with suppress(*_UNREADABLE):
+                value = read(opens + rest)
+                return value if isinstance(value, dict) else None
     return None
-
-
-def _as_row(value: object) -> Row | None:
-    return value if isinstance(value, dict) else None
-
-
-def _literal(node: ast.expr) -> Any:
-    """Give the value of an expression, of a constructor its named arguments."""
-    if isinstance(node, ast.Call):
-        if node.args or not node.keywords:
-            raise ValueError
-        return {one.arg: _literal(one.value) for one in node.keywords}
-    if isinstance(node, ast.List):
-        return [_literal(one) for one in node.elts]
-    return ast.literal_eval(node)
 
 
 def _tables(rows: Sequence[Sequence[str]]) -> Iterator[list[Row]]:
@@ -161,20 +120,13 @@ def _tables(rows: Sequence[Sequence[str]]) -> Iterator[list[Row]]:
 # --- what they tell ---
 
 
-def _named(name: str) -> str | None:
-    """Tell what a field's name says of it."""
-    return part_of(" ".join(_WORD.findall(name)))
-
-
 def _turns(rows: Sequence[Row]) -> list[Turn]:
-    kind = _kind_of(rows)
-    parts = [_events(row, kind) if kind else _fields(row) for row in rows]
+    kind = next((name for name in rows[0] if _tells_part(rows, name)), None)
+    parts = [_told(row, kind) for row in rows]
     told = Counter(part for row in parts for part in row)
     order = [part for row in parts for part in _ORDER if part in row]
     pairs = sum(one == _ORDER for one in pairwise(order))
     if pairs < max(_LEAST, _LEAST_OF * max(told["asked"], told["came"])):
-        return []
-    if sum(map(bool, parts)) < _LEAST_OF * len(rows):
         return []
     asked = [row["asked"] for row in parts if "asked" in row]
     strong = sum(isinstance(one, dict) or is_strong(str(one)) for one in asked)
@@ -182,106 +134,53 @@ def _turns(rows: Sequence[Row]) -> list[Turn]:
         return []
     turns = list[Turn]()
     for row in parts:
-        _take(row, turns)
+        said = read_answer(row.get("thought")) or None
+        if "user" in row:
+            turns.append(Turn(role=Role.USER, content=read_answer(row["user"]), seq=len(turns)))
+        if "asked" in row or said:
+            turn = Turn(role=Role.ASSISTANT, content=said, seq=len(turns))
+            tool, args = _deed(row["asked"], row.get("given")) if "asked" in row else (None, None)
+            turns.append(replace(turn, tool=tool, args=args))
+        if "came" in row and turns and turns[-1].tool and turns[-1].result is None:
+            turns[-1] = replace(turns[-1], result=read_answer(row["came"]))
     return turns
 
 
-def _take(row: Mapping[str, Any], turns: list[Turn]) -> None:
-    """Add what one record tells, an answer to the call before it."""
-    said = _text(row.get("thought"))
-    if row.get("user"):
-        turns.append(Turn(role=Role.USER, content=_text(row["user"]), seq=len(turns)))
-    if row.get("asked"):
-        tool, args = _deed(row["asked"], row.get("given"))
-        turns.append(
-            Turn(role=Role.ASSISTANT, content=said or None, tool=tool, args=args, seq=len(turns))
-        )
-    elif said:
-        turns.append(Turn(role=Role.ASSISTANT, content=said, seq=len(turns)))
-    if "came" in row and turns and turns[-1].tool and turns[-1].result is None:
-        turns[-1] = replace(turns[-1], result=_text(row["came"]))
+def _tells_part(rows: Sequence[Row], name: str) -> bool:
+    """Tell a field that says which record calls, and which answers."""
+    values = {value for row in rows if isinstance(value := row.get(name), str)}
+    is_kind = 1 < len(values) <= min(_MOST_KINDS, len(rows) // 2)
+    return is_kind and max(map(len, values)) <= _LONGEST_KIND and {*_ORDER} <= {*map(_part, values)}
 
 
-def _kind_of(rows: Sequence[Row]) -> str | None:
-    """Find the field that says which record calls, and which answers."""
-    for name in rows[0]:
-        values = {value for row in rows if isinstance(value := row.get(name), str)}
-        is_kind = 1 < len(values) <= min(_MOST_KINDS, len(rows) // 2)
-        is_kind = is_kind and all(len(value) <= _LONGEST_KIND for value in values)
-        if is_kind and {"asked", "came"} <= set(map(_kind, values)):
-            return name
-    return None
+def _part(name: str) -> str | None:
+    """Tell what a field's name says of it, or a record's kind."""
+    return part_of(" ".join(_WORD.findall(name)))
 
 
-def _kind(value: str) -> str | None:
-    words = _WORD.findall(value)
-    phases = (_PHASES.get(word.lower()) for word in words)
-    return next(filter(None, phases), None) or _named(value)
-
-
-def _events(row: Row, kind: str) -> dict[str, Any]:
-    part = _kind(str(row.get(kind)))
-    rest = {
-        name: value
-        for name, value in row.items()
-        if name != kind and value not in (None, "", {}, []) and not _is_mark(value)
-    }
-    rest = next(iter(rest.values())) if len(rest) == 1 else rest
-    if part == "came" and isinstance(rest, dict):
-        named = [value for name, value in rest.items() if _named(name) == "came"]
-        texts = sorted(rest.values(), key=lambda value: -len(str(value)))
-        rest = next(iter([*named, *texts]), rest)
-    return {part: rest} if part and rest else {}
-
-
-def _is_mark(value: object) -> bool:
-    """Tell a number, a time or an id, which says nothing of what was done."""
-    if isinstance(value, str):
-        return _MARK.fullmatch(value) is not None
-    return isinstance(value, bool | int | float)
-
-
-def _fields(row: Row) -> dict[str, Any]:
-    """Sort a record's fields by what their names say; of several the first."""
-    parts = dict[str, Any]()
+def _told(row: Row, kind: str | None) -> dict[str, Any]:
+    """Sort a record's fields by what they tell: each by its name, or all by the record's kind."""
+    told, rest = dict[str, Any](), dict[str, Any]()
     for name, value in row.items():
-        part = _named(name)
-        if part and value not in (None, "", {}, []) and not _is_mark(value):
-            parts.setdefault(part, value)
-        elif isinstance(value, dict) and part is None:
-            for inner, told in _fields(value).items():
-                parts.setdefault(inner, told)
-    return parts
+        # A number, a time or an id says nothing of what was done.
+        is_mark = isinstance(value, int | float) or _MARK.fullmatch(str(value))
+        if value and name != kind and not is_mark:
+            rest[name] = value
+            if part := _part(name):
+                told.setdefault(part, value)
+    if kind is None:
+        return told
+    part = _part(str(row.get(kind)))
+    return {part: next(iter(rest.values())) if len(rest) == 1 else rest} if part and rest else {}
 
 
 def _deed(asked: object, given: object) -> tuple[str, dict[str, Any]]:
     if isinstance(asked, dict):
-        if isinstance(piece := read_piece(plain(asked)), Call):
-            return piece.tool, dict(piece.args or {})
-        tools = {one: value for one, value in asked.items() if _TOOL.fullmatch(str(value))}
-        # Most surely a field that is called so, or else holds a name that programs give.
-        name = max(tools, key=lambda one: _tells_tool(one, tools[one]), default=None)
+        name = next((one for one in asked if _TOOL.fullmatch(str(asked[one]))), None)
         rest = {inner: value for inner, value in asked.items() if inner != name}
-        alone = next(iter(rest.values())) if len(rest) == 1 else rest
-        args = alone if isinstance(alone, dict) else rest
-        return (str(asked[name]) if name else "act"), {str(key): args[key] for key in args}
-    if isinstance(given, dict):
-        return str(asked), {str(key): given[key] for key in given}
-    text = read_answer(given) or ""
-    asked = _text(asked)
-    if _TOOL.fullmatch(asked) and text:
-        called = f"{asked}({text})" if "=" in text and text[:1] not in "{[" else ""
-        return read_deed(called) if called else (asked, arguments_of(asked, text))
-    return read_deed(asked, text)
-
-
-def _tells_tool(name: str, value: object) -> tuple[bool, bool]:
-    """Tell how surely this field says which tool was called."""
-    return _named(name) == "asked", isinstance(value, str) and is_name(value)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, dict):
-        texts = [one for one in value.values() if isinstance(one, str)]
-        value = texts[0] if len(texts) == 1 else value
-    return read_answer(value) or ""
+        alone = next(iter(rest.values())) if len(rest) == 1 else None
+        return str(asked.get(name, ACT)), alone if isinstance(alone, dict) else rest
+    tool, text = read_answer(asked) or "", read_answer(given) or ""
+    if _TOOL.fullmatch(tool) and text:
+        return tool, arguments_of(tool, text)
+    return read_deed(tool, text)

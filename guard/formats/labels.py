@@ -12,10 +12,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from textwrap import dedent
 
-from guard.formats.deeds import begins, begins_named, is_name, is_strong
-from guard.formats.given import leaves_open
+from guard.formats.deeds import begins_named, is_name, is_strong
 from guard.reading import read_words
 
 _WORDS = read_words("parts")
@@ -28,8 +28,8 @@ _UNPARTED = [word for word in _HINTS if word[0] > "\u2e80"]
 _MODELS = frozenset({"llm", "model", "assistant"})
 _FAILS = frozenset({"error", "errors", "stderr", "fehler"})
 # Of so few words a label is, within so many characters; and in a form that recurs.
-_MOST_WORDS, _MOST_TITLE, _MOST_BEFORE_EQUALS, _MOST_TOKENS, _LONGEST = 6, 5, 2, 20, 120
-_LEAST, _LEAST_CLOSER, _MOSTLY = 2, 3, 0.9
+_MOST_WORDS, _MOST_TITLE, _MOST_TOKENS, _LONGEST = 6, 5, 21, 120
+_LEAST, _MOSTLY = 2, 0.9
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W_][\w.-]*|_+\w*|\s+|[^\w\s]+")
 _WORD = re.compile(r"[^\W\d_]+")
 _STAMP = re.compile(
@@ -38,9 +38,8 @@ _STAMP = re.compile(
 )
 _TAG = re.compile(r"<([A-Za-z][\w.:-]{0,60})((?:\s[^<>]{0,300})?)>")
 _ATTRIBUTE = re.compile(r"[\w:-]{1,40}=\"([^\"]{0,200})\"")
-# A row of a table, or code; what a call is given; where a label ends.
-_NO_LABEL, _OPENS, _ENDS = "|)}];:@,.", "({\"'`", "\uff1a:=|→>]】)»"
-_SCALARS = frozenset({"|", ">", "|-"})  # as YAML announces lines
+# What a call is given begins, and a label ends.
+_OPENS, _ENDS = "({\"'`", "\uff1a:=|→>]】)»"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,6 @@ class Label:
     Attributes:
         closed: A sign ends it, not only a word.
         lifted: Words of it that may be a tool's name.
-        hints: How many of its words tell its part.
     """
 
     form: str
@@ -58,7 +56,6 @@ class Label:
     end: int
     closed: bool = True
     lifted: str = ""
-    hints: int = 0
     fails: bool = False
 
 
@@ -80,8 +77,7 @@ class Entry:
     @property
     def value(self) -> str:
         """What the label is of."""
-        first = "" if self.first in _SCALARS else self.first
-        value = "\n".join(filter(None, [first, dedent("\n".join(self.below)).strip("\n")]))
+        value = "\n".join(filter(None, [self.first, dedent("\n".join(self.below)).strip("\n")]))
         tag = self.form.partition("<")[2]
         return value.strip().removesuffix(f"</{tag}").rstrip("\n") if tag else value
 
@@ -109,29 +105,20 @@ def part_of(words: str) -> str | None:
 
 
 def entries_of(lines: Sequence[str]) -> list[Entry]:
-    """Part a text at the lines that begin as others do; what is fenced is one with what it is of.
+    """Part a text at the lines that begin as others do.
 
     >>> [(one.form, one.first) for one in entries_of(["[do] a", "[see] b", "[do] c", "[see] d"])]
     [('', ''), ('0 [ do ]', 'a'), ('0 [ see ]', 'b'), ('0 [ do ]', 'c'), ('0 [ see ]', 'd')]
     """
     told = [labels_of(line) if line.strip() else [] for line in lines]
     counts = Counter(label.form for labels in told for label in labels)
-    entries, fence, may_fence = [Entry()], "", not leaves_open(lines)
+    entries = [Entry()]
     for line, labels in zip(lines, told, strict=True):
-        sign = line.strip()[:3]
-        is_fence = may_fence and sign in {"```", "~~~"}
-        if fence or is_fence:
-            if is_fence:
-                fence = "" if sign == fence else fence or sign
-            entries[-1].below.append(line)
-        elif (label := _chosen(labels, counts)) is None:
-            entries[-1].below.append(line)
+        if label := _chosen(labels, counts):
+            first = f"{label.lifted} {line[label.end :].strip()}".strip()
+            entries.append(Entry(label, first, line, label.part))
         else:
-            behind = line[label.end :].strip()
-            # "Tool name: look" says its name behind; "Tool look: at the sky" does not.
-            is_lifted = label.part == ASKED and (is_name(label.lifted) or not begins(behind))
-            lifted = label.lifted if is_lifted or "<" in label.form else ""
-            entries.append(Entry(label, f"{lifted} {behind}".strip(), line, label.part))
+            entries[-1].below.append(line)
     return entries
 
 
@@ -143,7 +130,7 @@ def labels_of(line: str) -> list[Label]:
         name = tag[1].lower()
         lifted = " ".join(told for told in _ATTRIBUTE.findall(tag[2]) if not told.isdigit())
         return [Label(f"{indent}<{name}>", part_of(name), indent + tag.end(), lifted=lifted)]
-    return [] if bare[0] in _NO_LABEL else _Beginning(line, indent).labels()
+    return _Beginning(line, indent).labels()
 
 
 class _Beginning:
@@ -153,86 +140,62 @@ class _Beginning:
         self._line, self._indent = line, indent
         self._stamp = _STAMP.match(line, indent)
         self._form = [f"{indent}{'T' * bool(self._stamp)}"]
-        self._parts, self._lifted = list[str](), list[str]()
+        self._words, self._lifted = list[str](), list[str]()
         self._sign: str | None = None  # the part of the sign before all words
-        self._words, self._is_behind_word, self._fails = 0, False, False
-        self._ends = line.startswith("</", indent)  # of what another label began
         self._found: list[Label] = []
 
     def labels(self) -> list[Label]:
         """Give what may be its label, the shortest first."""
         at = self._stamp.end() if self._stamp else self._indent
-        for number, token in enumerate(_TOKEN.finditer(self._line, at, at + _LONGEST)):
+        before = ""
+        for token in islice(_TOKEN.finditer(self._line, at, at + _LONGEST), _MOST_TOKENS):
             told = token[0]
-            if number > _MOST_TOKENS or self._words > _MOST_WORDS:
+            # What a call is given, or code, stands right behind a word.
+            is_set = told[0] == "=" and (self._indent > 0 or before[:1].isalnum())
+            if is_set or (told[0] in _OPENS and self._words) or len(self._words) > _MOST_WORDS:
                 return self._found
-            if told.isspace():
-                self._is_behind_word = False
-            elif told[0].isalnum() or told[0] == "_":
+            if told[0].isalnum() or told[0] == "_":
                 self._take_word(told, token.end())
-            elif self._begins_value(told):
-                return self._found
-            else:
+            elif not told.isspace():
                 self._take_sign(told, token.end())
+            before = told
         first, last = self._line[self._indent], self._line.rstrip()[-1]
-        is_title = self._words <= _MOST_TITLE and not first.islower() and last not in ".,;"
+        is_title = 0 < len(self._words) <= _MOST_TITLE and not first.islower()
         # A title names one tool; several words are what somebody says.
-        is_title &= len(self._lifted) <= 1
-        if is_title and any(one != "0" and one[0].isalnum() for one in self._form[1:]):
+        if is_title and last not in ".,;" and len(self._lifted) <= 1:
             self._form.append("$")
             self._find(len(self._line))
         return self._found
 
     def _take_word(self, told: str, end: int) -> None:
-        self._words += 1
-        self._is_behind_word = True
-        lower = told.lower()
-        self._ends |= self._words == 1 and lower == "end"
-        self._fails |= lower in _FAILS
-        part = None if told[0].isdigit() or self._ends else part_of(told)
-        if told[0].isdigit():
-            self._form.append("0")
-        elif part is None and (is_name(told) or ASKED in self._parts):
-            self._form.append("@")
-            self._lifted = [*(self._lifted if ASKED in self._parts else []), told]
-        else:
-            self._form.append(lower)
-        if part is None:
-            return
-        self._parts.append(part)
+        self._words.append(told)
+        part = None if told[0].isdigit() else part_of(told)
+        if part is None and is_name(told):
+            self._lifted.append(told)
+        is_lifted = self._lifted[-1:] == [told]
+        self._form.append("0" if told[0].isdigit() else "@" if is_lifted else told.lower())
         behind = self._line[end : end + _LONGEST].strip()
         calls = part == ASKED and (begins_named(behind) or is_strong(behind))
         # In code a word alone returns.
-        if calls or (part == CAME and self._words == 1 and not lower.startswith("return")):
+        if calls or (part == CAME and len(self._words) == 1 and told.lower() != "return"):
             self._find(end, closed=False)
-
-    def _begins_value(self, sign: str) -> bool:
-        """Tell what a call is given, or code, right behind a word."""
-        if sign[0] == "=":
-            return self._is_behind_word or self._indent > 0 or self._words > _MOST_BEFORE_EQUALS
-        return sign[0] in _OPENS and self._words > 0
 
     def _take_sign(self, told: str, end: int) -> None:
         part = _SIGNS.get(told if told.isascii() else told.rstrip("\ufe0f:"))
-        if self._words == 0:
-            self._sign = self._sign or part
         self._form.append(told[:3])
-        self._is_behind_word = False
         if self._words:
             is_end = told[0] in _ENDS or told.startswith(("->", "**", "--"))
         else:
+            self._sign = self._sign or part
             is_end = part is not None and self._line[end:].strip() != ""
         if is_end:
             self._find(end, closed=told[0] != "=")  # which settings have too
-            self._lifted = []
 
     def _find(self, end: int, *, closed: bool = True) -> None:
-        part = next((part for part in PARTS if part in self._parts), self._sign)
-        if part == CAME and not _MODELS.isdisjoint(self._form):
-            part = THOUGHT
-        lifted, hints = " ".join(self._lifted) if closed else "", len(self._parts)
-        label = Label(" ".join(self._form), part, end, closed, lifted, hints, self._fails)
-        self._found.append(label)
+        part = part_of(" ".join(self._words)) or self._sign
+        fails = not _FAILS.isdisjoint(self._form)
+        lifted = " ".join(self._lifted) if closed else ""
+        self._found.append(Label(" ".join(self._form), part, end, closed, lifted, fails))
 
 
 def _chosen(labels: Sequence[Label], counts: Mapping[str, int]) -> Label | None:
@@ -247,16 +210,15 @@ def _chosen(labels: Sequence[Label], counts: Mapping[str, int]) -> Label | None:
 
 def _is_better(label: Label, before: Label, count: int, count_before: int) -> bool:
     """Tell whether a longer label says more than a shorter one of the same line."""
+    is_title = label.form.endswith("$")
     if before.part is None and label.part is None:
-        return not label.form.endswith("$") and _MOSTLY * count_before <= count
+        return not is_title and _MOSTLY * count_before <= count
     if before.part is None or label.part is None:
         return label.part is not None
     if before.part == ASKED and label.part in (GIVEN, CAME):
         return True
-    is_title = label.form.endswith("$")
     if not before.closed and before.part == label.part:
         return not is_title and _LEAST * count >= count_before
-    # More of a call or an answer than who speaks, or where in a program.
-    is_more = label.closed and label.hints > before.hints and not is_title
-    may_be = before.part != CAME and label.part in (ASKED, CAME, GIVEN)
-    return is_more and may_be and count >= _LEAST_CLOSER
+    # A call or an answer rather than who speaks, or where in a program.
+    is_more = label.closed and not is_title and before.part != CAME
+    return is_more and label.part in (ASKED, CAME, GIVEN)

@@ -86,9 +86,12 @@ _WRITTEN = re.compile(
     r"|\bToolMessage\(content=('(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
 )
 _STEP = re.compile(r"^mini-swe-agent \(step \d{1,6}[^\n]{0,60}\):$", re.MULTILINE)
+# Codex names speakers and steps on lines of their own; each may stand there once.
+_CODEX = re.compile(r"^OpenAI Codex v[^\n]{1,80}\n-{8}$", re.MULTILINE)
+_CODEX_STEP = re.compile(r"^(?:(user)|codex|thinking|exec)$", re.MULTILINE)
 # What is typed at a game's prompt, and what the game says; letters quote sentences, or many lines.
 _TYPED = re.compile(
-    r"^> ?(think\b[^\n]{0,200}|[^\W_][^\n]{0,100}(?<![.,:;?!]))\n\n?(?=[^>\s])", re.MULTILINE
+    r"^> ?(think\b[^\n]{0,200}|[^\W\d_][^\n]{0,100}(?<![.,:;?!]))\n\n?(?=[^>\s])", re.MULTILINE
 )
 _MARKED = "\n>"
 _LEAST_TYPED, _OF_LINES = 3, 5
@@ -113,6 +116,8 @@ def as_labelled(text: str) -> str:
         text = _ANSWERED.sub(lambda it: f"> TOOL\n\nTool {'error' if it[1] else 'result'}:", text)
     if "### Environment Interaction" in text:
         text = _INTERACTION.sub("Tool call: python", text)
+    if _CODEX.search(text):
+        text = _CODEX_STEP.sub(lambda it: f"[{it[1] or 'assistant'}]", text)
     if "</action>\n" in text:
         text = _ACT.sub(r"Action: \1", _OUTPUT.sub("Thought: ", text))
     return text

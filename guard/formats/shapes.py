@@ -7,36 +7,30 @@ a call, only say where to begin. Where nothing recurs so, the text is none of an
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from guard.formats.deeds import begins, begins_named, is_strong, read_deed
+from guard.formats.deeds import begins_named, is_strong, read_deed
 from guard.formats.given import unfenced
-from guard.formats.labels import ASKED, CAME, FRAME, GIVEN, THOUGHT, USER, Entry, Label, entries_of
+from guard.formats.labels import ASKED, CAME, FRAME, GIVEN, THOUGHT, USER, Entry, entries_of
 from guard.formats.recording import Recording
 from guard.turn import Role, Turn
 
 # Of so many calls with answers a log is one, and of so many of its calls and answers.
-_LEAST_PAIRS, _LEAST_OF, _MOST_OF, _MOSTLY, _REGULAR = 3, 0.6, 1.4, 0.7, 0.9
-_SAYS = frozenset({THOUGHT, USER})
-_BESIDE = frozenset({THOUGHT, GIVEN, FRAME})
+_LEAST_PAIRS, _LEAST_OF, _MOST_OF, _REGULAR = 3, 0.6, 1.4, 0.9
 # How a line of code ends; a text of which so many do is no log.
 _CODE, _MOST_CODE, _TAIL = re.compile(r"(?:[;{(,\\]|\):|[\])}][;,])\s{0,9}\Z"), 0.25, 12
 _COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
-_CLOSING = re.compile(r"\s{0,9}</[\w.:-]{1,60}>\s{0,9}\Z")
-_RULE = re.compile(r"[ \t]{0,8}[-=_*~#─━═]{3,}[ \t]{0,8}|[ \t]{0,80}")
+# A numbered step in a line. "[01] look(at='sky') -> fog"
+_LONGEST_STEP = 4000
+_STEP = re.compile(
+    r"[^\w\n]{0,4}(?:[a-z]{4,9} )?#?(\d{1,5})[^\w\n]{1,4}([^\n]+?\)?) ?(?:->|=>|→|⇒|➜) (.*)"
+)
 # Signs of a label beside those that words have in any text; and what only tests have.
 _MARKED, _EXPECTS = re.compile(r"[^\w\s:\uff1a@$*#.-]"), re.compile(r"\b(?:expect|erwart)")
-_LONGEST_ROW = 4000
-_ROW = re.compile(
-    r"[^\w\n]{0,4}(?:[a-z]{4,9} )?#?(\d{1,5})[^\w\n]{1,4}"
-    r"([^\n]+?\)?) ?(?:->|=>|→|⇒|➜) (.*)"
-)
 
 
 def read_shaped(text: str, *, stem: str) -> Recording | None:
@@ -52,36 +46,32 @@ def read_shaped(text: str, *, stem: str) -> Recording | None:
     if sum(_CODE.search(line[-_TAIL:]) is not None for line in code) > _MOST_CODE * len(filled):
         return None
     entries = entries_of(lines)
-    turns = _told(entries) if _assign(entries) else _numbered(filled)
-    return Recording(run=stem, turns=tuple(turns), form="shape") if turns else None
-
-
-# --- which labels call, and which answer ---
+    turns = map(_turn, _rounds(entries)) if _assign(entries) else _numbered(filled)
+    told = (turn for turn in turns if turn.tool or turn.content)
+    if in_order := tuple(replace(turn, seq=seq) for seq, turn in enumerate(told)):
+        return Recording(run=stem, turns=in_order, form="shape")
+    return None
 
 
 def _assign(entries: list[Entry]) -> bool:
     """Tell each entry's part by the order in which they stand; False: nothing calls here."""
-    _find_calls(entries)
-    asked = [entry for entry in entries if entry.part == ASKED]
-    for _ in range(2):  # what is no answer leaves its call without one
-        _leave_out(entries)
-    if not any(entry.part == CAME for entry in entries):
-        for entry in asked:
-            entry.part = ASKED
-        _find_answers(entries)
+    told = [entry for entry in entries if entry.part in (ASKED, CAME)]
+    good, total = Counter[str](), Counter(entry.form for entry in told)
+    for before, after in pairwise(told):
+        if (before.part, after.part) == (ASKED, CAME):
+            good.update([before.form, after.form])
+    for entry in told:  # labels that mostly call without an answer, or answer without a call
+        if 2 * good[entry.form] < total[entry.form]:
+            entry.part = None
     calls = [entry for entry in entries if entry.part == ASKED]
     # What stands once in each round is of its frame, all else of what came back.
     counts = Counter(entry.form for entry in entries if entry.label)
     least, most = _LEAST_OF * len(calls), _MOST_OF * len(calls)
     rounds = {form for form, count in counts.items() if least <= count <= most}
-    is_before = True  # the first call
     for entry in entries:
-        is_before &= entry.part != ASKED
         if entry.part is None and entry.form in rounds:
             entry.part = FRAME
-        elif entry.part in _SAYS and not is_before and counts[entry.form] < least / 2:
-            entry.part = None
-    beside = {entry.part for entry in entries if entry.form in rounds} & _BESIDE
+    beside = {entry.part for entry in entries if entry.form in rounds}
     return not any(map(_EXPECTS.search, rounds)) and _is_run(entries, beside)
 
 
@@ -96,175 +86,65 @@ def _is_run(entries: Sequence[Entry], beside: set[str | None]) -> bool:
     is_plain = {THOUGHT, GIVEN} <= beside
     if pairs < _LEAST_PAIRS - is_plain or pairs < _LEAST_OF * max(len(calls), answers):
         return False
-    if 2 * sum(map(_is_strong, calls)) >= len(calls):
+    if 2 * sum(is_strong(entry.value) for entry in calls) >= len(calls):
         return True
     is_named = 2 * sum(begins_named(entry.value) for entry in calls) >= len(calls)
     is_regular = pairs >= _REGULAR * max(len(calls), answers)
     if not all(entry.label and entry.label.closed for entry in told):
         return is_named and is_regular
     # A word and a colon have minutes and recipes too, whose actions nobody thinks of or is given.
-    is_marked = all(
-        entry.label and (entry.label.hints > 1 or _MARKED.search(entry.label.form))
-        for entry in calls
-    )
-    is_sure = is_named or not beside.isdisjoint({THOUGHT, GIVEN})
-    return is_sure or (is_marked and (is_regular or beside != set()))
+    is_marked = all(_MARKED.search(entry.form) for entry in calls)
+    return is_named or not beside.isdisjoint({THOUGHT, GIVEN}) or (is_marked and is_regular)
 
 
-def _is_strong(entry: Entry) -> bool:
-    return is_strong(entry.first or entry.value)
-
-
-def _is_above(entry: Entry) -> bool:
-    """Tell a sign with a line, and lines further to the right below it."""
-    is_sign = entry.label is not None and entry.label.hints == 0
-    return is_sign and all(line[:1].isspace() for line in entry.below if line.strip())
-
-
-def _find_calls(entries: Sequence[Entry]) -> None:
-    """Take labels for calls behind which calls stand as programs write them."""
-    strong, total = Counter[str](), Counter[str]()
+def _rounds(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+    """Part entries into rounds: what is said, a call with what it is given, and what came back."""
+    done, parts = list[Entry](), set[str | None]()
     for entry in entries:
-        if entry.label and entry.part not in (ASKED, CAME, GIVEN):
-            total[entry.form] += 1
-            strong[entry.form] += is_strong(entry.value)
-    for entry in entries:
-        if _LEAST_PAIRS <= strong[entry.form] >= _MOSTLY * total[entry.form]:
-            entry.part = ASKED
-
-
-def _leave_out(entries: Sequence[Entry]) -> None:
-    """Take labels for text that mostly call without an answer, or answer without a call."""
-    told = [entry for entry in entries if entry.part in (ASKED, CAME)]
-    # Of several answers of one form the first is the call's.
-    told = [
-        one
-        for before, one in pairwise([None, *told])
-        if one is not None and (before is None or before.form != one.form or one.part == ASKED)
-    ]
-    good, total = Counter[str](), Counter(one.form for one in told)
-    for before, after in pairwise(told):
-        if (before.part, after.part) == (ASKED, CAME):
-            good.update([before.form, after.form])
-    for entry in entries:
-        if entry.part in (ASKED, CAME) and 2 * good[entry.form] < total[entry.form]:
-            entry.part = None
-
-
-def _find_answers(entries: list[Entry]) -> None:
-    """Where no label says that something came back, take what follows the calls."""
-    calls = [at for at, entry in enumerate(entries) if entry.part == ASKED]
-    least = _MOSTLY * len(calls)
-    is_sure = sum(_is_strong(entries[at]) for at in calls) >= least
-    counts, follow = Counter(entry.form for entry in entries), Counter[str]()
-    for at in calls:
-        follow.update(one.form for one in entries[at + 1 : at + 2] if one.part is None)
-    for form, count in follow.most_common(1) if is_sure else ():
-        if count >= least and counts[form] <= _MOST_OF * len(calls):
-            for entry in entries:
-                entry.part = CAME if entry.form == form else entry.part
-            return
-    # Or what stands below them, where each is a line of its own; below a sign indented.
-    below = [at for at in calls if entries[at].first and any(map(str.strip, entries[at].below))]
-    if len(below) < least or not (is_sure or all(_is_above(entries[at]) for at in below)):
-        return
-    for at in reversed(below):
-        came = Entry(Label("", CAME, 0), part=CAME, below=entries[at].below)
-        entries[at].below = []
-        entries.insert(at + 1, came)
-
-
-# --- turns ---
-
-
-def _told(entries: Sequence[Entry]) -> list[Turn]:
-    """Write the turns that entries tell."""
-    writer = _Writer()
-    for entry in entries:
-        writer.take(entry)
-    writer.flush()
-    return writer.turns
-
-
-class _Writer:
-    """Takes entries, and writes each call with what was said before and came back."""
-
-    def __init__(self) -> None:
-        self.turns: list[Turn] = []
-        self._begin()
-
-    def _begin(self) -> None:
-        self._said, self._asked, self._given = list[str](), list[str](), list[str]()
-        self._came: list[str] | None = None
-        self._calls = self._fails = False
-
-    def take(self, entry: Entry) -> None:
-        """Take the next entry."""
-        is_open = self._calls and self._came is None
-        if entry.part == ASKED:
-            if self._came is not None or self._given:
-                self.flush()
-            self._asked.append(entry.value)
-            self._calls = True
-        elif is_open and entry.part in (GIVEN, FRAME, USER):
-            self._given.append(entry.value)
-        elif is_open and entry.part == CAME:
-            self._came = [entry.value]
-            self._fails = entry.label is not None and entry.label.fails
-        elif entry.part in (THOUGHT, FRAME):
-            if not is_open:
-                self.flush()
-            self._said.append(entry.value if entry.part == THOUGHT else entry.text)
-        elif entry.part == USER:
-            self.flush()
-            self.turns.append(Turn(role=Role.USER, content=entry.value, seq=len(self.turns)))
-        else:
+        is_open = ASKED in parts and CAME not in parts
+        if done and (entry.part is None or (entry.part == CAME and not is_open)):
             # What is not understood is more of what stands before it.
-            into = self._asked if is_open else self._said
-            (into if self._came is None else self._came).append(entry.text)
-
-    def flush(self) -> None:
-        """End the turn, and begin the next."""
-        said = "\n".join(filter(str.strip, self._said)).strip()
-        turn = Turn(role=Role.ASSISTANT, content=said or None, seq=len(self.turns))
-        if self._calls:
-            asked, given = list(filter(None, self._asked)), list(filter(None, self._given))
-            if not asked:  # a heading alone, with the name below
-                asked, given = given[:1], given[1:]
-            tool, args = read_deed("\n".join(asked), "\n".join(given))
-            came = None if self._came is None else _unwrapped("\n".join(self._came))
-            result, error = (None, came) if self._fails else (came, None)
-            self.turns.append(replace(turn, tool=tool, args=args, result=result, error=error))
-        elif said:
-            self.turns.append(turn)
-        self._begin()
+            done[-1].below += entry.text.splitlines()
+            continue
+        begins = not parts.isdisjoint({CAME, GIVEN}) if entry.part == ASKED else not is_open
+        if begins and done:
+            yield done
+            done, parts = [], set()
+        done.append(entry)
+        parts.add(entry.part)
+    yield done
 
 
-def _unwrapped(text: str) -> str:
-    """Give what came back without what is drawn around it."""
-    lines = text.strip().split("\n")
-    ends = [at for at, line in enumerate(lines) if not _RULE.fullmatch(line)] or [0]
-    lines = lines[ends[0] : ends[-1] + 1]
-    if len(lines) > 1 and all(line.startswith(">") or not line for line in lines):
-        lines = [line[1:].removeprefix(" ") for line in lines]
-    text = unfenced(_CLOSING.sub("", "\n".join(lines)))
-    if text[:1] == text[-1:] == '"':
-        with suppress(ValueError):
-            return str(json.loads(text))
-    return text
+def _turn(entries: Sequence[Entry]) -> Turn:
+    """Give what one round tells."""
+    told = defaultdict[str, list[str]](list)
+    for entry in entries:
+        if entry.part in (FRAME, None):
+            told[GIVEN if told[ASKED] else THOUGHT].append(entry.text)
+        else:
+            told[entry.part].append(entry.value)
+    texts = {part: "\n".join(filter(str.strip, lines)).strip() for part, lines in told.items()}
+    if USER in texts:
+        return Turn(role=Role.USER, content="\n".join(texts.values()))
+    turn = Turn(role=Role.ASSISTANT, content=texts.get(THOUGHT) or None)
+    if not told[ASKED]:
+        return turn
+    tool, args = read_deed(texts[ASKED], texts.get(GIVEN, ""))
+    came = unfenced(texts[CAME]) if CAME in texts else None
+    has_failed = any(entry.part == CAME and entry.label and entry.label.fails for entry in entries)
+    result, error = (None, came) if has_failed else (came, None)
+    return replace(turn, tool=tool, args=args, result=result, error=error)
 
 
 def _numbered(lines: Sequence[str]) -> list[Turn]:
     """Read a list of steps, each a call and what came of it behind an arrow."""
-    turns, last, strong = list[Turn](), 0, 0
+    turns, last, calls = list[Turn](), 0, 0
     for line in lines:
-        found = _ROW.fullmatch(line.rstrip()[:_LONGEST_ROW])
-        if found is None or int(found[1]) <= last or not begins(found[2]):
-            continue
-        last = int(found[1])
-        strong += is_strong(found[2]) or begins_named(found[2])
-        tool, args = read_deed(found[2])
-        seq = len(turns)
-        turns.append(Turn(role=Role.ASSISTANT, tool=tool, args=args, result=found[3], seq=seq))
+        found = _STEP.fullmatch(line.rstrip()[:_LONGEST_STEP])
+        if found and int(found[1]) > last:
+            last = int(found[1])
+            calls += is_strong(found[2]) or begins_named(found[2])
+            tool, args = read_deed(found[2])
+            turns.append(Turn(role=Role.ASSISTANT, tool=tool, args=args, result=found[3]))
     is_list = len(turns) >= _LEAST_PAIRS and 2 * len(turns) >= len(lines)
-    return turns if is_list and 2 * strong >= len(turns) else []
+    return turns if is_list and 2 * calls >= len(turns) else []

@@ -26,7 +26,6 @@ from guard.formats.given import (
     ITEM,
     LONGEST_ARGUMENTS,
     arguments_of,
-    fences,
     leaves_open,
     object_end,
     read_element,
@@ -54,8 +53,9 @@ _CAME, _SAYS = (re.compile(any_of(name), re.IGNORECASE) for name in ("came_line"
 _SHOWN, _ENDED = re.compile(any_of("shown_call")), re.compile(any_of("ended_line"))
 _REFUSED = re.compile(r" is not a valid tool, try (?:another one|one of \[[^\]\n]*\])\.")
 _RAN = re.compile(any_of("ran_line"), re.IGNORECASE)
-# A tool that is only listed, and how a harness says that one is called.
+# A tool that is only listed, several of them, and how a harness says that one is called.
 _LISTED = re.compile(r"^Tool Name:(?=[^\n]{1,100}\nTool (?:Arguments|Description):)", re.MULTILINE)
+_LISTED_BESIDE = re.compile(r"\W{0,8}tools\b", re.IGNORECASE)
 _MANUAL = re.compile(any_of("manual"), re.IGNORECASE)
 _ASSIGNED = re.compile(any_of("assigned_call"), re.IGNORECASE)
 _BRACKETED = re.compile(r"([^\W\d]\w{0,60})\[([^\n]+)")  # as ReAct has it
@@ -64,9 +64,11 @@ _CALLED = re.compile(r"us(?:e|ing|ed)|call|invo", re.IGNORECASE)
 # Who speaks to whom, as AutoGen's console has it.
 _ADDRESSED = re.compile(r" \(to [\w-]{1,60}\):$")
 _COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
-_ELEMENT = re.compile(r"<([a-z][\w-]{0,30})\s[^<>\n]{0,200}?\bname=\"([^\"\n]{1,80})\"[^<>\n]*>")
+_ELEMENT = re.compile(
+    r"<(?!a\s)([a-z][\w-]{0,30})\s[^<>\n]{0,200}?\bname=\"([^\"\n]{1,80})\"[^<>\n]*>"
+)
 # How a call in a panel begins: how it went, and the tool's name. "✓  Shell ls"
-_STATUS = re.compile(r"([^\w\s\"'`({\[<>#*+.$-])[ \t]{1,3}([A-Z]\w{1,30})(?:[ \t]+(.*))?")
+_STATUS = re.compile(r"([^\w\s\"'`({\[<>#*+.$-]|x)[ \t]{1,3}([A-Z]\w{1,30})(?:[ \t]+(.*))?")
 _FAILED = frozenset("\u2717\u2718\u274c\u2716\u2a2fx!")
 _SIGNS = frozenset("\u2705\u2714\u2713\u274c\u2717\u2718")
 _BULLET = re.compile("[\u23fa\u25cf\u2726\u2022\u273b\u2736\u2722\u2733\u273d][ \t]+(.*)")
@@ -111,7 +113,7 @@ _EDGE, _END = "\0panel", "\0end"
 
 def read_transcript(text: str, *, stem: str) -> Recording | None:
     """Read a transcript; None where nothing in the text says that it is one."""
-    turns = _cut(text) or _cut("\n".join(inner for _, _, inner in fences(text)[0]))
+    turns = _cut(text)
     if not turns and (loosely := as_labelled_loosely(text)) != text:
         turns = _cut(loosely)
     return Recording(run=stem, turns=tuple(turns)) if turns else None
@@ -164,7 +166,8 @@ def _cut(text: str) -> Sequence[Turn]:
     calls = sum(turn.tool is not None or turn.role is Role.TOOL for turn in cutter.turns)
     if len(cutter.turns) < _LEAST or (calls < _LEAST and not cutter.is_chat):
         return ()  # one call or message alone may stand in any text
-    if not calls and cutter.is_tagged and len({turn.role for turn in cutter.turns}) == 1:
+    roles = {turn.role for turn in cutter.turns}
+    if roles == {Role.TOOL} or (not calls and cutter.is_tagged and len(roles) == 1):
         return ()  # a program's log, each line of which begins with its name
     return cutter.turns
 
@@ -575,6 +578,8 @@ class _Cutter:
         told, *beside = _GIVEN_BESIDE.split(found[1], maxsplit=1) if found else [""]
         name = _ID.sub("", told).replace("`", "").strip("*_'\"] ")
         if not found or len(name.split()) > _MOST_WORDS or name.endswith(tuple(".!?,;{")):
+            return False
+        if ", " in name and _LISTED_BESIDE.match(line):
             return False
         shown = _shown(name)
         name, given = (shown[1], shown[2][:-1]) if shown else (name, "".join(beside))

@@ -156,4 +156,58 @@ NO_RUNS = {
     "a form that nobody filled in": "".join(
         f"Werkzeug: read_tide\nEingabe: at={n}\nErgebnis:\n\n" for n in range(6)
     ),
+    "how a model calls functions": (
+        "# Function calling\n\n## Request\n\n```bash\ncurl https://pier.example/v1/chat -d '{\n"
+        '  "messages": [{"role": "user", "content": "the tide?"}],\n  "tools": [{"type":'
+        ' "function", "function": {"name": "get_tide", "parameters": {}}}]\n}\'\n```\n\n'
+        "## Response\n\nThe message has `tool_calls`:\n\n```json\n"
+        '{"role": "assistant", "tool_calls": [{"id": "call_1", "type": "function", "function":'
+        ' {"name": "get_tide", "arguments": "{}"}}]}\n```\n\nSend the result back:\n\n```json\n'
+        '{"role": "tool", "tool_call_id": "call_1", "content": "high"}\n```\n'
+    ),
+    "what commands of a cloud answer": "".join(
+        f"**Example {n}: To get a pier**\n\nThe following gets a pier. ::\n\n"
+        f"    cloud get-pier --pier {n}\n\nOutput::\n\n"
+        f'    {{\n        "StepName": "moor{n}",\n        "Action": "cloud:moor",\n'
+        f'        "Inputs": {{"at": "{n}"}},\n        "Outputs": {{}}\n    }}\n\n'
+        for n in range(3)
+    ),
+    "functions that a program prints": (
+        "# Listeners\n\n```js\nconsole.log(tide.listeners('high'));\n// Prints:\n// [\n"
+        + "".join(f"//   [Function: listener{n}],\n" for n in range(4))
+        + "// ]\n```\n"
+    ),
+    "how long a program takes": (
+        "## Benchmarks\n\n```\nCold run\ntide/*.js (3057 KiB)\n> 13ms\n\nWarm runs\n"
+        + "".join(f"tide/{n}.js ({n} KiB)\n> {n}ms\n" for n in range(1, 9))
+        + "```\n"
+    ),
+    "what servers offer": (
+        "# Status\n\n```\nServers:\n\n"
+        + "".join(f"server{n} (CONNECTED)\n  Tools: moor_{n}, cast_off_{n}\n\n" for n in range(3))
+        + "State: COMPLETED\n```\n"
+    ),
+    "a reference with anchors": "".join(
+        f'<a name="api_tide_{n}"></a>\n### Tide{n}\n\nTells it.\n\n```c++\nint Tide{n}();\n```\n\n'
+        for n in range(6)
+    ),
+    "settings in fences, and who may read them": (
+        '# Settings\n\n```json\n{\n  "user": "ada",\n  "agent": "ole"\n}\n```\n\n'
+        + "".join(
+            f"```bash\nexport PIER={n}\n```\n\n```yaml\nuser: ada{n}\nassistant: ole{n}\n```\n\n"
+            for n in range(4)
+        )
+    ),
+    "a prompt that says how to act": (
+        "# The template\n\n```\nUse this form:\n\nThought: do I need a tool? Yes\n"
+        "Action: the action to take, one of [{tool_names}]\nAction Input: the input\n"
+        "Observation: the result of the action\n```\n\nThen:\n\n```python\nrun(prompt)\n```\n"
+    ),
+    "a tutorial of an agent": (
+        "# An agent in ten lines\n\n```python\nfrom harbour import Agent, tool\n\n\n@tool\n"
+        "def read_tide(pier: str) -> str:\n    return 'high'\n```\n\n```python\n"
+        "agent = Agent(tools=[read_tide])\nresult = agent.run('the tide?')\nprint(result)\n```\n\n"
+        "```output\nhigh\n```\n\n```python\nfor step in result.steps:\n"
+        "    print(step.tool, step.args)\n```\n"
+    ),
 }

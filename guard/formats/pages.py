@@ -1,0 +1,78 @@
+"""Pages that quote a log among prose: an issue, a report, a letter.
+
+What is quoted stands in a fence, in an element that keeps blanks, or further to the right below a
+blank line; and all of it may stand in an item of a list or in a quotation. It is read as the file
+that it would be; the prose is no part of the run.
+
+Source: CommonMark 0.31, sections 4.4 and 4.5; issues of langchain, crewAI, codex, gemini-cli.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from html import unescape
+
+# An issue of GitHub holds 65,536 characters, a thread some of them.
+_LONGEST_PAGE, _MOST_QUOTES = 1 << 21, 12
+_OPENS = re.compile(r"((?:[ \t>]|[-*+] |\d{1,3}[.)] ){0,12})(`{3,}|~{3,})[ \t]*([\w+.-]*)[^`]*$")
+_TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
+_INDENT, _FENCE = "    ", "~" * 9
+
+
+def quotes_in(text: str) -> list[str]:
+    r"""Give what a page quotes: the largest quotes, and those of each language together.
+
+    Steps of one run may have a fence each, between other fences.
+
+    >>> quotes_in("See:\n\n```\na\n```\n\nThen, in a list:\n\n- ```sh\n  make\n  ```\n")
+    ['make', 'a']
+    """
+    if len(text) > _LONGEST_PAGE:
+        return []
+    languages = defaultdict[str, list[str]](list)
+    for language, quote in _quotes(_fence_elements(text).splitlines()):
+        languages[language].append(quote)
+    alone = sorted((one for quotes in languages.values() for one in quotes), key=len, reverse=True)
+    together = ["\n".join(quotes) for quotes in languages.values() if len(quotes) > 1]
+    return [*alone[:_MOST_QUOTES], *together]
+
+
+def _quotes(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """Give each quote with its language."""
+    quote, language, end, margin = list[str](), "", "", 0
+    is_blank = True  # the line before
+    for line in [*lines, ""]:
+        bare = line.strip()
+        is_right = line.startswith((_INDENT, "\t"))
+        if end == _INDENT and bare and not is_right:
+            yield "", "\n".join(quote)
+            end = ""
+        if end == _INDENT:
+            quote.append(line.removeprefix("\t").removeprefix(_INDENT))
+        elif end:
+            # In an item or a quotation the lines have its margin, or less of it.
+            inner = line[:margin].lstrip(" \t>") + line[margin:]
+            if bare and inner.strip().startswith(end) and not inner.strip().strip(end[0]):
+                yield language, "\n".join(quote)
+                end = ""
+            else:
+                quote.append(inner)
+        elif opened := _OPENS.match(line):
+            margin, end, language, quote = len(opened[1]), opened[2], opened[3], []
+        elif is_blank and bare and is_right:
+            end, quote = _INDENT, [line.removeprefix("\t").removeprefix(_INDENT)]
+        is_blank = not bare
+    if end:
+        yield language if end != _INDENT else "", "\n".join(quote)
+
+
+def _fence_elements(text: str) -> str:
+    """Put what stands in an element that keeps blanks into a fence."""
+    head, *parts = text.split("<pre")
+    for part in parts:
+        inner, closing, rest = part.partition("</pre>")
+        shown = unescape(_TAG.sub("", inner.partition(">")[2]))
+        head += f"\n{_FENCE}\n{shown}\n{_FENCE}\n{rest}" if closing else f"<pre{part}"
+    return head
