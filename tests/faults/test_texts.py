@@ -10,7 +10,7 @@ from itertools import count
 import pytest
 
 from tests.contract.asking import AskingSession
-from tests.e2e.stuck import an_agent_of, the_person_of
+from tests.contract.conversation import an_agent_of, the_person_of
 from tests.faults.fleet import keep_trying
 from tests.installations import an_installation, wait_for
 
