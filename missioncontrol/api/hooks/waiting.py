@@ -117,7 +117,8 @@ async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
             await dispatcher.run(lambda: permissions.leave(run_id, card, at=now()))
         raise
     await dispatcher.run(lambda: permissions.settle(run_id, card, resolution="timed_out", at=now()))
-    return None
+    # Somebody may have answered since the last look; the request is still open to take it.
+    return await dispatcher.read(lambda: permissions.outcome_of(card), outlasts=True)
 
 
 def _respond(body: dict[str, Any], *, sent: Sent | None = None) -> Response:
