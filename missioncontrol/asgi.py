@@ -50,7 +50,7 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
         await sockets(scope, receive, send)
         return
     if scope["type"] == "lifespan":
-        await live(receive, send)
+        await lifespan(receive, send)
         return
     if scope["type"] != "http":
         raise ValueError(f"no application for {scope['type']}")
@@ -76,7 +76,7 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
             leave()
 
 
-async def live(receive: Any, send: Any) -> None:
+async def lifespan(receive: Any, send: Any) -> None:
     """Tell again what a killed process told nobody, at the start of a server that says when.
 
     Uvicorn does; Daphne has no `lifespan`.

@@ -206,7 +206,7 @@ def once_sent(
     carried = [UUID(text) for text in texts]
 
     async def note() -> None:
-        await dispatcher.run(
+        await dispatcher.note(
             lambda: sessions.note_answered(
                 run_id, answer, texts=carried, asked_by=asked_by, at=now()
             )

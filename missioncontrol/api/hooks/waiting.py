@@ -72,7 +72,7 @@ async def ask(
         event = replace(event, answered=answer, answer_text=outcome.message)
         return _respond(
             adapter.answer(event, directives.directive(control, asked_seq=None)),
-            sent=lambda: dispatcher.run(
+            sent=lambda: dispatcher.note(
                 lambda: permissions.note_delivered(run_id, shown, at=now())
             ),
         )
