@@ -49,8 +49,10 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
     if scope["type"] == "websocket":
         await sockets(scope, receive, send)
         return
+    if scope["type"] == "lifespan":
+        await lifespan(receive, send)
+        return
     if scope["type"] != "http":
-        # So servers learn that there is no `lifespan` here.
         raise ValueError(f"no application for {scope['type']}")
     leaves: list[endpoint.Leave] = []
     try:
@@ -74,14 +76,31 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
             leave()
 
 
+async def lifespan(receive: Any, send: Any) -> None:
+    """Tell again what a killed process told nobody, at the start of a server that says when.
+
+    Uvicorn does; Daphne has no `lifespan`.
+    """
+    kind = ""
+    while kind != "lifespan.shutdown":
+        kind = (await receive())["type"]
+        if kind == "lifespan.startup":
+            tell_again_beside()
+        await send({"type": f"{kind}.complete"})
+
+
+def tell_again_beside() -> None:
+    """In a thread: a broker that does not answer keeps no server from serving."""
+    Thread(target=tasks.have_told_again, daemon=True).start()
+
+
 # Daphne serves us, and has not opened its sockets yet: its requests can be made of ours.
 IS_ASKED_BEFORE = "daphne.server" in sys.modules
 if IS_ASKED_BEFORE:
     from missioncontrol.api import daphne_requests
 
     daphne_requests.install()
-    # In a thread: a broker that does not answer keeps no server from serving.
-    Thread(target=tasks.have_told_again, daemon=True).start()
+    tell_again_beside()
 
 import_module(settings.ROOT_URLCONF)
 # Pauses of 108 to 219 ms shrink to 36 to 48.

@@ -158,7 +158,8 @@ def post(send: Send, method: str, path: str, body: Any, *, wait_s: int = 0) -> A
         ServerAway: No answer, or one that only says "later".
         ServerRefused: It said no.
     """
-    headers = {"Prefer": f"wait={wait_s}"} if wait_s else {}
+    # What is brought late is answered to nobody: no text for the model leaves with it.
+    headers = {"Prefer": f"wait={wait_s}, return=minimal"} if wait_s else {}
     request = Request(
         method=method, path=path, body=body, headers=headers, timeout_s=wait_s + NETWORK_S
     )

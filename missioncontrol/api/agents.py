@@ -58,7 +58,8 @@ async def post_turns(request: Request) -> Response:
     stored = await writer.put(arrival, size=size)
     await request.note_use(run_id)
     # RFC 7240: there may be several preferences, in several headers.
-    found = WAIT.search(", ".join(request.headers(b"prefer")))
+    preferred = ", ".join(request.headers(b"prefer"))
+    found = WAIT.search(preferred)
     wait_s = wait_seconds(found[1]) if found else None
     control = None
     if wait_s is None:
@@ -72,7 +73,11 @@ async def post_turns(request: Request) -> Response:
     control = control or directives.control_state_of(stored.run)
     # Turns of several agents are sent by a client that has the ear of all of them.
     asked_by = stored.asked_seq if len({turn.agent for turn in turns}) == 1 else None
-    control, texts = await _leaving(request, run_id, control, asked_by=asked_by)
+    # An outbox tells what was done long ago: whoever is there to read is asked for later.
+    is_read = "return=minimal" not in preferred and not request.key.reports_only
+    texts: Texts = ()
+    if is_read:
+        control, texts = await _leaving(request, run_id, control, asked_by=asked_by)
     reply = TurnsReply(
         accepted=stored.accepted,
         duplicates=stored.duplicates,
@@ -88,7 +93,7 @@ async def post_turns(request: Request) -> Response:
     if wait_s is None:
         return Response(200, body)
     applied = ((b"preference-applied", f"wait={wait_s:g}".encode()),)
-    sent = None if request.key.reports_only else once_sent(run_id, control, asked_by=asked_by)
+    sent = once_sent(run_id, control, asked_by=asked_by) if is_read else None
     return Response(200, body, headers=applied, sent=sent)
 
 
@@ -201,7 +206,7 @@ def once_sent(
     carried = [UUID(text) for text in texts]
 
     async def note() -> None:
-        await dispatcher.run(
+        await dispatcher.note(
             lambda: sessions.note_answered(
                 run_id, answer, texts=carried, asked_by=asked_by, at=now()
             )

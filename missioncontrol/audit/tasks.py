@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from uuid import UUID
 
 from celery import shared_task
 from django.conf import settings
@@ -20,6 +21,7 @@ LOOKED_AT_ALL_EVERY = timedelta(hours=1)
 LATEST_COMMIT = timedelta(minutes=10)
 _looked_at = _looked_at_all = datetime.min.replace(tzinfo=UTC)
 _senders = ThreadPoolExecutor(4, thread_name_prefix="heads")
+_being_sent: set[UUID] = set()
 
 
 @shared_task(ignore_result=True)
@@ -36,7 +38,17 @@ def anchor() -> None:
     if settings.AUDIT_SEND_TO:
         # In threads, as controllers are told; what nobody took is sent again.
         for project_id in heads.filed_projects():
-            call_in(_senders, partial(heads.send_heads, project_id))
+            # A receiver that hangs keeps each for seconds: a line of them would grow each minute.
+            if project_id not in _being_sent:
+                _being_sent.add(project_id)
+                call_in(_senders, partial(_send, project_id))
+
+
+def _send(project_id: UUID) -> None:
+    try:
+        heads.send_heads(project_id)
+    finally:
+        _being_sent.discard(project_id)
 
 
 @shared_task(ignore_result=True)

@@ -121,10 +121,20 @@ class Dispatcher:
         `outlasts`: it is asked again while the database is away, for a request that waits for a
         person. An error would let its agent go.
         """
-        away_until = monotonic() + (AWAY_S if outlasts else 0)
+        return await self._ask(self._readers, work, for_s=AWAY_S if outlasts else 0)
+
+    async def note(self, work: Callable[[], T]) -> T:
+        """Write down what cannot be undone, such as what an answer carried that has left.
+
+        It is tried again while the database is away: unnoted, it would be done once more.
+        """
+        return await self._ask(self._writers, work, for_s=AWAY_S)
+
+    async def _ask(self, pool: ThreadPoolExecutor, work: Callable[[], T], *, for_s: float) -> T:
+        away_until = monotonic() + for_s
         while True:
             try:
-                return await in_pool(self._readers, work)
+                return await in_pool(pool, work)
             except (OperationalError, InternalError) as fault:
                 if monotonic() >= away_until:
                     raise

@@ -223,7 +223,8 @@ def _call_controller(note_id: UUID, *, claimed_at: datetime) -> None:
 
 def _judge_left(*, at: datetime) -> None:
     global _looked_at_all  # noqa: PLW0603 - of this process
-    among_all = at - _looked_at_all >= LOOKED_AT_ALL_EVERY
+    # Once the clock was set back, the last look seems to lie ahead.
+    among_all = abs(at - _looked_at_all) >= LOOKED_AT_ALL_EVERY
     left = selectors.unjudged_runs(moved_before=at - ASKED_FOR, among_all=among_all)
     for first in range(0, len(left), RUNS_AT_ONCE):
         detect_now(left[first : first + RUNS_AT_ONCE])
@@ -244,7 +245,8 @@ class _Ears:
         self._since = self._swept_at = datetime.min.replace(tzinfo=UTC)
 
     def listening_since(self, at: datetime) -> datetime:
-        if at - self._swept_at > self.PAUSE:
+        # Nor is anything known of how long it listened by a clock that was set back.
+        if abs(at - self._swept_at) > self.PAUSE:
             self._since = at
         self._swept_at = at
         return self._since

@@ -72,7 +72,8 @@ class News:
         # Noted before the runs are read: what comes in between is looked at twice, never missed.
         rows = JournalRow.objects.order_by("-id").values_list("id", flat=True)
         self._newest = rows.first() or UUID(int=0)
-        self._is_whole = at - self._looked_through_at >= self.LOOKED_THROUGH_EVERY
+        # Once the clock was set back, what happens is older than what was looked at last.
+        self._is_whole = abs(at - self._looked_through_at) >= self.LOOKED_THROUGH_EVERY
         if self._is_whole:
             return runs
         news = JournalRow.objects.filter(id__gt=self._after, run__isnull=False)

@@ -9,16 +9,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from tests.contract.conversation import Caller
 from tests.installations import PATIENCE_S, wait_for
-
-
-def as_caller(installation: Any) -> Caller:
-    """Return a person signed in to an installation who sees every status."""
-    cookies = installation.cookies()
-    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
-    headers = {"X-CSRFToken": cookies["csrftoken"], "Origin": installation.url}
-    return Caller(installation.url, {"Cookie": cookie, **headers})
 
 
 class Person:

@@ -13,7 +13,8 @@ import pytest
 from guard.adapters.base import NOT_RUN
 from guard.pricing import price
 from tests.agents.messages_api import Reply
-from tests.agents.person import Person, as_caller
+from tests.agents.person import Person
+from tests.contract.conversation import the_person_of
 from tests.installations import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.agents
@@ -154,7 +155,7 @@ def test_a_correction_that_is_ignored_is_enforced_at_the_fourth_call(installatio
 
 def test_an_agent_that_is_asked_to_finish_is_ended_after_its_last_turns(own_installation, looping):
     budget = {"budget": {"calls": 2}}
-    as_caller(own_installation).ask(
+    the_person_of(own_installation).ask(
         "PATCH", f"/api/v1/projects/{own_installation.project}/", budget
     )
     story = looping(own_installation, reads_one_file_after_another)

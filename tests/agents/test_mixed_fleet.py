@@ -13,7 +13,7 @@ from tests.agents.mixed_fleet import (
     RealAgent,
     circling_model,
 )
-from tests.agents.person import as_caller
+from tests.contract.conversation import the_person_of
 
 pytestmark = pytest.mark.agents
 
@@ -22,7 +22,7 @@ TAPS = 60
 
 @pytest.fixture
 def fleet(installation):
-    person = as_caller(installation)
+    person = the_person_of(installation)
     fleet = Fleet(installation.url, installation.agent_key, person, seed=20)
     yield fleet
     fleet.calm.set()

@@ -38,10 +38,9 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.bench.bench_timeline import EMPTY, SIZES, frames, summary_of
 from tests.bench.bench_verdicts import Connection, a_turn, head, is_ready
-from tests.contract.conversation import Caller
+from tests.contract.conversation import Caller, an_agent_of, the_person_of
 from tests.e2e.chromium import FLAGS, chromium
 from tests.e2e.crowd import Crowd
-from tests.e2e.stuck import an_agent_of, the_person_of
 from tests.installations import ROOT, an_installation, wait_for
 
 RUNS = int(os.environ.get("BENCH_RUNS", "1000"))

@@ -20,7 +20,7 @@ from uuid import uuid4
 from playwright.sync_api import Page, sync_playwright
 
 from tests.bench.bench_verdicts import is_ready
-from tests.contract.conversation import Caller, a_turn
+from tests.contract.conversation import Caller, a_turn, an_agent_of, the_person_of
 from tests.e2e.chromium import FLAGS, chromium
 from tests.installations import ROOT, an_installation, wait_for
 
@@ -55,10 +55,7 @@ def one_loop(page: Page, agent: Caller, person: Caller) -> tuple[float, float]:
 
 def measure(running: Any) -> list[tuple[float, float]]:
     cookies = running.cookies()
-    agent = Caller(running.url, {"Authorization": f"Bearer {running.agent_key}"})
-    headers = {"X-CSRFToken": cookies["csrftoken"], "Origin": running.url}
-    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
-    person = Caller(running.url, {"Cookie": cookie, **headers})
+    agent, person = an_agent_of(running), the_person_of(running)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         context = browser.new_context(viewport={"width": 1440, "height": 900})

@@ -28,8 +28,8 @@ from tests.agents.mixed_fleet import (
     RealAgent,
     circling_model,
 )
-from tests.agents.person import as_caller
 from tests.bench.bench_verdicts import is_ready
+from tests.contract.conversation import the_person_of
 from tests.installations import ROOT, an_installation, wait_for
 
 SECONDS = float(os.environ.get("BENCH_SECONDS", "120"))
@@ -52,7 +52,7 @@ def a_real_one(fleet: Fleet, home: Path) -> Iterator[None]:
 
 def measure(running: Any, scratch: Path) -> dict[str, Any]:
     """Play and say what happened."""
-    fleet = Fleet(running.url, running.agent_key, as_caller(running), seed=SEED)
+    fleet = Fleet(running.url, running.agent_key, the_person_of(running), seed=SEED)
     with ExitStack() as real:
         count = 2 if gemini_cli.binary() else 0
         for n in range(count):

@@ -16,7 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tests.contract.conversation import Caller
+from tests.contract.conversation import an_agent_of, the_person_of
 from tests.faults.spenders import PRICE, Spree
 from tests.installations import ROOT, an_installation
 
@@ -25,19 +25,11 @@ CALLS = int(os.environ.get("BENCH_CALLS", "640"))
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 
 
-def person_of(running: Any) -> Caller:
-    """Sign in as the owner."""
-    cookies = running.cookies()
-    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
-    headers = {"Cookie": cookie, "X-CSRFToken": cookies["csrftoken"], "Origin": running.url}
-    return Caller(running.url, headers)
-
-
 def one_round(place: Path, number: int) -> dict[str, Any]:
     """Spend one project's budget from nothing to the hold of every agent."""
     with an_installation(place / f"data{number}") as running:
-        agent = Caller(running.url, {"Authorization": f"Bearer {running.agent_key}"})
-        person = person_of(running)
+        agent = an_agent_of(running)
+        person = the_person_of(running)
         ceiling = CALLS * PRICE
         budgets = {"budgets": {"project": {"usd": str(ceiling)}}}
         assert person.ask("PATCH", f"/api/v1/projects/{running.project}/", budgets).status == 200

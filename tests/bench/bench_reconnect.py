@@ -33,9 +33,9 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from tests.bench.bench_verdicts import is_ready
+from tests.contract.conversation import an_agent_of
 from tests.e2e.chromium import FLAGS, chromium
 from tests.e2e.crowd import Crowd
-from tests.e2e.stuck import an_agent_of
 from tests.installations import ROOT, an_installation, wait_for
 
 SCREENS = int(os.environ.get("BENCH_SCREENS", "200"))

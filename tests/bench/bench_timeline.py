@@ -23,7 +23,7 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 
-from tests.contract.conversation import Caller
+from tests.contract.conversation import Caller, an_agent_of
 from tests.e2e.chromium import FLAGS, chromium
 from tests.e2e.conftest import DESKTOP, PHONE
 from tests.installations import ROOT, an_installation
@@ -146,7 +146,7 @@ def answers(person: Caller, run: str) -> dict[str, dict[str, float]]:
 
 def filled(running: Any) -> str:
     """Open a run of many turns; returns its id."""
-    agent = Caller(running.url, {"Authorization": f"Bearer {running.agent_key}"})
+    agent = an_agent_of(running)
     run = agent.open_run(name="migrate-orm-v2")
     fill = [sys.executable, "-m", "tests.long_run", run, str(TURNS)]
     subprocess.run(fill, cwd=ROOT, env=running.own_environment(), check=True)

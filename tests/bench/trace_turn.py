@@ -21,7 +21,7 @@ from typing import Any
 
 from guard.sdk.exchange import Request
 from guard.sdk.transport import HttpTransport
-from tests.contract.conversation import Caller, a_turn
+from tests.contract.conversation import Caller, a_turn, an_agent_of
 from tests.installations import ROOT, an_installation, wait_for
 
 LOOKS = int(os.environ.get("BENCH_LOOKS", "7"))
@@ -148,7 +148,7 @@ def main() -> None:
             "TRACE_ROOTS": os.pathsep.join(f"{ROOT / package}/" for package in PACKAGES),
         }
         with an_installation(Path(home) / "data", **environment) as running:
-            agent = Caller(running.url, {"Authorization": f"Bearer {running.agent_key}"})
+            agent = an_agent_of(running)
             kept, traced = HttpTransport(running.url, running.agent_key), Traced(folder)
             for errors in (0, 2):  # what is imported and read once is no part of it
                 one_turn(traced, agent, kept, errors, errors=errors)

@@ -2,22 +2,17 @@
 
 import pytest
 
-from tests.contract.conversation import Caller
+from tests.contract.conversation import Caller, an_agent_of, the_person_of
 
 
 @pytest.fixture
 def agent(installation) -> Caller:
-    return Caller(installation.url, {"Authorization": f"Bearer {installation.agent_key}"})
+    return an_agent_of(installation)
 
 
 @pytest.fixture
 def person(installation) -> Caller:
-    cookies = installation.cookies()
-    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
-    return Caller(
-        installation.url,
-        {"Cookie": cookie, "X-CSRFToken": cookies["csrftoken"], "Origin": installation.url},
-    )
+    return the_person_of(installation)
 
 
 @pytest.fixture

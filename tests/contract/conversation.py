@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
+from tests.installations import Installation
+
 _keys = itertools.count(1)
 
 
@@ -93,6 +95,19 @@ class Caller:
             f"/api/v1/runs/{run}/interventions/",
             {"key": uuid4().hex, "action": action, **fields},
         )
+
+
+def an_agent_of(installation: Installation) -> Caller:
+    return Caller(installation.url, {"Authorization": f"Bearer {installation.agent_key}"})
+
+
+def the_person_of(installation: Installation) -> Caller:
+    cookies = installation.cookies()
+    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    return Caller(
+        installation.url,
+        {"Cookie": cookie, "X-CSRFToken": cookies["csrftoken"], "Origin": installation.url},
+    )
 
 
 def a_turn(command: str = "pytest -q", **fields: Any) -> dict[str, Any]:

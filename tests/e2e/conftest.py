@@ -5,12 +5,12 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import expect
 
-from tests.contract.conversation import Caller
+from tests.contract.conversation import Caller, an_agent_of, the_person_of
 from tests.e2e import axe
 from tests.e2e.chromium import FLAGS, chromium, why_not
 from tests.e2e.line import Line, link_of
 from tests.e2e.screens import screens
-from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, several_stuck, the_person_of
+from tests.e2e.stuck import StuckRun, answer_all, several_stuck
 
 DESKTOP = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.contract.conversation import Caller, a_turn
+from tests.contract.conversation import Caller, a_turn, an_agent_of, the_person_of
 from tests.installations import Installation, wait_for
 
 expect.set_options(timeout=60_000)
@@ -69,19 +69,6 @@ def go_in_circles(agent: Caller, run: str, *, error: str = ERROR) -> None:
     for _ in range(2):
         agent.post_turns(run, a_turn(error=error, cost_usd="0.25"))
     agent.post_turns(run, a_turn(phase="proposed"))
-
-
-def an_agent_of(installation: Installation) -> Caller:
-    return Caller(installation.url, {"Authorization": f"Bearer {installation.agent_key}"})
-
-
-def the_person_of(installation: Installation) -> Caller:
-    cookies = installation.cookies()
-    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
-    return Caller(
-        installation.url,
-        {"Cookie": cookie, "X-CSRFToken": cookies["csrftoken"], "Origin": installation.url},
-    )
 
 
 def answer_all(person: Caller) -> None:

@@ -6,8 +6,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.contract.conversation import an_agent_of, the_person_of
 from tests.e2e.screens import FITS
-from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
+from tests.e2e.stuck import StuckRun
 from tests.receiver import a_receiver
 
 

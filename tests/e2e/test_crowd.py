@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import expect
 
-from tests.contract.conversation import a_turn
+from tests.contract.conversation import a_turn, an_agent_of
 from tests.e2e.axe import SCRIPT, in_both_themes
 from tests.e2e.crowd import HOSTILE, Crowd
 from tests.e2e.people import agent_of, an_owner
@@ -22,8 +22,6 @@ WIDTHS = "[document.documentElement.scrollWidth, document.documentElement.client
 
 @pytest.fixture(scope="module")
 def thousand(installation):
-    from tests.e2e.stuck import an_agent_of
-
     crowd = Crowd.of(an_agent_of(installation), 1000)
     crowd.work()
     yield crowd

@@ -5,8 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.contract.conversation import a_turn
-from tests.e2e.stuck import an_agent_of
+from tests.contract.conversation import a_turn, an_agent_of
 from tests.installations import an_installation
 
 pytestmark = pytest.mark.screens

@@ -7,12 +7,12 @@ import venv
 import pytest
 from playwright.sync_api import expect
 
-from tests.contract.conversation import a_turn
+from tests.contract.conversation import a_turn, an_agent_of, the_person_of
 from tests.e2e import axe
 from tests.e2e.axe import in_both_themes
 from tests.e2e.conftest import sign_in
 from tests.e2e.line import Line
-from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
+from tests.e2e.stuck import StuckRun
 from tests.installations import an_installation
 
 pytestmark = [pytest.mark.screens, pytest.mark.usefixtures("axe_summary")]

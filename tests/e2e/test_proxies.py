@@ -9,7 +9,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from tests.contract.conversation import Caller
+from tests.contract.conversation import an_agent_of
 from tests.installations import an_installation
 from tests.proxies import NAME, Visitor, a_proxy, program
 
@@ -44,7 +44,7 @@ def person(proxy, house):
 
 @pytest.fixture
 def agent(house):
-    return Caller(house.url, {"Authorization": f"Bearer {house.agent_key}"})
+    return an_agent_of(house)
 
 
 def test_cookies_are_for_https_alone_and_browsers_are_told_to_stay_there(proxy, house):

@@ -8,10 +8,10 @@ import pytest
 from playwright.sync_api import expect
 
 from guard import Session
-from tests.contract.conversation import a_turn
+from tests.contract.conversation import a_turn, an_agent_of, the_person_of
 from tests.e2e.conftest import PHONE
 from tests.e2e.pocket import Pocket
-from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
+from tests.e2e.stuck import StuckRun, answer_all
 from tests.installations import wait_for
 from tests.push_service import a_push_service
 

@@ -7,9 +7,9 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import expect
 
-from tests.contract.conversation import a_turn
+from tests.contract.conversation import a_turn, an_agent_of, the_person_of
 from tests.e2e.screens import screens, stands
-from tests.e2e.stuck import an_agent_of, answer_all, the_person_of
+from tests.e2e.stuck import answer_all
 from tests.installations import wait_for
 
 MARKUP = (

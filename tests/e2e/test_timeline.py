@@ -5,7 +5,7 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.stuck import an_agent_of
+from tests.contract.conversation import an_agent_of
 from tests.e2e.timeline import (
     ROWS,
     fill_up,

@@ -5,8 +5,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from tests.contract.conversation import a_turn
-from tests.e2e.stuck import an_agent_of, the_person_of
+from tests.contract.conversation import a_turn, an_agent_of, the_person_of
 from tests.e2e.timeline import no_page_is_cut, row
 from tests.installations import wait_for
 

@@ -8,10 +8,10 @@ import subprocess
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from tests.contract.conversation import the_person_of
 from tests.e2e.chromium import FLAGS, chromium, why_not
 from tests.e2e.conftest import PHONE
 from tests.e2e.pocket import Pocket
-from tests.e2e.stuck import the_person_of
 from tests.installations import an_installation, wait_for
 from tests.push_service import a_push_service
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.contract.conversation import Caller, a_turn
+from tests.contract.conversation import a_turn, an_agent_of, the_person_of
 from tests.installations import an_installation, wait_for
 
 pytestmark = pytest.mark.faults
@@ -21,15 +21,12 @@ def running(tmp_path_factory):
 
 @pytest.fixture
 def agent(running):
-    return Caller(running.url, {"Authorization": f"Bearer {running.agent_key}"})
+    return an_agent_of(running)
 
 
 @pytest.fixture
 def person(running):
-    cookies = running.cookies()
-    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
-    token = {"X-CSRFToken": cookies["csrftoken"], "Origin": running.url}
-    return Caller(running.url, {"Cookie": cookie, **token})
+    return the_person_of(running)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.contract.conversation import Caller
+from tests.contract.conversation import an_agent_of
 from tests.faults.tapping import tapping
 from tests.installations import an_installation
 
@@ -54,7 +54,7 @@ async def crowd(server):
 
 
 def test_all_are_served_or_told_to_come_again_and_a_person_is_not_kept_waiting(server):
-    agent = Caller(server.url, {"Authorization": f"Bearer {server.agent_key}"})
+    agent = an_agent_of(server)
     run = agent.open_run()
 
     with tapping(server, run) as kept, tapping(server, run, fresh=True) as fresh:

@@ -9,8 +9,7 @@ import urllib.request
 
 import pytest
 
-from tests.contract.conversation import Caller
-from tests.e2e.stuck import the_person_of
+from tests.contract.conversation import an_agent_of, the_person_of
 from tests.faults.tapping import tapping
 from tests.installations import an_installation
 from tests.otlp.build import a_log
@@ -82,7 +81,7 @@ class Others:
 
 @pytest.mark.parametrize("attack", [turns, logs])
 def test_others_are_answered_while_a_text_is_masked(server, attack):
-    agent = Caller(server.url, {"Authorization": f"Bearer {server.agent_key}"})
+    agent = an_agent_of(server)
     others, attacked = Others(agent), agent.open_run()
     with tapping(server, agent.open_run()) as quiet_taps:
         until = time.monotonic() + QUIET_S

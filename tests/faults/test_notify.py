@@ -9,7 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
+from tests.contract.conversation import an_agent_of, the_person_of
+from tests.e2e.stuck import StuckRun
 from tests.installations import PATIENCE_S, ROOT, an_installation, read_proc, wait_for
 
 pytestmark = pytest.mark.faults

@@ -9,8 +9,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.contract.conversation import a_turn
-from tests.e2e.stuck import an_agent_of, the_person_of
+from tests.contract.conversation import a_turn, an_agent_of, the_person_of
 from tests.faults.fleet import PRICE, Fleet, keep_trying
 from tests.installations import an_installation, wait_for
 

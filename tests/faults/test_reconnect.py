@@ -14,7 +14,7 @@ from redis import Redis
 from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
-from tests.contract.conversation import Caller, a_turn
+from tests.contract.conversation import a_turn, an_agent_of
 from tests.installations import PATIENCE_S, ROOT, an_installation, read_proc, wait_for
 
 pytestmark = pytest.mark.faults
@@ -70,10 +70,6 @@ async def ended(tasks):
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def an_agent_of(running):
-    return Caller(running.url, {"Authorization": f"Bearer {running.agent_key}"})
 
 
 def environment_of(running):

@@ -10,8 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.agents.person import as_caller
-from tests.contract.conversation import Caller
+from tests.contract.conversation import an_agent_of, the_person_of
 from tests.faults.fleet import PRICE, Fleet, keep_trying
 from tests.faults.test_oversight import PARTS, is_whole, read, unjudged
 from tests.installations import an_installation, wait_for
@@ -103,10 +102,10 @@ def disturbed(running, seed):
 
 def callers(running, **ceiling):
     """Return an agent and a person of a project with this ceiling."""
-    person = as_caller(running)
+    person = the_person_of(running)
     body = {"budgets": {"project": ceiling, "day": {"usd": "1000"}}}
     assert person.ask("PATCH", f"/api/v1/projects/{running.project}/", body).status == 200
-    return Caller(running.url, {"Authorization": f"Bearer {running.agent_key}"}), person
+    return an_agent_of(running), person
 
 
 def spent(running, scope):

@@ -10,7 +10,7 @@ from itertools import count
 import pytest
 
 from tests.contract.asking import AskingSession
-from tests.e2e.stuck import an_agent_of, the_person_of
+from tests.contract.conversation import an_agent_of, the_person_of
 from tests.faults.fleet import keep_trying
 from tests.installations import an_installation, wait_for
 
@@ -48,8 +48,11 @@ def catch_between(running, session, calls):
             told = session.person.tap(run, "inject", message=TEXT, version=version)
             assert told.status == 201
             asking = session._pool.submit(call, session, next(calls))
+            is_over = False
             while database.execute(TAKEN).fetchone()[0] == tried:
-                assert not asking.done()
+                assert not is_over
+                # Before the next look, which then sees what it took.
+                is_over = asking.done()
             os.kill(web, signal.SIGSTOP)
             if not wait([asking], READ_WITHIN_S).done:
                 return web, asking

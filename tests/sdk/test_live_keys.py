@@ -3,7 +3,7 @@
 import pytest
 
 from guard import Session
-from tests.e2e.stuck import the_person_of
+from tests.contract.conversation import the_person_of
 from tests.installations import wait_for
 
 

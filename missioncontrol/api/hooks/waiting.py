@@ -72,7 +72,7 @@ async def ask(
         event = replace(event, answered=answer, answer_text=outcome.message)
         return _respond(
             adapter.answer(event, directives.directive(control, asked_seq=None)),
-            sent=lambda: dispatcher.run(
+            sent=lambda: dispatcher.note(
                 lambda: permissions.note_delivered(run_id, shown, at=now())
             ),
         )
@@ -117,7 +117,8 @@ async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
             await dispatcher.run(lambda: permissions.leave(run_id, card, at=now()))
         raise
     await dispatcher.run(lambda: permissions.settle(run_id, card, resolution="timed_out", at=now()))
-    return None
+    # Somebody may have answered since the last look; the request is still open to take it.
+    return await dispatcher.read(lambda: permissions.outcome_of(card), outlasts=True)
 
 
 def _respond(body: dict[str, Any], *, sent: Sent | None = None) -> Response:

@@ -5,7 +5,7 @@ import pytest
 from missioncontrol.api import limits
 from missioncontrol.api.limits import Buckets, RateLimiter, Room, kind_of
 from missioncontrol.errors import TooManyRequests, Unavailable
-from tests.contract.conversation import Caller, a_turn
+from tests.contract.conversation import a_turn, an_agent_of
 from tests.installations import an_installation
 
 FEW = {"runs": 3, "turns": 4, "otlp": 2, "taps": 2}
@@ -153,7 +153,7 @@ def strict(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_server_with_small_limits_says_when_to_come_again(strict):
-    agent = Caller(strict.url, {"Authorization": f"Bearer {strict.agent_key}"})
+    agent = an_agent_of(strict)
     run = agent.open_run()
     asked = {
         "runs": lambda: agent.ask("POST", "/api/v1/runs/", {"name": "again"}),
@@ -176,7 +176,7 @@ def test_a_server_with_small_limits_says_when_to_come_again(strict):
 @pytest.mark.slow
 def test_who_comes_when_every_place_is_taken_is_told_to_come_again(tmp_path):
     with an_installation(tmp_path, MISSIONCONTROL_MOST_OPENINGS="0") as full:
-        agent = Caller(full.url, {"Authorization": f"Bearer {full.agent_key}"})
+        agent = an_agent_of(full)
         answer = agent.ask("POST", "/api/v1/runs/", {"name": "late"})
 
     assert (answer.status, answer.json["code"]) == (503, "unavailable")

@@ -3,6 +3,7 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 
 import pytest
 from django.core.management import call_command
@@ -349,6 +350,25 @@ def test_the_worker_sends_heads_out_where_it_is_told_to(project, server, setting
 
     ours = [json.loads(body) for _, _, body in server.received if str(project.id).encode() in body]
     assert [line["number"] for line in ours] == [1]
+
+
+def test_heads_that_still_wait_for_a_slow_receiver_stand_in_line_once(
+    project, server, settings, monkeypatch
+):
+    settings.NOTIFY_HOSTS = ["127.0.0.1"]
+    settings.AUDIT_SEND_TO = f"{server.url}/heads"
+    server.status, is_free = 503, Event()
+    a_run(project)
+
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(is_free.wait)
+        monkeypatch.setattr(tasks, "_senders", threads)
+        tasks.anchor()
+        tasks.anchor()
+        is_free.set()
+
+    ours = [body for _, _, body in server.received if str(project.id).encode() in body]
+    assert len(ours) == 1
 
 
 def test_a_clock_set_back_leaves_no_run_to_a_later_checkpoint(project, monkeypatch):

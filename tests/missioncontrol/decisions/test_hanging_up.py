@@ -1,4 +1,4 @@
-"""A caller who hangs up at the very moment at which something comes."""
+"""A caller who hangs up, or whose time is over, at the very moment at which something comes."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +18,7 @@ from missioncontrol.detection.dispatcher import Dispatcher
 from missioncontrol.redaction import NOTHING
 from tests.build import a_proposal, a_run
 from tests.installations import wait_for
+from tests.missioncontrol.taps import tap
 
 
 async def ended(waiting):
@@ -53,9 +54,11 @@ async def test_who_hangs_up_as_the_verdict_comes_gets_none():
     assert await ended(waiting) == (HUNG_UP,)
 
 
-def open_card(run):
+def open_card(run, then=lambda: None):
     try:
-        return wait_for(Decision.objects.filter(run=run).first)
+        card = wait_for(Decision.objects.filter(run=run).first)
+        then()
+        return card
     finally:
         connections.close_all()  # this thread's, which ends now
 
@@ -78,3 +81,23 @@ async def test_who_hangs_up_as_the_card_opens_leaves_it():
     assert await ended(asked) == (HUNG_UP,)
     await sync_to_async(card.refresh_from_db)()
     assert card.resolution == "answered"
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_an_answer_that_came_as_the_time_was_over_leaves_all_the_same():
+    run = await sync_to_async(a_run)(agent="claude-code")
+    event = HookEvent(client="claude-code", name="Ask", session="s", asks=a_proposal("rm -r build"))
+
+    def allow():
+        run.refresh_from_db()
+        tap(run, "allow_once", decision=Decision.objects.get(run=run).id)
+
+    asked = asyncio.create_task(
+        waiting.ask(adapter_of("claude-code"), event, run.id, for_s=0, own=NOTHING)
+    )
+    for _ in range(3):
+        await asyncio.sleep(0)
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(open_card, run, allow).result()
+
+    assert b'"allow"' in (await asked).body

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import connections
+from django.db import OperationalError, connections
 from redis.asyncio import Redis
 
 from missioncontrol import broadcast
@@ -176,3 +176,15 @@ async def test_a_reply_that_comes_while_another_is_recovered_stops_nothing(
     dispatcher.dispatch(run.id)
 
     assert (await taken(broker, ANY))[0] == {run.id}
+
+
+async def test_what_an_answer_carried_is_noted_once_the_database_is_back(monkeypatch):
+    monkeypatch.setattr(module, "ASK_AGAIN_S", 0)
+    faults = [OperationalError("the server is shutting down"), OperationalError("no route")]
+
+    def note():
+        if faults:
+            raise faults.pop()
+        return "noted"
+
+    assert await Dispatcher().note(note) == "noted"

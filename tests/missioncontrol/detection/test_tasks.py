@@ -68,6 +68,18 @@ def test_the_sweeper_looks_each_minute_among_runs_that_ended_long_ago(project, m
     assert judged() == {recent.id, old.id}
 
 
+@pytest.mark.django_db
+def test_the_sweeper_looks_among_all_runs_once_the_clock_was_set_back(project, monkeypatch):
+    monkeypatch.setattr(tasks, "_looked_at_all", NOON + timedelta(hours=1))
+    old = a_run(project)
+    put(old, a_call("ls"), at=NOON - timedelta(days=2))
+    Run.objects.filter(pk=old.pk).update(status="terminated", ended_at=NOON - timedelta(days=2))
+
+    tasks._judge_left(at=NOON)
+
+    assert Run.objects.get(pk=old.pk).meters.detected_obs == 1
+
+
 @pytest.mark.django_db(transaction=True)
 def test_anchoring_and_journalling_do_not_wait_for_each_other_in_a_circle(project):
     """On PostgreSQL an event's foreign key reads the project's row at commit."""
@@ -121,3 +133,11 @@ def test_a_worker_listens_anew_after_a_pause_of_its_sweeps():
     assert ears.listening_since(NOON + timedelta(seconds=20)) == NOON
     woken = NOON + timedelta(hours=8)
     assert ears.listening_since(woken) == woken
+
+
+def test_a_worker_listens_anew_once_the_clock_was_set_back():
+    ears = tasks._Ears()
+    ears.listening_since(NOON)
+
+    set_back = NOON - timedelta(hours=1)
+    assert ears.listening_since(set_back) == set_back

@@ -44,6 +44,16 @@ def news(monkeypatch):
     return looking
 
 
+def test_it_looks_at_all_runs_once_the_clock_was_set_back(project, news):
+    report(a_run(project), a_call("ls"))
+    assert not index_slice(at=after(1), news=news)
+    IndexedRun.objects.update(event_seq=0)
+
+    assert not index_slice(at=after(-3600), news=news)
+
+    assert tasks.lag() == 0
+
+
 def test_it_looks_at_runs_with_news_alone(project, news):
     run = report(a_run(project), a_call("ls"))
     assert not index_slice(at=after(1), news=news)

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from asgiref.sync import sync_to_async
+from asgiref.testing import ApplicationCommunicator
 from celery.signals import worker_ready
 from channels.testing import WebsocketCommunicator
 from django.conf import settings
@@ -12,7 +13,7 @@ from django.db import OperationalError
 from django.db.backends.utils import CursorWrapper
 from redis.asyncio import Redis
 
-from missioncontrol import broadcast, live
+from missioncontrol import asgi, broadcast, live
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import PersonalToken, Role
 from missioncontrol.decisions import interventions
@@ -158,6 +159,20 @@ async def test_a_worker_that_starts_has_it_told_again():
         await sync_to_async(worker_ready.send)(sender=None)
         (message,) = await broker.lrange(settings.CELERY_TASK_DEFAULT_QUEUE, 0, -1)
 
+    assert json.loads(message)["headers"]["task"] == tasks.tell_again.name
+
+
+async def test_a_server_that_says_that_it_starts_has_it_told_again():
+    server = ApplicationCommunicator(asgi.application, {"type": "lifespan"})
+    async with Redis.from_url(settings.BROKER_URL) as broker:
+        await broker.delete(settings.CELERY_TASK_DEFAULT_QUEUE)
+        await server.send_input({"type": "lifespan.startup"})
+        started = await server.receive_output(60)
+        _, message = await broker.blpop(settings.CELERY_TASK_DEFAULT_QUEUE, 60)
+        await server.send_input({"type": "lifespan.shutdown"})
+        await server.wait(60)
+
+    assert started["type"] == "lifespan.startup.complete"
     assert json.loads(message)["headers"]["task"] == tasks.tell_again.name
 
 
