@@ -92,7 +92,9 @@ const texts = {
     noModel: "no model name",
     runsLoops: (runs: number, loops: number) =>
       `${counted(runs, { one: "run", other: "runs" })}, ${counted(loops, { one: "loop", other: "loops" })}`,
-    trendWords: (n: number) => `${counted(n, { one: "loop", other: "loops" })} in 14 days`,
+    trendWords: (n: number, most: number) =>
+      `${counted(n, { one: "loop", other: "loops" })} in 14 days, at most ${String(most)} a day`,
+    trendScale: (most: number) => `0–${String(most)} a day`,
     leftOut: (n: number) =>
       `and ${counted(n, { one: "more", other: "more" })}: the CSV of a shorter time has them`,
   },
