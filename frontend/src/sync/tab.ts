@@ -1,11 +1,8 @@
-/**
- * What a person has not finished, kept for as long as their tab stands: a reload does not take it
- * away. Where storage is off nothing is kept.
- */
+/** What a person has not finished, kept for as long as their tab stands: a reload leaves it. */
 
+/** What the name of each begins with. */
 export const KEPT = "unfinished ";
 
-/** Keep a value under a name that begins with `KEPT`; null: none. */
 export function keepInTab(name: string, value: object | null): void {
   try {
     if (value) sessionStorage.setItem(name, JSON.stringify(value));
@@ -23,7 +20,7 @@ export function keptInTab<Value extends object>(name: string): Value | null {
   }
 }
 
-/** Nothing of a person stays who signs out. */
+/** Nothing stays of whoever signs out. */
 export function emptyTab(): void {
   try {
     for (const name of Object.keys(sessionStorage))
