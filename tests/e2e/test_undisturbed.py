@@ -13,7 +13,7 @@ LONG = "\n".join(f"line {number} of a long report" for number in range(400))
 
 PRESS_AT_ONCE = """
 new MutationObserver(() => {
-  const button = document.querySelector("article [aria-keyshortcuts=c]");
+  const button = document.querySelector("article [aria-keyshortcuts=C i]");
   if (button && !window.pressed) {
     window.pressed = true;
     button.click();
@@ -54,7 +54,7 @@ def test_a_card_that_opens_leaves_the_message_that_is_being_written(
 
 def test_a_card_that_opens_leaves_the_turn_that_is_being_read(open_page, agent, stuck, working):
     page = open_page(f"/runs/{working}")
-    page.get_by_role("button", name="git log").first.click()
+    page.get_by_role("button", name="Turn 1", exact=True).click()
     expect(page.get_by_text("line 7 of a long report").first).to_be_visible()
 
     go_in_circles(agent, working)
@@ -73,7 +73,7 @@ def test_a_tap_on_its_way_answers_no_card_that_opens_under_it(open_page, agent, 
     run = stuck()
 
     expect(run.on(page)).to_be_visible()
-    page.wait_for_function("window.pressed")
+    assert page.evaluate("window.pressed") is True
     assert person.card_of(run.id)["status"] == "open"
 
 
@@ -93,7 +93,7 @@ def test_the_caret_stays_in_a_fix_whose_card_moves_on(open_page, stuck, agent):
 
 def test_a_turn_that_is_read_as_json_stays_where_it_was_scrolled_to(on_line, agent, working):
     page, line = on_line(f"/runs/{working}")
-    page.get_by_role("button", name="git log").first.click()
+    page.get_by_role("button", name="Turn 1", exact=True).click()
     page.get_by_text("JSON", exact=True).first.click()
     well = page.get_by_role("region", name="JSON")
     expect(well).to_be_visible()
@@ -113,7 +113,8 @@ def test_a_tool_keeps_its_place_among_the_filters_while_others_are_used_more(
     open_page, agent, working
 ):
     page = open_page(f"/runs/{working}")
-    filters = page.get_by_role("group", name="Show turns")
+    filters = page.get_by_role("group", name="Which turns")
+    expect(filters.get_by_role("button", name="Bash 2")).to_be_visible()
     agent.post_turns(working, *(a_turn(f"cat {n}.md", tool="Read") for n in range(4)))
     expect(filters.get_by_role("button", name="Read 4")).to_be_visible()
 
