@@ -77,15 +77,16 @@ def test_a_tap_on_its_way_answers_no_card_that_opens_under_it(open_page, agent, 
     assert person.card_of(run.id)["status"] == "open"
 
 
-def test_the_caret_stays_in_a_fix_whose_card_moves_on(open_page, stuck, agent):
+def test_the_caret_stays_in_a_fix_whose_card_comes_anew(on_line, stuck):
     run = stuck()
-    page = open_page(f"/decisions/{run.card['id']}")
+    page, line = on_line(f"/decisions/{run.card['id']}")
     fix = run.on(page).get_by_role("textbox")
     fix.fill("Read docs/billing.md before the next try.")
     fix.evaluate("(field) => field.setSelectionRange(4, 4)")
 
-    agent.post_turns(run.id, a_turn("ls", result="docs"))
-    page.evaluate("dispatchEvent(new Event('online'))")
+    line.cut()
+    line.mend()
+    expect(link_of(page)).to_have_text("Live")
     expect(fix).to_be_focused()
 
     assert fix.evaluate(SELECTED) == [4, 4]
