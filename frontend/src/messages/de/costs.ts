@@ -71,6 +71,7 @@ const texts: typeof en = {
     days: "14 Tage nach Agent",
     daysOf: (name) => `14 Tage von ${name}`,
     aDay: (usd) => `Budget ${usd} am Tag`,
+    highest: (usd) => `höchster Tag ${usd}`,
     daysLabel: (most) => `Kosten je Agent an jedem von 14 Tagen. Teuerster Tag: ${most}.`,
     others: "andere",
     dayColumn: "Tag",

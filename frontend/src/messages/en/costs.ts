@@ -72,6 +72,7 @@ const texts = {
     days: "14 days by agent",
     daysOf: (name: string) => `14 days of ${name}`,
     aDay: (usd: string) => `budget ${usd} per day`,
+    highest: (usd: string) => `highest day ${usd}`,
     daysLabel: (most: string) => `Cost per agent on each of 14 days. Highest day: ${most}.`,
     others: "others",
     dayColumn: "Day",
