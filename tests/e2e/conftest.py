@@ -151,8 +151,8 @@ def stuck(agent, person):
 def on_line(open_page):
     """Open a page whose line can be cut; returns both."""
 
-    def open_one(path):
-        page = open_page("/")
+    def open_one(path, **options):
+        page = open_page("/", **options)
         line = Line(page)
         page.goto(page.url.rstrip("/") + path)
         expect(link_of(page)).to_have_text("Live")

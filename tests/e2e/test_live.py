@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
@@ -50,12 +51,18 @@ def test_a_device_whose_clock_is_wrong_goes_by_the_servers(open_page, stuck):
     expect(run.on(page)).to_contain_text(re.compile(r"paused.{0,40}\b0:\d\d\b", re.IGNORECASE))
 
 
-def test_a_lost_line_is_said(on_line):
-    page, line = on_line("/")
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_a_lost_line_is_said_and_moves_nothing(on_line, stuck, phone):
+    run = stuck()
+    page, line = on_line("/", phone=phone, reduced_motion="reduce")
+    answer = run.on(page).locator("a, button").last
+    expect(answer).to_be_visible()
+    before = answer.bounding_box()
 
     line.cut()
 
-    expect(page.get_by_text("Connection lost")).to_be_visible()
+    expect(page.get_by_text("Offline since")).to_be_visible()
+    assert answer.bounding_box() == before
 
 
 def test_turns_that_came_while_the_line_was_lost_are_there_once(on_line, agent, person):

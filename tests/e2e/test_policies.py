@@ -332,6 +332,21 @@ def test_a_draft_is_still_there_after_a_look_at_another_screen(over_a_month):
     expect(limits(page)).not_to_contain_text("1 change")
 
 
+def test_a_draft_outlives_a_reload_and_says_that_it_is_back(over_a_month):
+    page = over_a_month()
+    limit(page, CALLS).fill("9")
+    expect(limits(page)).to_contain_text("1 change")
+
+    page.reload()
+
+    expect(limit(page, CALLS)).to_have_value("9")
+    expect(limits(page)).to_contain_text("Your unsaved changes are back.")
+    limits(page).get_by_role("button", name="Discard").click()
+    page.reload()
+    expect(limit(page, CALLS)).to_be_visible()
+    expect(limits(page)).not_to_contain_text("1 change")
+
+
 def test_a_comma_is_a_point_and_thousands_are_asked_for_again(at_policies):
     page = at_policies(locale="de-DE", name="Gleicher Aufruf, identische Ausgabe")
     budget = limit(page, "Budget je Lauf")

@@ -24,7 +24,8 @@ class CardController {
   #selecting = $state.raw(false);
   #selected = $state.raw<ReadonlySet<string>>(new Set());
   #settling = $state.raw<ReturnType<typeof setTimeout> | null>(null);
-  #seen: string | null = null;
+  /** The card that the screen drew as focused; undefined: it has not drawn any board. */
+  #seen: string | null | undefined;
 
   /** The one open card that has the keys and may be filled: the one the person is at, else the most urgent. */
   get focused(): DecisionRow | null {
@@ -54,8 +55,8 @@ class CardController {
 
   /** The screen drew this card as focused; another one that nobody asked for settles first. */
   noteFocus(id: string | null): void {
-    if (id === null || id === this.#seen) return;
-    const unasked = this.#seen !== null;
+    if (id === this.#seen) return;
+    const unasked = this.#seen !== undefined && id !== null;
     this.#seen = id;
     if (unasked) this.settle();
   }

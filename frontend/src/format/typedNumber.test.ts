@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isNumber, typedNumber } from "./typedNumber";
+import { isNumber, shownNumber, typedNumber, typedPattern } from "./typedNumber";
 
 it.each([
   ["5.50", "5.50"],
@@ -25,4 +25,13 @@ it("takes no thousands for a fraction: in German a point stands before them", ()
 
   expect(takenIn("en")).toEqual(typed);
   expect(takenIn("de")).toEqual(typed.slice(0, -2));
+});
+
+it("asks nobody again for the number that stands in a German field", () => {
+  const shown = shownNumber("2.125", "de");
+  const takes = (pattern: string): boolean => new RegExp(`^(?:${pattern})$`).test(shown);
+
+  expect(shown).toBe("2,125");
+  expect(takes(typedPattern("", "de"))).toBe(false);
+  expect(takes(typedPattern(shown, "de"))).toBe(true);
 });

@@ -47,6 +47,17 @@ it.each([
 });
 
 it.each([
+  ["model", "Modell: Erwartet wird Text."],
+  ["nature", "Feld „nature“: Erwartet wird Text."],
+])("says in German which field it is that no form labels: %s", (field, said) => {
+  const message = `${field}: Input should be something else`;
+
+  const refusal = { code: "invalid_request", message, body: { field, fault: "string_type" } };
+
+  expect(german.sentence(refusal)).toBe(said);
+});
+
+it.each([
   ["not_found", "The channel does not exist here.", "Das gibt es hier nicht mehr."],
   [
     "invalid_request",

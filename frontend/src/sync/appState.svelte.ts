@@ -35,6 +35,7 @@ import { isOpen, type LiveState } from "./reduce";
 import { freshKey } from "./key";
 import { Memory, type Kept } from "./memory";
 import { storage } from "./storage";
+import { emptyTab } from "./tab";
 import { bodyOf, pathOfTap, TAP } from "./tapBody";
 import { TapQueue, type Tap } from "./taps.svelte";
 
@@ -376,6 +377,7 @@ class AppState {
     this.taps.forgetAll();
     void clearScreen();
     void this.#memory.forget();
+    emptyTab();
     this.unwatch();
     for (const feed of this.#feeds.values()) feed.close();
     this.#feeds = new Map();

@@ -71,6 +71,7 @@ const texts: typeof en = {
     days: "14 Tage nach Agent",
     daysOf: (name) => `14 Tage von ${name}`,
     aDay: (usd) => `Budget ${usd} am Tag`,
+    highest: (usd) => `höchster Tag ${usd}`,
     daysLabel: (most) => `Kosten je Agent an jedem von 14 Tagen. Teuerster Tag: ${most}.`,
     others: "andere",
     dayColumn: "Tag",
@@ -91,7 +92,9 @@ const texts: typeof en = {
     noModel: "kein Modell genannt",
     runsLoops: (runs, loops) =>
       `${counted(runs, { one: "Lauf", other: "Läufe" })}, ${counted(loops, { one: "Schleife", other: "Schleifen" })}`,
-    trendWords: (n) => `${counted(n, { one: "Schleife", other: "Schleifen" })} in 14 Tagen`,
+    trendWords: (n, most) =>
+      `${counted(n, { one: "Schleife", other: "Schleifen" })} in 14 Tagen, höchstens ${String(most)} am Tag`,
+    trendScale: (most) => `0–${String(most)} am Tag`,
     leftOut: (n) =>
       `und ${counted(n, { one: "weitere", other: "weitere" })}: die CSV eines kürzeren Zeitraums hat sie`,
   },

@@ -212,6 +212,7 @@ const texts: typeof en = {
   replayFailed: "Das Nachspielen schlug fehl.",
   replayAgain: "Nochmals versuchen",
   notSaved: "Die Richtlinie wurde nicht gespeichert.",
+  restored: "Die ungespeicherten Änderungen sind wieder da.",
   savedMeanwhile:
     "Inzwischen hat jemand eine andere Fassung gespeichert; der eigene Entwurf ist nicht gespeichert.",
   onTop: "Die Änderungen gelten jetzt für diese Fassung.",

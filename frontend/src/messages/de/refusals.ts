@@ -9,11 +9,11 @@ import { labelOf, partsOf } from "../en/refusals";
 /** What the forms call the fields that the server names in its own way. */
 const fields: Record<string, string> = {
   address: "Adresse",
+  budgets: "Budgets",
   budgets_day_usd: "Je Tag, alle Läufe, Dollar",
   budgets_project_usd: "Projekt insgesamt, Dollar",
   budgets_run_turns: "Je Lauf, Schritte",
   budgets_run_usd: "Je Lauf, Dollar",
-  budgets: "Budgets",
   cache_read: "Aus dem Cache gelesen",
   cache_write: "In den Cache geschrieben",
   code: "Code aus der App",
@@ -38,6 +38,32 @@ const fields: Record<string, string> = {
   time_zone: "Zeitzone",
   value: "Domain oder Gruppe",
 };
+
+/** What no form asks for by a name of its own; the server's names are English words. */
+const UNLABELLED: Record<string, string> = {
+  agent: "Agent",
+  agents_choose: "Agenten dürfen wählen",
+  amount: "Betrag",
+  day_usd: "Dollar je Tag",
+  days: "Gültig",
+  fail: "Wenn Mission Control ausfällt",
+  file: "Datei",
+  message: "Text",
+  mode: "Modus",
+  model: "Modell",
+  policy: "Richtlinie",
+  policy_note: "Grund",
+  project: "Projekt",
+  q: "Suche",
+  reason: "Grund",
+  run: "Lauf",
+  scope: "Geltungsbereich",
+  status: "Status",
+  unanswered: "Wenn niemand antwortet",
+  week: "Woche",
+  zone: "Zeitzone",
+};
+const unlabelled = (name: string): string => UNLABELLED[name] ?? `Feld „${name}“`;
 
 /** What a code says in full, whatever the sentence. */
 const CODES: Record<string, string> = {
@@ -246,7 +272,7 @@ const texts: typeof en = {
   fields,
   sentence: (refusal) => {
     const { code, message, body } = refusal;
-    const { label, rest } = partsOf(refusal, fields);
+    const { label, rest } = partsOf(refusal, fields, unlabelled);
     for (const [pattern, says] of SENTENCES) {
       const found = pattern.exec(message);
       if (!found) continue;
@@ -254,7 +280,7 @@ const texts: typeof en = {
       return OF_A_FIELD.test(said) ? label + said : said;
     }
     const [, wrong] = FAULTS.find(([type]) => type.test(String(body?.fault))) ?? [];
-    if (wrong) return `${labelOf(String(body?.field), fields)}: ${wrong}`;
+    if (wrong) return `${labelOf(String(body?.field), fields, unlabelled)}: ${wrong}`;
     const kind = KINDS[code];
     return CODES[code] ?? `${kind ? `${kind}: ` : ""}${label}${rest}`;
   },

@@ -36,8 +36,6 @@ const texts: typeof en = {
   whichProject: "Welches Projekt?",
   loading: "Wird geladen",
   link: { live: "Live", connecting: "Verbindet", offline: "Offline", refused: "Offline" },
-  lostAgo: (span) => `Verbindung seit ${span} unterbrochen. Neuer Versuch läuft.`,
-  figuresMayBeOld: "Die Zahlen können veraltet sein.",
   offlineSince: (at) => `Offline seit ${at}.`,
   nothingKnown: "Noch nichts geladen. Das folgt mit der Verbindung.",
   lastKnown: "Letzter bekannter Stand. Antworten werden gespeichert und später einmal gesendet.",

@@ -46,7 +46,7 @@ const texts = {
   againNow: "tap again: end now",
   keptSentWhenBack: "saved, sent when online",
   askedNotConfirmed: "sent, not confirmed yet",
-  sentWhenBack: "sent when you are back online",
+  sentWhenBack: "sent when online",
   asked: "Sent…",
   allowlistAdds: "Adds to the allowlist",
   inThisRun: "in this run",

@@ -72,6 +72,7 @@ const texts = {
     days: "14 days by agent",
     daysOf: (name: string) => `14 days of ${name}`,
     aDay: (usd: string) => `budget ${usd} per day`,
+    highest: (usd: string) => `highest day ${usd}`,
     daysLabel: (most: string) => `Cost per agent on each of 14 days. Highest day: ${most}.`,
     others: "others",
     dayColumn: "Day",
@@ -92,7 +93,9 @@ const texts = {
     noModel: "no model name",
     runsLoops: (runs: number, loops: number) =>
       `${counted(runs, { one: "run", other: "runs" })}, ${counted(loops, { one: "loop", other: "loops" })}`,
-    trendWords: (n: number) => `${counted(n, { one: "loop", other: "loops" })} in 14 days`,
+    trendWords: (n: number, most: number) =>
+      `${counted(n, { one: "loop", other: "loops" })} in 14 days, at most ${String(most)} a day`,
+    trendScale: (most: number) => `0–${String(most)} a day`,
     leftOut: (n: number) =>
       `and ${counted(n, { one: "more", other: "more" })}: the CSV of a shorter time has them`,
   },

@@ -187,6 +187,7 @@ const texts = {
   replayFailed: "The replay failed.",
   replayAgain: "Try again",
   notSaved: "The policy was not saved.",
+  restored: "Your unsaved changes are back.",
   savedMeanwhile: "Somebody saved another version meanwhile; yours is not saved.",
   onTop: "Your changes now apply to that version.",
   takesTheirsBack: "Saving it now takes back what they changed.",

@@ -41,25 +41,32 @@ const fields: Record<string, string> = {
 };
 
 /** What people call a field: of a table within tables, the innermost that has a name of its own. */
-export function labelOf(field: string, labels: Readonly<Record<string, string>>): string {
+export function labelOf(
+  field: string,
+  labels: Readonly<Record<string, string>>,
+  unlabelled = inWords,
+): string {
   const parts = field.split(".");
   const known = parts.map((_, i) => labels[parts.slice(0, parts.length - i).join("_")]);
-  const words = (parts.at(-1) ?? "").replaceAll("_", " ");
-  return (
-    known.find((label) => label !== undefined) ?? words.charAt(0).toUpperCase() + words.slice(1)
-  );
+  return known.find((label) => label !== undefined) ?? unlabelled(parts.at(-1) ?? "");
+}
+
+function inWords(name: string): string {
+  const words = name.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** What a sentence of the server begins with, as people call it, and the rest of it. */
 export function partsOf(
   { message, body }: Refusal,
   labels: Readonly<Record<string, string>>,
+  unlabelled = inWords,
 ): { label: string; rest: string } {
   const [, field, rest] = /^([a-z_]+(?:\.\w+)*)(?:, [a-z_]+)*: (.+)$/s.exec(message) ?? [];
   if (field === undefined || rest === undefined) return { label: "", rest: message };
   // Else it is a word that somebody typed into a search (`cost:`), or a file's name: it stays.
   const isField = (body?.field ?? field) === field;
-  return { label: `${isField ? labelOf(field, labels) : field}: `, rest };
+  return { label: `${isField ? labelOf(field, labels, unlabelled) : field}: `, rest };
 }
 
 const texts = {

@@ -36,8 +36,6 @@ const texts = {
   whichProject: "Which project?",
   loading: "Loading",
   link: { live: "Live", connecting: "Connecting", offline: "Offline", refused: "Offline" },
-  lostAgo: (span: string) => `Connection lost ${span} ago. Trying again.`,
-  figuresMayBeOld: "Figures may be outdated.",
   offlineSince: (at: string) => `Offline since ${at}.`,
   nothingKnown: "Nothing loaded yet. This screen updates when you are back online.",
   lastKnown: "Last known state. Your answers are saved and sent once when you are back online.",

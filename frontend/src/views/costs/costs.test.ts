@@ -253,5 +253,5 @@ test("what stops saved is an estimate or said to be none", () => {
 });
 
 test("a spark line reaches its top where most loops were", () => {
-  expect(sparkOf([0, 2, 1], 20, 22)).toBe("0.0,20.0 10.0,2.0 20.0,11.0");
+  expect(sparkOf([0, 2, 1], 2, 20, 22)).toBe("0.0,20.0 10.0,2.0 20.0,11.0");
 });

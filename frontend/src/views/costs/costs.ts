@@ -174,8 +174,12 @@ export function paceLines(
 }
 
 /** A line of so many points through the figures, from the highest to 0. */
-export function sparkOf(values: readonly number[], width: number, height: number): string {
-  const most = Math.max(1, ...values);
+export function sparkOf(
+  values: readonly number[],
+  most: number,
+  width: number,
+  height: number,
+): string {
   const step = width / Math.max(1, values.length - 1);
   return values
     .map(

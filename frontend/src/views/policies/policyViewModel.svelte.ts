@@ -21,6 +21,7 @@ import {
   type Tables,
 } from "./policies";
 import { clock } from "../../sync/clock.svelte";
+import { keepInTab, keptInTab, KEPT } from "../../sync/tab";
 import { heightOf, patienceOf, sensitivityAt } from "./policyLine";
 
 const TYPING_MS = 250;
@@ -40,8 +41,6 @@ interface Unsaved {
   mode: ProjectRow["mode"] | null;
   note: string;
 }
-/** What was changed and not saved, by person and project: a look elsewhere does not take it away. */
-const unsaved = new Map<string, Unsaved>();
 
 export class PolicyViewModel {
   readonly #project: string;
@@ -65,7 +64,7 @@ export class PolicyViewModel {
   #number = 0;
   #checking = $state.raw(false);
   #saving = $state.raw(false);
-  #failure = $state.raw<string | null>(null);
+  #message = $state.raw<string | null>(null);
   #loaded = $state.raw(false);
   #timer: ReturnType<typeof setTimeout> | undefined;
   #asked = 0;
@@ -80,7 +79,7 @@ export class PolicyViewModel {
     person = "",
   ) {
     this.#project = project;
-    this.#mine = `${person} ${project}`;
+    this.#mine = `${KEPT}${person} ${project}`;
   }
 
   get draft(): Draft {
@@ -126,8 +125,8 @@ export class PolicyViewModel {
   get saving(): boolean {
     return this.#saving;
   }
-  get failure(): string | null {
-    return this.#failure;
+  get message(): string | null {
+    return this.#message;
   }
   get changed(): boolean {
     return !sameDraft(this.#draft, this.#saved);
@@ -158,7 +157,7 @@ export class PolicyViewModel {
 
   /** Read the policy in force; raises where the server does not tell it. */
   async load(): Promise<void> {
-    this.#failure = null;
+    this.#message = null;
     const project = await this.#look();
     this.#scores = await read<PolicyScores>(
       `${this.#path("policies/scores/")}?days=${String(DAYS)}`,
@@ -172,16 +171,17 @@ export class PolicyViewModel {
     this.#loaded = true;
   }
 
-  leave(): void {
+  /** For as long as this tab stands: neither a look elsewhere nor a reload takes it away. */
+  keep(): void {
     const mode = this.modeChanged ? this.#mode : null;
-    if (this.#loaded && (this.changed || mode))
-      unsaved.set(this.#mine, {
-        draft: this.#draft,
-        saved: this.#saved,
-        number: this.#number,
-        mode,
-        note: this.note,
-      });
+    const unsaved: Unsaved | null =
+      this.changed || mode
+        ? { draft: this.#draft, saved: this.#saved, number: this.#number, mode, note: this.note }
+        : null;
+    if (this.#loaded) keepInTab(this.#mine, unsaved);
+  }
+
+  leave(): void {
     this.#open = false;
     clearTimeout(this.#timer);
     clearTimeout(this.#rest);
@@ -190,7 +190,7 @@ export class PolicyViewModel {
   /** Take a new draft; it is checked once the hand rests, and replayed if it rests longer. */
   edit(draft: Draft): void {
     this.#draft = draft;
-    this.#failure = null;
+    this.#message = null;
     this.#checking = true;
     this.#wanted = false;
     clearTimeout(this.#timer);
@@ -234,7 +234,7 @@ export class PolicyViewModel {
 
   async save(): Promise<void> {
     this.#saving = true;
-    this.#failure = null;
+    this.#message = null;
     try {
       await write<ProjectRow>("PATCH", this.#path(""), {
         ...(this.modeChanged ? { mode: this.#mode } : {}),
@@ -242,13 +242,14 @@ export class PolicyViewModel {
         policy_note: this.note,
         policy_version: this.#number,
       });
+      keepInTab(this.#mine, null);
       await this.load();
       this.note = "";
     } catch (error) {
       const why = await refused(error, t.notSaved);
       const isStale = error instanceof ProblemError && error.code === "stale_policy";
-      this.#failure = why; // first: what was saved may not be told either
-      if (isStale) this.#failure = `${why} ${await this.#rebase()}`;
+      this.#message = why; // first: what was saved may not be told either
+      if (isStale) this.#message = `${why} ${await this.#rebase()}`;
     } finally {
       this.#saving = false;
     }
@@ -278,22 +279,23 @@ export class PolicyViewModel {
 
   /** Go on where this person left this project's policy. */
   #takeUp(project: ProjectRow): void {
-    const left = unsaved.get(this.#mine);
+    const left = keptInTab<Unsaved>(this.#mine);
     if (!left) return;
-    unsaved.delete(this.#mine);
+    let message = t.restored;
     // Somebody may have saved meanwhile: nothing of theirs is taken back unsaid.
     if (!sameDraft(left.draft, left.saved)) {
       const isOnTop = this.#putOnto(project, left.saved, left.draft);
       if (left.number !== this.#number && this.changed)
-        this.#failure = `${t.savedMeanwhile} ${isOnTop ? t.onTop : t.takesTheirsBack}`;
+        message = `${t.savedMeanwhile} ${isOnTop ? t.onTop : t.takesTheirsBack}`;
     }
     this.#mode = left.mode ?? this.#mode;
     this.note = left.note;
+    if (this.changed || this.modeChanged) this.#message = message;
   }
 
   /** Ask for a replay that failed once more. */
   async tryAgain(): Promise<void> {
-    this.#failure = null;
+    this.#message = null;
     await this.try(DAYS);
   }
 
@@ -311,7 +313,7 @@ export class PolicyViewModel {
       await this.#follow(asked, begun.id);
     } catch (error) {
       const why = await refused(error, t.notTried);
-      if (asked === this.#replays) this.#failure = why;
+      if (asked === this.#replays) this.#message = why;
     }
   }
 
@@ -345,7 +347,7 @@ export class PolicyViewModel {
       this.#replay();
     } catch (error) {
       const why = await refused(error, t.notChecked);
-      if (asked === this.#asked) this.#failure = why;
+      if (asked === this.#asked) this.#message = why;
     }
   }
 

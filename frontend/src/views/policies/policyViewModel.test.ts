@@ -5,6 +5,16 @@ import { PolicyViewModel } from "./policyViewModel.svelte";
 let answers: Map<string, (body: object) => void>;
 let begun: number;
 
+/** What a browser's tab keeps, in a map. */
+function aTab(): Pick<Storage, "getItem" | "setItem" | "removeItem"> {
+  const kept = new Map<string, string>();
+  return {
+    getItem: (name) => kept.get(name) ?? null,
+    setItem: (name, value) => void kept.set(name, value),
+    removeItem: (name) => void kept.delete(name),
+  };
+}
+
 /** A server whose replays are numbered in the order they are asked for; it answers reads when the test says. */
 function answer(url: string, init?: RequestInit): Promise<Response> {
   if (init?.method === "POST")
@@ -18,6 +28,7 @@ beforeEach(() => {
   vi.useFakeTimers();
   [answers, begun] = [new Map(), 0];
   vi.stubGlobal("fetch", answer);
+  vi.stubGlobal("sessionStorage", aTab());
   vi.stubGlobal("document", { querySelectorAll: () => [], cookie: "" });
   vi.stubGlobal("location", { protocol: "https:" });
 });
@@ -54,20 +65,20 @@ test("who is second and cannot see what was saved is told that somebody was firs
 
   await vm.save().catch(() => undefined);
 
-  expect(vm.failure).toBe("It moved on.");
+  expect(vm.message).toBe("It moved on.");
 });
 
 test("a replay that is asked for again takes away why the last one was not started", async () => {
   const vm = new PolicyViewModel("p", true);
   vi.stubGlobal("fetch", () => Promise.reject(new TypeError("offline")));
   await vm.tryAgain();
-  expect(vm.failure).not.toBeNull();
+  expect(vm.message).not.toBeNull();
 
   vi.stubGlobal("fetch", answer);
   void vm.tryAgain();
   await vi.advanceTimersByTimeAsync(1);
 
-  expect(vm.failure).toBeNull();
+  expect(vm.message).toBeNull();
 });
 
 /** A server with one policy in force, which takes every draft for good. */
@@ -94,7 +105,7 @@ test("a draft is there again after a look elsewhere, on top of what was saved me
   const before = await opened("ana");
   before.edit({ repeat: { calls: 9 } });
   [before.mode, before.note] = ["warn", "slow suite"];
-  before.leave();
+  before.keep();
 
   serving({ repeat: { calls: 3 }, sensitivity: 0.7 }, 2);
   const after = await opened("ana");
@@ -106,22 +117,22 @@ test("a draft is there again after a look elsewhere, on top of what was saved me
     "warn",
     "slow suite",
   ]);
-  expect(after.failure).toBe(`${policies.savedMeanwhile} ${policies.onTop}`);
+  expect(after.message).toBe(`${policies.savedMeanwhile} ${policies.onTop}`);
 });
 
 test("a draft in writing takes back nothing unsaid of what was saved meanwhile", async () => {
   serving({}, 1, "calls = 3");
   const [typed, looked] = [await opened("dan"), await opened("eve")];
   typed.edit("calls = 9");
-  typed.leave();
+  typed.keep();
   looked.mode = "warn";
-  looked.leave();
+  looked.keep();
 
   serving({}, 2, "calls = 5");
   const [again, back] = [await opened("dan"), await opened("eve")];
 
   expect(again.draft).toBe("calls = 9");
-  expect(again.failure).toBe(`${policies.savedMeanwhile} ${policies.takesTheirsBack}`);
+  expect(again.message).toBe(`${policies.savedMeanwhile} ${policies.takesTheirsBack}`);
   expect([back.draft, back.changed, back.mode]).toEqual(["calls = 5", false, "warn"]);
 });
 
@@ -129,12 +140,36 @@ test("a draft is for whoever made it, and gone once it was thrown away", async (
   serving({ repeat: { calls: 3 } });
   const mine = await opened("bea");
   mine.edit({ repeat: { calls: 9 } });
-  mine.leave();
+  mine.keep();
 
   expect((await opened("cem")).changed).toBe(false);
   const again = await opened("bea");
   expect(again.changed).toBe(true);
   again.throwAway();
-  again.leave();
+  again.keep();
   expect((await opened("bea")).changed).toBe(false);
+});
+
+test("a draft that is brought back says so until it is written on", async () => {
+  serving({ repeat: { calls: 3 } });
+  const before = await opened("fay");
+  before.edit({ repeat: { calls: 9 } });
+  before.keep();
+
+  const after = await opened("fay");
+
+  expect(after.message).toBe(policies.restored);
+  after.edit({ repeat: { calls: 8 } });
+  expect(after.message).toBeNull();
+});
+
+test("a draft that was saved is not brought back", async () => {
+  serving({ repeat: { calls: 3 } });
+  const vm = await opened("gil");
+  vm.edit({ repeat: { calls: 9 } });
+  vm.keep();
+
+  await vm.save();
+
+  expect((await opened("gil")).message).toBeNull();
 });

@@ -1,6 +1,6 @@
 /** A project's settings as a form holds them. Pure. */
 import { roundMoney, whole } from "../../format/numbers";
-import { typedNumber } from "../../format/typedNumber";
+import { shownNumber, typedNumber } from "../../format/typedNumber";
 import { members as t, words } from "../../messages/texts";
 import type { ProjectPatch, ProjectRow } from "../../wire/types";
 
@@ -30,7 +30,9 @@ export interface Draft {
 
 export function draftOf(project: ProjectRow): Draft {
   const { mode, unanswered, fail, agents_choose, daily_report } = project;
-  const ceilings = Object.fromEntries(CEILINGS.map((one) => [keyOf(one), ceilingOf(project, one)]));
+  const ceilings = Object.fromEntries(
+    CEILINGS.map((one) => [keyOf(one), shownNumber(ceilingOf(project, one))]),
+  );
   return {
     mode,
     unanswered,
@@ -38,7 +40,7 @@ export function draftOf(project: ProjectRow): Draft {
     agents_choose,
     daily_report,
     keepWords: project.keep_words_days ? String(project.keep_words_days) : "",
-    hold: String(project.hold_limit / 60),
+    hold: shownNumber(String(project.hold_limit / 60)),
     zone: project.time_zone,
     ceilings,
   };
