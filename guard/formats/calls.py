@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from guard.formats.fields import (
     read_rows,
     read_text,
 )
-from guard.reading.written import ACT
+from guard.reading.written import ACT, unescaped
 
 Row = Mapping[str, Any]
 
@@ -244,7 +243,7 @@ def _read_tool(fields: Row, key: str | None) -> tuple[str | None, bool]:
 def read_shown(text: str) -> Iterator[Call]:
     """Read the calls that Open WebUI shows within an answer, each as an element with attributes."""
     for shown in _SHOWN.finditer(text):
-        attributes = {name: html.unescape(value) for name, value in _ATTRIBUTES.findall(shown[1])}
+        attributes = {name: unescaped(value) for name, value in _ATTRIBUTES.findall(shown[1])}
         given, came = (_decoded(attributes.get(name, "")) for name in ("arguments", "result"))
         if tool := attributes.get("name"):
             answer = Answer(text=_text_of(came)) if attributes.get("done") == "true" else None

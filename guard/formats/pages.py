@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
-from html import unescape
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from guard.reading.written import unescaped
 
 # An issue of GitHub holds 65,536 characters, a thread some of them.
 _LONGEST_PAGE, _MOST_QUOTES = 1 << 21, 12
-_OPENS = re.compile(r"((?:[ \t>]|[-*+] |\d{1,3}[.)] ){0,12})(`{3,}|~{3,})[ \t]*([\w+.-]*)[^`]*$")
+_OPENS = re.compile(
+    r"((?:[ \t>]|[-*+] |\d{1,3}[.)] ){0,12})(`{3,}+|~{3,}+)[ \t]*+([\w+.-]*+)[^`]*$"
+)
 _TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
 _INDENT, _FENCE = "    ", "~" * 9
 
@@ -34,9 +38,13 @@ def quotes_in(text: str) -> list[str]:
     languages = defaultdict[str, list[str]](list)
     for language, quote in _quotes(_fence_elements(text).splitlines()):
         languages[language].append(quote)
-    alone = sorted((one for quotes in languages.values() for one in quotes), key=len, reverse=True)
-    together = ["\n".join(quotes) for quotes in languages.values() if len(quotes) > 1]
-    return [*alone[:_MOST_QUOTES], *together]
+    alone = chain.from_iterable(languages.values())
+    together = ("\n".join(quotes) for quotes in languages.values() if len(quotes) > 1)
+    return [*_largest(alone), *_largest(together)]
+
+
+def _largest(quotes: Iterable[str]) -> list[str]:
+    return sorted(quotes, key=len, reverse=True)[:_MOST_QUOTES]
 
 
 def _quotes(lines: list[str]) -> Iterator[tuple[str, str]]:
@@ -73,6 +81,6 @@ def _fence_elements(text: str) -> str:
     head, *parts = text.split("<pre")
     for part in parts:
         inner, closing, rest = part.partition("</pre>")
-        shown = unescape(_TAG.sub("", inner.partition(">")[2]))
+        shown = unescaped(_TAG.sub("", inner.partition(">")[2]))
         head += f"\n{_FENCE}\n{shown}\n{_FENCE}\n{rest}" if closing else f"<pre{part}"
     return head

@@ -217,6 +217,17 @@ def _fields(text: str) -> dict[str, str]:
     return found
 
 
+def unescaped(text: str) -> str:
+    """Read HTML's references; a text that numbers a character too long to be read stays as it is.
+
+    >>> unescaped("&quot;a&quot;"), len(unescaped("&#" + "9" * 5000))
+    ('"a"', 5002)
+    """
+    with suppress(ValueError):
+        return unescape(text)
+    return text
+
+
 def _structured(text: str) -> _Call | None:
     """Read a call that ends a text: a name, announced or alone, and what it is given."""
     before, _, inner = text.partition("<tool_call>")
@@ -224,7 +235,7 @@ def _structured(text: str) -> _Call | None:
     has_arguments = " arguments" in text or " ARGUMENTS" in text
     for found in islice(_ATTRIBUTES.finditer(text), _LOOKS) if has_arguments else ():
         given = text[found.end() :]
-        given = given if found[2] is None else unescape(given.partition('"')[0])
+        given = given if found[2] is None else unescaped(given.partition('"')[0])
         if (args := _object_in(given) or _object_at_end(given)[1]) is not None:
             return text[: found.start()], found[1], args
     start, value = _object_at_end(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from guard.formats import read_recording
+from guard.formats.pages import quotes_in
 from tests.guard.pages import AFTER_REAL, AIDER, INVENTED
 
 PAGES = INVENTED | AFTER_REAL
@@ -53,3 +54,18 @@ def test_what_a_call_is_given_may_be_a_list(read):
     turns = read(f"It adds:\n\n```\n{log}```\n\nand adds.\n")
 
     assert [(turn.tool, turn.result) for turn in turns] == [("add", str(n + 2)) for n in range(3)]
+
+
+def test_a_character_that_is_numbered_too_high_stays_as_it_is(read):
+    log = "".join(
+        f"Action: look\nAction Input: {n}\nObservation: &#{'9' * 5000};\n" for n in range(3)
+    )
+
+    assert "&#999" in (read(f"It looks:\n\n<pre>\n{log}</pre>\n\nand looks.\n")[0].result or "")
+
+
+def test_a_page_of_many_languages_has_a_few_quotes():
+    """Each is read in many ways: a page of 2 MB may name tens of thousands."""
+    page = "".join(f"```a{n}\nx\n```\n\n```a{n}\ny\n```\n\n" for n in range(99))
+
+    assert len(quotes_in(page)) == 24

@@ -546,6 +546,7 @@ def test_tools_may_be_named_in_any_script():
         "tool: 'a" * 5000,
         "│ ---- " * 6000,
         'name="a" arguments="&quot;' * 1500,
+        'name="a" arguments="&quot;&#' + "9" * 5000,
         "a@b: " + "x " * 15_000,
         "`ab`\n\n" * 6000 + '{"',
         "{'a': " * 6000 + "}",
@@ -555,7 +556,7 @@ def test_tools_may_be_named_in_any_script():
         "\x1b[0m\x1b[1m" * 4000 + "Observation:",
         "[1] a" * 7000,
     ],
-    ids=range(23),
+    ids=range(24),
 )
 def test_no_text_keeps_the_reader_busy(text):
     engine = Engine()

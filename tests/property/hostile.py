@@ -17,6 +17,8 @@ from typing import Any
 PREFERRED = ("a1 ", "1a ", " \t\n", "-_./:\\\"'=,", "\n ")
 """Which characters of a class are taken, in turn: neighbours that overlap are the slow ones."""
 DRAWN_OUT = 300
+BREAKS_OFF = "\0`"
+"""What ends a text that nearly matched; the second is one that a class may leave out."""
 _CLASSES = {
     op.CATEGORY_DIGIT: r"\d",
     op.CATEGORY_NOT_DIGIT: r"\D",
@@ -56,7 +58,7 @@ def _shapes(pieces: list[_Piece]) -> Iterator[Shape]:
     head = ""
     for piece in pieces:
         if piece.repeats:
-            yield Shape(head, piece.text, "\0")
+            yield from (Shape(head, piece.text, end) for end in BREAKS_OFF)
             yield Shape("", piece.text)
             yield Shape("", head + piece.text * min(piece.most, DRAWN_OUT))
         head += piece.text * max(piece.least, 1)
