@@ -91,10 +91,10 @@ def _read_stream(file: BufferedFile, path: Path, *, is_quote: bool) -> Recording
         return found
     file.seek(0)
     text = file.read(_LONGEST_TRANSCRIPT + 1)
-    is_long = len(text) > _LONGEST_TRANSCRIPT or text.count(b"\n") > _MOST_LINES
+    decoded = text.decode("utf-16" if text.startswith(_UTF_16) else "utf-8-sig", "replace")
+    # A line may end in other signs than a line feed.
+    is_long = len(text) > _LONGEST_TRANSCRIPT or len(decoded.splitlines()) > _MOST_LINES
     if not is_long:
-        encoding = "utf-16" if text.startswith(_UTF_16) else "utf-8-sig"
-        decoded = text.decode(encoding, "replace")
         quotes = [] if is_quote else quotes_in(decoded)
         if quotes and found is not None and not _is_log(found):
             found = None

@@ -31,6 +31,8 @@ Row = Mapping[str, Any]
 
 _ORDER, _LEAST_OF = ("asked", "came"), 0.6
 _LEAST, _MOST_KINDS, _LONGEST_KIND, _DEEPEST, _LONGEST_LINE, _MOST_LISTS = 3, 12, 40, 8, 100_000, 50
+# Of fields, each of which is looked for in all records.
+_MOST_NAMES = 100
 # Python's parser takes seconds for a megabyte of it.
 _LONGEST_PYTHON = 1 << 20
 _UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
@@ -65,7 +67,7 @@ def _lists(text: str) -> Iterator[list[Row]]:
         with suppress(*_UNREADABLE):
             yield from _lists_in(json.loads(text), _DEEPEST)
             return
-    readers = (json.loads, ast.literal_eval)[: 1 + (len(text) <= _LONGEST_PYTHON)]
+    readers = (json.loads, _literal)[: 1 + (len(text) <= _LONGEST_PYTHON)]
     rows = [row for line in lines if (row := _object_in(line, readers))]
     rows = rows or list(filter(None, read_log_lines(text)))
     if 2 * len(rows) >= len(lines):
@@ -107,6 +109,11 @@ def _object_in(line: str, readers: Sequence[Callable[[str], Any]]) -> Row | None
     return None
 
 
+def _literal(text: str) -> Any:
+    """Read what Python writes, if JSON can hold it: there the names of fields are texts."""
+    return json.loads(json.dumps(ast.literal_eval(text)))
+
+
 def _tables(rows: Sequence[Sequence[str]]) -> Iterator[list[Row]]:
     head, *rest = rows or [[]]
     same = [row for row in rest if len(row) == len(head)]
@@ -121,7 +128,8 @@ def _tables(rows: Sequence[Sequence[str]]) -> Iterator[list[Row]]:
 
 
 def _turns(rows: Sequence[Row]) -> list[Turn]:
-    kind = next((name for name in rows[0] if _tells_part(rows, name)), None)
+    names = islice(rows[0], _MOST_NAMES)
+    kind = next((name for name in names if _tells_part(rows, name)), None)
     parts = [_told(row, kind) for row in rows]
     told = Counter(part for row in parts for part in row)
     order = [part for row in parts for part in _ORDER if part in row]

@@ -117,6 +117,17 @@ def test_who_asked_is_a_person(read):
     ]
 
 
+def test_dictionaries_are_read_as_the_objects_that_json_would_have(read):
+    log = [{"call": {"name": "look", 1: "east"}, "result": "fog"}] * 3
+
+    assert read("\n".join(map(repr, log)))[0].args == {"1": "east"}
+
+
+def test_dictionaries_whose_fields_have_no_names_are_no_run(read):
+    with pytest.raises(UnreadableRecording):
+        read("{1: 'look', 2: 'fog'}\n" * 3)
+
+
 HOSTILE = {
     "labels": "[DO] a\n[SEE] b\n" * 3 + "call: " * 1_000_000,
     "inputs": "Tool: x\n" + "Input: y\n" * 90_000,
@@ -127,6 +138,7 @@ HOSTILE = {
     "insertions": "INSERT INTO a (b, c) VALUES (" * 100_000,
     "rows": "1. a(b) -> c\n" * 50_000,
     "records": json.dumps([{"cmd": "x", "args": {"n": n}, "output": "y"} for n in range(20_000)]),
+    "names": json.dumps([dict.fromkeys(map(str, range(40_000))), *[{}] * 40_000]),
     "signs": "call -> " * 500_000,
     "constructors in constructors": f"{'f(a=' * 90}1{')' * 90}\n" * 10_000,
 }

@@ -1456,7 +1456,7 @@ def test_megabytes_given_to_a_call_are_a_text(file):
     assert (set(args), result) == ({"input"}, "z")
 
 
-@pytest.mark.parametrize("more", ["\n" * 100_001, "x" * (1 << 23)], ids=["lines", "bytes"])
+@pytest.mark.parametrize("more", ["\n" * 100_001, "\r" * 100_001, "x" * (1 << 23)])
 def test_a_text_of_more_lines_or_bytes_than_are_looked_at_is_refused_by_its_length(file, more):
     assert read(file, HEADINGS).turns
     with pytest.raises(UnreadableRecording, match="more than 100,000 lines or 8 MB"):
