@@ -106,7 +106,7 @@ class Dispatcher:
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="reader")
         self._senders = ThreadPoolExecutor(1, thread_name_prefix="dispatch")
         self._broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 1))
-        self._sending: set[asyncio.Task[None]] = set()
+        self._kept: set[asyncio.Task[Any]] = set()
         self._noting: dict[UUID, asyncio.Task[None]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._channel: str | None = None
@@ -126,9 +126,17 @@ class Dispatcher:
     async def note(self, work: Callable[[], T]) -> T:
         """Write down what cannot be undone, such as what an answer carried that has left.
 
-        It is tried again while the database is away: unnoted, it would be done once more.
+        It is tried again while the database is away: unnoted, it would be done once more. Whoever
+        ends its request, as Daphne does 10 s after an answer, does not end it.
         """
-        return await self._ask(self._writers, work, for_s=AWAY_S)
+        noting = asyncio.create_task(self._ask(self._writers, work, for_s=AWAY_S))
+        return await asyncio.shield(self._keep(noting))
+
+    def _keep(self, task: asyncio.Task[T]) -> asyncio.Task[T]:
+        # The loop holds its tasks weakly: without a reference one may vanish half done.
+        self._kept.add(task)
+        task.add_done_callback(self._kept.discard)
+        return task
 
     async def _ask(self, pool: ThreadPoolExecutor, work: Callable[[], T], *, for_s: float) -> T:
         away_until = monotonic() + for_s
@@ -281,9 +289,7 @@ class Dispatcher:
             except (RedisError, OSError) as fault:  # sent again, and swept
                 logger.warning("dispatcher: sending failed: %s", fault)
 
-        # The loop holds its tasks weakly: without a reference one may vanish half done.
-        self._sending.add(task := asyncio.create_task(push()))
-        task.add_done_callback(self._sending.discard)
+        self._keep(asyncio.create_task(push()))
 
     async def _listen(self) -> None:
         """Hear replies and moves."""

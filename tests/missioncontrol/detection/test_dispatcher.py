@@ -17,7 +17,7 @@ from missioncontrol.broadcast import subscriber
 from missioncontrol.detection import dispatcher as module
 from missioncontrol.detection.dispatcher import Dispatcher
 from tests.build import a_call, a_run, put
-from tests.installations import wait_for
+from tests.installations import PATIENCE_S, wait_for
 
 EVEN, ODD = settings.DETECT_QUEUES
 ANY = settings.CELERY_TASK_DEFAULT_QUEUE
@@ -40,7 +40,7 @@ async def dispatcher():
     for name in (broadcast.wake_channel(), made._channel):
         await subscriber.remove(name, made._receive)
     # What is still under way would open the connection again.
-    await asyncio.gather(*made._sending)
+    await asyncio.gather(*made._kept)
     await made._broker.aclose()
     for pool in (made._writers, made._readers, made._senders):
         # In each of its threads: every one has a connection of its own.
@@ -188,3 +188,23 @@ async def test_what_an_answer_carried_is_noted_once_the_database_is_back(monkeyp
         return "noted"
 
     assert await Dispatcher().note(note) == "noted"
+
+
+async def test_what_an_answer_carried_is_noted_though_its_request_is_ended(monkeypatch):
+    monkeypatch.setattr(module, "ASK_AGAIN_S", 0)
+    dispatcher = Dispatcher()
+    is_asked, is_back, is_noted = (threading.Event() for _ in range(3))
+
+    def note():
+        is_asked.set()
+        if not is_back.is_set():
+            raise OperationalError("the server is shutting down")
+        is_noted.set()
+
+    answered = asyncio.create_task(dispatcher.note(note))
+    await asyncio.to_thread(is_asked.wait, PATIENCE_S)
+    answered.cancel()
+    await asyncio.wait([answered])
+    is_back.set()
+
+    assert await asyncio.to_thread(is_noted.wait, PATIENCE_S)
