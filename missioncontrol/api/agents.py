@@ -33,6 +33,7 @@ _directives: TypeAdapter[Directive] = TypeAdapter(Directive)
 
 # Among other preferences, with or without quotes. RFC 7240 has whole seconds; parts are taken too.
 WAIT = re.compile(r'(?i)(?:^|[,;])\s*wait\s*=\s*"?(\d+(?:\.\d+)?)')
+MINIMAL = re.compile(r'(?i)(?:^|[,;])\s*return\s*=\s*"?minimal\b')
 
 # Between two requests of a keeper, a restart of its server included.
 KEEPER_LATE_S = 20.0
@@ -74,7 +75,7 @@ async def post_turns(request: Request) -> Response:
     # Turns of several agents are sent by a client that has the ear of all of them.
     asked_by = stored.asked_seq if len({turn.agent for turn in turns}) == 1 else None
     # An outbox tells what was done long ago: whoever is there to read is asked for later.
-    is_read = "return=minimal" not in preferred and not request.key.reports_only
+    is_read = not MINIMAL.search(preferred) and not request.key.reports_only
     texts: Texts = ()
     if is_read:
         control, texts = await _leaving(request, run_id, control, asked_by=asked_by)

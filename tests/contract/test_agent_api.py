@@ -151,14 +151,15 @@ def test_a_text_for_one_agent_leaves_with_its_own_answer_and_is_not_unsaid_then(
     assert person.tap(run, "undo", undoes="told").status == 409
 
 
-def test_no_text_leaves_with_the_answer_to_turns_that_are_told_late(agent, person):
+@pytest.mark.parametrize("prefer", ["wait=20, return=minimal", 'Return = "minimal", wait=20'])
+def test_no_text_leaves_with_the_answer_to_turns_that_are_told_late(agent, person, prefer):
     run = agent.open_run()
     agent.post_turns(run, a_turn("ls"), a_turn("cat tests", agent="tester"))
     told = {"message": "Test it again.", "agent": "tester", "version": 0}
     assert person.tap(run, "inject", key="told", **told).status == 201
 
     late = {"turns": [a_turn("make"), a_turn("make test", agent="tester")]}
-    path, prefer = f"/api/v1/runs/{run}/turns/", "wait=20, return=minimal"
+    path = f"/api/v1/runs/{run}/turns/"
     assert agent.ask("POST", path, late, Prefer=prefer).json["directive"]["messages"] == []
 
     assert person.tap(run, "undo", undoes="told").status == 201
