@@ -7,10 +7,15 @@ import re
 from contextlib import suppress
 from typing import Any
 
-from guard.formats.given import LONGEST_ARGUMENTS, arguments_of, unfenced
+from guard.formats.given import (
+    LONGEST_ARGUMENTS,
+    UNREADABLE,
+    arguments_of,
+    read_literal,
+    unfenced,
+)
 from guard.reading.written import ACT
 
-_UNREADABLE = (ValueError, SyntaxError, MemoryError, RecursionError)
 _NAME = re.compile(r"[`*\"']{0,3}([^\W\d][\w.:/-]{0,80}?)[`*\"']{0,3}(?=[\s({\[:,|]|\Z)")
 _BETWEEN = re.compile(
     r"\A[\s:,|]{0,8}(?:with\b|using\b)?[\s:,|]{0,4}"
@@ -80,10 +85,10 @@ def _keywords(text: str) -> dict[str, Any]:
     inner = text[1:-1].strip()
     if inner[:1] == "{":
         return arguments_of("", inner)
-    with suppress(*_UNREADABLE):
+    with suppress(*UNREADABLE):
         call = (
             ast.parse(f"f({inner})", mode="eval").body if len(inner) <= LONGEST_ARGUMENTS else None
         )
         if isinstance(call, ast.Call) and call.keywords and not call.args:
-            return {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+            return {str(one.arg): read_literal(one.value) for one in call.keywords}
     return {"input": inner} if inner else {}

@@ -22,7 +22,7 @@ _QUOTED = re.compile(r"^[ \t]{0,4}`([^`\n]{1,2000})`[ \t]*$", re.MULTILINE)
 _SHELLS = read_words("transcripts")["shells"]
 _SCRIPTS = read_words("fences")["shells"] | read_words("fences")["pythons"]
 # What JSON and Python's literals raise for a text that is none.
-_UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
+UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 _read_json = json.JSONDecoder(strict=False).raw_decode
 
 
@@ -71,20 +71,29 @@ def fences(text: str) -> tuple[list[tuple[str, str, str]], str]:
 def object_end(text: str) -> int | None:
     """Tell where the object ends with which a text begins; None: it does not, or not yet."""
     if text.startswith(("{", '"{')) and len(text) <= LONGEST_ARGUMENTS:
-        with suppress(*_UNREADABLE):
+        with suppress(*UNREADABLE):
             return _read_json(text)[1]
-        with suppress(*_UNREADABLE):
+        with suppress(*UNREADABLE):
             ast.literal_eval(text)
             return len(text)
     return None
+
+
+def read_literal(text: str | ast.expr) -> Any:
+    """Read what Python writes, if JSON can hold it: there the names of fields are texts.
+
+    Raises:
+        ValueError, SyntaxError, TypeError, MemoryError, RecursionError: it cannot.
+    """
+    return json.loads(json.dumps(ast.literal_eval(text)))
 
 
 def arguments_of(tool: str, text: str) -> dict[str, Any]:
     """Read what a call is given: an object, a list of names and values, or a text."""
     text = unfenced(text.strip()).strip()
     # As Python writes one, megabytes take gigabytes to read.
-    for read in (json.loads, ast.literal_eval) if len(text) <= LONGEST_ARGUMENTS else ():
-        with suppress(*_UNREADABLE):
+    for read in (json.loads, read_literal) if len(text) <= LONGEST_ARGUMENTS else ():
+        with suppress(*UNREADABLE):
             value = read(text)
             value = json.loads(value) if isinstance(value, str) else value
             if isinstance(value, dict):

@@ -7,7 +7,6 @@ answer, or say in a field of few values which of them it is.
 
 from __future__ import annotations
 
-import ast
 import csv
 import json
 import re
@@ -20,7 +19,7 @@ from typing import Any
 
 from guard.formats.deeds import is_strong, read_deed
 from guard.formats.fields import read_answer
-from guard.formats.given import arguments_of
+from guard.formats.given import UNREADABLE, arguments_of, read_literal
 from guard.formats.labels import part_of
 from guard.formats.log_lines import read_log_lines
 from guard.formats.recording import Recording
@@ -35,7 +34,6 @@ _LEAST, _MOST_KINDS, _LONGEST_KIND, _DEEPEST, _LONGEST_LINE, _MOST_LISTS = 3, 12
 _MOST_NAMES = 100
 # Python's parser takes seconds for a megabyte of it.
 _LONGEST_PYTHON = 1 << 20
-_UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 _WORD, _TOOL = re.compile(r"[a-z]+|[^\W\da-z]+[^\WA-Z]*"), re.compile(r"[^\W\d][\w.:/-]{0,80}")
 _RULED = re.compile(r"[\s|:+=\u2500-\u257f-]{3,}")
 _MARK = re.compile(r"[\d:.TZ+-]{4,100}|[\da-f]{8}-[\da-f-]{27}")
@@ -64,10 +62,10 @@ def _lists(text: str) -> Iterator[list[Row]]:
     lines = [line for line in text.splitlines() if line.strip()]
     begins = text.lstrip()[:1]
     if begins in {"{", "["}:
-        with suppress(*_UNREADABLE):
+        with suppress(*UNREADABLE):
             yield from _lists_in(json.loads(text), _DEEPEST)
             return
-    readers = (json.loads, _literal)[: 1 + (len(text) <= _LONGEST_PYTHON)]
+    readers = (json.loads, read_literal)[: 1 + (len(text) <= _LONGEST_PYTHON)]
     rows = [row for line in lines if (row := _object_in(line, readers))]
     rows = rows or list(filter(None, read_log_lines(text)))
     if 2 * len(rows) >= len(lines):
@@ -103,15 +101,10 @@ def _object_in(line: str, readers: Sequence[Callable[[str], Any]]) -> Row | None
     before, opens, rest = line.strip().removesuffix(",").partition("{")
     if opens and rest.endswith("}") and "(" not in before and len(rest) <= _LONGEST_LINE:
         for read in readers:
-            with suppress(*_UNREADABLE):
+            with suppress(*UNREADABLE):
                 value = read(opens + rest)
                 return value if isinstance(value, dict) else None
     return None
-
-
-def _literal(text: str) -> Any:
-    """Read what Python writes, if JSON can hold it: there the names of fields are texts."""
-    return json.loads(json.dumps(ast.literal_eval(text)))
 
 
 def _tables(rows: Sequence[Sequence[str]]) -> Iterator[list[Row]]:

@@ -594,3 +594,17 @@ def test_an_export_of_more_requests_than_records_are_read_is_given_up_on(as_pers
 
     assert response.status_code == 400, response.content
     assert f"At most {MOST_RECORDS} records" in response.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("call", "given"),
+    [
+        ("Action: look\nAction Input: {'at': b'x'}\nObservation: fog\n", "{'at': b'x'}"),
+        ("[DO] look(at=b'x')\n[SEE] fog\n", "at=b'x'"),
+    ],
+)
+def test_arguments_that_json_does_not_have_are_a_text(as_person, operator, call, given):
+    response = send(as_person(operator), call.encode() * 3, name="walk.log")
+
+    assert response.status_code == 201, response.content
+    assert Turn.objects.first().args == {"input": given}
