@@ -237,7 +237,7 @@ THIN_PATHS: dict[str, Any] = {
 POST_TURNS: dict[str, Any] = _operation(
     "runs_turns_create",
     "Store 1 to 500 turns. With `Prefer: wait=S` (at most 60) the answer comes "
-    "once detection has judged them.",
+    "once detection has judged them; with `return=minimal` it carries no text for the model.",
     _json(reference(TurnsReply, "serialization")),
     parameters=[_RUN, {"name": "Prefer", "in": "header", "schema": {"type": "string"}}],
     requestBody={

@@ -112,7 +112,8 @@ def test_a_call_with_a_secret_is_allowed_once_alone(session, open_page):
 
 def test_keys_answer_it_like_other_cards(asked, desktop):
     _, request = asked
-    expect(the_card(desktop)).to_be_visible()
+    # A card that has just come takes no key yet.
+    expect(the_card(desktop).get_by_role("button", name="Deny")).to_be_enabled()
 
     desktop.keyboard.press("d")
 

@@ -1694,7 +1694,7 @@ export interface paths {
          */
         get: operations["turns_list"];
         put?: never;
-        /** @description Store 1 to 500 turns. With `Prefer: wait=S` (at most 60) the answer comes once detection has judged them. */
+        /** @description Store 1 to 500 turns. With `Prefer: wait=S` (at most 60) the answer comes once detection has judged them; with `return=minimal` it carries no text for the model. */
         post: operations["runs_turns_create"];
         delete?: never;
         options?: never;
