@@ -347,6 +347,17 @@ def test_a_draft_outlives_a_reload_and_says_that_it_is_back(over_a_month):
     expect(limits(page)).not_to_contain_text("1 change")
 
 
+def test_a_draft_that_is_back_still_says_what_is_wrong_with_it(over_a_month):
+    page = over_a_month()
+    limit(page, CALLS).fill("a few")
+    expect(limits(page)).to_contain_text("Fix 1 value to save.")
+
+    page.reload()
+
+    expect(limits(page)).to_contain_text("Your unsaved changes are back. Fix 1 value to save.")
+    limits(page).get_by_role("button", name="Discard").click()
+
+
 def test_a_comma_is_a_point_and_thousands_are_asked_for_again(at_policies):
     page = at_policies(locale="de-DE", name="Gleicher Aufruf, identische Ausgabe")
     budget = limit(page, "Budget je Lauf")
