@@ -96,6 +96,7 @@ def test_a_tap_on_its_way_answers_no_card_that_opens_under_it(open_page, agent, 
 
     expect(run.on(page)).to_be_visible()
     assert page.evaluate("window.pressed") is True
+    expect(run.on(page).get_by_role("button", name="Continue")).to_be_enabled()
     assert person.card_of(run.id)["status"] == "open"
 
 
