@@ -35,6 +35,7 @@ def on_board(desktop, stuck):
         expect(desktop.get_by_role("status").filter(has_text="Live")).to_be_visible()
         run = stuck()
         card = run.on(desktop)
+        # One that has just opened rests for a moment: a tap on its way was not for it.
         expect(card.get_by_role("button", name="Inject fix")).to_be_enabled()
         return run, desktop, card
 

@@ -7,6 +7,8 @@ from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
 from tests.e2e.line import link_of
+from tests.e2e.reach import LARGE_TEXT, text_of
+from tests.e2e.screens import FITS
 from tests.installations import wait_for
 
 
@@ -63,6 +65,32 @@ def test_a_lost_line_is_said_and_moves_nothing(on_line, stuck, phone):
 
     expect(page.get_by_text("Offline since")).to_be_visible()
     assert answer.bounding_box() == before
+    assert page.evaluate(FITS)
+
+
+def test_a_lost_line_is_told_with_its_time_beside_a_long_name(on_line, stuck):
+    run = stuck("reconcile-invoices-of-the-third-quarter")
+    page, line = on_line(f"/runs/{run.id}")
+    line.cut()
+    page.set_viewport_size({"width": 800, "height": 700})
+
+    since = page.get_by_text("Offline since")
+
+    expect(since).to_be_visible()
+    assert since.evaluate("(words) => words.scrollWidth <= words.clientWidth")
+
+
+def test_a_lost_line_is_told_over_nothing_else_in_large_text(on_line):
+    page, line = on_line("/", phone=True)
+    since = page.get_by_text("Offline since")
+    with text_of(page, LARGE_TEXT):
+        line.cut()
+        expect(since).to_be_visible()
+
+        told = since.bounding_box()
+        search = page.get_by_role("button", name="Search").bounding_box()
+
+    assert told["y"] + told["height"] <= search["y"]
 
 
 def test_turns_that_came_while_the_line_was_lost_are_there_once(on_line, agent, person):

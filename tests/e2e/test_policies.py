@@ -6,11 +6,13 @@ from functools import partial
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.conftest import sign_in
 from tests.e2e.people import an_owner
 
 CALLS = "Repeated call, identical output"
 FAILURES = "Failures in a row"
 LINE = "Asks you from"
+KEPT = "Object.keys(sessionStorage).join()"
 
 
 @pytest.fixture(scope="module")
@@ -345,6 +347,31 @@ def test_a_draft_outlives_a_reload_and_says_that_it_is_back(over_a_month):
     page.reload()
     expect(limit(page, CALLS)).to_be_visible()
     expect(limits(page)).not_to_contain_text("1 change")
+
+
+def test_a_draft_does_not_stay_in_the_tab_for_somebody_else(over_a_month, installation):
+    page = over_a_month()
+    limit(page, CALLS).fill("9")
+    expect(limits(page)).to_contain_text("1 change")
+    assert "unfinished" in page.evaluate(KEPT)
+    page.context.clear_cookies()
+    sign_in(page.context, installation)
+
+    page.reload()
+
+    expect(limit(page, CALLS)).to_be_visible()
+    assert "unfinished" not in page.evaluate(KEPT)
+
+
+def test_a_draft_that_is_back_still_says_what_is_wrong_with_it(over_a_month):
+    page = over_a_month()
+    limit(page, CALLS).fill("a few")
+    expect(limits(page)).to_contain_text("Fix 1 value to save.")
+
+    page.reload()
+
+    expect(limits(page)).to_contain_text("Your unsaved changes are back. Fix 1 value to save.")
+    limits(page).get_by_role("button", name="Discard").click()
 
 
 def test_a_comma_is_a_point_and_thousands_are_asked_for_again(at_policies):

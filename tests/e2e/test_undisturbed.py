@@ -52,6 +52,28 @@ def test_a_card_that_opens_leaves_the_message_that_is_being_written(
     assert person.card_of(working)["status"] == "open"
 
 
+def test_whoever_was_writing_gets_to_the_card_with_one_click(open_page, agent, stuck, working):
+    page = open_page(f"/runs/{working}")
+    box(page).fill("Please ")
+    go_in_circles(agent, working)
+
+    page.get_by_role("button", name="To the card").click()
+
+    expect(page.get_by_role("article")).to_be_visible()
+
+
+def test_a_card_that_opens_is_shown_to_whoever_wrote_before(open_page, agent, stuck, working):
+    page = open_page(f"/runs/{working}")
+    expect(box(page)).to_be_visible()
+    page.keyboard.press("m")
+    expect(box(page)).to_be_focused()
+    box(page).blur()
+
+    go_in_circles(agent, working)
+
+    expect(page.get_by_role("article")).to_be_visible()
+
+
 def test_a_card_that_opens_leaves_the_turn_that_is_being_read(open_page, agent, stuck, working):
     page = open_page(f"/runs/{working}")
     page.get_by_role("button", name="Turn 1", exact=True).click()
@@ -74,6 +96,7 @@ def test_a_tap_on_its_way_answers_no_card_that_opens_under_it(open_page, agent, 
 
     expect(run.on(page)).to_be_visible()
     assert page.evaluate("window.pressed") is True
+    expect(run.on(page).get_by_role("button", name="Continue")).to_be_enabled()
     assert person.card_of(run.id)["status"] == "open"
 
 

@@ -1,12 +1,12 @@
 /** What a person has not finished, kept for as long as their tab stands: a reload leaves it. */
 
-/** What the name of each begins with. */
-export const KEPT = "unfinished ";
+/** What the name of each begins with there. */
+const KEPT = "unfinished ";
 
 export function keepInTab(name: string, value: object | null): void {
   try {
-    if (value) sessionStorage.setItem(name, JSON.stringify(value));
-    else sessionStorage.removeItem(name);
+    if (value) sessionStorage.setItem(KEPT + name, JSON.stringify(value));
+    else sessionStorage.removeItem(KEPT + name);
   } catch {
     // full, or off
   }
@@ -14,13 +14,13 @@ export function keepInTab(name: string, value: object | null): void {
 
 export function keptInTab<Value extends object>(name: string): Value | null {
   try {
-    return JSON.parse(sessionStorage.getItem(name) ?? "null");
+    return JSON.parse(sessionStorage.getItem(KEPT + name) ?? "null");
   } catch {
     return null;
   }
 }
 
-/** Nothing stays of whoever signs out. */
+/** Nothing stays of whoever signs out, or was here before somebody else. */
 export function emptyTab(): void {
   try {
     for (const name of Object.keys(sessionStorage))

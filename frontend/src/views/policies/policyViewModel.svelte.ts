@@ -21,7 +21,7 @@ import {
   type Tables,
 } from "./policies";
 import { clock } from "../../sync/clock.svelte";
-import { keepInTab, keptInTab, KEPT } from "../../sync/tab";
+import { keepInTab, keptInTab } from "../../sync/tab";
 import { heightOf, patienceOf, sensitivityAt } from "./policyLine";
 
 const TYPING_MS = 250;
@@ -79,7 +79,7 @@ export class PolicyViewModel {
     person = "",
   ) {
     this.#project = project;
-    this.#mine = `${KEPT}${person} ${project}`;
+    this.#mine = `${person} ${project}`;
   }
 
   get draft(): Draft {
