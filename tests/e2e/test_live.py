@@ -68,6 +68,23 @@ def test_a_lost_line_is_said_and_moves_nothing(on_line, stuck, phone):
     assert page.evaluate(FITS)
 
 
+def test_a_lost_line_is_told_where_a_phone_decides(on_line, stuck):
+    run = stuck()
+    page, line = on_line("/", phone=True)
+    page.get_by_role("link", name="Read fix").tap()
+    inject = run.on(page).get_by_role("button", name="Inject fix")
+    expect(inject).to_be_enabled()
+    before = inject.bounding_box()
+
+    line.sever()
+
+    expect(page.get_by_role("status").filter(has_text="Offline")).to_be_visible()
+    assert inject.bounding_box() == before
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    line.mend()
+    expect(page.get_by_role("status").filter(has_text="Offline")).to_have_count(0)
+
+
 def test_a_lost_line_is_told_with_its_time_beside_a_long_name(on_line, stuck):
     run = stuck("reconcile-invoices-of-the-third-quarter")
     page, line = on_line(f"/runs/{run.id}")
