@@ -11,18 +11,11 @@ import pytest
 
 from tests.contract.conversation import a_turn, an_agent_of, the_person_of
 from tests.faults.fleet import PRICE, Fleet, keep_trying
-from tests.installations import an_installation, wait_for
+from tests.installations import wait_for
 
 pytestmark = pytest.mark.faults
 
 PARTS = ["=detector-0@", "=worker@", "valkey.sock", "daphne"]
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory):
-    with an_installation(tmp_path_factory.mktemp("up")) as installation:
-        wait_for(lambda: installation.pid_of("=detector-0@"))
-        yield installation
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ import pytest
 from tests.contract.asking import AskingSession
 from tests.contract.conversation import an_agent_of, the_person_of
 from tests.faults.fleet import keep_trying
-from tests.installations import an_installation, wait_for
 
 pytestmark = pytest.mark.faults
 
@@ -22,13 +21,6 @@ READ_WITHIN_S = 0.5
 # Which of them is caught between the two, only chance says.
 TRIES = 60
 TAKEN = "SELECT count(*) FROM oversight_message WHERE claimed_at IS NOT NULL"
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory):
-    with an_installation(tmp_path_factory.mktemp("up")) as installation:
-        wait_for(lambda: installation.pid_of("=detector-0@"))
-        yield installation
 
 
 @pytest.fixture

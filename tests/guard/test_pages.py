@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from guard.formats import read_recording
 from guard.formats.pages import quotes_in
 from tests.guard.pages import AFTER_REAL, AIDER, INVENTED
 
 PAGES = INVENTED | AFTER_REAL
-
-
-@pytest.fixture
-def read(tmp_path):
-    def read(text):
-        file = tmp_path / "page.md"
-        file.write_text(text, encoding="utf-8")
-        return [turn for turn in read_recording(file).turns if turn is not None]
-
-    return read
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -10,7 +10,6 @@ from time import process_time
 import pytest
 
 from guard.errors import UnreadableRecording
-from guard.formats import read_recording
 from guard.formats.keyed import read_keyed
 from guard.formats.shapes import read_shaped
 from guard.turn import Role
@@ -20,16 +19,6 @@ from tests.guard.no_runs import NO_RUNS
 ROOT = Path(__file__).resolve().parents[2]
 # Texts of this repository in which calls and answers are shown or stored.
 SHOWN = ("tests/", "frontend/src/sync/streams/")
-
-
-@pytest.fixture
-def read(tmp_path):
-    def read(text):
-        file = tmp_path / "walk.log"
-        file.write_text(text, encoding="utf-8")
-        return [turn for turn in read_recording(file).turns if turn is not None]
-
-    return read
 
 
 def bare(text):
