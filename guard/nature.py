@@ -22,7 +22,7 @@ _ABSENT = object()
 
 
 class Retry(StrEnum):
-    """What asking again means for a tool."""
+    """What repeating a call means for a tool."""
 
     POLL = "poll"
     """It waits for something: the same answer for a while is how it is used."""

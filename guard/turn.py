@@ -18,7 +18,7 @@ from guard.nature import ToolNature
 
 
 class Role(StrEnum):
-    """Who speaks. A `user` turn resets every streak."""
+    """The speaker. A `user` turn resets every streak."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -27,7 +27,7 @@ class Role(StrEnum):
 
 
 class Phase(StrEnum):
-    """Where a call stands: before the tool runs, or with its outcome."""
+    """The phase of a call: before the tool runs, or with its outcome."""
 
     PROPOSED = "proposed"
     DONE = "done"

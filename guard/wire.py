@@ -78,7 +78,7 @@ class Directive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """One turn of a batch that could not be taken, and why."""
+    """A turn of a batch that was refused, and why."""
 
     # By place in the batch: a turn that cannot be read may have no key to be named by.
     index: int

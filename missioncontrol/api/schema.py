@@ -157,7 +157,7 @@ def _otlp(signal: str, rejected: str) -> dict[str, Any]:
         "post": _operation(
             f"otlp_{signal}",
             "OTLP/HTTP in JSON or protobuf, plain or gzip. Records that cannot be "
-            "read are counted in the answer; the others are kept.",
+            "read are counted in the answer; the others are stored.",
             {**_json(partial), **_BINARY},
             requestBody={"required": True, "content": {**_json(_OBJECT), **_BINARY}},
         )
@@ -173,11 +173,11 @@ THIN_PATHS: dict[str, Any] = {
     "/api/v1/runs/{run_id}/directive/": {
         "get": _operation(
             "runs_directive",
-            "The directive now, or the next one newer than `after` within `wait` "
-            "seconds; 204 if none. `call` names the key of the proposed turn asked about; "
-            "`keeper=1`: who started the agent asks, which does not count as its waiting.",
+            "The current directive, or the next one newer than `after` within `wait` seconds; "
+            "204 if there is none. `call` is the key of the proposed turn in question. With "
+            "`keeper=1` the program that started the agent asks: the agent is not waiting.",
             _json(reference(Directive, "serialization")),
-            others={"204": {"description": "none newer"}},
+            others={"204": {"description": "nothing newer"}},
             parameters=[
                 _RUN,
                 _query("wait", "number"),
@@ -190,8 +190,8 @@ THIN_PATHS: dict[str, Any] = {
     "/api/v1/runs/{run_id}/presence/": {
         "post": _operation(
             "runs_presence",
-            "The agent's process lives. Who says so must say it again within so "
-            "many seconds, else the run is `lost`; who never does is missed after 30 minutes.",
+            "Report that the agent's process is alive. Repeat it within the answered number "
+            "of seconds, or the run is `lost`; without any report it is after 30 silent minutes.",
             _json(
                 {
                     "type": "object",
@@ -205,15 +205,15 @@ THIN_PATHS: dict[str, Any] = {
     "/v1/traces": _otlp("traces", "rejectedSpans"),
     "/v1/logs": _otlp("logs", "rejectedLogRecords"),
     "/v1/metrics": _otlp("metrics", "rejectedDataPoints"),
-    "/healthz": _open_to_all("healthz", {"200": "this process serves"}),
+    "/healthz": _open_to_all("healthz", {"200": "this process is up"}),
     "/readyz": _open_to_all(
-        "readyz", {"200": "database, broker and worker do their work", "503": "one does not"}
+        "readyz", {"200": "database, broker and worker are working", "503": "one of them is not"}
     ),
     "/metrics": {
         "get": _operation(
             "metrics",
-            "What Prometheus scrapes, to whoever sends the operator's token "
-            "(`MISSIONCONTROL_METRICS_TOKEN`); to others, 404.",
+            "Metrics for Prometheus, with the operator's token "
+            "(`MISSIONCONTROL_METRICS_TOKEN`); 404 without it.",
             {"text/plain": {}},
             caller="operator",
         )

@@ -55,7 +55,7 @@ Count = Annotated[Whole, Field(ge=1, le=int(MOST))]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
-    """How much more a budget allows, by unit; above 0, like the ceilings themselves."""
+    """How much to add to a budget, by unit; above 0, like the budgets themselves."""
 
     usd: Dollars | None = None
     tokens: Count | None = None
@@ -67,7 +67,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tap:
-    """One request of a person; `key` makes a repeat harmless."""
+    """A person's answer; `key` makes repeating the request harmless."""
 
     key: Annotated[str, Field(min_length=1, max_length=200)]
     action: InterventionAction

@@ -45,7 +45,7 @@ MOST_TRIES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewBacktest:
-    """A proposed policy, and which recorded runs it is tried on."""
+    """A proposed policy, and the recorded runs to test it on."""
 
     policy: dict[str, Any] | str
     since: datetime | None = None

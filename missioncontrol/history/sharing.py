@@ -49,7 +49,7 @@ MAY_SHARE = (Role.OWNER, Role.OPERATOR)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewShare:
-    """What to show: one of `run`, `decision` and `week`, which is any day of the week."""
+    """What to show: one of `run`, `decision` and `week` (any day of that week)."""
 
     run: UUID | None = None
     decision: UUID | None = None
@@ -151,7 +151,7 @@ def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> Minte
 
 
 def revoke(share_id: UUID, *, projects: Collection[UUID], by: User, at: datetime) -> None:
-    """End a link at once.
+    """Revoke a link at once.
 
     Raises:
         NotFound: there is no such link in these projects, or it is over.

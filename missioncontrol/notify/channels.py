@@ -43,7 +43,7 @@ TOPICS: tuple[ChannelHears, ...] = ("decisions", "budgets", "reports")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewChannel:
-    """A way to reach people; `project` where the person has several."""
+    """A notification channel; give `project` if you are in several."""
 
     kind: ChannelKind
     name: str

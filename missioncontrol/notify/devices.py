@@ -35,7 +35,7 @@ FAILED = Q(status="failed") | Q(status="waiting", last_error__gt="")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushKeys:
-    """The browser's half: what a push to it is encrypted with."""
+    """The browser's public keys, with which pushes to it are encrypted."""
 
     p256dh: str
     auth: str
@@ -43,7 +43,7 @@ class PushKeys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewPush:
-    """A browser's push subscription, as `PushSubscription.toJSON()` tells it."""
+    """A browser's push subscription, as `PushSubscription.toJSON()` returns it."""
 
     endpoint: str
     keys: PushKeys

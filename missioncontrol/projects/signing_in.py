@@ -92,7 +92,7 @@ def add_passkey(user: User, name: str, credential: Mapping[str, Any], *, at: dat
 
 @transaction.atomic
 def renew_recovery_codes(user: User, *, at: datetime) -> list[str]:
-    """Make new recovery codes; the old ones are void.
+    """Make new recovery codes; the old ones stop working.
 
     Raises:
         Forbidden: there is no second factor that they could stand in for.

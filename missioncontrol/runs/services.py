@@ -52,7 +52,7 @@ Controller = Annotated[
 @dataclass(frozen=True, slots=True, kw_only=True)
 # Bounds as the columns have them: refused here, by name, and not by the database.
 class OpenRun:
-    """What an agent says of a run it opens."""
+    """An agent's description of the run it opens."""
 
     name: str = "run"
     key: Annotated[str, Field(max_length=200)] | None = None

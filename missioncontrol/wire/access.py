@@ -12,7 +12,7 @@ from missioncontrol.wire.projects import RoleWord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentKeyRow:
-    """A key of a project's agents; the secret itself was shown once."""
+    """A project's agent key; its secret was shown once, when it was made."""
 
     id: UUID
     project: UUID
@@ -76,7 +76,7 @@ class MadeSetupCode(SetupCodeRow):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangedKey:
-    """What a set-up code was good for."""
+    """What a set-up code was used for."""
 
     key: str
     """Readable in this answer and never again."""
@@ -108,7 +108,7 @@ class MadeToken(TokenRow):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsedFrom:
-    """A place where a secret was used; both empty: further places, too many to tell apart."""
+    """A place from which a secret was used; both fields empty: further places, too many to list."""
 
     address: str
     program: str
@@ -133,7 +133,7 @@ class UsedOn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretUses:
-    """Who used a key or a token, where and for what: for when it has leaked."""
+    """Where a key or token was used and for what, in case it has leaked."""
 
     places: tuple[UsedFrom, ...]
     """The last one first; to the minute."""
@@ -143,7 +143,7 @@ class SecretUses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberRow:
-    """A person in a project."""
+    """A member of a project."""
 
     id: str
     """The person's, as `me/` tells one's own."""
@@ -159,7 +159,7 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvitationRow:
-    """A link that lets one person in, once; the link itself was shown once."""
+    """An invitation for one person, usable once; its link was shown when it was made."""
 
     id: UUID
     project: UUID
@@ -189,7 +189,7 @@ WayWord = Literal["password", "passkey", "code", "oidc"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PasskeyRow:
-    """A passkey; what it is worth knowing without it."""
+    """A passkey, described without its secret."""
 
     id: int
     name: str
@@ -199,7 +199,7 @@ class PasskeyRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountRow:
-    """Your ways in, and which may be set up here."""
+    """Your sign-in methods, and which of them can be set up here."""
 
     offered: tuple[Literal["password", "passkey", "oidc"], ...]
     """Ways that are on in this installation; none: links and codes alone."""
@@ -220,7 +220,7 @@ class AccountRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BegunApp:
-    """What an authenticator app needs, readable in this answer and never again."""
+    """The set-up data for an authenticator app, shown in this answer only."""
 
     secret: str
     url: str
@@ -231,14 +231,14 @@ class BegunApp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PasskeyOptions:
-    """What the browser's `navigator.credentials` is called with, in its JSON form."""
+    """The options for the browser's `navigator.credentials`, as JSON."""
 
     options: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveryCodes:
-    """Each stands in for a second factor once; readable in this answer and never again."""
+    """Each code replaces the second factor once; they are shown in this answer only."""
 
     codes: tuple[str, ...]
     """Empty: those made before still hold."""
@@ -246,7 +246,7 @@ class RecoveryCodes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoiningRuleRow:
-    """Who signs in at the identity provider and fulfils it joins its project."""
+    """A rule: people who sign in through the identity provider and match it join the project."""
 
     id: UUID
     project: UUID
@@ -260,7 +260,7 @@ class JoiningRuleRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushRow:
-    """How a browser takes pushes. Times of day are in its time zone, `22:00`."""
+    """How a browser receives pushes. Times of day (`22:00`) are in its own time zone."""
 
     enabled: bool
     show_details: bool
@@ -298,7 +298,7 @@ class DeviceRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairingRow:
-    """A way in for a phone. Its link and code are readable here and never again."""
+    """A link and a code that sign in one phone. They are shown in this answer only."""
 
     id: UUID
     status: Literal["waiting", "paired", "expired"]
@@ -314,7 +314,7 @@ class PairingRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """What a phone can do at the address it would be given."""
+    """What a phone can do at its address."""
 
     url: str
     """Empty: only who is at this machine reaches it."""

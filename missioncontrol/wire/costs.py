@@ -13,7 +13,7 @@ from guard.turn import Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsualRow:
-    """What an agent usually spends, from its recorded runs."""
+    """An agent's usual spending, from its recorded runs."""
 
     project: UUID
     agent: str
@@ -49,7 +49,7 @@ class CostRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostSum:
-    """What was spent in all. Calls of no known price are counted, and in no amount."""
+    """Total spending. Calls without a known price are counted, but not in the amount."""
 
     total_usd: Decimal
     agents_usd: Decimal
@@ -67,7 +67,7 @@ class CostSum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostBudget:
-    """A day's ceiling, with what was allowed on top for that day."""
+    """A daily budget, including what was added for that day."""
 
     ceiling_usd: Decimal
     """`extra_usd` included."""
@@ -78,7 +78,7 @@ class CostBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saving:
-    """What stops saved: an estimate from loops that nobody stopped (docs/costs.md)."""
+    """Estimated savings by stopped runs, from loops that nobody stopped (docs/costs.md)."""
 
     low_usd: Decimal | None
     """None, as the others: too little is known."""
@@ -97,7 +97,7 @@ class Saving:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostPoint:
-    """What was spent from the span's beginning up to a minute of it."""
+    """The spending from the start of the period up to a minute of it."""
 
     minute: int
     spent_usd: Decimal | None
@@ -116,7 +116,7 @@ class CostDay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostGroup:
-    """What one agent, model, project or run cost in a span."""
+    """The costs of one agent, model, project or run in a period."""
 
     key: str
     name: str
@@ -140,7 +140,7 @@ class CostGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostAccount:
-    """What was spent in a day, a week or a month of a project's calendar, or of several."""
+    """The spending of one or several projects in a day, week or month."""
 
     projects: tuple[UUID, ...]
     range: Literal["day", "week", "month"]
@@ -178,7 +178,7 @@ class CostAccount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TodayRow:
-    """What a project spent since its midnight, the judge included."""
+    """A project's spending since its midnight, including the judge."""
 
     project: UUID
     day: str
@@ -197,7 +197,7 @@ class TodayRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceRow:
-    """A project's own price of a model, in dollars for a million tokens."""
+    """A project's own price for a model, in dollars per million tokens."""
 
     project: UUID
     model: str
@@ -210,7 +210,7 @@ class PriceRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceSet:
-    """A price that was set, and what it counted again."""
+    """The price that was set, and the model calls that were recalculated with it."""
 
     model: str
     calls: int

@@ -52,7 +52,7 @@ MessageState = Literal["queued", "withdrawn", "delivered", "read", "acted_on"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceTurn:
-    """One turn of the evidence as the card shows it; texts are cut."""
+    """A turn of the evidence as the card shows it; long texts are cut."""
 
     seq: int
     agent: str
@@ -67,7 +67,7 @@ class EvidenceTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowlistOffer:
-    """Calls that people have let go on again and again; nothing is allowed by itself."""
+    """Calls that people have continued again and again; none is allowed automatically."""
 
     patterns: tuple[str, ...]
     times: int
@@ -76,7 +76,7 @@ class AllowlistOffer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedCall:
-    """The call that an agent asks its person's permission for, without secrets."""
+    """The call for which the agent asks permission, without secrets."""
 
     tool: str
     text: str
@@ -201,7 +201,7 @@ class AutofixRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageRow:
-    """A text for the agent, and how far it is known to have come."""
+    """A message for the agent, and how far its delivery is confirmed."""
 
     id: UUID
     text: str
@@ -237,7 +237,7 @@ class WordsRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionRow:
-    """A permission that the agent asked for, settled."""
+    """A permission request of the agent that has been answered."""
 
     decision: UUID
     seq: int | None
@@ -279,7 +279,7 @@ class AllowlistRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedCall:
-    """An allowlist entry as an agent follows it."""
+    """An allowlist entry as the agent's side applies it."""
 
     scope: str
     agent: str | None
@@ -289,7 +289,7 @@ class AllowedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowlistSuggestion:
-    """A call that people let go on three times or more, and that no entry covers."""
+    """A call that people continued three times or more and that no allowlist entry covers."""
 
     project: UUID
     pattern: str
@@ -303,7 +303,7 @@ class AllowlistSuggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimesCalled:
-    """A recorded call, and how often it was made."""
+    """A recorded call and the number of times it was made."""
 
     call: str
     times: int
@@ -311,7 +311,7 @@ class TimesCalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparedCard:
-    """A card that an entry would have spared, and what was answered then."""
+    """A past card that the entry would have prevented, and how it was answered."""
 
     run: UUID
     name: str
@@ -354,7 +354,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaleProblem(Problem):
-    """409 `stale_run`: what the run and the card are now."""
+    """409 `stale_run`: the current state of the run and the card."""
 
     # In the refusal itself: the screen shows what is true now without asking again.
     run: RunRow

@@ -30,7 +30,7 @@ from missioncontrol.wire.runs import BudgetScope, KinRelation, Meters, RunRow, R
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventHead:
-    """What every event carries. `version` and `status` are the run's, after it."""
+    """The fields of every event. `version` and `status` are the run's after the event."""
 
     # None: it is of no run, and stands in its project's own chain.
     run: UUID | None
@@ -143,7 +143,7 @@ class DetectionRaised(EventHead):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EscalationAsked(EventHead):
-    """The agent was asked for another strategy or a stronger model; it goes on."""
+    """The agent was asked for another strategy or a stronger model; it continues."""
 
     type: Literal["escalation.asked"] = "escalation.asked"
     reason: str
@@ -242,7 +242,7 @@ class AutofixJudged(EventHead):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostAttributed(EventHead):
-    """One model call was counted, once whatever repeats it."""
+    """A model call was counted; a repeat of it is not counted again."""
 
     type: Literal["cost.attributed"] = "cost.attributed"
     source: str
@@ -265,7 +265,7 @@ class CostAttributed(EventHead):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetCrossed(EventHead):
-    """A ceiling nears its end or was reached; told once, until it moves."""
+    """A budget is nearly used up or was reached; sent once, until the budget changes."""
 
     type: Literal["budget.crossed"] = "budget.crossed"
     unit: str
@@ -311,7 +311,7 @@ class AccessChanged(EventHead):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainAnchored(EventHead):
-    """A checkpoint: heads of runs' chains, tied into the project's: run -> (seq, hash)."""
+    """A checkpoint: heads of runs' chains, written into the project's: run -> (seq, hash)."""
 
     type: Literal["chain.anchored"] = "chain.anchored"
     heads: dict[str, tuple[int, str]]

@@ -14,7 +14,7 @@ from missioncontrol.wire.runs import RunRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhyRow:
-    """Why a run stands where it stands: the last that was decided about it."""
+    """Why a run has its status: the last decision about it."""
 
     kind: str
     """Of the card: `exact_repeat`, `budget`, …; empty: no card was opened."""
@@ -35,7 +35,7 @@ class WhyRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchRow:
-    """Where the words of a search stand: a piece of text, and which parts of it match."""
+    """An excerpt that matches a search, and which parts of it match."""
 
     turn: int | None
     """`seq` of the turn; None: it is the run's own text."""
@@ -59,7 +59,7 @@ class HistoryRow(RunRow):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryTotals:
-    """Sums over every run that a search finds."""
+    """Totals over all runs that a search finds."""
 
     runs: int
     turns: int
@@ -81,7 +81,7 @@ class HistoryTotals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedViewRow:
-    """A line of search that one person keeps; nobody else sees it."""
+    """A saved search; only the person who saved it sees it."""
 
     id: UUID
     project: UUID
@@ -92,7 +92,7 @@ class SavedViewRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidRow:
-    """What a person asked of the agent, its beginning."""
+    """The beginning of what a person asked of the agent."""
 
     text: str
     seq: int | None
@@ -113,7 +113,7 @@ class CallCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """A file that calls changed."""
+    """A file that tool calls changed."""
 
     path: str
     times: int
@@ -122,7 +122,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RanTests:
-    """How often tests ran, and how the last of them ended."""
+    """How often tests ran, and the result of the last run."""
 
     runs: int
     failed: int
@@ -145,7 +145,7 @@ class CommitRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What a stretch of a run's turns did."""
+    """What a section of a run's turns did."""
 
     from_seq: int
     to_seq: int
@@ -167,7 +167,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseRow:
-    """A person's pause: whose it is, and when it ends by itself."""
+    """A pause by a person: who paused, and when it ends by itself."""
 
     by: str
     since: datetime
@@ -177,7 +177,7 @@ class PauseRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """What a run did, made from its turns without a model. Each claim names a turn."""
+    """What a run did, derived from its turns without a model. Each statement names a turn."""
 
     run: UUID
     asked: SaidRow | None
@@ -196,7 +196,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedStep:
-    """One turn of a run that is set beside another."""
+    """A turn of a run that is compared with another run."""
 
     seq: int
     text: str
@@ -208,7 +208,7 @@ class ComparedStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """Turns in a row that both runs have, or that only one of them has."""
+    """Consecutive turns that both runs have, or only one of them."""
 
     same: bool
     a: tuple[ComparedStep, ...]
@@ -236,7 +236,7 @@ class RunComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareRow:
-    """One link; its secret is told once, to who made it."""
+    """A shared link; its secret is shown once, to the person who made it."""
 
     id: UUID
     project: UUID

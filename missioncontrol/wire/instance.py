@@ -11,7 +11,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartRow:
-    """A part this instance needs, and how it is."""
+    """A service this instance depends on, and its state."""
 
     name: Literal["database", "broker", "worker"]
     ok: bool
@@ -27,7 +27,7 @@ LimitKind = Literal["runs", "turns", "otlp", "taps", "bytes", "open_runs"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitRow:
-    """How much there may be of something; 0: any number, None: it is not limited so."""
+    """A limit; 0: unlimited, None: not limited in this way."""
 
     kind: LimitKind
     a_key: int
@@ -57,7 +57,7 @@ class LimitUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsRow:
-    """What may be sent, and which keys of your projects come near it or met it."""
+    """The request limits, and which keys of your projects are near or over them."""
 
     requests: tuple[LimitRow, ...]
     body_bytes: int
@@ -72,7 +72,7 @@ class LimitsRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrganisationBudget:
-    """What all projects together may spend a day, and what they did today."""
+    """The daily budget of all projects together, and today's spending."""
 
     day_usd: Decimal | None
     """None: there is no ceiling."""
@@ -115,7 +115,7 @@ class InstanceRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRow:
-    """One journal row with its place in the chain."""
+    """A journal row with its position in the chain."""
 
     id: UUID
     project: UUID
@@ -161,7 +161,7 @@ FaultKind = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditFault:
-    """One thing that does not hold, and where; `words` says it in English."""
+    """A failed check and where it failed; `words` describes it in English."""
 
     kind: FaultKind
     words: str
@@ -179,7 +179,7 @@ class AuditFault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """Whether everything holds; `broken_at` is the first row that does not."""
+    """Whether every chain is intact; `broken_at` is the first row that fails."""
 
     ok: bool
     rows: int

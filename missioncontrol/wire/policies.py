@@ -15,7 +15,7 @@ from missioncontrol.wire.decisions import AllowedCall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRules:
-    """What a run follows; its agent keeps it for when it cannot ask."""
+    """The rules of a run; its agent keeps them for when it cannot reach the server."""
 
     run: UUID
     policy_version: int | None
@@ -32,7 +32,7 @@ class RunRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyChange:
-    """One field that differs between two policies; None: not set there."""
+    """A field that differs between two policies; None: not set there."""
 
     field: str
     before: Any
@@ -41,7 +41,7 @@ class PolicyChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyProblem:
-    """One wrong field of a policy, and what was expected."""
+    """An invalid field of a policy, and what was expected."""
 
     field: str
     expected: str
@@ -50,7 +50,7 @@ class PolicyProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyRule:
-    """One threshold as a form shows it."""
+    """A threshold as a form shows it."""
 
     section: str
     field: str
@@ -63,7 +63,7 @@ class PolicyRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyLine:
-    """From which stuck score a policy asks."""
+    """The stuck score from which a policy asks a person."""
 
     sensitivity: float
     """As it is written;"""
@@ -74,7 +74,7 @@ class PolicyLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyCheck:
-    """What is wrong with a policy; where nothing is, what it would change."""
+    """The errors of a policy, or what it would change."""
 
     ok: bool
     problems: tuple[PolicyProblem, ...]
@@ -120,7 +120,7 @@ class PolicyPreset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyScores:
-    """What a line over the stuck score would have asked about."""
+    """What a threshold on the stuck score would have asked about."""
 
     project: UUID
     days: int
@@ -148,7 +148,7 @@ class PolicyVersionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedAlarm:
-    """Where a card would have opened, had the run been live and nobody answered."""
+    """Where a card would have opened if the run had been live and nobody had answered."""
 
     turn: int
     """`seq`."""
@@ -170,7 +170,7 @@ class UnreadEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingRow:
-    """What an imported run was read from, and what would have been asked."""
+    """An imported run's source, and what people would have been asked."""
 
     run: UUID
     run_name: str
@@ -222,7 +222,7 @@ class BacktestRunRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BacktestSide:
-    """What one policy would have done in all."""
+    """What a policy would have done in total."""
 
     flagged: int
     stopped: int

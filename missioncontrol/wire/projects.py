@@ -51,7 +51,7 @@ class ProjectRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactRules:
-    """Rules to try on recorded turns; none is kept."""
+    """Masking rules to test on recorded turns; they are not saved."""
 
     rules: tuple[str, ...]
 
@@ -65,7 +65,7 @@ class RuleUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactedPlace:
-    """A place of a recorded turn that would have been masked, with what stands around it."""
+    """A passage of a recorded turn that the rules would have masked, with its context."""
 
     run: UUID
     name: str
@@ -78,7 +78,7 @@ class RedactedPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactionPreview:
-    """What rules would have masked of what the project recorded."""
+    """What masking rules would have masked in the project's recorded turns."""
 
     since: datetime
     looked_at: int
@@ -100,7 +100,7 @@ class User:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Me:
-    """Who is signed in, and what they may see."""
+    """The signed-in person, and what they may see."""
 
     user: User
     projects: tuple[ProjectRow, ...]
@@ -124,7 +124,7 @@ DeliveryStatus = Literal["waiting", "sent", "failed", "withdrawn", "skipped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryRow:
-    """One notice for one target: where it stands, and what came of its tries."""
+    """A notification for one target: its status and its delivery attempts."""
 
     id: UUID
     project: UUID
@@ -154,7 +154,7 @@ class DeliveryRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelRow:
-    """A way to reach the people of a project, without what is secret in its address."""
+    """A notification channel of a project, without the secret part of its address."""
 
     id: UUID
     project: UUID
@@ -178,6 +178,6 @@ class ChannelRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secret:
-    """What a webhook's signature is made with."""
+    """The secret that signs a webhook."""
 
     secret: str

@@ -26,7 +26,7 @@ BudgetScope = Literal["run", "tree", "agent", "project", "day", "organisation"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetState:
-    """A ceiling that nears its end (`warning`, from 80 %) or is `reached`."""
+    """A budget that is nearly used up (`warning`, from 80 %) or is `reached`."""
 
     scope: BudgetScope
     """Whose it is: this run's, or what a run above it with its whole tree, an agent, the
@@ -45,7 +45,7 @@ class BudgetState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meters:
-    """What moves with every turn; derived, never journalled."""
+    """What changes with every turn; derived, never journalled."""
 
     turns: int
     usage: Usage
@@ -115,7 +115,7 @@ class RunRow(Meters):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeRow:
-    """Runs that belong together, and what all of them used."""
+    """A tree of linked runs, and their total usage."""
 
     root: UUID
     runs: tuple[RunRow, ...]
@@ -195,7 +195,7 @@ class FoundTurns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacets:
-    """How many turns of a run there are of each kind, most first."""
+    """The number of turns of each kind in a run, the most frequent first."""
 
     run: UUID
     turns: int
@@ -209,7 +209,7 @@ class RunFacets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesPoint:
-    """One turn, or several together: then the highest of each value, so that spikes stay."""
+    """One turn, or several combined: the highest of each value, so that spikes stay visible."""
 
     from_seq: int
     to_seq: int
@@ -236,7 +236,7 @@ class SeriesPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSeries:
-    """How a stretch of a run went."""
+    """A summary of a section of a run."""
 
     run: UUID
     from_seq: int
@@ -252,7 +252,7 @@ class RunSeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MomentRow:
-    """Where a moment stands among a run's turns."""
+    """The turn of a run at a moment."""
 
     at: datetime
     seq: int
@@ -275,7 +275,7 @@ class HandOffRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandOffs:
-    """Where one agent of a run hands on to another, oldest first."""
+    """The hand-offs between a run's agents, oldest first."""
 
     run: UUID
     results: tuple[HandOffRow, ...]
@@ -285,7 +285,7 @@ class HandOffs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TelemetryRow:
-    """A span or log record as the agent sent it, masked and bounded."""
+    """A span or log record as the agent sent it, masked and limited in size."""
 
     id: int
     run: UUID
@@ -302,7 +302,7 @@ class TelemetryRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorePart:
-    """One reason for a move of the score."""
+    """One reason why the score changed."""
 
     kind: PartKind
     """What the turn repeats or brings; `rule`: a rule counts it; `reset`: a person stepped

@@ -27,7 +27,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Show your ways in. */
+        /** @description Show your sign-in methods. */
         get: operations["account_read"];
         put?: never;
         post?: never;
@@ -46,7 +46,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Prove that it is still you; for some minutes keys and members may be changed. */
+        /** @description Confirm your identity; for some minutes you may then change keys and members. */
         post: operations["account_again"];
         delete?: never;
         options?: never;
@@ -63,7 +63,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Get what a passkey of yours is to answer, to prove that it is you. */
+        /** @description Get the challenge that one of your passkeys must answer to confirm your identity. */
         post: operations["account_again_begin"];
         delete?: never;
         options?: never;
@@ -80,9 +80,9 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Set an authenticator app up by its first code; it takes the place of another. */
+        /** @description Activate an authenticator app by its first code; it replaces an earlier one. */
         post: operations["account_app_confirm"];
-        /** @description Remove your authenticator app; with the last second factor the codes go too. */
+        /** @description Remove your authenticator app; recovery codes go with the last second factor. */
         delete: operations["account_app_remove"];
         options?: never;
         head?: never;
@@ -98,7 +98,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Get what an authenticator app needs; it counts once its first code is sent. */
+        /** @description Get the set-up data for an authenticator app; it is active once its first code is sent. */
         post: operations["account_app_begin"];
         delete?: never;
         options?: never;
@@ -116,7 +116,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** @description Sign in by the identity provider no more. */
+        /** @description Remove your sign-in through the identity provider. */
         delete: operations["account_identity_disconnect"];
         options?: never;
         head?: never;
@@ -132,7 +132,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Keep a passkey that your browser made. */
+        /** @description Register a passkey that your browser made. */
         post: operations["account_passkeys_add"];
         delete?: never;
         options?: never;
@@ -149,7 +149,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Get what a browser needs to make a passkey. */
+        /** @description Get the options with which a browser makes a passkey. */
         post: operations["account_passkeys_begin"];
         delete?: never;
         options?: never;
@@ -183,9 +183,9 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Give yourself a password, or another; your other sessions end. */
+        /** @description Set or change your password; your other sessions end. */
         post: operations["account_password_set"];
-        /** @description Take your password away; your other sessions end. */
+        /** @description Remove your password; your other sessions end. */
         delete: operations["account_password_remove"];
         options?: never;
         head?: never;
@@ -201,7 +201,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Make new recovery codes; the old ones are void. */
+        /** @description Make new recovery codes; the old ones stop working. */
         post: operations["account_recovery_codes_make"];
         delete?: never;
         options?: never;
@@ -216,10 +216,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List what is never flagged, newest first. */
+        /** @description List the allowlist, newest first. */
         get: operations["allowlist_list"];
         put?: never;
-        /** @description Add an entry by hand. */
+        /** @description Add an entry. */
         post: operations["allowlist_add"];
         delete?: never;
         options?: never;
@@ -236,7 +236,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Say what an entry would have matched; none is made. A call is no text for an address. */
+        /** @description Preview what an entry would have matched; none is made. POST keeps calls out of URLs. */
         post: operations["allowlist_preview"];
         delete?: never;
         options?: never;
@@ -251,7 +251,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List calls that people let go on three times or more; none is allowed by itself. */
+        /** @description List calls that people continued three times or more; none is allowed automatically. */
         get: operations["allowlist_suggestions"];
         put?: never;
         post?: never;
@@ -319,7 +319,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Walk every chain and say whether it holds. */
+        /** @description Verify every chain. */
         get: operations["audit_verify"];
         put?: never;
         post?: never;
@@ -336,7 +336,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List what was injected without a tap, newest first. */
+        /** @description List corrections that were injected automatically, newest first. */
         get: operations["autofixes_list"];
         put?: never;
         post?: never;
@@ -356,7 +356,7 @@ export interface paths {
         /** @description List backtests, newest first, without their runs. */
         get: operations["backtests_list"];
         put?: never;
-        /** @description Replay recorded runs under a policy and under today's; answers at once. */
+        /** @description Replay recorded runs under a proposed policy and the current one; answers at once. */
         post: operations["backtests_ask"];
         delete?: never;
         options?: never;
@@ -371,7 +371,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Show a backtest as far as it has come. */
+        /** @description Show a backtest and its progress. */
         get: operations["backtests_read"];
         put?: never;
         post?: never;
@@ -388,7 +388,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Show the boards of your first eight projects, as `/ws/projects/ID/` would begin. */
+        /** @description Show the boards of your first eight projects, as `/ws/projects/ID/` sends them first. */
         get: operations["boards"];
         put?: never;
         post?: never;
@@ -405,7 +405,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List how people are reached, in the order they are told. */
+        /** @description List notification channels, in the order in which they are used. */
         get: operations["channels_list"];
         put?: never;
         /** @description Add a channel; owners only. */
@@ -444,7 +444,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Send a channel a test, quiet hours or not; the delivery says what comes of it. */
+        /** @description Send a test to a channel, even in quiet hours; the delivery shows the result. */
         post: operations["channels_test"];
         delete?: never;
         options?: never;
@@ -459,7 +459,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Add up model calls by day (default), agent, model, project or run. */
+        /** @description Get the totals of model calls by day (default), agent, model, project or run. */
         get: operations["costs_list"];
         put?: never;
         post?: never;
@@ -476,7 +476,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Account for a `range` (day, week, month) that holds `day`; today's by default. */
+        /** @description Get the costs of the `range` (day, week, month) that contains `day`; today by default. */
         get: operations["costs_account"];
         put?: never;
         post?: never;
@@ -510,7 +510,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Tell what each project spent since its midnight, and its day's budget. */
+        /** @description Get each project's spending since its midnight, and its daily budget. */
         get: operations["costs_today"];
         put?: never;
         post?: never;
@@ -527,7 +527,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Tell what each agent usually spends an hour, where enough runs are recorded. */
+        /** @description Get each agent's usual spending per hour, where enough runs are recorded. */
         get: operations["costs_usual"];
         put?: never;
         post?: never;
@@ -544,7 +544,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List cards, oldest first; `?status=open` is the inbox, which archived projects leave. */
+        /** @description List cards, oldest first; `?status=open` is the inbox, without archived projects. */
         get: operations["decisions_list"];
         put?: never;
         post?: never;
@@ -561,7 +561,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List what people were told or are to be, newest first; `?status=failed,waiting`. */
+        /** @description List notifications that were sent or are due, newest first; `?status=failed,waiting`. */
         get: operations["deliveries_list"];
         put?: never;
         post?: never;
@@ -597,7 +597,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Try a failed delivery again, as often as a new one. */
+        /** @description Retry a failed delivery, as often as a new one. */
         post: operations["deliveries_retry"];
         delete?: never;
         options?: never;
@@ -614,7 +614,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Start three agents in projects of their own; for who owns a project. */
+        /** @description Start the demo: three agents in projects of their own; for people who own a project. */
         post: operations["demo_start"];
         /** @description End the demo's agents and archive their projects. */
         delete: operations["demo_remove"];
@@ -630,7 +630,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List the browsers in which you are signed in, the latest seen first. */
+        /** @description List the browsers in which you are signed in, most recently seen first. */
         get: operations["devices_list"];
         put?: never;
         post?: never;
@@ -647,7 +647,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Fetch the certificate a phone may be told to trust: the one this machine made. */
+        /** @description Download the certificate that a phone has to trust, made by this machine. */
         get: operations["devices_certificate"];
         put?: never;
         post?: never;
@@ -664,14 +664,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Say where a phone reaches this installation, and what it can do there. */
+        /** @description Get the addresses at which a phone reaches this installation, and what it can do there. */
         get: operations["devices_reach"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** @description Open HTTPS to the local network of this machine, or close it; owners only. */
+        /** @description Turn HTTPS for this machine's local network on or off; owners only. */
         patch: operations["devices_open"];
         trace?: never;
     };
@@ -684,9 +684,9 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Have the browser that asks take pushes. */
+        /** @description Subscribe the requesting browser to pushes. */
         post: operations["devices_subscribe"];
-        /** @description Have the browser that asks take no more pushes. */
+        /** @description Unsubscribe the requesting browser from pushes. */
         delete: operations["devices_unsubscribe"];
         options?: never;
         head?: never;
@@ -703,11 +703,11 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** @description Sign a browser out, wherever it is; its notifications close, and no more reach it. */
+        /** @description Sign out a browser; its notifications close and it receives no more. */
         delete: operations["devices_sign_out"];
         options?: never;
         head?: never;
-        /** @description Name a browser, or change how pushes reach it. */
+        /** @description Rename a browser, or change how it receives pushes. */
         patch: operations["devices_change"];
         trace?: never;
     };
@@ -720,7 +720,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Send a browser a test notification, quiet hours or not. */
+        /** @description Send a test notification to a browser, even in quiet hours. */
         post: operations["devices_test"];
         delete?: never;
         options?: never;
@@ -803,7 +803,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Show this installation: its parts, where its data is; owners only. */
+        /** @description Show this installation: its services and where its data is; owners only. */
         get: operations["instance"];
         put?: never;
         post?: never;
@@ -826,7 +826,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** @description Set or remove what all projects together may spend a day; owners only. */
+        /** @description Set or remove the daily budget of all projects together; owners only. */
         patch: operations["instance_budget"];
         trace?: never;
     };
@@ -840,7 +840,7 @@ export interface paths {
         /** @description List agent keys, newest first; a secret is never shown again. */
         get: operations["keys_list"];
         put?: never;
-        /** @description Make an agent key; owners only. Its secret is in this answer alone. */
+        /** @description Make an agent key; owners only. Its secret is shown in this answer only. */
         post: operations["keys_make"];
         delete?: never;
         options?: never;
@@ -874,7 +874,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Make the key that takes this one's place; owners only. Both live for a while. */
+        /** @description Rotate a key: make its replacement; owners only. Both work for a while. */
         post: operations["keys_rotate"];
         delete?: never;
         options?: never;
@@ -889,7 +889,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Tell from where and on which runs an agent key was used; owners only. */
+        /** @description List where and on which runs an agent key was used; owners only. */
         get: operations["keys_uses"];
         put?: never;
         post?: never;
@@ -906,14 +906,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Show who is signed in, and what they may see. */
+        /** @description Show the signed-in person and what they may see. */
         get: operations["me"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** @description Say what you are called; what stands in the audit log keeps the old name. */
+        /** @description Change your name; existing audit log entries keep the old one. */
         patch: operations["me_change"];
         trace?: never;
     };
@@ -926,7 +926,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Make a link and a code that sign one phone in, once, within ten minutes. */
+        /** @description Make a link and a code that sign in one phone, once, within ten minutes. */
         post: operations["pairings_offer"];
         delete?: never;
         options?: never;
@@ -941,7 +941,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Say whether the phone has come. */
+        /** @description Get whether the phone has signed in. */
         get: operations["pairings_read"];
         put?: never;
         post?: never;
@@ -961,7 +961,7 @@ export interface paths {
         /** @description List your projects. */
         get: operations["projects_list"];
         put?: never;
-        /** @description Make a project and own it; for who owns one already. */
+        /** @description Make a project and become its owner; for people who own a project already. */
         post: operations["projects_make"];
         delete?: never;
         options?: never;
@@ -983,7 +983,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** @description Change a project's rules, or put it away; owners only. */
+        /** @description Change a project's settings, or archive it; owners only. */
         patch: operations["projects_change"];
         trace?: never;
     };
@@ -994,7 +994,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Show what the webhooks of a project's controllers are signed with; owners only. */
+        /** @description Show the secret that signs a project's controller webhooks; owners only. */
         get: operations["projects_controller_secret"];
         put?: never;
         post?: never;
@@ -1011,7 +1011,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Export everything of a project as JSON Lines; `manage.py import_project` reads it. */
+        /** @description Export a whole project as JSON Lines; `manage.py import_project` reads it. */
         get: operations["projects_export"];
         put?: never;
         post?: never;
@@ -1031,7 +1031,7 @@ export interface paths {
         /** @description List the invitations of a project, newest first; owners only. */
         get: operations["invitations_list"];
         put?: never;
-        /** @description Make a link that lets one person in, once; owners only. It is in this answer alone. */
+        /** @description Make an invitation link that works once; owners only. It is in this answer only. */
         post: operations["invitations_make"];
         delete?: never;
         options?: never;
@@ -1049,7 +1049,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** @description Take an invitation back; owners only. */
+        /** @description Revoke an invitation; owners only. */
         delete: operations["invitations_revoke"];
         options?: never;
         head?: never;
@@ -1063,10 +1063,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List whom the identity provider's word lets in; owners only. */
+        /** @description List the rules by which people join through the identity provider; owners only. */
         get: operations["joining_rules_list"];
         put?: never;
-        /** @description Let in who signs in there and fulfils a rule; owners only. */
+        /** @description Add a rule that admits people who sign in through the identity provider; owners only. */
         post: operations["joining_rules_add"];
         delete?: never;
         options?: never;
@@ -1084,7 +1084,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** @description Let nobody more in by a rule; owners only. Who came by it stays. */
+        /** @description Delete a rule; owners only. Members who joined by it stay. */
         delete: operations["joining_rules_remove"];
         options?: never;
         head?: never;
@@ -1101,7 +1101,7 @@ export interface paths {
         /** @description List a project's agent keys, newest first. */
         get: operations["projects_keys_list"];
         put?: never;
-        /** @description Make an agent key of this project; owners only. Its secret is in this answer alone. */
+        /** @description Make an agent key for this project; owners only. Its secret is shown in this answer only. */
         post: operations["projects_keys_make"];
         delete?: never;
         options?: never;
@@ -1116,7 +1116,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List who belongs to a project, by name. */
+        /** @description List the members of a project, by name. */
         get: operations["members_list"];
         put?: never;
         post?: never;
@@ -1136,11 +1136,11 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** @description Remove a member, for owners; or leave, whoever you are. */
+        /** @description Remove a member (owners), or leave the project yourself. */
         delete: operations["members_remove"];
         options?: never;
         head?: never;
-        /** @description Give a member another role; owners only. It holds from their next request on. */
+        /** @description Change a member's role; owners only. It applies from their next request. */
         patch: operations["members_change"];
         trace?: never;
     };
@@ -1170,7 +1170,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Say what is wrong with a policy, or what it would change; nothing is kept. */
+        /** @description Check a policy: its errors, or what it would change; nothing is saved. */
         post: operations["policies_check"];
         delete?: never;
         options?: never;
@@ -1185,7 +1185,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Show the highest stuck score of each run of the last days, and what people did. */
+        /** @description Show the highest stuck score of each recent run, and what people answered. */
         get: operations["policies_scores"];
         put?: never;
         post?: never;
@@ -1202,7 +1202,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Show one version as it stood. */
+        /** @description Show one version. */
         get: operations["policies_read"];
         put?: never;
         post?: never;
@@ -1222,9 +1222,9 @@ export interface paths {
         /** @description List a project's own prices, by model. */
         get: operations["prices_list"];
         put?: never;
-        /** @description Set the price of a model and count its unpriced calls with it; owners only. */
+        /** @description Set a model's price and apply it to its unpriced calls; owners only. */
         post: operations["prices_set"];
-        /** @description Remove a model's price: the public list holds again; what was counted stays. */
+        /** @description Remove a model's price: the public price list applies again; what was counted stays. */
         delete: operations["prices_remove"];
         options?: never;
         head?: never;
@@ -1240,7 +1240,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Say what rules would have masked of recorded turns; none is kept. Owners only. */
+        /** @description Preview what masking rules would have masked; nothing is saved. Owners only. */
         post: operations["projects_redaction_preview"];
         delete?: never;
         options?: never;
@@ -1275,7 +1275,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List daily cost reports, the latest day first; of each its newest version. */
+        /** @description List daily cost reports, latest day first, each in its newest version. */
         get: operations["reports_list"];
         put?: never;
         post?: never;
@@ -1332,7 +1332,7 @@ export interface paths {
          */
         get: operations["runs_list"];
         put?: never;
-        /** @description Open a run; the same key again answers 200 with the same run. */
+        /** @description Open a run; repeating the same key answers 200 with the same run. */
         post: operations["runs_open"];
         delete?: never;
         options?: never;
@@ -1347,7 +1347,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Export every run the filters leave, as `as=csv` or `jsonl`. */
+        /** @description Export all runs that match the filters, as `as=csv` or `jsonl`. */
         get: operations["runs_export"];
         put?: never;
         post?: never;
@@ -1364,7 +1364,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Add up every run the filters leave. */
+        /** @description Get totals over all runs that match the filters. */
         get: operations["runs_totals"];
         put?: never;
         post?: never;
@@ -1388,7 +1388,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** @description Report the end or new capabilities (agent), or set the mode (person). */
+        /** @description Report the run's end or new capabilities (agent), or set its mode (person). */
         patch: operations["runs_change"];
         trace?: never;
     };
@@ -1401,7 +1401,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Tell what was chosen at the agent's terminal while the server was away. */
+        /** @description Report what was chosen at the agent's terminal while the server could not be reached. */
         post: operations["choices_tell"];
         delete?: never;
         options?: never;
@@ -1416,7 +1416,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Align a run's turns with those of another run (`with`) of the same project. */
+        /** @description Compare a run's turns with those of another run (`with`) of the same project. */
         get: operations["runs_compare"];
         put?: never;
         post?: never;
@@ -1433,7 +1433,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Show what people and the agent said, how far each text came, settled permissions. */
+        /** @description Show messages of people and the agent, their delivery, answered permissions. */
         get: operations["runs_conversation"];
         put?: never;
         post?: never;
@@ -1450,7 +1450,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The directive now, or the next one newer than `after` within `wait` seconds; 204 if none. `call` names the key of the proposed turn asked about; `keeper=1`: who started the agent asks, which does not count as its waiting. */
+        /** @description The current directive, or the next one newer than `after` within `wait` seconds; 204 if there is none. `call` is the key of the proposed turn in question. With `keeper=1` the program that started the agent asks: the agent is not waiting. */
         get: operations["runs_directive"];
         put?: never;
         post?: never;
@@ -1484,7 +1484,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List where another agent of the run took over, and what it was asked. */
+        /** @description List the hand-offs between a run's agents, and what each was asked. */
         get: operations["runs_hand_offs"];
         put?: never;
         post?: never;
@@ -1503,7 +1503,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Do what a person tapped; the same key and body again answers 200. */
+        /** @description Apply a person's answer; repeating the same key and body answers 200. */
         post: operations["interventions_make"];
         delete?: never;
         options?: never;
@@ -1520,7 +1520,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Note that an injected message reached the model. */
+        /** @description Confirm that an injected message reached the model. */
         post: operations["messages_delivered"];
         delete?: never;
         options?: never;
@@ -1535,7 +1535,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Say at which turn each moment (`at`, RFC 3339, at most 100) stands. */
+        /** @description Find the turn at each moment (`at`, RFC 3339, at most 100). */
         get: operations["runs_moments"];
         put?: never;
         post?: never;
@@ -1554,7 +1554,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description The agent's process lives. Who says so must say it again within so many seconds, else the run is `lost`; who never does is missed after 30 minutes. */
+        /** @description Report that the agent's process is alive. Repeat it within the answered number of seconds, or the run is `lost`; without any report it is after 30 silent minutes. */
         post: operations["runs_presence"];
         delete?: never;
         options?: never;
@@ -1569,7 +1569,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Show what an imported run was read from, and where a card would have opened. */
+        /** @description Show an imported run's source, and where a card would have opened. */
         get: operations["recordings_read"];
         put?: never;
         post?: never;
@@ -1586,7 +1586,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Tell an agent the rules of its run, for when it cannot ask. */
+        /** @description Get the rules of a run, which its agent applies while it cannot reach the server. */
         get: operations["runs_rules"];
         put?: never;
         post?: never;
@@ -1603,7 +1603,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Show how a run went in at most `points` points; no spike is averaged away. */
+        /** @description Show a run's course in at most `points` points; spikes are kept. */
         get: operations["runs_series"];
         put?: never;
         post?: never;
@@ -1620,7 +1620,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Show a run with its cards and answers, as `/ws/runs/ID/` would begin. */
+        /** @description Show a run with its cards and answers: the snapshot that `/ws/runs/ID/` sends first. */
         get: operations["runs_snapshot"];
         put?: never;
         post?: never;
@@ -1637,7 +1637,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Say what a run was asked, did, changed, tested and spent, made without a model. */
+        /** @description Summarise what a run was asked, did, changed, tested and spent, without using a model. */
         get: operations["runs_summary"];
         put?: never;
         post?: never;
@@ -1671,7 +1671,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Show the tree a run belongs to, and what all of it used. */
+        /** @description Show the tree a run belongs to, and its total usage. */
         get: operations["runs_tree"];
         put?: never;
         post?: never;
@@ -1709,7 +1709,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Number the turns that match a filter; a search goes back from the newest. */
+        /** @description Get the numbers of the turns that match a filter; a search goes backwards from the newest. */
         get: operations["turns_find"];
         put?: never;
         post?: never;
@@ -1743,7 +1743,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Say why the stuck score moved at a turn, in parts that add up. */
+        /** @description Explain why the stuck score changed at a turn, in parts that add up. */
         get: operations["turns_score"];
         put?: never;
         post?: never;
@@ -1763,7 +1763,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** @description Sign out everywhere but here. */
+        /** @description Sign out all your other sessions. */
         delete: operations["sessions_end_others"];
         options?: never;
         head?: never;
@@ -1779,7 +1779,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Offer a code that is good for one agent key, once, for ten minutes; owners only. */
+        /** @description Make a set-up code for one agent key, usable once within ten minutes; owners only. */
         post: operations["setup_codes_offer"];
         delete?: never;
         options?: never;
@@ -1796,7 +1796,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Exchange a code for an agent key; its secret is in this answer alone. */
+        /** @description Exchange a code for an agent key; its secret is shown in this answer only. */
         post: operations["setup_codes_exchange"];
         delete?: never;
         options?: never;
@@ -1811,7 +1811,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Say whether a code was used, when and on which machine. */
+        /** @description Get whether a set-up code was used, when and on which machine. */
         get: operations["setup_codes_read"];
         put?: never;
         post?: never;
@@ -1828,10 +1828,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List the links that show something now, newest first; their secrets are not kept. */
+        /** @description List the active links, newest first, without their secrets. */
         get: operations["shares_list"];
         put?: never;
-        /** @description Make a link; whoever has it sees that one thing, and can do nothing. */
+        /** @description Make a read-only link to one run, card or week; anyone who has it can open it. */
         post: operations["shares_make"];
         delete?: never;
         options?: never;
@@ -1849,7 +1849,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** @description End a link at once. */
+        /** @description Revoke a link at once. */
         delete: operations["shares_revoke"];
         options?: never;
         head?: never;
@@ -1866,7 +1866,7 @@ export interface paths {
         /** @description List your personal tokens, newest first. */
         get: operations["tokens_list"];
         put?: never;
-        /** @description Make a personal token, signed in. Its secret is in this answer alone. */
+        /** @description Make a personal token; needs a signed-in session. Its secret is shown in this answer only. */
         post: operations["tokens_make"];
         delete?: never;
         options?: never;
@@ -1898,7 +1898,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Tell from where one of your tokens was used. */
+        /** @description List where one of your tokens was used. */
         get: operations["tokens_uses"];
         put?: never;
         post?: never;
@@ -1915,10 +1915,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List your own views. */
+        /** @description List your saved views. */
         get: operations["views_list"];
         put?: never;
-        /** @description Keep a line of search; the same name again replaces it. */
+        /** @description Save a search; the same name replaces the earlier one. */
         post: operations["views_save"];
         delete?: never;
         options?: never;
@@ -1936,7 +1936,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** @description Forget one of your views. */
+        /** @description Delete one of your saved views. */
         delete: operations["views_remove"];
         options?: never;
         head?: never;
@@ -1966,7 +1966,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description What Prometheus scrapes, to whoever sends the operator's token (`MISSIONCONTROL_METRICS_TOKEN`); to others, 404. */
+        /** @description Metrics for Prometheus, with the operator's token (`MISSIONCONTROL_METRICS_TOKEN`); 404 without it. */
         get: operations["metrics"];
         put?: never;
         post?: never;
@@ -2001,7 +2001,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description OTLP/HTTP in JSON or protobuf, plain or gzip. Records that cannot be read are counted in the answer; the others are kept. */
+        /** @description OTLP/HTTP in JSON or protobuf, plain or gzip. Records that cannot be read are counted in the answer; the others are stored. */
         post: operations["otlp_logs"];
         delete?: never;
         options?: never;
@@ -2018,7 +2018,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description OTLP/HTTP in JSON or protobuf, plain or gzip. Records that cannot be read are counted in the answer; the others are kept. */
+        /** @description OTLP/HTTP in JSON or protobuf, plain or gzip. Records that cannot be read are counted in the answer; the others are stored. */
         post: operations["otlp_metrics"];
         delete?: never;
         options?: never;
@@ -2035,7 +2035,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description OTLP/HTTP in JSON or protobuf, plain or gzip. Records that cannot be read are counted in the answer; the others are kept. */
+        /** @description OTLP/HTTP in JSON or protobuf, plain or gzip. Records that cannot be read are counted in the answer; the others are stored. */
         post: operations["otlp_traces"];
         delete?: never;
         options?: never;
@@ -2079,7 +2079,7 @@ export interface components {
         };
         /**
          * AccountRow
-         * @description Your ways in, and which may be set up here.
+         * @description Your sign-in methods, and which of them can be set up here.
          */
         AccountRow: {
             /** Closed */
@@ -2103,7 +2103,7 @@ export interface components {
         };
         /**
          * AgentKeyRow
-         * @description A key of a project's agents; the secret itself was shown once.
+         * @description A project's agent key; its secret was shown once, when it was made.
          */
         AgentKeyRow: {
             /** Agent */
@@ -2147,7 +2147,7 @@ export interface components {
         };
         /**
          * AllowedCall
-         * @description An allowlist entry as an agent follows it.
+         * @description An allowlist entry as the agent's side applies it.
          */
         AllowedCall: {
             /** Agent */
@@ -2201,7 +2201,7 @@ export interface components {
         };
         /**
          * AllowlistOffer
-         * @description Calls that people have let go on again and again; nothing is allowed by itself.
+         * @description Calls that people have continued again and again; none is allowed automatically.
          */
         AllowlistOffer: {
             /** Patterns */
@@ -2282,7 +2282,7 @@ export interface components {
         };
         /**
          * AllowlistSuggestion
-         * @description A call that people let go on three times or more, and that no entry covers.
+         * @description A call that people continued three times or more and that no allowlist entry covers.
          */
         AllowlistSuggestion: {
             /** Agents */
@@ -2311,7 +2311,7 @@ export interface components {
         };
         /**
          * Amount
-         * @description How much more a budget allows, by unit; above 0, like the ceilings themselves.
+         * @description How much to add to a budget, by unit; above 0, like the budgets themselves.
          */
         Amount: {
             /**
@@ -2347,7 +2347,7 @@ export interface components {
         };
         /**
          * AppCode
-         * @description The code that the app shows now.
+         * @description The code that the app currently shows.
          */
         AppCode: {
             /** Code */
@@ -2355,7 +2355,7 @@ export interface components {
         };
         /**
          * AskedCall
-         * @description The call that an agent asks its person's permission for, without secrets.
+         * @description The call for which the agent asks permission, without secrets.
          */
         AskedCall: {
             /** Cut */
@@ -2459,7 +2459,7 @@ export interface components {
         };
         /**
          * AuditFault
-         * @description One thing that does not hold, and where; `words` says it in English.
+         * @description A failed check and where it failed; `words` describes it in English.
          */
         AuditFault: {
             /** Expected */
@@ -2489,7 +2489,7 @@ export interface components {
         };
         /**
          * AuditRow
-         * @description One journal row with its place in the chain.
+         * @description A journal row with its position in the chain.
          */
         AuditRow: {
             /**
@@ -2760,7 +2760,7 @@ export interface components {
         };
         /**
          * BacktestSide
-         * @description What one policy would have done in all.
+         * @description What a policy would have done in total.
          */
         BacktestSide: {
             /** Cost After Usd */
@@ -2793,7 +2793,7 @@ export interface components {
         };
         /**
          * BegunApp
-         * @description What an authenticator app needs, readable in this answer and never again.
+         * @description The set-up data for an authenticator app, shown in this answer only.
          */
         BegunApp: {
             /** Qr */
@@ -2814,7 +2814,7 @@ export interface components {
         };
         /**
          * BudgetCrossed
-         * @description A ceiling nears its end or was reached; told once, until it moves.
+         * @description A budget is nearly used up or was reached; sent once, until the budget changes.
          */
         BudgetCrossed: {
             /**
@@ -2873,7 +2873,7 @@ export interface components {
         };
         /**
          * BudgetState
-         * @description A ceiling that nears its end (`warning`, from 80 %) or is `reached`.
+         * @description A budget that is nearly used up (`warning`, from 80 %) or is `reached`.
          */
         BudgetState: {
             /** Ceiling */
@@ -2962,7 +2962,7 @@ export interface components {
         };
         /**
          * ChainAnchored
-         * @description A checkpoint: heads of runs' chains, tied into the project's: run -> (seq, hash).
+         * @description A checkpoint: heads of runs' chains, written into the project's: run -> (seq, hash).
          */
         ChainAnchored: {
             /**
@@ -3027,7 +3027,7 @@ export interface components {
         };
         /**
          * ChannelPatch
-         * @description What is absent stays; quiet hours are ended by empty texts.
+         * @description Absent fields stay as they are; empty texts end the quiet hours.
          */
         ChannelPatch: {
             /**
@@ -3073,7 +3073,7 @@ export interface components {
         };
         /**
          * ChannelRow
-         * @description A way to reach the people of a project, without what is secret in its address.
+         * @description A notification channel of a project, without the secret part of its address.
          */
         ChannelRow: {
             /**
@@ -3133,7 +3133,7 @@ export interface components {
         };
         /**
          * ComparedStep
-         * @description One turn of a run that is set beside another.
+         * @description A turn of a run that is compared with another run.
          */
         ComparedStep: {
             /** Failed */
@@ -3166,7 +3166,7 @@ export interface components {
         };
         /**
          * CostAccount
-         * @description What was spent in a day, a week or a month of a project's calendar, or of several.
+         * @description The spending of one or several projects in a day, week or month.
          */
         CostAccount: {
             /**
@@ -3222,7 +3222,7 @@ export interface components {
         };
         /**
          * CostAttributed
-         * @description One model call was counted, once whatever repeats it.
+         * @description A model call was counted; a repeat of it is not counted again.
          */
         CostAttributed: {
             /**
@@ -3294,7 +3294,7 @@ export interface components {
         };
         /**
          * CostBudget
-         * @description A day's ceiling, with what was allowed on top for that day.
+         * @description A daily budget, including what was added for that day.
          */
         CostBudget: {
             /** Ceiling Usd */
@@ -3317,7 +3317,7 @@ export interface components {
         };
         /**
          * CostGroup
-         * @description What one agent, model, project or run cost in a span.
+         * @description The costs of one agent, model, project or run in a period.
          */
         CostGroup: {
             /** Before Usd */
@@ -3349,7 +3349,7 @@ export interface components {
         };
         /**
          * CostPoint
-         * @description What was spent from the span's beginning up to a minute of it.
+         * @description The spending from the start of the period up to a minute of it.
          */
         CostPoint: {
             /** Before Usd */
@@ -3392,7 +3392,7 @@ export interface components {
         };
         /**
          * CostSum
-         * @description What was spent in all. Calls of no known price are counted, and in no amount.
+         * @description Total spending. Calls without a known price are counted, but not in the amount.
          */
         CostSum: {
             /** Agents Usd */
@@ -3416,7 +3416,7 @@ export interface components {
         };
         /**
          * DayBudget
-         * @description Dollars that all projects may spend a day, in UTC; null: as many as they like.
+         * @description Dollars that all projects together may spend per day (UTC); null: no limit.
          */
         DayBudget: {
             /** Day Usd */
@@ -3569,7 +3569,7 @@ export interface components {
         };
         /**
          * DeliveryRow
-         * @description One notice for one target: where it stands, and what came of its tries.
+         * @description A notification for one target: its status and its delivery attempts.
          */
         DeliveryRow: {
             /** Can Retry */
@@ -3674,7 +3674,7 @@ export interface components {
         };
         /**
          * DevicePatch
-         * @description What is absent stays; quiet hours end with both set to an empty text.
+         * @description Absent fields stay as they are; set both times to an empty text to end the quiet hours.
          */
         DevicePatch: {
             /**
@@ -3811,7 +3811,7 @@ export interface components {
         };
         /**
          * EscalationAsked
-         * @description The agent was asked for another strategy or a stronger model; it goes on.
+         * @description The agent was asked for another strategy or a stronger model; it continues.
          */
         EscalationAsked: {
             /**
@@ -3885,7 +3885,7 @@ export interface components {
         Event: components["schemas"]["RunOpened"] | components["schemas"]["RunMoved"] | components["schemas"]["RunLinked"] | components["schemas"]["RunImported"] | components["schemas"]["TurnRecorded"] | components["schemas"]["TurnCompleted"] | components["schemas"]["DetectionRaised"] | components["schemas"]["EscalationAsked"] | components["schemas"]["JudgeAsked"] | components["schemas"]["JudgeRuled"] | components["schemas"]["DecisionOpened"] | components["schemas"]["DecisionResolved"] | components["schemas"]["HoldAbandoned"] | components["schemas"]["InterventionMade"] | components["schemas"]["MessageQueued"] | components["schemas"]["MessageDelivered"] | components["schemas"]["AutofixApplied"] | components["schemas"]["AutofixJudged"] | components["schemas"]["CostAttributed"] | components["schemas"]["BudgetCrossed"] | components["schemas"]["SessionTerminated"] | components["schemas"]["AllowlistChanged"] | components["schemas"]["PolicyChanged"] | components["schemas"]["AccessChanged"] | components["schemas"]["ChainAnchored"] | components["schemas"]["AuditAmended"] | components["schemas"]["NoticeSent"] | components["schemas"]["NoticeFailed"];
         /**
          * EventHead
-         * @description What every event carries. `version` and `status` are the run's, after it.
+         * @description The fields of every event. `version` and `status` are the run's after the event.
          */
         EventHead: {
             /**
@@ -3911,7 +3911,7 @@ export interface components {
         };
         /**
          * EvidenceTurn
-         * @description One turn of the evidence as the card shows it; texts are cut.
+         * @description A turn of the evidence as the card shows it; long texts are cut.
          */
         EvidenceTurn: {
             /** Agent */
@@ -3939,7 +3939,7 @@ export interface components {
         };
         /**
          * Exchange
-         * @description A code, what its key is to be called, and which machine asks.
+         * @description A set-up code, the name for the new key, and the machine that asks.
          */
         Exchange: {
             /** Code */
@@ -3951,7 +3951,7 @@ export interface components {
         };
         /**
          * ExchangedKey
-         * @description What a set-up code was good for.
+         * @description What a set-up code was used for.
          */
         ExchangedKey: {
             /** Key */
@@ -3964,7 +3964,7 @@ export interface components {
         };
         /**
          * FileChange
-         * @description A file that calls changed.
+         * @description A file that tool calls changed.
          */
         FileChange: {
             /** Last Seq */
@@ -4023,7 +4023,7 @@ export interface components {
         };
         /**
          * HandOffs
-         * @description Where one agent of a run hands on to another, oldest first.
+         * @description The hand-offs between a run's agents, oldest first.
          */
         HandOffs: {
             /** More */
@@ -4150,7 +4150,7 @@ export interface components {
         };
         /**
          * HistoryTotals
-         * @description Sums over every run that a search finds.
+         * @description Totals over all runs that a search finds.
          */
         HistoryTotals: {
             /** Autofixes */
@@ -4356,7 +4356,7 @@ export interface components {
         };
         /**
          * InvitationRow
-         * @description A link that lets one person in, once; the link itself was shown once.
+         * @description An invitation for one person, usable once; its link was shown when it was made.
          */
         InvitationRow: {
             /**
@@ -4405,7 +4405,7 @@ export interface components {
         JoiningBy: "domain" | "group";
         /**
          * JoiningRuleRow
-         * @description Who signs in at the identity provider and fulfils it joins its project.
+         * @description A rule: people who sign in through the identity provider and match it join the project.
          */
         JoiningRuleRow: {
             /**
@@ -4549,7 +4549,7 @@ export interface components {
         };
         /**
          * LimitRow
-         * @description How much there may be of something; 0: any number, None: it is not limited so.
+         * @description A limit; 0: unlimited, None: not limited in this way.
          */
         LimitRow: {
             /** A Key */
@@ -4590,7 +4590,7 @@ export interface components {
         };
         /**
          * LimitsRow
-         * @description What may be sent, and which keys of your projects come near it or met it.
+         * @description The request limits, and which keys of your projects are near or over them.
          */
         LimitsRow: {
             /** Body Bytes */
@@ -4800,7 +4800,7 @@ export interface components {
         };
         /**
          * MatchRow
-         * @description Where the words of a search stand: a piece of text, and which parts of it match.
+         * @description An excerpt that matches a search, and which parts of it match.
          */
         MatchRow: {
             /** Field */
@@ -4817,7 +4817,7 @@ export interface components {
         };
         /**
          * Me
-         * @description Who is signed in, and what they may see.
+         * @description The signed-in person, and what they may see.
          */
         Me: {
             /** Agent Url */
@@ -4840,7 +4840,7 @@ export interface components {
         };
         /**
          * MePatch
-         * @description What you are called, here and in the audit log.
+         * @description Your name, here and in the audit log.
          */
         MePatch: {
             /** Name */
@@ -4852,7 +4852,7 @@ export interface components {
         };
         /**
          * MemberRow
-         * @description A person in a project.
+         * @description A member of a project.
          */
         MemberRow: {
             /** Id */
@@ -4969,7 +4969,7 @@ export interface components {
         };
         /**
          * MessageRow
-         * @description A text for the agent, and how far it is known to have come.
+         * @description A message for the agent, and how far its delivery is confirmed.
          */
         MessageRow: {
             /** Acted Seq */
@@ -5008,7 +5008,7 @@ export interface components {
         };
         /**
          * Meters
-         * @description What moves with every turn; derived, never journalled.
+         * @description What changes with every turn; derived, never journalled.
          */
         Meters: {
             /** Agent */
@@ -5068,7 +5068,7 @@ export interface components {
         Mode: "warn" | "flag" | "pause" | "auto";
         /**
          * MomentRow
-         * @description Where a moment stands among a run's turns.
+         * @description The turn of a run at a moment.
          */
         MomentRow: {
             /**
@@ -5081,7 +5081,7 @@ export interface components {
         };
         /**
          * NewAgentKey
-         * @description A key to make; `project` where the person has several.
+         * @description A key to make; Give `project` if you are in several.
          *
          *     It speaks for the runs it opens, or for those of `agent`, or for the whole project.
          *     Without `expires_at` it lives until it is revoked.
@@ -5114,7 +5114,7 @@ export interface components {
         };
         /**
          * NewAllowlistEntry
-         * @description A call to allow; `project` where the person has several.
+         * @description A call to allow; Give `project` if you are in several.
          *
          *     Without a `scope` it is for the run or the agent that is named, else for the project.
          */
@@ -5160,7 +5160,7 @@ export interface components {
         };
         /**
          * NewBacktest
-         * @description A proposed policy, and which recorded runs it is tried on.
+         * @description A proposed policy, and the recorded runs to test it on.
          */
         NewBacktest: {
             /** Policy */
@@ -5185,7 +5185,7 @@ export interface components {
         };
         /**
          * NewChannel
-         * @description A way to reach people; `project` where the person has several.
+         * @description A notification channel; give `project` if you are in several.
          */
         NewChannel: {
             /** Address */
@@ -5256,7 +5256,7 @@ export interface components {
         };
         /**
          * NewJoiningRule
-         * @description Who is to be let in: a domain of verified e-mail addresses, or a group; never as owner.
+         * @description Who may join: a domain of verified e-mail addresses, or a group; never as owner.
          */
         NewJoiningRule: {
             by: components["schemas"]["JoiningBy"];
@@ -5267,7 +5267,7 @@ export interface components {
         };
         /**
          * NewPasskey
-         * @description What the browser made, in its JSON form.
+         * @description The credential that the browser made, as JSON.
          */
         NewPasskey: {
             /** Credential */
@@ -5284,7 +5284,7 @@ export interface components {
         };
         /**
          * NewPrice
-         * @description Dollars for a million tokens; what is absent of the cache costs as input does.
+         * @description Dollars per million tokens; without a cache price, cached tokens cost as much as input.
          */
         NewPrice: {
             /**
@@ -5313,7 +5313,7 @@ export interface components {
         };
         /**
          * NewPush
-         * @description A browser's push subscription, as `PushSubscription.toJSON()` tells it.
+         * @description A browser's push subscription, as `PushSubscription.toJSON()` returns it.
          */
         NewPush: {
             /** Endpoint */
@@ -5339,7 +5339,7 @@ export interface components {
         };
         /**
          * NewSetupCode
-         * @description `project` where the person has several.
+         * @description Give `project` if you are in several.
          */
         NewSetupCode: {
             /**
@@ -5350,7 +5350,7 @@ export interface components {
         };
         /**
          * NewShare
-         * @description What to show: one of `run`, `decision` and `week`, which is any day of the week.
+         * @description What to show: one of `run`, `decision` and `week` (any day of that week).
          */
         NewShare: {
             /**
@@ -5407,7 +5407,7 @@ export interface components {
         };
         /**
          * NewView
-         * @description A line of search to keep; `project` where the person has several.
+         * @description A line of search to keep; Give `project` if you are in several.
          */
         NewView: {
             /** Name */
@@ -5488,7 +5488,7 @@ export interface components {
         };
         /**
          * OpenRun
-         * @description What an agent says of a run it opens.
+         * @description An agent's description of the run it opens.
          */
         OpenRun: {
             /**
@@ -5566,7 +5566,7 @@ export interface components {
         };
         /**
          * OrganisationBudget
-         * @description What all projects together may spend a day, and what they did today.
+         * @description The daily budget of all projects together, and today's spending.
          */
         OrganisationBudget: {
             /** Day */
@@ -5580,7 +5580,7 @@ export interface components {
         };
         /**
          * PairingRow
-         * @description A way in for a phone. Its link and code are readable here and never again.
+         * @description A link and a code that sign in one phone. They are shown in this answer only.
          */
         PairingRow: {
             /**
@@ -5623,7 +5623,7 @@ export interface components {
         };
         /**
          * PartRow
-         * @description A part this instance needs, and how it is.
+         * @description A service this instance depends on, and its state.
          */
         PartRow: {
             /**
@@ -5640,7 +5640,7 @@ export interface components {
         };
         /**
          * PasskeyOptions
-         * @description What the browser's `navigator.credentials` is called with, in its JSON form.
+         * @description The options for the browser's `navigator.credentials`, as JSON.
          */
         PasskeyOptions: {
             /** Options */
@@ -5650,7 +5650,7 @@ export interface components {
         };
         /**
          * PasskeyRow
-         * @description A passkey; what it is worth knowing without it.
+         * @description A passkey, described without its secret.
          */
         PasskeyRow: {
             /**
@@ -5667,7 +5667,7 @@ export interface components {
         };
         /**
          * PauseRow
-         * @description A person's pause: whose it is, and when it ends by itself.
+         * @description A pause by a person: who paused, and when it ends by itself.
          */
         PauseRow: {
             /** By */
@@ -5687,7 +5687,7 @@ export interface components {
         };
         /**
          * PermissionRow
-         * @description A permission that the agent asked for, settled.
+         * @description A permission request of the agent that has been answered.
          */
         PermissionRow: {
             /**
@@ -5713,13 +5713,13 @@ export interface components {
         };
         /**
          * Phase
-         * @description Where a call stands: before the tool runs, or with its outcome.
+         * @description The phase of a call: before the tool runs, or with its outcome.
          * @enum {string}
          */
         Phase: "proposed" | "done";
         /**
          * PolicyChange
-         * @description One field that differs between two policies; None: not set there.
+         * @description A field that differs between two policies; None: not set there.
          */
         PolicyChange: {
             /** After */
@@ -5770,7 +5770,7 @@ export interface components {
         };
         /**
          * PolicyCheck
-         * @description What is wrong with a policy; where nothing is, what it would change.
+         * @description The errors of a policy, or what it would change.
          */
         PolicyCheck: {
             /** Changes */
@@ -5793,7 +5793,7 @@ export interface components {
         };
         /**
          * PolicyLine
-         * @description From which stuck score a policy asks.
+         * @description The stuck score from which a policy asks a person.
          */
         PolicyLine: {
             /** Asks From */
@@ -5812,7 +5812,7 @@ export interface components {
         };
         /**
          * PolicyProblem
-         * @description One wrong field of a policy, and what was expected.
+         * @description An invalid field of a policy, and what was expected.
          */
         PolicyProblem: {
             /** Expected */
@@ -5824,7 +5824,7 @@ export interface components {
         };
         /**
          * PolicyRule
-         * @description One threshold as a form shows it.
+         * @description A threshold as a form shows it.
          */
         PolicyRule: {
             /** Field */
@@ -5840,7 +5840,7 @@ export interface components {
         };
         /**
          * PolicyScores
-         * @description What a line over the stuck score would have asked about.
+         * @description What a threshold on the stuck score would have asked about.
          */
         PolicyScores: {
             /** Days */
@@ -5901,7 +5901,7 @@ export interface components {
         };
         /**
          * PriceRow
-         * @description A project's own price of a model, in dollars for a million tokens.
+         * @description A project's own price for a model, in dollars per million tokens.
          */
         PriceRow: {
             /** Cache Read */
@@ -5922,7 +5922,7 @@ export interface components {
         };
         /**
          * PriceSet
-         * @description A price that was set, and what it counted again.
+         * @description The price that was set, and the model calls that were recalculated with it.
          */
         PriceSet: {
             /** Calls */
@@ -5950,7 +5950,7 @@ export interface components {
         };
         /**
          * ProjectPatch
-         * @description What an owner changes; what is absent stays.
+         * @description The changes; absent fields stay as they are.
          */
         ProjectPatch: {
             /**
@@ -6113,7 +6113,7 @@ export interface components {
         };
         /**
          * Proof
-         * @description That it is you, by one of your ways.
+         * @description A proof of your identity by one of your sign-in methods.
          */
         Proof: {
             /**
@@ -6136,7 +6136,7 @@ export interface components {
         };
         /**
          * PushKeys
-         * @description The browser's half: what a push to it is encrypted with.
+         * @description The browser's public keys, with which pushes to it are encrypted.
          */
         PushKeys: {
             /** Auth */
@@ -6146,7 +6146,7 @@ export interface components {
         };
         /**
          * PushRow
-         * @description How a browser takes pushes. Times of day are in its time zone, `22:00`.
+         * @description How a browser receives pushes. Times of day (`22:00`) are in its own time zone.
          */
         PushRow: {
             /** Enabled */
@@ -6174,7 +6174,7 @@ export interface components {
         };
         /**
          * RanTests
-         * @description How often tests ran, and how the last of them ended.
+         * @description How often tests ran, and the result of the last run.
          */
         RanTests: {
             /** Failed */
@@ -6199,7 +6199,7 @@ export interface components {
         "Reach-Input": "own" | "agent" | "project";
         /**
          * Reach
-         * @description What a phone can do at the address it would be given.
+         * @description What a phone can do at its address.
          */
         "Reach-Output": {
             /** Certificate */
@@ -6233,7 +6233,7 @@ export interface components {
         };
         /**
          * RecordedAlarm
-         * @description Where a card would have opened, had the run been live and nobody answered.
+         * @description Where a card would have opened if the run had been live and nobody had answered.
          */
         RecordedAlarm: {
             /** Detector */
@@ -6249,7 +6249,7 @@ export interface components {
         };
         /**
          * RecordingRow
-         * @description What an imported run was read from, and what would have been asked.
+         * @description An imported run's source, and what people would have been asked.
          */
         RecordingRow: {
             /** Alarms */
@@ -6294,7 +6294,7 @@ export interface components {
         };
         /**
          * RecoveryCodes
-         * @description Each stands in for a second factor once; readable in this answer and never again.
+         * @description Each code replaces the second factor once; they are shown in this answer only.
          */
         RecoveryCodes: {
             /** Codes */
@@ -6302,7 +6302,7 @@ export interface components {
         };
         /**
          * RedactRules
-         * @description Rules to try on recorded turns; none is kept.
+         * @description Masking rules to test on recorded turns; they are not saved.
          */
         RedactRules: {
             /** Rules */
@@ -6310,7 +6310,7 @@ export interface components {
         };
         /**
          * RedactedPlace
-         * @description A place of a recorded turn that would have been masked, with what stands around it.
+         * @description A passage of a recorded turn that the rules would have masked, with its context.
          */
         RedactedPlace: {
             /** After */
@@ -6331,7 +6331,7 @@ export interface components {
         };
         /**
          * RedactionPreview
-         * @description What rules would have masked of what the project recorded.
+         * @description What masking rules would have masked in the project's recorded turns.
          */
         RedactionPreview: {
             /** Is Whole */
@@ -6354,7 +6354,7 @@ export interface components {
         };
         /**
          * Refusal
-         * @description One turn of a batch that could not be taken, and why.
+         * @description A turn of a batch that was refused, and why.
          */
         Refusal: {
             /** Code */
@@ -6427,13 +6427,13 @@ export interface components {
         };
         /**
          * Retry
-         * @description What asking again means for a tool.
+         * @description What repeating a call means for a tool.
          * @enum {string}
          */
         Retry: "poll" | "retry" | "none";
         /**
          * Rotation
-         * @description `overlap_hours`: how long the old key goes on; 0: it is over at once.
+         * @description `overlap_hours`: how long the old key goes on working; 0: it stops at once.
          */
         Rotation: {
             /**
@@ -6479,7 +6479,7 @@ export interface components {
         };
         /**
          * RunFacets
-         * @description How many turns of a run there are of each kind, most first.
+         * @description The number of turns of each kind in a run, the most frequent first.
          */
         RunFacets: {
             /** Agents */
@@ -6722,7 +6722,7 @@ export interface components {
         };
         /**
          * RunPatch
-         * @description An agent reports an end, or what it learned it can do; a person sets the mode.
+         * @description An agent reports the end of its run or new capabilities; a person sets the mode.
          */
         RunPatch: {
             /**
@@ -6858,7 +6858,7 @@ export interface components {
         };
         /**
          * RunRules
-         * @description What a run follows; its agent keeps it for when it cannot ask.
+         * @description The rules of a run; its agent keeps them for when it cannot reach the server.
          */
         RunRules: {
             /** Allowlist */
@@ -6919,7 +6919,7 @@ export interface components {
         };
         /**
          * RunSeries
-         * @description How a stretch of a run went.
+         * @description A summary of a section of a run.
          */
         RunSeries: {
             /**
@@ -6947,7 +6947,7 @@ export interface components {
         };
         /**
          * RunSummary
-         * @description What a run did, made from its turns without a model. Each claim names a turn.
+         * @description What a run did, derived from its turns without a model. Each statement names a turn.
          */
         RunSummary: {
             asked: components["schemas"]["SaidRow"] | null;
@@ -6965,7 +6965,7 @@ export interface components {
         };
         /**
          * SaidRow
-         * @description What a person asked of the agent, its beginning.
+         * @description The beginning of what a person asked of the agent.
          */
         SaidRow: {
             /** Seq */
@@ -6975,7 +6975,7 @@ export interface components {
         };
         /**
          * SavedViewRow
-         * @description A line of search that one person keeps; nobody else sees it.
+         * @description A saved search; only the person who saved it sees it.
          */
         SavedViewRow: {
             /**
@@ -7000,7 +7000,7 @@ export interface components {
         };
         /**
          * Saving
-         * @description What stops saved: an estimate from loops that nobody stopped (docs/costs.md).
+         * @description Estimated savings by stopped runs, from loops that nobody stopped (docs/costs.md).
          */
         Saving: {
             /** Enough */
@@ -7052,7 +7052,7 @@ export interface components {
         };
         /**
          * ScorePart
-         * @description One reason for a move of the score.
+         * @description One reason why the score changed.
          */
         ScorePart: {
             /** Amount */
@@ -7073,7 +7073,7 @@ export interface components {
         };
         /**
          * Secret
-         * @description What a webhook's signature is made with.
+         * @description The secret that signs a webhook.
          */
         Secret: {
             /** Secret */
@@ -7081,7 +7081,7 @@ export interface components {
         };
         /**
          * SecretUses
-         * @description Who used a key or a token, where and for what: for when it has leaked.
+         * @description Where a key or token was used and for what, in case it has leaked.
          */
         SecretUses: {
             /** Places */
@@ -7091,7 +7091,7 @@ export interface components {
         };
         /**
          * SeriesPoint
-         * @description One turn, or several together: then the highest of each value, so that spikes stay.
+         * @description One turn, or several combined: the highest of each value, so that spikes stay visible.
          */
         SeriesPoint: {
             /**
@@ -7181,7 +7181,7 @@ export interface components {
         };
         /**
          * ShareRow
-         * @description One link; its secret is told once, to who made it.
+         * @description A shared link; its secret is shown once, to the person who made it.
          */
         ShareRow: {
             /**
@@ -7246,7 +7246,7 @@ export interface components {
         };
         /**
          * SparedCard
-         * @description A card that an entry would have spared, and what was answered then.
+         * @description A past card that the entry would have prevented, and how it was answered.
          */
         SparedCard: {
             /**
@@ -7270,7 +7270,7 @@ export interface components {
         };
         /**
          * StaleProblem
-         * @description 409 `stale_run`: what the run and the card are now.
+         * @description 409 `stale_run`: the current state of the run and the card.
          */
         StaleProblem: {
             /** Code */
@@ -7288,7 +7288,7 @@ export interface components {
         };
         /**
          * Stretch
-         * @description Turns in a row that both runs have, or that only one of them has.
+         * @description Consecutive turns that both runs have, or only one of them.
          */
         Stretch: {
             /** A */
@@ -7300,7 +7300,7 @@ export interface components {
         };
         /**
          * Tap
-         * @description One request of a person; `key` makes a repeat harmless.
+         * @description A person's answer; `key` makes repeating the request harmless.
          */
         Tap: {
             /**
@@ -7356,7 +7356,7 @@ export interface components {
         };
         /**
          * TelemetryRow
-         * @description A span or log record as the agent sent it, masked and bounded.
+         * @description A span or log record as the agent sent it, masked and limited in size.
          */
         TelemetryRow: {
             /** Agent */
@@ -7391,7 +7391,7 @@ export interface components {
         };
         /**
          * TimesCalled
-         * @description A recorded call, and how often it was made.
+         * @description A recorded call and the number of times it was made.
          */
         TimesCalled: {
             /** Call */
@@ -7401,7 +7401,7 @@ export interface components {
         };
         /**
          * TodayRow
-         * @description What a project spent since its midnight, the judge included.
+         * @description A project's spending since its midnight, including the judge.
          */
         TodayRow: {
             /**
@@ -7493,7 +7493,7 @@ export interface components {
         };
         /**
          * TreeRow
-         * @description Runs that belong together, and what all of them used.
+         * @description A tree of linked runs, and their total usage.
          */
         TreeRow: {
             /** Calls */
@@ -7893,7 +7893,7 @@ export interface components {
         };
         /**
          * UsedFrom
-         * @description A place where a secret was used; both empty: further places, too many to tell apart.
+         * @description A place from which a secret was used; both fields empty: further places, too many to list.
          */
         UsedFrom: {
             /** Address */
@@ -7949,7 +7949,7 @@ export interface components {
         };
         /**
          * UsualRow
-         * @description What an agent usually spends, from its recorded runs.
+         * @description An agent's usual spending, from its recorded runs.
          */
         UsualRow: {
             /** Agent */
@@ -7981,7 +7981,7 @@ export interface components {
         };
         /**
          * Verification
-         * @description Whether everything holds; `broken_at` is the first row that does not.
+         * @description Whether every chain is intact; `broken_at` is the first row that fails.
          */
         Verification: {
             /**
@@ -8015,7 +8015,7 @@ export interface components {
         };
         /**
          * WhyRow
-         * @description Why a run stands where it stands: the last that was decided about it.
+         * @description Why a run has its status: the last decision about it.
          */
         WhyRow: {
             /** By */
@@ -8057,7 +8057,7 @@ export interface components {
         };
         /**
          * Work
-         * @description What a stretch of a run's turns did.
+         * @description What a section of a run's turns did.
          */
         Work: {
             /** Calls */
@@ -8087,7 +8087,7 @@ export interface components {
         };
         /**
          * Role
-         * @description Who speaks. A `user` turn resets every streak.
+         * @description The speaker. A `user` turn resets every streak.
          * @enum {string}
          */
         guard__turn__Role: "user" | "assistant" | "tool" | "system";
@@ -11401,7 +11401,7 @@ export interface operations {
                     "application/json": components["schemas"]["Directive"];
                 };
             };
-            /** @description none newer */
+            /** @description nothing newer */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -12427,7 +12427,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description this process serves */
+            /** @description this process is up */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12475,7 +12475,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description database, broker and worker do their work */
+            /** @description database, broker and worker are working */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12484,7 +12484,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description one does not */
+            /** @description one of them is not */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -52,21 +52,21 @@ CODES_TRIED = Pace("set-up codes", most=20, in_all=200)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """`overlap_hours`: how long the old key goes on; 0: it is over at once."""
+    """`overlap_hours`: how long the old key goes on working; 0: it stops at once."""
 
     overlap_hours: Whole = OVERLAP // timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSetupCode:
-    """`project` where the person has several."""
+    """Give `project` if you are in several."""
 
     project: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """A code, what its key is to be called, and which machine asks."""
+    """A set-up code, the name for the new key, and the machine that asks."""
 
     code: str
     name: str
@@ -82,7 +82,7 @@ def keys_list(request: Request, projects: Projects) -> Page[AgentKeyRow]:
 
 @api.post("keys/", status=201)
 def keys_make(request: Request, asked: NewAgentKey) -> MadeAgentKey:
-    """Make an agent key; owners only. Its secret is in this answer alone."""
+    """Make an agent key; owners only. Its secret is shown in this answer only."""
     return _make_key(request, auth.owned_project(request, asked.project), asked)
 
 
@@ -95,7 +95,7 @@ def projects_keys_list(request: Request, project_id: UUID) -> Page[AgentKeyRow]:
 
 @api.post("projects/<uuid:project_id>/keys/", status=201)
 def projects_keys_make(request: Request, project_id: UUID, asked: NewAgentKey) -> MadeAgentKey:
-    """Make an agent key of this project; owners only. Its secret is in this answer alone."""
+    """Make an agent key for this project; owners only. Its secret is shown in this answer only."""
     return _make_key(request, auth.owned_project(request, project_id), asked)
 
 
@@ -111,7 +111,7 @@ def keys_revoke(request: Request, key_id: UUID, by: By) -> None:
 
 @api.post("keys/<uuid:key_id>/rotate/", status=201, checks=auth.PROVED)
 def keys_rotate(request: Request, key_id: UUID, asked: Rotation, by: By) -> MadeAgentKey:
-    """Make the key that takes this one's place; owners only. Both live for a while."""
+    """Rotate a key: make its replacement; owners only. Both work for a while."""
     made = access.rotate_agent_key(
         key_id,
         projects=auth.owned_with_keys(request),
@@ -126,7 +126,7 @@ def keys_rotate(request: Request, key_id: UUID, asked: Rotation, by: By) -> Made
 
 @api.get("keys/<uuid:key_id>/uses/")
 def keys_uses(request: Request, key_id: UUID, projects: Readable) -> SecretUses:
-    """Tell from where and on which runs an agent key was used; owners only."""
+    """List where and on which runs an agent key was used; owners only."""
     key = one_of(selectors.agent_keys(projects=projects), key_id, "The key")
     # Addresses and programs of agents are the owners' business.
     auth.check_owns(request, key.project_id, auth.KEYS_ARE_OWNERS, even_archived=True)
@@ -150,7 +150,7 @@ def keys_uses(request: Request, key_id: UUID, projects: Readable) -> SecretUses:
 
 @api.get("tokens/<uuid:token_id>/uses/")
 def tokens_uses(token_id: UUID, person: Person) -> SecretUses:
-    """Tell from where one of your tokens was used."""
+    """List where one of your tokens was used."""
     token = one_of(selectors.personal_tokens(person), token_id, "The token")
     return SecretUses(places=_places(token), runs=())
 
@@ -165,7 +165,7 @@ def tokens_list(request: Request, person: Person) -> Page[TokenRow]:
 
 @api.post("tokens/", status=201, checks=auth.PROVED)
 def tokens_make(request: Request, asked: NewToken, person: Person, by: By) -> MadeToken:
-    """Make a personal token, signed in. Its secret is in this answer alone."""
+    """Make a personal token; needs a signed-in session. Its secret is shown in this answer only."""
     if asked.project:
         auth.check_belongs(request, asked.project)
     made = access.make_token(person, asked, by=by, at=now())
@@ -181,7 +181,7 @@ def tokens_revoke(token_id: UUID, person: Person, by: By) -> None:
 
 @api.delete("sessions/", checks=(auth.check_by_hand,))
 def sessions_end_others(request: Request, person: Person, by: By) -> None:
-    """Sign out everywhere but here."""
+    """Sign out all your other sessions."""
     # A token cannot: only who sits at a browser has a session that is kept.
     kept = request.session.session_key
     access.end_other_sessions(user=person, kept=kept, by=by, at=now())
@@ -189,7 +189,7 @@ def sessions_end_others(request: Request, person: Person, by: By) -> None:
 
 @api.post("setup-codes/", status=201, checks=(auth.check_by_hand,))
 def setup_codes_offer(request: Request, asked: NewSetupCode, by: By) -> MadeSetupCode:
-    """Offer a code that is good for one agent key, once, for ten minutes; owners only."""
+    """Make a set-up code for one agent key, usable once within ten minutes; owners only."""
     project = auth.owned_project(request, asked.project)
     auth.check_recent(request)
     CODES_OFFERED.check(str(request.user.pk), at=now())
@@ -207,7 +207,7 @@ def setup_codes_offer(request: Request, asked: NewSetupCode, by: By) -> MadeSetu
 
 @api.get("setup-codes/<uuid:code_id>/")
 def setup_codes_read(code_id: UUID, projects: Readable) -> SetupCodeRow:
-    """Say whether a code was used, when and on which machine."""
+    """Get whether a set-up code was used, when and on which machine."""
     mine = SetupCode.objects.filter(project_id__in=projects)
     return row_of(SetupCodeRow, one_of(mine, code_id, "The set-up code"))
 
@@ -220,7 +220,7 @@ def _hold_back(request: Request) -> None:
 # guesses is held back whatever they send.
 @api.post("setup-codes/exchange/", status=201, caller=AllowAny, checks=(_hold_back,))
 def setup_codes_exchange(asked: Exchange) -> ExchangedKey:
-    """Exchange a code for an agent key; its secret is in this answer alone."""
+    """Exchange a code for an agent key; its secret is shown in this answer only."""
     made = access.exchange_code(asked.code, name=asked.name, on=asked.on, at=now())
     return ExchangedKey(key=made.secret, project=made.row.project_id)
 

@@ -43,14 +43,14 @@ class NewPassword:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppCode:
-    """The code that the app shows now."""
+    """The code that the app currently shows."""
 
     code: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewPasskey:
-    """What the browser made, in its JSON form."""
+    """The credential that the browser made, as JSON."""
 
     name: str
     credential: dict[str, Any]
@@ -58,7 +58,7 @@ class NewPasskey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """That it is you, by one of your ways."""
+    """A proof of your identity by one of your sign-in methods."""
 
     password: str | None = None
     code: str | None = None
@@ -86,7 +86,7 @@ proved = Router(*BY_HAND, auth.check_recent)
 
 @api.get("account/")
 def account_read(user: Person) -> AccountRow:
-    """Show your ways in."""
+    """Show your sign-in methods."""
     # Where nobody signs in but by links, a factor is asked for nowhere.
     rows = ways.factors_of(user) if settings.SIGN_IN else []
     identity = ways.identity_of(user)
@@ -111,7 +111,7 @@ def account_read(user: Person) -> AccountRow:
 
 @proved.post("account/password/", checks=(check_passwords,))
 def account_password_set(request: Request, user: Person, asked: NewPassword) -> None:
-    """Give yourself a password, or another; your other sessions end."""
+    """Set or change your password; your other sessions end."""
     signing_in.set_password(user, asked.password, at=now())
     # Else this session would end with the others: it carries the former password's hash.
     update_session_auth_hash(cast(Any, request), user)
@@ -119,14 +119,14 @@ def account_password_set(request: Request, user: Person, asked: NewPassword) -> 
 
 @proved.delete("account/password/")
 def account_password_remove(request: Request, user: Person) -> None:
-    """Take your password away; your other sessions end."""
+    """Remove your password; your other sessions end."""
     signing_in.drop_password(user, at=now())
     update_session_auth_hash(cast(Any, request), user)
 
 
 @proved.post("account/app/begin/")
 def account_app_begin(request: Request, user: Person) -> BegunApp:
-    """Get what an authenticator app needs; it counts once its first code is sent."""
+    """Get the set-up data for an authenticator app; it is active once its first code is sent."""
     secret, url = ways.begin_app(request.session, user)
     # As an address of data: no second request carries the secret.
     picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
@@ -135,7 +135,7 @@ def account_app_begin(request: Request, user: Person) -> BegunApp:
 
 @proved.post("account/app/", status=201)
 def account_app_confirm(request: Request, user: Person, asked: AppCode) -> RecoveryCodes:
-    """Set an authenticator app up by its first code; it takes the place of another."""
+    """Activate an authenticator app by its first code; it replaces an earlier one."""
     made = signing_in.confirm_app(request.session, user, asked.code.strip(), at=now())
     # Another key wherever a way in changes: a copy of the former cookie is worth nothing then.
     request.session.cycle_key()
@@ -144,20 +144,20 @@ def account_app_confirm(request: Request, user: Person, asked: AppCode) -> Recov
 
 @proved.delete("account/app/")
 def account_app_remove(request: Request, user: Person) -> None:
-    """Remove your authenticator app; with the last second factor the codes go too."""
+    """Remove your authenticator app; recovery codes go with the last second factor."""
     signing_in.remove_factor(user, kind=ways.Kind.APP, at=now())
     request.session.cycle_key()
 
 
 @proved.post("account/passkeys/begin/")
 def account_passkeys_begin(user: Person) -> PasskeyOptions:
-    """Get what a browser needs to make a passkey."""
+    """Get the options with which a browser makes a passkey."""
     return PasskeyOptions(options=ways.begin_passkey(user))
 
 
 @proved.post("account/passkeys/", status=201)
 def account_passkeys_add(request: Request, user: Person, asked: NewPasskey) -> RecoveryCodes:
-    """Keep a passkey that your browser made."""
+    """Register a passkey that your browser made."""
     made = signing_in.add_passkey(user, asked.name, asked.credential, at=now())
     request.session.cycle_key()
     return _codes(made)
@@ -173,7 +173,7 @@ def account_passkeys_remove(request: Request, user: Person, passkey_id: int) -> 
 
 @proved.post("account/recovery-codes/", status=201)
 def account_recovery_codes_make(request: Request, user: Person) -> RecoveryCodes:
-    """Make new recovery codes; the old ones are void."""
+    """Make new recovery codes; the old ones stop working."""
     made = signing_in.renew_recovery_codes(user, at=now())
     request.session.cycle_key()
     return _codes(made)
@@ -181,7 +181,7 @@ def account_recovery_codes_make(request: Request, user: Person) -> RecoveryCodes
 
 @proved.delete("account/identity/")
 def account_identity_disconnect(request: Request, user: Person) -> None:
-    """Sign in by the identity provider no more."""
+    """Remove your sign-in through the identity provider."""
     signing_in.disconnect(user, at=now())
     request.session.cycle_key()
 
@@ -189,14 +189,14 @@ def account_identity_disconnect(request: Request, user: Person) -> None:
 # A proof is what it gives.
 @api.post("account/again/begin/", checks=BY_HAND)
 def account_again_begin(user: Person) -> PasskeyOptions:
-    """Get what a passkey of yours is to answer, to prove that it is you."""
+    """Get the challenge that one of your passkeys must answer to confirm your identity."""
     return PasskeyOptions(options=ways.ask_for_passkey(user))
 
 
 # A proof is what it gives.
 @api.post("account/again/", checks=BY_HAND)
 def account_again(request: Request, user: Person, proof: Proof) -> None:
-    """Prove that it is still you; for some minutes keys and members may be changed."""
+    """Confirm your identity; for some minutes you may then change keys and members."""
     # Counted apart from what somebody types as a name at the door: no name holds a NUL.
     account, here = f"\0proof {user.pk}", origin.asked_from(request)
     # Counted before it is looked at, so that tries at once are all counted.

@@ -31,7 +31,7 @@ api = Router()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelPatch:
-    """What is absent stays; quiet hours are ended by empty texts."""
+    """Absent fields stay as they are; empty texts end the quiet hours."""
 
     name: str | None = None
     address: str | None = None
@@ -78,7 +78,7 @@ def _check_owns(request: Request, project: UUID) -> None:
 
 @api.get("channels/")
 def channels_list(projects: Projects) -> list[ChannelRow]:
-    """List how people are reached, in the order they are told."""
+    """List notification channels, in the order in which they are used."""
     return channels.list_channels(projects=projects)
 
 
@@ -114,7 +114,7 @@ def channels_remove(channel: OwnedChannel, by: By) -> None:
 
 @api.post("channels/<uuid:channel_id>/test/", status=202)
 def channels_test(request: Request, channel: FoundChannel, by: By) -> DeliveryRow:
-    """Send a channel a test, quiet hours or not; the delivery says what comes of it."""
+    """Send a test to a channel, even in quiet hours; the delivery shows the result."""
     # Who may answer may test: whether it arrives is what they need to know at night.
     auth.check_may_act(request, channel.project_id)
     # Each is a call to somebody else's server.
@@ -133,7 +133,7 @@ def deliveries_list(
     decision: UUID | None,
     run: UUID | None,
 ) -> Page[DeliveryRow]:
-    """List what people were told or are to be, newest first; `?status=failed,waiting`."""
+    """List notifications that were sent or are due, newest first; `?status=failed,waiting`."""
     found = channels.deliveries(
         projects=projects,
         statuses=status,
@@ -153,7 +153,7 @@ def deliveries_read(request: Request, delivery: FoundDelivery) -> DeliveryRow:
 
 @api.post("deliveries/<uuid:delivery_id>/retry/", status=202)
 def deliveries_retry(request: Request, delivery: FoundDelivery) -> DeliveryRow:
-    """Try a failed delivery again, as often as a new one."""
+    """Retry a failed delivery, as often as a new one."""
     auth.check_may_act(request, delivery.project_id)
     RETRIES.check(str(request.user.pk), at=now())
     channels.try_again(delivery, at=now())

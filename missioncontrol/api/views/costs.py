@@ -46,7 +46,7 @@ OWNERS = (auth.owners("Only an owner sets prices."),)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewPrice:
-    """Dollars for a million tokens; what is absent of the cache costs as input does."""
+    """Dollars per million tokens; without a cache price, cached tokens cost as much as input."""
 
     model: str
     input: str
@@ -82,25 +82,25 @@ FoundReport = Annotated[Report, Depends(_report)]
 def costs_list(
     projects: Projects, group_by: CostGroup, since: datetime | None, until: datetime | None
 ) -> list[CostRow]:
-    """Add up model calls by day (default), agent, model, project or run."""
+    """Get the totals of model calls by day (default), agent, model, project or run."""
     return selectors.costs(projects=projects, group_by=group_by, since=since, until=until)
 
 
 @api.get("costs/usual/")
 def costs_usual(projects: Projects) -> list[UsualRow]:
-    """Tell what each agent usually spends an hour, where enough runs are recorded."""
+    """Get each agent's usual spending per hour, where enough runs are recorded."""
     return baseline_spending(projects=projects, at=now())
 
 
 @api.get("costs/today/")
 def costs_today(projects: Projects) -> list[TodayRow]:
-    """Tell what each project spent since its midnight, and its day's budget."""
+    """Get each project's spending since its midnight, and its daily budget."""
     return spent_today(projects=projects, at=now())
 
 
 @api.get("costs/account/")
 def costs_account(account: AskedAccount) -> CostAccount:
-    """Account for a `range` (day, week, month) that holds `day`; today's by default."""
+    """Get the costs of the `range` (day, week, month) that contains `day`; today by default."""
     return account
 
 
@@ -113,7 +113,7 @@ def costs_export(account: AskedAccount) -> HttpResponse:
 
 @api.get("reports/")
 def reports_list(request: Request, projects: Projects, cursor: date | None) -> Page[ReportRow]:
-    """List daily cost reports, the latest day first; of each its newest version."""
+    """List daily cost reports, latest day first, each in its newest version."""
     found = daily.listed(projects=projects, before=cursor, days=DAYS_A_PAGE)
     # By whole days: of several projects one day has
     # several rows, and a page never ends within it.
@@ -152,7 +152,7 @@ def prices_list(project: FoundProject) -> list[PriceRow]:
 
 @api.post("projects/<uuid:project_id>/prices/", checks=OWNERS)
 def prices_set(project_id: UUID, asked: NewPrice, by: By) -> PriceSet:
-    """Set the price of a model and count its unpriced calls with it; owners only."""
+    """Set a model's price and apply it to its unpriced calls; owners only."""
     # Calls without a price are counted with it at once, against budgets too.
     model, table = read_price(asked.model, asdict(asked))
     return set_price(project_id, model, table, by=by, at=now())
@@ -160,7 +160,7 @@ def prices_set(project_id: UUID, asked: NewPrice, by: By) -> PriceSet:
 
 @api.delete("projects/<uuid:project_id>/prices/", checks=OWNERS)
 def prices_remove(project_id: UUID, model: str, by: By) -> None:
-    """Remove a model's price: the public list holds again; what was counted stays."""
+    """Remove a model's price: the public price list applies again; what was counted stays."""
     if not model:
         raise InvalidRequest("model: say which.", field="model")
     set_price(project_id, model, None, by=by, at=now())

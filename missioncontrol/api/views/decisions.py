@@ -34,7 +34,7 @@ LONGEST_NAME = 150
 
 @api.get("decisions/", query=("project",))
 def decisions_list(request: Request, status: str) -> Page[DecisionRow]:
-    """List cards, oldest first; `?status=open` is the inbox, which archived projects leave."""
+    """List cards, oldest first; `?status=open` is the inbox, without archived projects."""
     # Nobody can answer there, so it would wait in the inbox for ever.
     mine = auth.projects_of(request, even_archived=status != "open")
     found = rows.decisions(projects=mine, status=status)
@@ -43,7 +43,7 @@ def decisions_list(request: Request, status: str) -> Page[DecisionRow]:
 
 @api.get("autofixes/")
 def autofixes_list(request: Request, projects: Projects) -> Page[AutofixRow]:
-    """List what was injected without a tap, newest first."""
+    """List corrections that were injected automatically, newest first."""
     found = rows.autofixes(projects=projects)
     return page_of(
         request,
@@ -54,21 +54,21 @@ def autofixes_list(request: Request, projects: Projects) -> Page[AutofixRow]:
 
 @api.get("allowlist/")
 def allowlist_list(request: Request, projects: Projects) -> Page[AllowlistRow]:
-    """List what is never flagged, newest first."""
+    """List the allowlist, newest first."""
     found = rows.allowlist(projects=projects)
     return page_of(request, found, rows.allowlist_row)
 
 
 @api.post("allowlist/", status=201)
 def allowlist_add(request: Request, asked: NewAllowlistEntry, by: By) -> AllowlistRow:
-    """Add an entry by hand."""
+    """Add an entry."""
     project = auth.writable_project(request, asked.project)
     return rows.allowlist_row(allowlist.add_entry(project, asked, by=by, at=now()))
 
 
 @api.post("allowlist/preview/")
 def allowlist_preview(request: Request, asked: NewAllowlistEntry) -> AllowlistPreview:
-    """Say what an entry would have matched; none is made. A call is no text for an address."""
+    """Preview what an entry would have matched; none is made. POST keeps calls out of URLs."""
     project = auth.writable_project(request, asked.project)
     scope = Scope(project=project, run=asked.run, agent=asked.agent)
     # Read as the entry would be, so that what is refused there is refused here.
@@ -116,7 +116,7 @@ def audit_list(request: Request, journal: Journal) -> Page[AuditRow]:
 
 @api.get("audit/verify/")
 def audit_verify(projects: Projects) -> Verification:
-    """Walk every chain and say whether it holds."""
+    """Verify every chain."""
     # Each time anew: a result that is kept could be what was tampered with.
     return anchors.verify(projects=projects)
 

@@ -41,7 +41,7 @@ LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DevicePatch:
-    """What is absent stays; quiet hours end with both set to an empty text."""
+    """Absent fields stay as they are; set both times to an empty text to end the quiet hours."""
 
     name: str | None = None
     enabled: bool | None = None
@@ -83,7 +83,7 @@ OPENERS = auth.owners_of_any("Only who owns a project opens this machine to its 
 
 @api.get("devices/")
 def devices_list(this: ThisBrowser, person: Person) -> list[DeviceRow]:
-    """List the browsers in which you are signed in, the latest seen first."""
+    """List the browsers in which you are signed in, most recently seen first."""
     mine = list(sessions.browsers_of(person).select_related("device"))
     # One query for all of them.
     tried = devices.last_tried([push for browser in mine if (push := _push_of(browser))])
@@ -92,13 +92,13 @@ def devices_list(this: ThisBrowser, person: Person) -> list[DeviceRow]:
 
 @api.get("devices/reach/")
 def devices_reach(request: Request) -> Reach:
-    """Say where a phone reaches this installation, and what it can do there."""
+    """Get the addresses at which a phone reaches this installation, and what it can do there."""
     return _reach(request)
 
 
 @api.patch("devices/reach/", checks=(auth.check_by_hand, OPENERS))
 def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) -> Reach:
-    """Open HTTPS to the local network of this machine, or close it; owners only."""
+    """Turn HTTPS for this machine's local network on or off; owners only."""
     # Where the operator chose the way in, it is not for a page to open another.
     if not _has_door():
         raise Unavailable("How phones reach this installation was decided when it was started.")
@@ -114,7 +114,7 @@ def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) ->
 
 @api.get("devices/certificate/", files=("application/x-x509-ca-cert",))
 def devices_certificate() -> HttpResponse:
-    """Fetch the certificate a phone may be told to trust: the one this machine made."""
+    """Download the certificate that a phone has to trust, made by this machine."""
     found = existing(extras.authority(settings.DATA_DIR), "A certificate of this machine")
     response = HttpResponse(found, content_type="application/x-x509-ca-cert")
     response["Content-Disposition"] = 'attachment; filename="mission-control.crt"'
@@ -125,7 +125,7 @@ def devices_certificate() -> HttpResponse:
 def devices_change(
     browser: FoundBrowser, asked: DevicePatch, person: Person, by: By, this: ThisBrowser
 ) -> DeviceRow:
-    """Name a browser, or change how pushes reach it."""
+    """Rename a browser, or change how it receives pushes."""
     access.change_device(browser, changes_in(asked), by=by, at=now())
     # Read anew: its push may have changed with it.
     return _row(_find(browser.id, person), this)
@@ -133,13 +133,13 @@ def devices_change(
 
 @api.delete("devices/<uuid:device_id>/", checks=(auth.check_by_hand,))
 def devices_sign_out(browser: FoundBrowser, by: By) -> None:
-    """Sign a browser out, wherever it is; its notifications close, and no more reach it."""
+    """Sign out a browser; its notifications close and it receives no more."""
     access.sign_out(browser, by=by, at=now())
 
 
 @api.post("devices/this/push/", status=201)
 def devices_subscribe(browser: ThisBrowser, asked: NewPush, person: Person) -> DeviceRow:
-    """Have the browser that asks take pushes."""
+    """Subscribe the requesting browser to pushes."""
     if browser is None:
         raise InvalidRequest("Only a signed-in browser takes pushes, not a token.")
     # A phone's own name says more than its kind, which is all that its User-Agent tells.
@@ -158,14 +158,14 @@ def devices_subscribe(browser: ThisBrowser, asked: NewPush, person: Person) -> D
 
 @api.delete("devices/this/push/")
 def devices_unsubscribe(browser: ThisBrowser) -> None:
-    """Have the browser that asks take no more pushes."""
+    """Unsubscribe the requesting browser from pushes."""
     if browser and Device.objects.filter(browser=browser).delete()[0]:
         access.record_push(browser, on=False, at=now())
 
 
 @api.post("devices/<uuid:device_id>/test/", status=202)
 def devices_test(browser: FoundBrowser, person: Person, by: By) -> None:
-    """Send a browser a test notification, quiet hours or not."""
+    """Send a test notification to a browser, even in quiet hours."""
     device = _push_of(browser)
     # A notice is of a project, a test too: any of theirs will do.
     project = ways.open_memberships_of(person).first()
@@ -177,7 +177,7 @@ def devices_test(browser: FoundBrowser, person: Person, by: By) -> None:
 
 @api.post("pairings/", status=201, checks=auth.PROVED)
 def pairings_offer(request: Request, person: Person) -> PairingRow:
-    """Make a link and a code that sign one phone in, once, within ten minutes."""
+    """Make a link and a code that sign in one phone, once, within ten minutes."""
     PAIRINGS.check(str(person.pk), at=now())
     base = address_for_phones(request)
     if not base:
@@ -200,7 +200,7 @@ def pairings_offer(request: Request, person: Person) -> PairingRow:
 
 @api.get("pairings/<uuid:pairing_id>/")
 def pairings_read(pairing_id: UUID, person: Person, this: ThisBrowser) -> PairingRow:
-    """Say whether the phone has come."""
+    """Get whether the phone has signed in."""
     link = existing(services.find_pairing(pairing=pairing_id, user=person), "The pairing")
     if link.used_at is not None:
         device = _row(link.browser, this) if link.browser else None

@@ -63,7 +63,7 @@ SPENDERS = auth.owners_of_any("Only who owns a project sets what all of them may
 # Paths and addresses help who looks for a way in.
 @api.get("instance/", checks=(auth.owners_of_any("Only an owner sees where the data is."),))
 def instance(request: Request) -> InstanceRow:
-    """Show this installation: its parts, where its data is; owners only."""
+    """Show this installation: its services and where its data is; owners only."""
     contact, keep = vapid.contact(), settings.KEEP_DELIVERIES
     # The file system of the data, which may be another than the program's.
     counted, space = count_everything(), shutil.disk_usage(settings.DATA_DIR)
@@ -93,7 +93,7 @@ def instance(request: Request) -> InstanceRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayBudget:
-    """Dollars that all projects may spend a day, in UTC; null: as many as they like."""
+    """Dollars that all projects together may spend per day (UTC); null: no limit."""
 
     day_usd: Decimal | None
 
@@ -101,7 +101,7 @@ class DayBudget:
 # It lets go or holds runs of every project, of which this owner may see one alone.
 @api.patch("instance/budget/", checks=(auth.check_by_hand, SPENDERS, auth.check_recent))
 def instance_budget(asked: DayBudget, by: By) -> OrganisationBudget:
-    """Set or remove what all projects together may spend a day; owners only."""
+    """Set or remove the daily budget of all projects together; owners only."""
     organisation.set_day_budget(asked.day_usd, by=by, at=now())
     return organisation.day_budget(at=now())
 
@@ -216,7 +216,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Answer whether database, broker and worker do their work, as seen within a second."""
+    """Answer whether the database, the broker and a worker are working, as seen within a second."""
     found = readiness.look()
     ready = all(found.values())
     return JsonResponse({"ok": ready, **found}, status=200 if ready else 503)

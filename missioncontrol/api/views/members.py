@@ -56,7 +56,7 @@ class NewInvitation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJoiningRule:
-    """Who is to be let in: a domain of verified e-mail addresses, or a group; never as owner."""
+    """Who may join: a domain of verified e-mail addresses, or a group; never as owner."""
 
     by: JoiningBy
     value: str
@@ -65,7 +65,7 @@ class NewJoiningRule:
 
 @api.get("projects/<uuid:project_id>/members/")
 def members_list(request: Request, project_id: UUID) -> list[MemberRow]:
-    """List who belongs to a project, by name."""
+    """List the members of a project, by name."""
     auth.check_belongs(request, project_id)
     return _members(request, project_id)
 
@@ -74,7 +74,7 @@ def members_list(request: Request, project_id: UUID) -> list[MemberRow]:
 def members_change(
     request: Request, project_id: UUID, user_id: int, asked: MemberPatch, by: Person
 ) -> MemberRow:
-    """Give a member another role; owners only. It holds from their next request on."""
+    """Change a member's role; owners only. It applies from their next request."""
     role, at = asked.role, now()
     # Together: nobody who lost a role goes on sharing by it.
     with transaction.atomic():
@@ -88,7 +88,7 @@ def members_change(
 
 @api.delete("projects/<uuid:project_id>/members/<int:user_id>/", checks=(auth.check_by_hand,))
 def members_remove(request: Request, project_id: UUID, user_id: int, by: Person) -> None:
-    """Remove a member, for owners; or leave, whoever you are."""
+    """Remove a member (owners), or leave the project yourself."""
     # Whoever wants to leave may, also without a proof.
     if user_id == by.pk:
         auth.check_belongs(request, project_id)
@@ -118,7 +118,7 @@ def invitations_list(request: Request, project_id: UUID) -> Page[InvitationRow]:
 def invitations_make(
     request: Request, project_id: UUID, asked: NewInvitation, by: Person
 ) -> MadeInvitation:
-    """Make a link that lets one person in, once; owners only. It is in this answer alone."""
+    """Make an invitation link that works once; owners only. It is in this answer only."""
     at = now()
     INVITATIONS.check(str(by.pk), at=at)
     made = members.invite(
@@ -137,13 +137,13 @@ def invitations_make(
 
 @api.delete("projects/<uuid:project_id>/invitations/<uuid:invitation_id>/", checks=(OWNER,))
 def invitations_revoke(project_id: UUID, invitation_id: UUID, by: By) -> None:
-    """Take an invitation back; owners only."""
+    """Revoke an invitation; owners only."""
     members.revoke_invitation(invitation_id, project_id=project_id, by=by, at=now())
 
 
 @api.get("projects/<uuid:project_id>/joining-rules/", checks=(OWNER,))
 def joining_rules_list(request: Request, project_id: UUID) -> Page[JoiningRuleRow]:
-    """List whom the identity provider's word lets in; owners only."""
+    """List the rules by which people join through the identity provider; owners only."""
     found = JoiningRule.objects.filter(project_id=project_id).order_by("id")
     return page_of(request, found, partial(row_of, JoiningRuleRow))
 
@@ -151,7 +151,7 @@ def joining_rules_list(request: Request, project_id: UUID) -> Page[JoiningRuleRo
 # Such a rule outlives whoever made it: it takes a person, and a fresh proof.
 @api.post("projects/<uuid:project_id>/joining-rules/", status=201, checks=PROVED_OWNER)
 def joining_rules_add(project_id: UUID, asked: NewJoiningRule, owner: Person) -> JoiningRuleRow:
-    """Let in who signs in there and fulfils a rule; owners only."""
+    """Add a rule that admits people who sign in through the identity provider; owners only."""
     # Such a rule would let nobody in, and look as if it did.
     if settings.OIDC is None:
         raise NotFound("An identity provider")
@@ -165,7 +165,7 @@ def joining_rules_add(project_id: UUID, asked: NewJoiningRule, owner: Person) ->
     "projects/<uuid:project_id>/joining-rules/<uuid:rule_id>/", checks=(OWNER, auth.check_recent)
 )
 def joining_rules_remove(project_id: UUID, rule_id: UUID, by: By) -> None:
-    """Let nobody more in by a rule; owners only. Who came by it stays."""
+    """Delete a rule; owners only. Members who joined by it stay."""
     signing_in.remove_rule(project_id, rule_id, by=by, at=now())
 
 

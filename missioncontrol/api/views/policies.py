@@ -63,19 +63,19 @@ def policies_list(request: Request, project: FoundProject) -> Page[PolicyVersion
 
 @api.get("projects/<uuid:project_id>/policies/<int:number>/")
 def policies_read(project: FoundProject, number: int) -> PolicyVersionRow:
-    """Show one version as it stood."""
+    """Show one version."""
     return policies.version_row(policies.find_version(project.id, number))
 
 
 @api.post("projects/<uuid:project_id>/policies/check/")
 def policies_check(asked: PolicyToCheck, project: FoundProject) -> PolicyCheck:
-    """Say what is wrong with a policy, or what it would change; nothing is kept."""
+    """Check a policy: its errors, or what it would change; nothing is saved."""
     return policies.check_policy(asked.policy, project=project)
 
 
 @api.get("projects/<uuid:project_id>/policies/scores/")
 def policies_scores(project: FoundProject, days: int | None) -> PolicyScores:
-    """Show the highest stuck score of each run of the last days, and what people did."""
+    """Show the highest stuck score of each recent run, and what people answered."""
     # Brought within, not refused: of a span that is too long the newest part is shown.
     asked = DAYS if days is None else min(max(days, 1), MOST_DAYS)
     return scores.scores_of(project, days=asked, at=now())
@@ -91,7 +91,7 @@ def backtests_list(request: Request, projects: Projects) -> Page[BacktestRow]:
 
 @api.post("backtest/", status=202)
 def backtests_ask(request: Request, asked: NewBacktest, by: By) -> BacktestRow:
-    """Replay recorded runs under a policy and under today's; answers at once."""
+    """Replay recorded runs under a proposed policy and the current one; answers at once."""
     project = Project.objects.get(pk=auth.writable_project(request, asked.project))
     backtest = backtests.ask(project, asked, by=by, at=now())
     # In a worker: recorded turns are judged twice, under both policies.
@@ -101,13 +101,13 @@ def backtests_ask(request: Request, asked: NewBacktest, by: By) -> BacktestRow:
 
 @api.get("backtest/<uuid:backtest_id>/")
 def backtests_read(backtest_id: UUID, projects: Readable) -> BacktestRow:
-    """Show a backtest as far as it has come."""
+    """Show a backtest and its progress."""
     return backtests.row(one_of(backtests.listed(projects=projects), backtest_id, "The backtest"))
 
 
 @api.get("allowlist/suggestions/")
 def allowlist_suggestions(projects: Projects) -> list[AllowlistSuggestion]:
-    """List calls that people let go on three times or more; none is allowed by itself."""
+    """List calls that people continued three times or more; none is allowed automatically."""
     return allowlist.suggestions(projects=projects, at=now())
 
 
@@ -159,7 +159,7 @@ def recordings_import(
 
 @api.get("runs/<uuid:run_id>/recording/")
 def recordings_read(run_id: UUID, projects: Readable) -> RecordingRow:
-    """Show what an imported run was read from, and where a card would have opened."""
+    """Show an imported run's source, and where a card would have opened."""
     return recordings.show_recording(run_id, projects=projects)
 
 

@@ -61,7 +61,7 @@ DEMOS = Pace("demos", most=10, in_all=30)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectPatch:
-    """What an owner changes; what is absent stays."""
+    """The changes; absent fields stay as they are."""
 
     name: str | None = None
     archived: bool | None = None
@@ -98,7 +98,7 @@ class NewProject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MePatch:
-    """What you are called, here and in the audit log."""
+    """Your name, here and in the audit log."""
 
     name: str
 
@@ -112,7 +112,7 @@ def projects_list(request: Request) -> list[ProjectRow]:
 # Else a viewer of one project could fill the server with others.
 @api.post("projects/", status=201, checks=(MAKERS,))
 def projects_make(request: Request, asked: NewProject, person: Person) -> ProjectRow:
-    """Make a project and own it; for who owns one already."""
+    """Make a project and become its owner; for people who own a project already."""
     MADE.check(str(person.pk), at=now())
     made = rules.make_project(name=asked.name, owner=person, mode=asked.mode, at=now())
     return find_project(request, made.id)
@@ -128,7 +128,7 @@ def projects_read(request: Request, project_id: UUID) -> ProjectRow:
 def projects_change(
     request: Request, project_id: UUID, asked: ProjectPatch, person: Person, by: By
 ) -> ProjectRow:
-    """Change a project's rules, or put it away; owners only."""
+    """Change a project's settings, or archive it; owners only."""
     even_archived = asked.archived is False
     # An archived project can be brought back, and nothing else of it changes.
     auth.check_owns(request, project_id, NOT_AN_OWNER, even_archived=even_archived)
@@ -151,19 +151,19 @@ def projects_change(
 
 @api.post("projects/<uuid:project_id>/redaction/preview/", checks=(auth.owners(NOT_AN_OWNER),))
 def projects_redaction_preview(project_id: UUID, asked: RedactRules) -> RedactionPreview:
-    """Say what rules would have masked of recorded turns; none is kept. Owners only."""
+    """Preview what masking rules would have masked; nothing is saved. Owners only."""
     return preview_redaction(project_id, read_rules(asked.rules), at=now())
 
 
 @api.get("projects/<uuid:project_id>/controller-secret/", checks=SECRET_SEEN_BY)
 def projects_controller_secret(project_id: UUID) -> Secret:
-    """Show what the webhooks of a project's controllers are signed with; owners only."""
+    """Show the secret that signs a project's controller webhooks; owners only."""
     return Secret(secret=webhook.secret_of(project_id))
 
 
 @api.get("me/")
 def me(request: Request, person: Person, name: By) -> Me:
-    """Show who is signed in, and what they may see."""
+    """Show the signed-in person and what they may see."""
     # The screens ask this first: with its answer's cookie they can write.
     get_token(request)
     closed = ways.closed_memberships(person).order_by("project_id")
@@ -183,7 +183,7 @@ def me(request: Request, person: Person, name: By) -> Me:
 
 @api.patch("me/", checks=(auth.check_by_hand,))
 def me_change(request: Request, asked: MePatch, person: Person) -> User:
-    """Say what you are called; what stands in the audit log keeps the old name."""
+    """Change your name; existing audit log entries keep the old one."""
     members.rename_person(person, asked.name, at=now())
     return User(id=str(person.pk), name=auth.name_of(request))
 
@@ -194,7 +194,7 @@ def me_change(request: Request, asked: MePatch, person: Person) -> User:
     checks=(auth.owners("Only an owner exports a project.", even_archived=True),),
 )
 def projects_export(request: Request, project_id: UUID) -> StreamingHttpResponse:
-    """Export everything of a project as JSON Lines; `manage.py import_project` reads it."""
+    """Export a whole project as JSON Lines; `manage.py import_project` reads it."""
 
     def lines() -> Iterator[bytes]:
         # Into a file at once, then as fast as it is taken: its rows are of one moment, and a
@@ -209,7 +209,7 @@ def projects_export(request: Request, project_id: UUID) -> StreamingHttpResponse
 
 @api.post("demo/", status=202, checks=(SHOWERS,))
 def demo_start(person: Person) -> None:
-    """Start three agents in projects of their own; for who owns a project."""
+    """Start the demo: three agents in projects of their own; for people who own a project."""
     DEMOS.check(str(person.pk), at=now())
     # A web process starts no program; without `up` nobody would read what it asks.
     if not settings.IS_SUPERVISED:

@@ -74,7 +74,7 @@ MOST_BOARDS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPatch:
-    """An agent reports an end, or what it learned it can do; a person sets the mode."""
+    """An agent reports the end of its run or new capabilities; a person sets the mode."""
 
     status: Literal["completed", "failed"] | None = None
     mode: Mode | None = None
@@ -87,7 +87,7 @@ class RunPatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewView:
-    """A line of search to keep; `project` where the person has several."""
+    """A line of search to keep; Give `project` if you are in several."""
 
     name: str
     q: str
@@ -149,20 +149,20 @@ def runs_list(request: Request, found: FoundRuns, sort: str | None) -> Page[Hist
 
 @api.get("runs/totals/")
 def runs_totals(found: FoundRuns) -> HistoryTotals:
-    """Add up every run the filters leave."""
+    """Get totals over all runs that match the filters."""
     # By the database, of all of them: a page's rows would add up to the page.
     return finding.totals(found.runs)
 
 
 @api.get("runs/<uuid:run_id>/summary/")
 def runs_summary(run: FoundRun) -> RunSummary:
-    """Say what a run was asked, did, changed, tested and spent, made without a model."""
+    """Summarise what a run was asked, did, changed, tested and spent, without using a model."""
     return summarize(run)
 
 
 @api.get("runs/<uuid:run_id>/compare/")
 def runs_compare(run_id: UUID, projects: Readable, with_: UUID | None) -> RunComparison:
-    """Align a run's turns with those of another run (`with`) of the same project."""
+    """Compare a run's turns with those of another run (`with`) of the same project."""
     run = selectors.find_run(run_id, projects=projects)
     if with_ is None:
         raise InvalidRequest("with: expected the id of another run.", field="with")
@@ -177,7 +177,7 @@ def runs_compare(run_id: UUID, projects: Readable, with_: UUID | None) -> RunCom
 def runs_export(
     request: Request, found: FoundRuns, as_: Literal["jsonl", "csv"]
 ) -> StreamingHttpResponse:
-    """Export every run the filters leave, as `as=csv` or `jsonl`."""
+    """Export all runs that match the filters, as `as=csv` or `jsonl`."""
     # Page by page: the whys of a page are read together, and of all runs nothing is held.
     # With no line of search: a file shows no matches, which would be looked for run by run.
     pages = pages_of(found.runs)
@@ -187,14 +187,14 @@ def runs_export(
 
 @api.get("views/")
 def views_list(request: Request, person: Person, projects: Projects) -> Page[SavedViewRow]:
-    """List your own views."""
+    """List your saved views."""
     mine = saved_views.views_of(person, projects=projects)
     return page_of(request, mine, partial(row_of, SavedViewRow))
 
 
 @api.post("views/", status=201)
 def views_save(request: Request, asked: NewView, person: Person, by: By) -> SavedViewRow:
-    """Keep a line of search; the same name again replaces it."""
+    """Save a search; the same name replaces the earlier one."""
     project = auth.the_project(request, asked.project)
     kept = saved_views.save_view(
         user=person, project=project, name=asked.name, q=asked.q, by=by, at=now()
@@ -204,13 +204,13 @@ def views_save(request: Request, asked: NewView, person: Person, by: By) -> Save
 
 @api.delete("views/<uuid:view_id>/")
 def views_remove(view_id: UUID, person: Person, by: By) -> None:
-    """Forget one of your views."""
+    """Delete one of your saved views."""
     saved_views.remove_view(view_id, user=person, by=by, at=now())
 
 
 @api.post("runs/", caller=auth.IsAgent)
 def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[RunRow, bool]:
-    """Open a run; the same key again answers 200 with the same run."""
+    """Open a run; repeating the same key answers 200 with the same run."""
     at = now()
     # Refuse a policy or a budget that could not be obeyed, before it is stored.
     if asked.policy is not None:
@@ -240,7 +240,7 @@ def runs_read(run: FoundRun) -> RunRow:
 
 @api.patch("runs/<uuid:run_id>/", caller=auth.IsCaller)
 def runs_change(request: Request, asked: RunPatch, run_id: UUID) -> RunRow:
-    """Report the end or new capabilities (agent), or set the mode (person)."""
+    """Report the run's end or new capabilities (agent), or set its mode (person)."""
     auth.check_reach(request, run_id)
     is_agent = isinstance(request.user, KeyHolder)
     return (_report if is_agent else _set_mode)(request, run_id, asked, at=now())
@@ -279,7 +279,7 @@ def _set_mode(request: Request, run_id: UUID, asked: RunPatch, *, at: datetime) 
 
 @api.get("runs/<uuid:run_id>/tree/")
 def runs_tree(run: FoundRun) -> TreeRow:
-    """Show the tree a run belongs to, and what all of it used."""
+    """Show the tree a run belongs to, and its total usage."""
     return selectors.show_tree(run, at=now())
 
 
@@ -298,7 +298,7 @@ def runs_telemetry(
 def interventions_make(
     request: Request, run: FoundRun, tap: Tap, by: By
 ) -> tuple[InterventionRow, bool]:
-    """Do what a person tapped; the same key and body again answers 200."""
+    """Apply a person's answer; repeating the same key and body answers 200."""
     # Asked again under the run's lock, by `acting_in`: a role may go while this waits.
     auth.check_may_act(request, run.project_id)
     return interventions.intervene(
@@ -314,26 +314,26 @@ def interventions_make(
 
 @api.get("runs/<uuid:run_id>/conversation/")
 def runs_conversation(run: FoundRun) -> Conversation:
-    """Show what people and the agent said, how far each text came, settled permissions."""
+    """Show messages of people and the agent, their delivery, answered permissions."""
     return conversation.show_conversation(run)
 
 
 @api.get("boards/")
 def boards(request: Request) -> list[Board]:
-    """Show the boards of your first eight projects, as `/ws/projects/ID/` would begin."""
+    """Show the boards of your first eight projects, as `/ws/projects/ID/` sends them first."""
     projects, at = auth.projects_of(request, even_archived=False)[:MOST_BOARDS], now()
     return [Board(project=one, snapshot=board(one, at=at)) for one in projects]
 
 
 @api.get("runs/<uuid:run_id>/snapshot/")
 def runs_snapshot(run: FoundRun) -> Snapshot:
-    """Show a run with its cards and answers, as `/ws/runs/ID/` would begin."""
+    """Show a run with its cards and answers: the snapshot that `/ws/runs/ID/` sends first."""
     return run_page(run, at=now())
 
 
 @api.get("runs/<uuid:run_id>/rules/", caller=auth.IsAgent, checks=(auth.check_reach,))
 def runs_rules(run_id: UUID, caller: Agent) -> RunRules:
-    """Tell an agent the rules of its run, for when it cannot ask."""
+    """Get the rules of a run, which its agent applies while it cannot reach the server."""
     return policies.rules_for(run_id, project=caller.project, at=now())
 
 
@@ -342,7 +342,7 @@ OBEYS = (auth.check_obeys, auth.check_reach)
 
 @api.post("runs/<uuid:run_id>/choices/", caller=auth.IsAgent, checks=OBEYS)
 def choices_tell(run_id: UUID, caller: Agent, asked: LateChoice) -> tuple[InterventionRow, bool]:
-    """Tell what was chosen at the agent's terminal while the server was away."""
+    """Report what was chosen at the agent's terminal while the server could not be reached."""
     return choices.take_choice(run_id, asked, project=caller.project, at=now())
 
 
@@ -350,6 +350,6 @@ def choices_tell(run_id: UUID, caller: Agent, asked: LateChoice) -> tuple[Interv
     "runs/<uuid:run_id>/messages/<uuid:message_id>/delivered/", caller=auth.IsAgent, checks=OBEYS
 )
 def messages_delivered(run_id: UUID, message_id: UUID, caller: Agent) -> HttpResponse:
-    """Note that an injected message reached the model."""
+    """Confirm that an injected message reached the model."""
     sessions.deliver_message(run_id, message_id, project=caller.project, at=now())
     return json_response({})

@@ -47,7 +47,7 @@ MADE = Pace("shared links made", most=30, in_all=300)
 def shares_list(
     request: Request, projects: Projects, run: UUID | None, decision: UUID | None
 ) -> Page[ShareRow]:
-    """List the links that show something now, newest first; their secrets are not kept."""
+    """List the active links, newest first, without their secrets."""
     found = sharing.shares(projects=projects, at=now())
     asked = given(run=run, decision=decision)
     return page_of(request, found.filter(**asked), sharing.share_row)
@@ -56,7 +56,7 @@ def shares_list(
 # A link shows something to whoever has it: a token that leaked must make none.
 @api.post("shares/", status=201, checks=(auth.check_by_hand,))
 def shares_make(request: Request, asked: NewShare, person: Person) -> MadeShare:
-    """Make a link; whoever has it sees that one thing, and can do nothing."""
+    """Make a read-only link to one run, card or week; anyone who has it can open it."""
     if asked.week and asked.week.year not in YEARS:
         raise InvalidRequest(
             f"week: expected a date such as 2026-11-21, got {asked.week}.", field="week"
@@ -72,7 +72,7 @@ def shares_make(request: Request, asked: NewShare, person: Person) -> MadeShare:
 
 @api.delete("shares/<uuid:share_id>/")
 def shares_revoke(request: Request, share_id: UUID, projects: Readable, person: Person) -> None:
-    """End a link at once."""
+    """Revoke a link at once."""
     # In whatever role: a viewer is told that they may not, a stranger that there is none.
     found = one_of(Share.objects.filter(project__in=projects), share_id, "The link")
     auth.check_may_act(request, found.project_id)

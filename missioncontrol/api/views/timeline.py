@@ -83,7 +83,7 @@ def turns_find(
     q: str,
     before_seq: int | None,
 ) -> FoundTurns:
-    """Number the turns that match a filter; a search goes back from the newest."""
+    """Get the numbers of the turns that match a filter; a search goes backwards from the newest."""
     if len(q) > timeline.LONGEST_NEEDLE:
         longest = timeline.LONGEST_NEEDLE
         raise InvalidRequest(f"q: at most {longest} characters.", field="q")
@@ -101,7 +101,7 @@ def turns_find(
 
 @api.get("runs/<uuid:run_id>/turns/<int:seq>/score/")
 def turns_score(run: FoundRun, seq: int) -> ScoreMove:
-    """Say why the stuck score moved at a turn, in parts that add up."""
+    """Explain why the stuck score changed at a turn, in parts that add up."""
     return explain_move(run, seq)
 
 
@@ -115,7 +115,7 @@ def runs_facets(run: FoundRun) -> RunFacets:
 def runs_series(
     run: FoundRun, points: int | None, from_seq: int | None, to_seq: int | None
 ) -> RunSeries:
-    """Show how a run went in at most `points` points; no spike is averaged away."""
+    """Show a run's course in at most `points` points; spikes are kept."""
     # 0 is a number that was asked for, and not the default.
     if points is not None and not 0 < points <= timeline.MOST_POINTS:
         raise InvalidRequest(f"points: expected 1 to {timeline.MOST_POINTS}.", field="points")
@@ -126,7 +126,7 @@ def runs_series(
 
 @api.get("runs/<uuid:run_id>/moments/", query=("at",))
 def runs_moments(request: Request, run: FoundRun) -> Page[MomentRow]:
-    """Say at which turn each moment (`at`, RFC 3339, at most 100) stands."""
+    """Find the turn at each moment (`at`, RFC 3339, at most 100)."""
     texts = request.query_params.getlist("at")
     if len(texts) > MOST_MOMENTS:
         raise InvalidRequest(f"at: at most {MOST_MOMENTS} at once.", field="at")
@@ -136,5 +136,5 @@ def runs_moments(request: Request, run: FoundRun) -> Page[MomentRow]:
 
 @api.get("runs/<uuid:run_id>/hand-offs/")
 def runs_hand_offs(run: FoundRun) -> HandOffs:
-    """List where another agent of the run took over, and what it was asked."""
+    """List the hand-offs between a run's agents, and what each was asked."""
     return timeline.list_hand_offs(run)
