@@ -54,7 +54,7 @@ def check_to_come(expires_at: datetime | None, *, at: datetime) -> None:
         InvalidRequest: what it ends would be over at once.
     """
     if expires_at is not None and expires_at <= at:
-        raise InvalidRequest("expires_at: expected a time to come.", field="expires_at")
+        raise InvalidRequest("expires_at: expected a time in the future.", field="expires_at")
 
 
 def _find_zone(name: str) -> ZoneInfo | None:

@@ -106,8 +106,8 @@ class ProjectArchived(Forbidden):
 
     def __init__(self) -> None:
         super().__init__(
-            "This project is archived: it can only be read, and its keys refuse agents, "
-            "until an owner brings it back."
+            "This project is archived: it is read-only, and its agent keys are refused "
+            "until an owner restores it."
         )
 
 
@@ -117,17 +117,16 @@ class SecondFactorNeeded(Forbidden):
 
     def __init__(self) -> None:
         super().__init__(
-            "This project asks its members for a second factor: set one up under "
-            "Settings, Your account."
+            "This project requires a second factor: set one up under Settings, Your account."
         )
 
 
 class SignInAgain(Forbidden):
     code = "sign_in_again"
-    title = "Show that it is you"
+    title = "Confirm your identity"
 
     def __init__(self, ways: tuple[str, ...]) -> None:
-        super().__init__("You signed in some time ago: show that it is still you, then ask again.")
+        super().__init__("You signed in some time ago: confirm your identity, then try again.")
         self.ways = ways
 
     def extra(self) -> dict[str, Any]:
@@ -159,7 +158,7 @@ def existing(found: Found | None, what: str) -> Found:
 class WrongMethod(MissionControlError):
     code = "method_not_allowed"
     status = 405
-    title = "Not offered here"
+    title = "Method not allowed"
 
 
 class NoSuchMove(MissionControlError):
@@ -174,11 +173,11 @@ class NoSuchMove(MissionControlError):
 class AgentsWaiting(MissionControlError):
     code = "agents_waiting"
     status = 409
-    title = "Agents wait for an answer"
+    title = "Agents are waiting for an answer"
 
     def __init__(self, runs: int) -> None:
         which = "A run of this project waits" if runs == 1 else f"{runs} of its runs wait"
-        super().__init__(f"{which} for a person. Answer or end what waits, then archive it.")
+        super().__init__(f"{which} for a person. Answer or end them first, then archive it.")
 
 
 class LastOwner(MissionControlError):
@@ -221,7 +220,7 @@ class StalePolicy(MissionControlError):
 class ActionUnavailable(MissionControlError):
     code = "action_unavailable"
     status = 409
-    title = "That answer is not offered"
+    title = "That answer is not available"
 
 
 class BodyTooLarge(MissionControlError):
@@ -234,16 +233,16 @@ class BodyTooLarge(MissionControlError):
 class KeyReused(MissionControlError):
     code = "key_reused"
     status = 422
-    title = "That key was used for something else"
+    title = "That key was used for another request"
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"The key {key!r} came before with another body; send a new key.")
+        super().__init__(f"The key {key!r} was used before with another body; send a new key.")
 
 
 class WrongMediaType(MissionControlError):
     code = "wrong_media_type"
     status = 415
-    title = "This kind of body is not read here"
+    title = "This kind of body is not supported"
 
 
 class TooManyRequests(MissionControlError):
@@ -252,7 +251,7 @@ class TooManyRequests(MissionControlError):
     title = "Too many requests"
 
     def __init__(self, *, wait_s: int) -> None:
-        super().__init__(f"Too many tries. Wait {wait_s} s.")
+        super().__init__(f"Too many attempts. Wait {wait_s} s.")
         self.wait_s = wait_s
 
     def extra(self) -> dict[str, Any]:

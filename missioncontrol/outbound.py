@@ -47,7 +47,7 @@ LEASE = timedelta(seconds=60)
 LONGEST_TRY_S = 40.0
 # Not 408, 425, 429 and 5xx: those may pass.
 FINAL_STATUSES = frozenset({400, 401, 403, 404, 405, 410, 413})
-NOT_PUBLIC = "it leads to an address that is not public"
+NOT_PUBLIC = "it resolves to an address that is not public"
 # Addresses that a gateway translates to IPv4: they say nothing of where they lead.
 _OWN = ipaddress.ip_network("64:ff9b::/96")
 # What `ipaddress` calls global and is not: IPv4 in other clothes, a site's own addresses.
@@ -94,13 +94,13 @@ def check_url(url: str, *, private_hosts: Collection[str]) -> SplitResult:
         raise Unsendable("is no address") from error
     # ASCII alone: letters of other alphabets look like these and name another host.
     if len(url) > LONGEST_URL or not url.isprintable() or " " in url or not url.isascii():
-        raise Unsendable(f"must be at most {LONGEST_URL} printable ASCII characters, no blanks")
+        raise Unsendable(f"must be at most {LONGEST_URL} printable ASCII characters without spaces")
     # What is sent holds an agent's words: in the clear only inside the house.
     if parts.scheme != "https" and not (parts.scheme == "http" and is_private):
         raise Unsendable("must begin with https://")
     # A user's name before the host makes people read another host than is called.
     if not parts.hostname or parts.username is not None or parts.password is not None:
-        raise Unsendable("must name a host and no user")
+        raise Unsendable("must name a host and no user name")
     if not is_private:
         check_written(parts.hostname)
     return parts
@@ -121,7 +121,7 @@ def check_written(host: str) -> None:
         found = socket.getaddrinfo(name, None, flags=socket.AI_NUMERICHOST)
         is_here = not all(is_public(str(info[4][0])) for info in found)
     if is_here:
-        raise Unsendable(f"{host} leads to an address that is not public")
+        raise Unsendable(f"{host} resolves to an address that is not public")
 
 
 def call(
@@ -138,12 +138,12 @@ def call(
         # Looked up once, here: before a second look-up a name can be turned to lead inside.
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise Unsendable(f"{host} cannot be looked up") from error
+        raise Unsendable(f"{host} cannot be resolved") from error
     addresses = [str(info[4][0]) for info in found]
     # All of them: a name that leads inside by one of several might be dialled there.
     is_private = is_named(host, parts.port, private_hosts)
     if not is_private and not all(is_public(address) for address in addresses):
-        raise Unsendable(f"{host} leads to an address that is not public")
+        raise Unsendable(f"{host} resolves to an address that is not public")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     deadline = time.monotonic() + LONGEST_CALL_S
     try:
@@ -228,7 +228,7 @@ def check_host(host: str, port: int | None, *, private_hosts: Collection[str]) -
     """Refuse a host that lies inside, as far as this machine knows.
 
     For calls that a proxy of the environment may make: our `Watch` sees the proxy alone. What
-    cannot be looked up here is the proxy's to decide.
+    cannot be resolved here is the proxy's to decide.
 
     Raises:
         Unsendable: it is an address that is not public, or a name of one.

@@ -67,7 +67,7 @@ def read_recording(path: Path) -> Recording:
     """Read a recorded run, line by line: only its turns are held in memory.
 
     Raises:
-        UnreadableRecording: the file cannot be opened or holds no known form.
+        UnreadableRecording: the file cannot be opened or is in no known format.
     """
     try:
         with path.open("rb") as file:
@@ -80,7 +80,7 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
     """Read a recorded run from an open file; `path` is what it is called.
 
     Raises:
-        UnreadableRecording: it holds no known form.
+        UnreadableRecording: it is in no known format.
     """
     return _read_stream(file, path, is_quote=False)
 

@@ -103,7 +103,7 @@ def finish(
     """
     # First of all: what another browser began must not sign this one in.
     if not hmac.compare_digest(came.get("state", "").encode(), kept["state"].encode()):
-        raise IdentityRefused("the state is not the one this browser was sent with")
+        raise IdentityRefused("the state does not match the one sent with this browser")
     if came.get("iss", provider.issuer).rstrip("/") != provider.issuer:
         raise IdentityRefused("another issuer answered")  # RFC 9207
     if "code" not in came:
@@ -115,7 +115,7 @@ def finish(
     # Asked for by `max_age` and checked here: a provider may ignore what it is asked.
     is_anew = isinstance(since, int) and since >= float(kept["begun_at"]) - LEEWAY_S
     if is_again and not is_anew:
-        raise IdentityRefused("the provider did not ask them to sign in again")
+        raise IdentityRefused("the provider did not require a new sign-in")
     claims |= _userinfo(provider, configuration, claims, tokens)
     # An address that nobody verified could be anybody's: it would let them in as another.
     is_verified, email = claims.get("email_verified") is True, claims.get("email")
@@ -134,7 +134,7 @@ def finish(
 def _configuration(provider: IdentityProvider) -> dict[str, Any]:
     found = _ask(provider, f"{provider.issuer}/.well-known/openid-configuration")
     if str(found.get("issuer", "")).rstrip("/") != provider.issuer:
-        raise IdentityRefused("the configuration is another issuer's")
+        raise IdentityRefused("the configuration belongs to another issuer")
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
         if not isinstance(found.get(name), str):
             raise IdentityRefused(f"the configuration has no {name}")
@@ -186,7 +186,7 @@ def _verified(
             known = [key for key in known if key.key_id == head["kid"]]
         # Without a `kid` a provider of several keys leaves us guessing, which nobody may.
         if len(known) != 1:
-            raise IdentityRefused("the ID token names no key of the provider")
+            raise IdentityRefused("the ID token is signed with none of the provider's keys")
         claims: dict[str, Any] = jwt.decode(
             token,
             known[0],
@@ -219,7 +219,7 @@ def _userinfo(
         return {}
     info = _ask(provider, address, headers={"Authorization": f"Bearer {tokens['access_token']}"})
     if info.get("sub") != claims["sub"]:
-        raise IdentityRefused("userinfo speaks of somebody else")
+        raise IdentityRefused("userinfo names another account")
     return {name: info[name] for name in wanted & info.keys() if name not in claims}
 
 

@@ -60,7 +60,7 @@ class LinkTexts:
     code_stays = "the code works once; this browser stays signed in"
     code_hint = "Case, spaces and dashes do not matter."
     unknown = "No phone is waiting for this code. It works once, for ten minutes."
-    too_many = "Too many tries. Wait a moment, then type it again."
+    too_many = "Too many attempts. Wait a moment, then type it again."
 
 
 class JoiningTexts:

@@ -39,9 +39,7 @@ def checked_name(name: str, *, longest: int = 100, field: str = "name") -> str:
     # One line, whatever was pasted: names stand in sentences of the audit log.
     name = " ".join(name.split())
     if not 0 < len(name) <= longest or not _JOINING.sub("", name).isprintable():
-        raise InvalidRequest(
-            f"{field}: expected 1 to {longest} characters that can be seen.", field=field
-        )
+        raise InvalidRequest(f"{field}: expected 1 to {longest} visible characters.", field=field)
     return name
 
 
@@ -73,7 +71,7 @@ def chosen_project(wanted: str) -> Project:
     first, *others = chosen_projects(wanted)
     if others:
         ids = ", ".join(str(one.id) for one in (first, *others))
-        raise CommandError(f"Several projects are called {wanted!r}: give the id of one: {ids}.")
+        raise CommandError(f"Several projects are named {wanted!r}: give the id of one: {ids}.")
     return first
 
 
@@ -95,7 +93,7 @@ def chosen(name: str | None) -> User:
     """
     found = find(name) if name else ensure_local_owner()
     if found is None:
-        raise CommandError(f"Nobody here is called {name!r}; see `users list`.")
+        raise CommandError(f"No person is named {name!r}; see `users list`.")
     return found
 
 

@@ -73,7 +73,7 @@ class PersonalTokenAuthentication(BaseAuthentication):
             raise NotSignedIn("This token is unknown, revoked or expired.")
         # Here, before any view: one that is added later cannot forget it.
         if known.scope == Scope.READ and request.method not in SAFE_METHODS:
-            raise Forbidden("This token only reads; make one that may act.")
+            raise Forbidden("This token is read-only; make one that may act.")
         note_use(known, at=now())
         keys.note_request(request, PersonalToken, known.pk)
         return known.user, known
@@ -179,7 +179,7 @@ def check_obeys(request: Request) -> None:
         Forbidden: it is such a key.
     """
     if isinstance(request.user, KeyHolder) and request.user.reports_only:
-        raise Forbidden("This agent key only reports.")
+        raise Forbidden("This agent key can only report.")
 
 
 def the_project(request: Request, named: UUID | None) -> UUID:
@@ -194,7 +194,7 @@ def the_project(request: Request, named: UUID | None) -> UUID:
     # An archived one takes no writes: somebody's only live project needs no naming.
     live = _memberships(request, even_archived=False)
     if len(live) != 1:
-        raise InvalidRequest("project: say which of your projects.", field="project")
+        raise InvalidRequest("project: required, since you are in several.", field="project")
     return live[0]
 
 
@@ -331,7 +331,7 @@ def check_by_hand(request: Request) -> None:
         Forbidden: a token asks, not a signed-in browser.
     """
     if request.auth is not None:
-        raise Forbidden("Sign in for this; a token cannot do it.")
+        raise Forbidden("This needs a signed-in session; a token is not enough.")
 
 
 def check_recent(request: Request) -> None:

@@ -61,7 +61,7 @@ class RequestPool:
 
         def begin() -> T:
             if time.monotonic() - asked_at > self._patience_s:
-                raise Unavailable("It waited too long for its turn.", wait_s=COME_AGAIN_S)
+                raise Unavailable("The request waited too long.", wait_s=COME_AGAIN_S)
             return context.run(work)
 
         return self._threads.submit(begin)

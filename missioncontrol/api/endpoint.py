@@ -217,7 +217,7 @@ def check_host(scope: Scope) -> None:
         InvalidRequest: the name is none of the accepted ones.
     """
     if not origin.is_our_host(header(scope, b"host")):
-        raise InvalidRequest("This server does not answer to that Host; see --public-url.")
+        raise InvalidRequest("This server does not serve that Host; see --public-url.")
 
 
 def refusal(scope: Scope, error: MissionControlError) -> Response:
@@ -292,7 +292,7 @@ async def _read_body(receive: Receive) -> bytes:
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise InvalidRequest("The caller hung up before the body ended.")
+            raise InvalidRequest("The connection ended before the whole body arrived.")
         parts.append(message.get("body", b""))
         more = message.get("more_body", False)
     return b"".join(parts)

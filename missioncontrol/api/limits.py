@@ -139,7 +139,7 @@ class Room:
         """
         # Refused at once: waiting in a longer queue would end in the client's own time-out.
         if self._present >= self._most:
-            raise Unavailable("Too many ask at once.", wait_s=COME_AGAIN_S)
+            raise Unavailable("Too many requests at once.", wait_s=COME_AGAIN_S)
         self._present += 1
         # Given back once, however often an ending request says that it ends.
         held = [None]
@@ -177,9 +177,9 @@ def check_size(size: int, *, has_key: bool) -> None:
     """
     if size > settings.BODY_LIMIT:
         raise BodyTooLarge(
-            f"At most {settings.BODY_LIMIT} bytes a request; send fewer turns at once."
+            f"At most {settings.BODY_LIMIT} bytes per request; send fewer turns at once."
         )
     if size > settings.STRANGER_BODY_LIMIT and not has_key:
         raise BodyTooLarge(
-            f"At most {settings.STRANGER_BODY_LIMIT} bytes a request without an agent key."
+            f"At most {settings.STRANGER_BODY_LIMIT} bytes per request without an agent key."
         )

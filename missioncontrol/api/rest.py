@@ -168,7 +168,9 @@ def read_moment(name: str, text: str) -> datetime:
             field=name,
         ) from None
     if read.year not in YEARS:
-        raise InvalidRequest(f"{name}: expected a time of our days, got {text!r}.", field=name)
+        raise InvalidRequest(
+            f"{name}: expected a year from 2000 to 2200, got {text!r}.", field=name
+        )
     return read if read.tzinfo else read.replace(tzinfo=UTC)
 
 

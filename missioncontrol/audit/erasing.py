@@ -183,7 +183,7 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
     """
     check_reason(by, reason)
     if user.username == LOCAL_OWNER:
-        raise InvalidRequest("This account starts Mission Control: it cannot be erased.")
+        raise InvalidRequest("This account starts Mission Control and cannot be erased.")
     # Rows speak of people and of their browsers by name, in quotes, as JSON escapes it.
     own = Browser.objects.filter(user=user).values_list("name", flat=True)
     named = Q()
@@ -221,7 +221,7 @@ def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
     """
     check_reason(by, reason)
     if not heads.path_of(project_id).is_file():
-        raise InvalidRequest("There is no file of heads to compare with: nothing to accept.")
+        raise InvalidRequest("There is no heads file to compare with: nothing to accept.")
     # Put aside, not thrown away: it is the only witness of what the older copy lacks.
     aside, known = heads.put_aside(project_id, at=at)
     amend(project_id, "restored", by=by, reason=reason, at=at, heads_file=aside, known=known)
@@ -235,7 +235,7 @@ def check_reason(by: str, reason: str) -> None:
         InvalidRequest: nobody, or no reason, is named.
     """
     if not by.strip() or not reason.strip():
-        raise InvalidRequest("Say who allows it, and why.")
+        raise InvalidRequest("Give the person who allows it, and the reason.")
 
 
 def _blank(run: Run) -> None:

@@ -214,18 +214,18 @@ def import_project(path: Path, *, owner: User, trust: str = "", at: datetime) ->
 def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> Imported:
     header: dict[str, Any] = next(lines, {})
     if header.get("kind") != "header" or header.get("format") != FORMAT:
-        raise InvalidRequest("The file is no export, or one of a version that is not read here.")
+        raise InvalidRequest("The file is not an export, or its version is not supported.")
     key = header["key"]
     fields = {name: value for name, value in header.items() if name != "signature"}
     if not is_signed(canonical(fields), header["signature"], key):
-        raise InvalidRequest("The export's first line was changed: its signature does not hold.")
+        raise InvalidRequest("The export's first line was changed: its signature is invalid.")
     # Anybody can make an export that holds by a key of their own.
     if key not in {trust, *signing.trusted_keys()}:
         raise Untrusted(key)
     project_id = UUID(header["project"])
     # A file of heads alone too: it would witness against what comes.
     if Project.objects.filter(pk=project_id).exists() or heads.path_of(project_id).exists():
-        raise InvalidRequest("The project is here already, or its file of heads is.")
+        raise InvalidRequest("The project or its heads file exists here already.")
     known = settings.AUDIT_KEYS
     # For this import's own verification; they stay only once it held.
     settings.AUDIT_KEYS = [*known, *header["trusted"]]
@@ -264,20 +264,20 @@ def _check_what_came(counts: Counter[str], project_id: UUID, *, head: str) -> No
         model, path = TABLES[kind]
         # Nothing was of this project before, so another count came under another's id.
         if model._meta.base_manager.filter(**{path: project_id}).count() != count:
-            raise InvalidRequest(f"The export has lines of another project: {kind}.")
+            raise InvalidRequest(f"The export contains lines of another project: {kind}.")
     # What was spent elsewhere, today too, must hold nobody here.
     Spend.objects.filter(project=project_id, scope=ORGANISATION).delete()
     connection.check_constraints()  # now: a fault at the commit would leave the file of heads
     # Whoever carried the file may have cut the audit log off, and written on as they liked.
     own = JournalRow.objects.filter(project=project_id, run=None)
     if head != GENESIS and not own.filter(hash=head).exists():
-        raise InvalidRequest("Its audit log does not hold: rows that it had are gone.")
+        raise InvalidRequest("Its audit log is damaged: rows are missing.")
 
 
 def _check_log(project_id: UUID) -> None:
     found = anchors.verify(projects=[project_id])
     if not found.ok:
-        raise InvalidRequest(f"Its audit log does not hold: {found.faults[0].words}")
+        raise InvalidRequest(f"Its audit log is damaged: {found.faults[0].words}")
 
 
 def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
@@ -291,9 +291,7 @@ def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
             _flush(batch, kind)
             batch, kind = [], now
         if kind not in TABLES:
-            raise InvalidRequest(
-                f"The export has lines of a kind that is not known here: {kind!r}."
-            )
+            raise InvalidRequest(f"The export contains lines of an unknown kind: {kind!r}.")
         model, _ = TABLES[kind]
         columns = columns_of(model)
         # Left out silently it would be lost, and nobody would know.
@@ -318,7 +316,7 @@ def _read_rows(lines: Iterator[Any], project_id: UUID) -> Iterator[ExportedRow]:
             raise InvalidRequest(f"The export tells of {line['rows']} rows and has {count}.")
         else:
             return
-    raise InvalidRequest("The export is not whole: its last line is missing.")
+    raise InvalidRequest("The export is incomplete: its last line is missing.")
 
 
 def _flush(batch: list[Any], kind: str) -> None:

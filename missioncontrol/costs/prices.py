@@ -66,5 +66,5 @@ def read_price(model: str, entered: Mapping[str, str | None]) -> tuple[str, dict
         table[field] = format(amount, "f")  # never "1E+2"
     for field in ("input", "output"):
         if field not in table:
-            raise InvalidRequest(f"{field}: expected dollars for a million tokens.", field=field)
+            raise InvalidRequest(f"{field}: expected dollars per million tokens.", field=field)
     return name, table

@@ -109,12 +109,12 @@ def check_agent(tap: Tap, card: Decision | None, *, speaks: bool) -> None:
     if tap.agent is None:
         return
     if tap.action != "inject":
-        raise InvalidRequest(f"{tap.action} takes no `agent`: it is the run's.", field="agent")
+        raise InvalidRequest(f"{tap.action} takes no `agent`: it is for the run.", field="agent")
     if card is not None:
         refusal = "A card is open, and a text goes to its agent: answer the card first."
         raise InvalidRequest(refusal, field="agent")
     if not speaks:
-        raise InvalidRequest("No turn of this run is of an agent of that name.", field="agent")
+        raise InvalidRequest("No turn of this run is from an agent of that name.", field="agent")
 
 
 def pause(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
@@ -151,11 +151,11 @@ def terminate(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> Non
 def allow_calls(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     """Allow the card's calls to repeat, and let the agent go on."""
     if made.decision is None:
-        raise InvalidRequest("allowlist needs the decision whose call it allows.", field="decision")
+        raise InvalidRequest("allowlist needs the decision whose call to allow.", field="decision")
     # From the card, not from the tap: what is allowed is what the person was shown.
     calls = made.decision.evidence.get("calls") or []
     if not calls:  # as a budget's
-        raise InvalidRequest("This card names no call to allow.", field="decision")
+        raise InvalidRequest("This card has no call to allow.", field="decision")
     check_to_come(tap.expires_at, at=tx.at)
     allowlist.allow_calls(
         tx,
@@ -245,16 +245,16 @@ def undo(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> budgets.
     """
     undone = run.interventions.select_related("decision").filter(key=tap.undoes or "").first()
     if undone is None:
-        raise InvalidRequest("undo names no tap on this run.", field="undoes")
+        raise InvalidRequest("undo: this run has no such answer.", field="undoes")
     # Two people at once, or a second click under a key of its own; under the run's lock.
     others = run.interventions.filter(action="undo").exclude(pk=made.pk)
     # What a tap takes back stands in its body alone; a run has few of them. It is not read as
     # a tap: of one whose words were erased, an empty body is left.
     bodies = others.values_list("body", flat=True)
     if any(json.loads(body).get("undoes") == undone.key for body in bodies):
-        raise ActionUnavailable("It was taken back already.")
+        raise ActionUnavailable("It was undone already.")
     if undone.action not in UNDOABLE:
-        raise ActionUnavailable(f"{undone.action} cannot be taken back.")
+        raise ActionUnavailable(f"{undone.action} cannot be undone.")
     if undone.action in TEXTS:
         messages.withdraw(tx, run, undone)
     if undone.action == "allowlist":
@@ -352,7 +352,7 @@ def allow_once(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> No
         return
     asked = made.decision.evidence
     if not asked["asks"].get("for_run"):  # older cards do not say
-        raise ActionUnavailable("This call can only be allowed call by call.")
+        raise ActionUnavailable("This call can only be allowed one call at a time.")
     allowlist.allow_calls(
         tx, run, asked["calls"], reason="Allowed on a permission card.", by=made.by
     )
@@ -361,7 +361,7 @@ def allow_once(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> No
 def restart(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     """End this run and open a fresh one that begins with the message."""
     if not (tap.message or "").strip():
-        raise InvalidRequest("restart needs a message for the fresh run.", field="message")
+        raise InvalidRequest("restart needs a message for the new run.", field="message")
     _check_available(run, "terminate")
     # One that is stopping is not stopped twice: its reason stays the first.
     if run.status not in FORBIDDEN:

@@ -165,7 +165,7 @@ def add_entry(project: UUID, asked: NewAllowlistEntry, *, by: str, at: datetime)
     """
     # An empty glob would match every call there is.
     if not asked.pattern.strip():
-        raise InvalidRequest("pattern: expected a call, or a pattern of calls.", field="pattern")
+        raise InvalidRequest("pattern: expected a call or a pattern of calls.", field="pattern")
     if asked.run and not Run.objects.filter(pk=asked.run, project_id=project).exists():
         raise NotFound("The run")
     # As narrow as what was named: an entry for a project must be meant.

@@ -204,7 +204,7 @@ def raise_shared(
     ceilings = ceilings_in(project, scope, name, at=at)
     for unit in more:
         if ceilings is None or unit not in SHARED_UNITS or getattr(ceilings, unit) is None:
-            raise InvalidRequest(f"amount.{unit}: there is no such ceiling to raise.")
+            raise InvalidRequest(f"amount.{unit}: there is no such budget to raise.")
     raised = _raised({unit: getattr(ceilings, unit) for unit in more}, spent, more)
     Budget.from_mapping(raised, path=f"budgets.{scope}")
     what, value = _entered(project, scope, name, raised, at=at)

@@ -85,7 +85,7 @@ def intervene(
         if tap.action == "allow_budget" and scope_of(decision) != scope:
             raise _stale(run, tap, at=at)  # another card opened before the locks were ours
         if scope == ORGANISATION and tap.action in MOVES_CEILINGS and not owns_one():
-            raise Forbidden("Only who owns a project raises what all of them may spend.")
+            raise Forbidden("Only a project owner can raise the budget of all projects.")
         return _perform(tx, run, tap, decision, by=by), True
 
 

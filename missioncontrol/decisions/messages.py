@@ -87,7 +87,7 @@ def withdraw(tx: RunTransaction, run: Run, made: Intervention) -> None:
     # An answer that has left may be read at this moment, whatever the text's row says.
     is_under_way = made.status not in UNDELIVERED
     if is_under_way or not waiting.update(withdrawn_at=tx.at):
-        raise ActionUnavailable("The agent has the text by now; it cannot be taken back.")
+        raise ActionUnavailable("The agent has received the text; it cannot be withdrawn.")
     run.meters.queued_messages -= 1
 
 

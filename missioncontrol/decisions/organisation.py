@@ -86,7 +86,7 @@ def raise_today(
     project = run.project
     ceilings = budgets.ceilings_in(project, ORGANISATION, day, at=tx.at)
     if ceilings is None or ceilings.usd is None or set(more) != {"usd"}:
-        raise InvalidRequest("amount: all projects share a ceiling of dollars only.")
+        raise InvalidRequest("amount: the budget of all projects is in dollars only.")
     step = Decimal(str(more["usd"]))
     spent = Spending([run], at=tx.at).spent(project, ORGANISATION, day)
     raised = max(ceilings.usd, spent.usd) + step

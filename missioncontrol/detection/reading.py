@@ -58,7 +58,7 @@ def place() -> Iterator[None]:
         Unavailable: all are taken.
     """
     if not _places.acquire(blocking=False):
-        raise Unavailable("Other recordings are being read.", wait_s=COME_AGAIN_S)
+        raise Unavailable("Other recordings are being read; try again.", wait_s=COME_AGAIN_S)
     try:
         yield
     finally:
@@ -69,7 +69,7 @@ def read(file: BinaryIO, *, name: str) -> Recording:
     """Read an open file, which its sender calls `name`; it stands at its beginning afterwards.
 
     Raises:
-        UnreadableRecording: it holds no known form.
+        UnreadableRecording: it is in no known format.
         InvalidRequest: it holds too many turns, or takes too much time or memory.
     """
     descriptor = file.fileno()
@@ -82,7 +82,7 @@ def read(file: BinaryIO, *, name: str) -> Recording:
     finally:
         file.seek(0)  # the process read on at our place
     if found is None:
-        raise UnreadableRecording(name, "holds no known form")
+        raise UnreadableRecording(name, "is in no known format")
     if isinstance(found, int):
         raise too_many(found)
     return found

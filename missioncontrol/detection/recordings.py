@@ -151,7 +151,7 @@ def _readable(recorded: Recorded, project: Project, *, at: datetime) -> list[Gua
     """Return the turns that could be read, masked, each with a time: at worst the one before."""
     turns_read = [turn for turn in recorded.turns if turn is not None]
     if not turns_read:
-        raise InvalidRequest("The file was read, and there is no turn in it.", field="file")
+        raise InvalidRequest("The file was read, but it contains no turns.", field="file")
     if len(turns_read) > reading.MOST_TURNS:  # of telemetry, which is read otherwise
         raise reading.too_many(len(turns_read))
     # Nothing was recorded after its import: what is told of the future would never grow old.
@@ -164,7 +164,7 @@ def _readable(recorded: Recorded, project: Project, *, at: datetime) -> list[Gua
         with suppress(RecursionError):
             turns.append(replace(storable_turn(turn, project.redaction), ts=latest))
     if not turns:
-        raise InvalidRequest("Every turn of the file is nested too deep.", field="file")
+        raise InvalidRequest("Every turn of the file is nested too deeply.", field="file")
     return turns
 
 

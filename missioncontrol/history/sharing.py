@@ -120,7 +120,7 @@ def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> Minte
     """
     run, decision, days = asked.run, asked.decision, asked.days
     if sum(thing is not None for thing in (run, decision, asked.week)) != 1:
-        raise InvalidRequest("Say one of `run`, `decision` and `week`.", field="run")
+        raise InvalidRequest("Give one of `run`, `decision` and `week`.", field="run")
     if not 1 <= days <= LONGEST_DAYS:
         raise InvalidRequest(f"days: expected 1 to {LONGEST_DAYS}.", field="days")
     if run and not Run.objects.filter(pk=run, project=project_id).exists():
@@ -132,7 +132,7 @@ def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> Minte
     # Under the project's lock: two at once cannot both be the last that there is room for.
     with journal.holding_project(project_id):
         if shares(projects=[project_id], at=at).count() >= MOST_OPEN:
-            raise InvalidRequest(f"At most {MOST_OPEN} links at once; revoke some.", field="run")
+            raise InvalidRequest(f"At most {MOST_OPEN} open links; revoke some first.", field="run")
         row = Share.objects.create(
             project_id=project_id,
             run_id=run,

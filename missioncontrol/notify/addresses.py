@@ -102,7 +102,7 @@ def read_address(kind: str, text: str) -> str:
     given = text.strip()
     # What cannot be seen in the field would be kept with it, and fail at each try.
     if not given.isprintable() or not given.isascii() or " " in given or not given:
-        raise _wrong("at most 500 printable ASCII characters, no blanks; others as %20, %40")
+        raise _wrong("at most 500 printable ASCII characters, no spaces; write others as %20, %40")
     if len(given) > LONGEST_ADDRESS:
         raise _wrong(f"at most {LONGEST_ADDRESS} characters")
     if kind == "webhook":
@@ -178,7 +178,7 @@ def _read_chat(name: str, kind: Kind, given: str) -> str:
         if parameter not in kind.parameters:
             taken = ", ".join(sorted(kind.parameters)) or "none"
             raise InvalidRequest(
-                f"address: {parameter[:30]!r} is not taken here; these parameters are: {taken}.",
+                f"address: {parameter[:30]!r} is not supported; these parameters are: {taken}.",
                 field="address",
             )
     service = service_of(name, url)
@@ -205,7 +205,7 @@ def _check_server(name: str, service: Any) -> None:
     if is_clear and not is_ours:
         secure = "mailtos://" if name == "email" else "ntfys://"
         raise InvalidRequest(
-            f"address: {host} would be reached without encryption; write {secure}… "
+            f"address: {host} would be reached without encryption; use {secure}… "
             "(MISSIONCONTROL_NOTIFY_HOSTS names hosts that may be).",
             field="address",
         )

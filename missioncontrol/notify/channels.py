@@ -127,10 +127,10 @@ def try_again(delivery: Delivery, *, at: datetime) -> None:
     if may_retry(delivery) and outbox.retry(delivery, at=at):
         return
     if delivery.notice.settled_at is not None:
-        raise ActionUnavailable("It was answered meanwhile: there is nothing left to tell.")
+        raise ActionUnavailable("It has been answered: there is nothing left to send.")
     if delivery.status != "failed":
-        raise ActionUnavailable(f"It is {delivery.status}: only what failed is tried again.")
-    raise ActionUnavailable("Its target was removed: there is nobody left to tell.")
+        raise ActionUnavailable(f"It is {delivery.status}: only failed deliveries can be retried.")
+    raise ActionUnavailable("Its target was removed: there is nobody to notify.")
 
 
 RULES = (

@@ -65,7 +65,7 @@ def subscribe(browser: Browser, asked: NewPush, *, at: datetime) -> Device:
     """
     # Of another key the push service would refuse each push with 403, and nobody would see it.
     if asked.vapid_key != vapid.public_key():
-        raise InvalidRequest("vapid_key: it is not this installation's.", field="vapid_key")
+        raise InvalidRequest("vapid_key: not the key of this installation.", field="vapid_key")
     try:
         outbound.check_url(asked.endpoint, private_hosts=settings.NOTIFY_HOSTS)
     except outbound.Unsendable as refused:
@@ -77,7 +77,7 @@ def subscribe(browser: Browser, asked: NewPush, *, at: datetime) -> Device:
     except ValueError:
         is_long_enough = False
     if not is_long_enough:
-        raise InvalidRequest("keys: they are not a push subscription's.", field="keys")
+        raise InvalidRequest("keys: not the keys of a push subscription.", field="keys")
     kept: dict[str, Any] = {
         "user": browser.user,
         "browser": browser,

@@ -127,7 +127,7 @@ def rotate_agent_key(
     if old.project.archived_at is not None:
         raise ProjectArchived
     if not live_keys(at=at).filter(pk=old.pk).exists():
-        raise InvalidRequest("This key is over; make a new one.")
+        raise InvalidRequest("This key has expired or was revoked; make a new one.")
     _check_room(old.project, at=at)
     # The keys that follow each other are named by the first of them.
     line = old.line or old.id
@@ -176,7 +176,7 @@ def exchange_code(code: str, *, name: str, on: str, at: datetime) -> Minted[Agen
     name, on = checked_name(name), checked_name(on)
     offered = services.redeem_setup(code, on=on, at=at)
     if offered is None:
-        raise Forbidden("This code is unknown, was used, or is over. Copy a fresh line.")
+        raise Forbidden("This code is unknown, used or expired. Copy a new line.")
     if offered.project.archived_at is not None:
         raise ProjectArchived
     return make_agent_key(offered.project_id, NewAgentKey(name=name), by=offered.created_by, at=at)
@@ -193,7 +193,7 @@ def make_token(user: User, asked: NewToken, *, by: str, at: datetime) -> Minted[
     check_to_come(asked.expires_at, at=at)
     # Expired ones count too: they stand in the person's list until they are revoked.
     if PersonalToken.objects.filter(user=user, revoked_at=None).count() >= MOST_LIVE:
-        raise InvalidRequest(f"At most {MOST_LIVE} live tokens; revoke one first.")
+        raise InvalidRequest(f"At most {MOST_LIVE} active tokens; revoke one first.")
     made = services.mint_personal_token(
         user=user,
         name=name,
@@ -258,12 +258,12 @@ def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: dat
     before = _chosen(browser, device)
     name = changes.get("name", browser.name).strip()
     if not name:
-        raise InvalidRequest("name: it is empty.", field="name")
+        raise InvalidRequest("name: must not be empty.", field="name")
     sessions.rename_browser(browser, name)
     if device is not None:
         devices.change(device, {**changes, "name": browser.name})
     elif changes.keys() - {"name"}:
-        raise InvalidRequest("This browser takes no pushes.")
+        raise InvalidRequest("This browser receives no pushes.")
     after = _chosen(browser, device)
     # Nothing is put on record where nothing changed.
     moved = [name for name in after if after[name] != before[name]]
@@ -328,7 +328,7 @@ def set_active(user: User, is_active: bool, *, by: str, at: datetime) -> None:
     """
     if user.username == services.LOCAL_OWNER:
         # Every start signs its person in by this account.
-        raise InvalidRequest("This account starts Mission Control: it stays active.")
+        raise InvalidRequest("This account starts Mission Control and must stay active.")
     # Nothing is put on record where nothing changes.
     if user.is_active == is_active:
         return
@@ -353,7 +353,7 @@ def _held_key(key_id: UUID, projects: Container[UUID]) -> AgentKey:
 
 def _check_room(project: Project, *, at: datetime) -> None:
     if live_keys(at=at).filter(project=project).count() >= MOST_LIVE:
-        raise InvalidRequest(f"At most {MOST_LIVE} live keys; revoke one first.")
+        raise InvalidRequest(f"At most {MOST_LIVE} active keys; revoke one first.")
 
 
 def _named(row: AgentKey | PersonalToken) -> str:

@@ -128,7 +128,7 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
         # Inside the transaction: an account is left behind only by who really joins.
         joining = user or people.make_person(name)
         if Membership.objects.filter(project_id=offered.project_id, user=joining).exists():
-            raise Forbidden("You belong to this project already.")
+            raise Forbidden("You are a member of this project already.")
         # Conditional: of two who bring one link at once, one alone comes in.
         mine = _unspent(Invitation.objects.filter(pk=offered.pk), at)
         if not mine.update(used_at=at, used_by=joining):

@@ -49,7 +49,7 @@ def make_project(*, name: str, owner: User, mode: Mode, at: datetime) -> Project
     """
     name = checked_name(name)
     if Membership.objects.filter(user=owner, role=Role.OWNER).count() >= MOST_PROJECTS:
-        raise InvalidRequest(f"At most {MOST_PROJECTS} projects of one person.")
+        raise InvalidRequest(f"At most {MOST_PROJECTS} projects per person.")
     project = services.create_project(name=name, owner=owner, mode=mode, at=at)
     by = people.name_of(owner)
     what = f"made the project “{name}”"
@@ -167,7 +167,7 @@ def remove_demo(owner: User, *, at: datetime) -> None:
 def _check_whose(owner: User) -> None:
     running = extras.demo_asked(settings.DATA_DIR)
     if running and running.owner != owner.get_username():
-        raise Forbidden(f"{running.owner} started the demo; only they change it.")
+        raise Forbidden(f"{running.owner} started the demo; only they can change it.")
 
 
 def _known(owner: User, name: str) -> Project | None:

@@ -71,7 +71,7 @@ def confirm_app(session: Any, user: User, code: str, *, at: datetime) -> list[st
     """
     had_one = ways.has_factor(user)
     if not ways.confirm_app(session, user, code):
-        raise InvalidRequest("code: it is not the one that the app shows now.", field="code")
+        raise InvalidRequest("code: not the code that the app currently shows.", field="code")
     _changed(user, "set up an authenticator app", at=at)
     # Codes that are written down already stay valid.
     return [] if had_one else ways.renew_recovery_codes(user)
@@ -137,12 +137,12 @@ def enter_by_identity(known: Known, *, at: datetime) -> User:
     identity = found.filter(issuer=known.issuer, subject=known.subject).first()
     if identity is None:
         if not rules:
-            raise Forbidden("Nobody here knows this account, and no project lets it in.")
+            raise Forbidden("This account is unknown here, and no project's rule admits it.")
         user = people.make_person(people.free_name(known.name))
         identity = _keep(user, known, at=at)
     # After the provider: whoever is shut out here is shut out by every way.
     if not identity.user.is_active:
-        raise Forbidden("This account may not sign in here any more.")
+        raise Forbidden("This account may no longer sign in here.")
     identity.label, identity.used_at = _label(known), at
     identity.save(update_fields=["label", "used_at"])
     # Projects in one order, for two who come at once hold their rows; of two rules the one that
@@ -172,7 +172,7 @@ def connect(user: User, known: Known, *, at: datetime) -> None:
     found = Identity.objects.filter(Q(subject=known.subject) | Q(user=user), issuer=known.issuer)
     # One account there is one person here.
     if any(one.user_id != user.pk or one.subject != known.subject for one in found):
-        raise Forbidden("This account belongs to somebody else here, or you have another.")
+        raise Forbidden("This account belongs to another person here, or you use another one.")
     if not found:
         _keep(user, known, at=at)
         _changed(user, f"connected their account at {known.issuer}", at=at)
@@ -204,13 +204,13 @@ def add_rule(
     if by == JoiningBy.DOMAIN and not is_domain:
         raise InvalidRequest("value: expected a domain such as example.com.", field="value")
     if role not in _STRENGTH:
-        raise InvalidRequest("role: a rule makes nobody an owner.", field="role")
+        raise InvalidRequest("role: a rule cannot make people owners.", field="role")
     with journal.holding_project(project_id):
         rules = JoiningRule.objects.filter(project_id=project_id)
         if rules.count() >= MOST_RULES:
             raise InvalidRequest(f"At most {MOST_RULES} rules; remove one first.")
         if rules.filter(by=by, value=value).exists():
-            raise InvalidRequest("value: there is a rule for it already.", field="value")
+            raise InvalidRequest("value: there is a rule for this already.", field="value")
         rule = rules.create(
             project_id=project_id,
             by=by,

@@ -156,7 +156,7 @@ def join_run(
     # While the other key lives the run is its own: two agents must not mix by accident.
     is_anothers = by is not None and live_keys(at=at).filter(pk=by).exists()
     if opener.reach != Reach.OWN or is_anothers:
-        raise Forbidden("Another agent key opened this run; this one does not reach it.")
+        raise Forbidden("Another agent key opened this run; this key has no access to it.")
     run.opened_by = opener.key
     Run.objects.filter(pk=run.pk).update(opened_by=opener.key)
     return run
@@ -197,7 +197,7 @@ def _permitted(project: Project, request: OpenRun, opener: KeyHolder | None) -> 
     # Its name is the key's, not the request's: a key for one agent must not speak as another.
     if opener is not None and opener.reach == Reach.AGENT:
         if agent not in {"", opener.agent}:
-            raise Forbidden(f"This agent key opens runs of {opener.agent} only.")
+            raise Forbidden(f"This agent key can only open runs of {opener.agent} only.")
         agent = opener.agent
     if opener is not None and opener.reports_only:
         capabilities = REPORTS_ONLY

@@ -186,7 +186,7 @@ def _read_whole(path: Path) -> Backup:
         with zipfile.ZipFile(path) as archive:
             manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
             if manifest.pop("format", None) != FORMAT:
-                raise RestoreRefused("The backup is of a kind that this version does not read.")
+                raise RestoreRefused("This version does not support backups of this kind.")
             backup = Backup(**manifest)
             # A file without a database is no backup, however whole it is.
             archive.getinfo(NAMES[backup.vendor])
@@ -205,7 +205,7 @@ def _read_whole(path: Path) -> Backup:
     if backup.vendor != connection.vendor:
         raise RestoreRefused(
             f"The backup holds a {backup.vendor} database, and this installation uses "
-            f"{connection.vendor}: projects move between them by export_project and import_project."
+            f"{connection.vendor}: move projects by export_project and import_project."
         )
     return backup
 
@@ -213,11 +213,13 @@ def _read_whole(path: Path) -> Backup:
 def _check_free(archive: zipfile.ZipFile) -> None:
     """Refuse to replace what somebody may want back."""
     if has_projects():
-        raise RestoreRefused("There is data here already: --replace moves it aside.")
+        raise RestoreRefused("There is data here already: use --replace to move it aside.")
     for name in set(SECRETS) & set(archive.namelist()):
         here = settings.DATA_DIR / name
         if here.is_file() and here.read_bytes() != archive.read(name):
-            raise RestoreRefused(f"There is another {name} here already: --replace moves it aside.")
+            raise RestoreRefused(
+                f"There is another {name} here already: use --replace to move it aside."
+            )
 
 
 def _load(archive: zipfile.ZipFile, *, at: datetime) -> Path | None:

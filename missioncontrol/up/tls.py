@@ -123,7 +123,7 @@ def _authority(folder: Path, names: list[str], at: datetime) -> Signer:
         read = load_pem_private_key(key_file.read_bytes(), password=None)
         # Somebody else's file, put in its place: replacing it silently would lose it.
         if not isinstance(read, ec.EllipticCurvePrivateKey):
-            raise TypeError(f"{key_file} holds another kind of key")
+            raise TypeError(f"{key_file} contains another kind of key")
         kept = Signer(x509.load_pem_x509_certificate(certificate.read_bytes()), read)
         is_ours = all(may_vouch_for(kept.certificate, name) for name in names)
         # A start that was cut off between the two files leaves a key that is not this one's.

@@ -181,7 +181,7 @@ class MadeInvitation(InvitationRow):
     """Readable in this answer and never again. The secret stands behind its `#`, which no
     browser sends: no server and no proxy writes it down."""
     is_local: bool
-    """Only who is at this machine reaches that address."""
+    """That address can only be reached from this machine."""
 
 
 WayWord = Literal["password", "passkey", "code", "oidc"]

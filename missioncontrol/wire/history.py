@@ -256,4 +256,4 @@ class MadeShare(ShareRow):
     url: str
     """Readable in this answer and never again. `image.png` behind it is the picture alone."""
     is_local: bool
-    """Only who is at this machine reaches that address."""
+    """That address can only be reached from this machine."""

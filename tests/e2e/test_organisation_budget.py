@@ -74,7 +74,7 @@ def test_an_operator_reads_on_the_card_who_raises_it(held, phone, open_page, ins
     # Another test's tap may have allowed more for today.
     more = page.get_by_role("button", name=re.compile(r"Allow \$[\d.]+ more")).first
     expect(more).to_have_attribute("aria-disabled", "true")
-    expect(more).to_contain_text("Only who owns a project raises it.")
+    expect(more).to_contain_text("Only a project owner can raise it.")
     expect(page.get_by_role("button", name="Stop", disabled=False).first).to_be_visible()
     assert page.evaluate(FITS)
 

@@ -108,7 +108,7 @@ def test_a_public_looking_name_that_leads_inside_is_refused(host):
 
 
 def test_a_name_that_leads_nowhere_is_refused():
-    with pytest.raises(Unsendable, match="cannot be looked up"):
+    with pytest.raises(Unsendable, match="cannot be resolved"):
         outbound.call("https://nowhere.invalid/", b"{}", {}, private_hosts=())
 
 

@@ -13,7 +13,7 @@ import { refused } from "./refused";
 import * as texts from "./texts";
 
 it("says how long to wait where the server does", async () => {
-  const busy = new ProblemError(429, { detail: "Too many tries. Wait 41 s.", wait_s: 41 });
+  const busy = new ProblemError(429, { detail: "Too many attempts. Wait 41 s.", wait_s: 41 });
 
   expect(await refused(busy, "away")).toBe("Too many tries in one minute. Try again in 41 s.");
 });
@@ -61,7 +61,7 @@ it.each([
   ["not_found", "The channel does not exist here.", "Das gibt es hier nicht mehr."],
   [
     "invalid_request",
-    "At most 20 live keys; revoke one first.",
+    "At most 20 active keys; revoke one first.",
     "Höchstens 20 gültige Schlüssel. Erst etwas davon entfernen.",
   ],
   ["invalid_request", "name: expected 1 to 80 signs.", "Name: Erwartet werden 1 bis 80 Zeichen."],
@@ -99,7 +99,10 @@ it.each([
 it.each([
   ["hold_limit: expected 1 to 86400 seconds.", "Längste Pause: Erwartet werden 1 s bis 1 d."],
   ["time_zone: it is odd.", "Nicht angenommen: Zeitzone: it is odd."],
-  ["value: there is a rule for it already.", "Domain oder Gruppe: Dafür gibt es schon eine Regel."],
+  [
+    "value: there is a rule for this already.",
+    "Domain oder Gruppe: Dafür gibt es schon eine Regel.",
+  ],
 ])("calls it so in German: %s", (message, said) => {
   expect(german.sentence({ code: "invalid_request", message })).toBe(said);
 });

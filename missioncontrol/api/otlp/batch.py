@@ -105,7 +105,7 @@ def check_json(body: bytes) -> None:
         BodyTooLarge: it would.
     """
     if body.count(b"{") + body.count(b"[") > MOST_GROUPS:
-        raise BodyTooLarge(f"At most {MOST_GROUPS} objects and lists a request.")
+        raise BodyTooLarge(f"At most {MOST_GROUPS} objects and lists per request.")
 
 
 def check_protobuf(body: bytes, kind: Any) -> None:

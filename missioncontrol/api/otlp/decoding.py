@@ -57,7 +57,7 @@ def read_json(body: bytes, signal: Signal) -> Batch:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
-        raise InvalidRequest("The body is not JSON, or nested too deep.") from None
+        raise InvalidRequest("The body is not JSON, or is nested too deeply.") from None
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.")
     resources, scopes, records = GROUPS[signal]
@@ -219,7 +219,7 @@ def _list(given: dict[str, Any], name: str) -> list[Any]:
 
 def _dict(given: Any, what: str) -> dict[str, Any]:
     if not isinstance(given, dict):
-        raise InvalidRequest(f"The body is no OTLP: {what} must be an object.")
+        raise InvalidRequest(f"The body is not OTLP: {what} must be an object.")
     return given
 
 

@@ -80,7 +80,7 @@ async def take(request: Request) -> Response:
         raise
     except Exception:  # an exporter sends again what is unavailable, never what failed
         logger.exception("storing telemetry failed")
-        raise Unavailable("It could not be stored just now; the log says why.") from None
+        raise Unavailable("It could not be stored; the server's log says why.") from None
     response, field, camel = REJECTED[batch.signal]
     count, message = len(batch.refused), batch.message
     if kind == PROTOBUF:
@@ -191,11 +191,11 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
         refused += len(batch.refused)
         # Requests too: a line that holds no record takes its time as well.
         if max(requests, len(readings)) > MOST_RECORDS:
-            raise InvalidRequest(f"At most {MOST_RECORDS} records a recording.", field="file")
+            raise InvalidRequest(f"At most {MOST_RECORDS} records per recording.", field="file")
     runs = {one.run_key for one in readings if one.facts.turns}
     if len(runs) != 1:
         what = f"{len(runs)} sessions" if runs else "no turn of an agent"
-        raise InvalidRequest(f"The file tells of {what}; a recording is one session.", field="file")
+        raise InvalidRequest(f"The file contains {what}; a recording is one session.", field="file")
     (run,) = runs
     # Exporters send logs and spans each in their own batches: only the clock orders them.
     ordered = sorted(

@@ -210,7 +210,7 @@ def account_again(request: Request, user: Person, proof: Proof) -> None:
         is_proved = is_on and user.check_password(proof.password or "")
     if not is_proved:
         # The same words for each way: which of them was wrong is nobody's to learn.
-        raise Forbidden("That does not show that it is you.")
+        raise Forbidden("This does not confirm your identity.")
     pace.forget_sign_ins(account, here)
     request.session.cycle_key()
     ways.note_proof(request.session, at=now())

@@ -162,7 +162,7 @@ def prices_set(project_id: UUID, asked: NewPrice, by: By) -> PriceSet:
 def prices_remove(project_id: UUID, model: str, by: By) -> None:
     """Remove a model's price: the public price list applies again; what was counted stays."""
     if not model:
-        raise InvalidRequest("model: say which.", field="model")
+        raise InvalidRequest("model: required.", field="model")
     set_price(project_id, model, None, by=by, at=now())
 
 

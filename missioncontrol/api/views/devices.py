@@ -78,7 +78,7 @@ def _find(device_id: UUID, person: Person) -> Browser:
 
 ThisBrowser = Annotated[Browser | None, Depends(_this)]
 FoundBrowser = Annotated[Browser, Depends(_find)]
-OPENERS = auth.owners_of_any("Only who owns a project opens this machine to its network.")
+OPENERS = auth.owners_of_any("Only a project owner can open this machine to its network.")
 
 
 @api.get("devices/")
@@ -101,7 +101,7 @@ def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) ->
     """Turn HTTPS for this machine's local network on or off; owners only."""
     # Where the operator chose the way in, it is not for a page to open another.
     if not _has_door():
-        raise Unavailable("How phones reach this installation was decided when it was started.")
+        raise Unavailable("The command that started this installation sets how phones reach it.")
     # Closing takes a way in away: it needs no proof.
     if asked.is_open:
         auth.check_recent(request)
@@ -141,7 +141,7 @@ def devices_sign_out(browser: FoundBrowser, by: By) -> None:
 def devices_subscribe(browser: ThisBrowser, asked: NewPush, person: Person) -> DeviceRow:
     """Subscribe the requesting browser to pushes."""
     if browser is None:
-        raise InvalidRequest("Only a signed-in browser takes pushes, not a token.")
+        raise InvalidRequest("Only a signed-in browser can receive pushes, not a token.")
     # A phone's own name says more than its kind, which is all that its User-Agent tells.
     if asked.name and browser.name in {"Android", "iPhone", "iPad"}:
         sessions.rename_browser(browser, asked.name)
@@ -181,7 +181,7 @@ def pairings_offer(request: Request, person: Person) -> PairingRow:
     PAIRINGS.check(str(person.pk), at=now())
     base = address_for_phones(request)
     if not base:
-        raise Unavailable("Only who is at this machine reaches it: start with --https or --lan.")
+        raise Unavailable("Reachable from this machine only: start with --https or --lan.")
     made, code = services.offer_pairing(user=person, at=now())
     url = f"{base}/login/{made.secret}/"
     # As an address of data: the secret in it goes through no second request.

@@ -57,7 +57,7 @@ from missioncontrol.wire.projects import DeliveryStatus
 api = Router()
 
 MOST_USERS = 50
-SPENDERS = auth.owners_of_any("Only who owns a project sets what all of them may spend.")
+SPENDERS = auth.owners_of_any("Only a project owner can set what all of them may spend.")
 
 
 # Paths and addresses help who looks for a way in.

@@ -48,8 +48,8 @@ api = Router()
 
 LONGEST_HOLD_S = 24 * 3600
 NOT_AN_OWNER = "Only an owner changes a project's rules."
-MAKERS = auth.owners_of_any("Only who owns a project makes another.")
-SHOWERS = auth.owners_of_any("Only who owns a project starts and removes the demo.")
+MAKERS = auth.owners_of_any("Only a project owner can make another.")
+SHOWERS = auth.owners_of_any("Only a project owner can start and remove the demo.")
 SECRET_SEEN_BY = (
     auth.check_by_hand,
     auth.owners("Only an owner sees the secret.", even_archived=True),
@@ -138,7 +138,7 @@ def projects_change(
         auth.check_by_hand(request)
         auth.check_recent(request)
     if changes.get("second_factor") and not ways.has_factor(person):
-        raise Forbidden("Set up a second factor of your own first: it would shut you out.")
+        raise Forbidden("Set up your own second factor first: otherwise you would lose access.")
     # Read and checked before, so that nobody waits for
     # the project's row while a policy is parsed.
     with auth.owning(request, project_id, NOT_AN_OWNER, even_archived=even_archived):
@@ -213,7 +213,7 @@ def demo_start(person: Person) -> None:
     DEMOS.check(str(person.pk), at=now())
     # A web process starts no program; without `up` nobody would read what it asks.
     if not settings.IS_SUPERVISED:
-        raise Unavailable("Only `manage.py up` starts the demo's agents.")
+        raise Unavailable("Only `manage.py up` can start the demo's agents.")
     rules.start_demo(person, at=now())
 
 

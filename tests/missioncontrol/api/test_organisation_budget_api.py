@@ -100,7 +100,7 @@ def test_an_operator_neither_raises_it_nor_takes_a_raise_back(as_person, owner, 
     undone = tap(client, held, "undo", undoes=raised["key"])
 
     assert (refused.status_code, undone.status_code) == (403, 403)
-    assert refused.json()["detail"] == "Only who owns a project raises what all of them may spend."
+    assert refused.json()["detail"] == "Only a project owner can raise the budget of all projects."
     held.refresh_from_db()
     assert held.status == "running"
 

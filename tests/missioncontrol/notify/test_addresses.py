@@ -149,7 +149,7 @@ def test_a_web_hook_is_what_outbound_takes(address):
     ],
 )
 def test_an_address_inside_is_refused_at_once_and_not_when_it_is_used(kind, address, settings):
-    with pytest.raises(InvalidRequest, match="leads to an address that is not public"):
+    with pytest.raises(InvalidRequest, match="resolves to an address that is not public"):
         read_address(kind, address)
 
     settings.NOTIFY_HOSTS = ["127.0.0.1", "10.0.0.7"]

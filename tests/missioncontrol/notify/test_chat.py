@@ -235,7 +235,7 @@ def test_a_host_inside_is_not_called(server, settings, project):
     deliver_due()
 
     assert server.received == []
-    assert Delivery.objects.get().last_error == "it leads to an address that is not public"
+    assert Delivery.objects.get().last_error == "it resolves to an address that is not public"
 
 
 @pytest.mark.parametrize("host", ["10.0.0.7", "169.254.169.254", "127.0.0.1", "localhost"])
@@ -248,7 +248,7 @@ def test_a_proxy_is_not_asked_for_a_host_inside(internet, settings, project, hos
     deliver_due()
 
     assert internet.received == []
-    assert Delivery.objects.get().last_error == "it leads to an address that is not public"
+    assert Delivery.objects.get().last_error == "it resolves to an address that is not public"
 
 
 def test_a_name_that_only_the_proxy_knows_is_the_proxys_to_judge(internet, project):
@@ -270,7 +270,7 @@ def test_a_mail_server_inside_is_not_called(mailbox, settings, project):
     deliver_due()
 
     assert mailbox.letters == []
-    assert Delivery.objects.get().last_error == "it leads to an address that is not public"
+    assert Delivery.objects.get().last_error == "it resolves to an address that is not public"
 
 
 def test_a_redirect_is_not_followed(server, settings, project):
@@ -293,5 +293,5 @@ def test_watched_libraries_reach_what_is_named_and_nothing_else_inside(server):
 
     with outbound.only_public(private_hosts=[]) as watch, pytest.raises(requests.RequestException):
         requests.post(server.url, data="x", timeout=5)
-    assert watch.refused == "it leads to an address that is not public"
+    assert watch.refused == "it resolves to an address that is not public"
     assert requests.post(server.url, data="x", timeout=5).status_code == 204

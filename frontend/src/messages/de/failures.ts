@@ -49,9 +49,9 @@ const REASONS: readonly (readonly [RegExp, Says])[] = [
     /^This installation has no VAPID key: set VAPID_PRIVATE_KEY\.$/,
     () => "dieser Installation fehlt der VAPID-Schlüssel: VAPID_PRIVATE_KEY setzen",
   ],
-  [/^(\S+) cannot be looked up$/, (host) => `${host} ist im DNS nicht zu finden`],
+  [/^(\S+) cannot be resolved$/, (host) => `${host} ist im DNS nicht zu finden`],
   [
-    /^(\S+) leads to an address that is not public$/,
+    /^(\S+) resolves to an address that is not public$/,
     (host) =>
       host === "it"
         ? "die Adresse ist nicht öffentlich"

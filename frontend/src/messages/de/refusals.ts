@@ -120,18 +120,18 @@ const THINGS: Record<string, string> = {
   views: "Ansichten",
   rules: "Regeln",
   passkeys: "Passkeys",
-  links: "Links",
-  "live tokens": "gültige Tokens",
-  "live keys": "gültige Schlüssel",
+  "open links": "offene Links",
+  "active tokens": "gültige Tokens",
+  "active keys": "gültige Schlüssel",
   "open invitations": "offene Einladungen",
 };
 const SENTENCES: readonly (readonly [RegExp, Says])[] = [
   [/^(?:The|That|An?) .+ does not exist here\.$/, () => "Das gibt es hier nicht mehr."],
   [
-    /^At most (\d+) ([a-z ]+?)(?: at once)?[;.]/,
+    /^At most (\d+) ([a-z ]+?)[;.]/,
     (most, things) => `Höchstens ${most} ${THINGS[things] ?? things}. Erst etwas davon entfernen.`,
   ],
-  [/^At most (\d+) projects of one person\.$/, (most) => `Höchstens ${most} Projekte je Person.`],
+  [/^At most (\d+) projects per person\.$/, (most) => `Höchstens ${most} Projekte je Person.`],
   [/^A project has at most (\d+) channels\.$/, (most) => `Höchstens ${most} Kanäle je Projekt.`],
   // Of a field: what is expected of it.
   [
@@ -142,7 +142,7 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = [
     /^[\w.]+: (?:expected )?at most (\d+) characters\.$/,
     (most) => `Erwartet werden höchstens ${most} Zeichen.`,
   ],
-  [/^[\w.]+: it is empty\.$/, () => "Das Feld ist leer."],
+  [/^[\w.]+: must not be empty\.$/, () => "Das Feld ist leer."],
   [
     /^[\w.]+: expected (\d+)(?: \(for ever\))? to (\d+)( days| seconds)?(?:, got .*)?\.$/,
     (least, most, unit) =>
@@ -150,7 +150,10 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = [
         ? `Erwartet werden ${span(Number(least) * 1000)} bis ${span(Number(most) * 1000)}.`
         : `Erwartet wird eine Zahl von ${least} bis ${most}${unit ? " (Tage)" : ""}.`,
   ],
-  [/^expires_at: expected a time to come\.$/, () => "Erwartet wird eine Zeit in der Zukunft."],
+  [
+    /^expires_at: expected a time in the future\.$/,
+    () => "Erwartet wird eine Zeit in der Zukunft.",
+  ],
   [
     /^expires_at: expected a time within (\d+) days\.$/,
     (days) => `Erwartet wird eine Zeit innerhalb von ${days} Tagen.`,
@@ -160,7 +163,7 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = [
     (most) => `Erwartet werden Dollar von 0 bis ${most}.`,
   ],
   [
-    /^[\w.]+: expected dollars for a million tokens\.$/,
+    /^[\w.]+: expected dollars per million tokens\.$/,
     () => "Erwartet werden Dollar je Million Tokens.",
   ],
   [
@@ -176,16 +179,16 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = [
     () => "Die Ruhezeit braucht beides, Anfang und Ende, oder keines.",
   ],
   [
-    /^pattern: expected a call, or a pattern of calls\.$/,
+    /^pattern: expected a call or a pattern of calls\.$/,
     () => "Erwartet wird ein Aufruf oder ein Muster von Aufrufen.",
   ],
   [
     /^value: expected a domain such as (\S+)\.$/,
     (example) => `Erwartet wird eine Domain wie ${example}.`,
   ],
-  [/^value: there is a rule for it already\.$/, () => "Dafür gibt es schon eine Regel."],
+  [/^value: there is a rule for this already\.$/, () => "Dafür gibt es schon eine Regel."],
   [
-    /^code: it is not the one that the app shows now\.$/,
+    /^code: not the code that the app currently shows\.$/,
     () => "Das ist nicht der Code, den die App jetzt zeigt.",
   ],
   [
@@ -195,59 +198,62 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = [
   [/^address: must begin with https:\/\/\.$/, () => "Die Adresse muss mit https:// beginnen."],
   [/^address: is no address\.$/, () => "Das ist keine Adresse."],
   [
-    /^address: must name a host and no user\.$/,
+    /^address: must name a host and no user name\.$/,
     () => "Die Adresse muss einen Host nennen und keinen Benutzer.",
   ],
-  [/^address: (\S+) cannot be looked up\.$/, (host) => `${host} ist im DNS nicht zu finden.`],
+  [/^address: (\S+) cannot be resolved\.$/, (host) => `${host} ist im DNS nicht zu finden.`],
   [
-    /^address: (\S+) leads to an address that is not public\.$/,
+    /^address: (\S+) resolves to an address that is not public\.$/,
     (host) => `${host} führt zu einer Adresse, die nicht öffentlich ist.`,
   ],
   [/^address: expected (.+)\.$/s, (expected) => `Erwartet wird als Adresse: ${expected}.`],
   // Who may do it.
+  [/^Only (?:an owner|a project owner) .*\.$/, () => "Das dürfen nur Eigentümer eines Projekts."],
   [
-    /^Only (?:an owner|who owns a project) .*\.$/,
-    () => "Das dürfen nur Eigentümer eines Projekts.",
-  ],
-  [
-    /^Set up a second factor of your own first: it would shut you out\.$/,
+    /^Set up your own second factor first: otherwise you would lose access\.$/,
     () => "Erst einen eigenen zweiten Faktor einrichten: Sonst sperrt es einen selbst aus.",
   ],
   [
     /^Set up an authenticator app or a passkey first\.$/,
     () => "Erst eine Authenticator-App oder einen Passkey einrichten.",
   ],
-  [/^That does not show that it is you\.$/, () => "Damit ist die Anmeldung nicht bestätigt."],
-  [/^You belong to this project already\.$/, () => "Schon Mitglied in diesem Projekt."],
+  [/^This does not confirm your identity\.$/, () => "Damit ist die Anmeldung nicht bestätigt."],
+  [/^You are a member of this project already\.$/, () => "Schon Mitglied in diesem Projekt."],
   [
-    /^(.+) started the demo; only they change it\.$/s,
+    /^(.+) started the demo; only they can change it\.$/s,
     (who) => `${who} hat die Demo gestartet; nur wer sie gestartet hat, ändert sie.`,
   ],
   [
-    /^This account starts Mission Control: it (?:stays active|cannot be erased)\.$/,
+    /^This account starts Mission Control and (?:must stay active|cannot be erased)\.$/,
     () => "Mit diesem Konto wird Mission Control gestartet: Es bleibt aktiv.",
   ],
   // What came too late.
-  [/^This key is over; make a new one\.$/, () => "Dieser Schlüssel ist abgelaufen."],
+  [
+    /^This key has expired or was revoked; make a new one\.$/,
+    () => "Dieser Schlüssel ist abgelaufen.",
+  ],
   [
     /^This passkey could not be verified\. Try again\.$/,
     () => "Der Passkey ließ sich nicht prüfen. Bitte noch einmal versuchen.",
   ],
-  [/^This browser takes no pushes\.$/, () => "Dieser Browser nimmt keine Benachrichtigungen an."],
   [
-    /^It was answered meanwhile: there is nothing left to tell\.$/,
+    /^This browser receives no pushes\.$/,
+    () => "Dieser Browser nimmt keine Benachrichtigungen an.",
+  ],
+  [
+    /^It has been answered: there is nothing left to send\.$/,
     () => "Es wurde inzwischen beantwortet: Es gibt nichts mehr zu melden.",
   ],
   [
-    /^It is \w+: only what failed is tried again\.$/,
+    /^It is \w+: only failed deliveries can be retried\.$/,
     () => "Nur was fehlschlug, wird noch einmal versucht.",
   ],
   [
-    /^Its target was removed: there is nobody left to tell\.$/,
+    /^Its target was removed: there is nobody to notify\.$/,
     () => "Das Ziel wurde entfernt: Es gibt niemanden mehr zu benachrichtigen.",
   ],
   [
-    /^The agent has the text by now; it cannot be taken back\.$/,
+    /^The agent has received the text; it cannot be withdrawn\.$/,
     () => "Der Agent hat den Text schon.",
   ],
   [
@@ -256,11 +262,11 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = [
       `Die Richtlinie ist inzwischen weiter: ${who} hat v${version} gespeichert. Der eigene Entwurf wurde nicht gespeichert.`,
   ],
   [
-    /^The file was read, and there is no turn in it\.$/,
+    /^The file was read, but it contains no turns\.$/,
     () => "Die Datei wurde gelesen; sie enthält keinen Schritt.",
   ],
   [
-    /^Only `manage\.py up` starts the demo's agents\.$/,
+    /^Only `manage\.py up` can start the demo's agents\.$/,
     () => "Nur `manage.py up` startet die Agenten der Demo.",
   ],
 ];

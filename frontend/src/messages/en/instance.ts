@@ -42,7 +42,7 @@ const texts = {
   },
   budget: "Daily budget of all projects",
   budgetHint:
-    "Dollars for all projects together; a day begins at midnight UTC. Where it is reached, agents pause and ask, in every project. Only who owns a project raises it.",
+    "Dollars for all projects together; a day begins at midnight UTC. Where it is reached, agents pause and ask, in every project. Only a project owner can raise it.",
   noBudget: (spent: string) => `None set. ${spent} spent today.`,
   spentOf: (spent: string, budget: string) => `${spent} of ${budget} spent today`,
   extra: (amount: string) => `plus ${amount} allowed for today`,

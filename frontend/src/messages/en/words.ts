@@ -19,7 +19,7 @@ const texts = {
   waitingHere: "waiting for you",
   quote: (text: string) => `“${text}”`,
   looksOnly: "Only owners and operators answer.",
-  ownersRaise: "Only who owns a project raises it.",
+  ownersRaise: "Only a project owner can raise it.",
   lostContact: (at: string) => `lost contact, last heard at ${at}, may still run`,
   moments: {
     now: "now",
