@@ -47,7 +47,7 @@ LET_GO = frozenset({"continue", "allowlist"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewAllowlistEntry:
-    """A call to allow; Give `project` if you are in several.
+    """A call to allow; give `project` if you are in several.
 
     Without a `scope` it is for the run or the agent that is named, else for the project.
     """

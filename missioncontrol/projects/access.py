@@ -45,7 +45,7 @@ LONGEST_OVERLAP = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewAgentKey:
-    """A key to make; Give `project` if you are in several.
+    """A key to make; give `project` if you are in several.
 
     It speaks for the runs it opens, or for those of `agent`, or for the whole project.
     Without `expires_at` it lives until it is revoked.

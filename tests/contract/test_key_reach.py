@@ -162,7 +162,7 @@ def test_telemetry_of_a_neighbours_session_is_refused_and_the_rest_is_taken(pers
     response = holding_a_key().ask("POST", "/v1/logs", {"resourceLogs": [logs(theirs), logs(mine)]})
 
     assert response.json["partialSuccess"]["rejectedLogRecords"] == "1"
-    assert "does not reach it" in response.json["partialSuccess"]["errorMessage"]
+    assert "has no access to it" in response.json["partialSuccess"]["errorMessage"]
     found = person.get("/api/v1/runs/?limit=500")["results"]
     assert f"claude-code:{mine}" in {row["key"] for row in found}
 

@@ -132,7 +132,7 @@ def test_the_copied_line_connects_an_agent_from_any_folder_and_only_once(open_pa
     assert (first.returncode, first.stderr) == (0, "")
     assert "mc_" in (tmp_path / ".config/missioncontrol/keys.toml").read_text()
     assert again.returncode == 1
-    assert "Copy a fresh line" in again.stderr
+    assert "Copy a new line" in again.stderr
     expect(page.get_by_text("New sessions of the agent report from now on")).to_be_visible()
     assert copied_line(page, "Gemini CLI") != line
 

@@ -87,7 +87,7 @@ class RunPatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewView:
-    """A line of search to keep; Give `project` if you are in several."""
+    """A line of search to keep; give `project` if you are in several."""
 
     name: str
     q: str

@@ -98,7 +98,7 @@ def test_a_key_of_an_archived_project_is_refused_in_a_sentence(as_agent, as_pers
     refused = as_agent.post("/api/v1/runs/", {"name": "a"}, format="json")
 
     assert (refused.status_code, refused.json()["code"]) == (403, "project_archived")
-    assert "until an owner brings it back" in refused.json()["detail"]
+    assert "until an owner restores it" in refused.json()["detail"]
     patch(as_person(owner), project, archived=False)
     assert as_agent.post("/api/v1/runs/", {"name": "a"}, format="json").status_code == 201
 

@@ -285,7 +285,7 @@ def test_a_log_that_was_written_anew_below_a_true_first_line_is_refused(
     lived.delete()
     settings.SECRET_KEY = ELSEWHERE
 
-    with pytest.raises(InvalidRequest, match="rows that it had are gone"):
+    with pytest.raises(InvalidRequest, match="rows are missing"):
         import_project(export, owner=a_person("eve"), trust=key, at=after(100))
 
     assert not Project.objects.exists()

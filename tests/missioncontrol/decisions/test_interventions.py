@@ -117,7 +117,7 @@ def test_allowlist_makes_an_entry_of_the_repeated_call():
 def test_an_allowlist_tap_that_would_be_over_at_once_leaves_the_card_open():
     run = a_stuck_run()
 
-    with pytest.raises(InvalidRequest, match="expires_at: expected a time to come"):
+    with pytest.raises(InvalidRequest, match="expires_at: expected a time in the future"):
         tap(run, "allowlist", expires_at=NOON)
 
     run.refresh_from_db()

@@ -191,7 +191,7 @@ def test_a_text_that_is_not_followed_cannot_be_unsaid_once_it_left(crew):
     tap(crew, "continue")
     send(crew, "tester")
 
-    with pytest.raises(ActionUnavailable, match="has the text"):
+    with pytest.raises(ActionUnavailable, match="has received the text"):
         tap(crew, "undo", undoes=made.key)
 
 

@@ -237,7 +237,7 @@ def test_more_for_an_agent_whose_ceiling_was_the_general_one_is_its_own():
 def test_a_shared_ceiling_that_does_not_exist_cannot_be_raised():
     run = report(a_run(a_project(budgets={"project": {"calls": 1}})), a_call("ls"))
 
-    with pytest.raises(InvalidRequest, match="no such ceiling"):
+    with pytest.raises(InvalidRequest, match="no such budget"):
         tap(run, "allow_budget", amount=Amount(calls=1, usd=Decimal(4)))
 
 

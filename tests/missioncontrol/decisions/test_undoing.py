@@ -122,7 +122,7 @@ def test_what_holds_or_ends_is_not_undone(action):
     run = a_stuck_run()
     made = tap(run, action)
 
-    with pytest.raises(ActionUnavailable, match="cannot be taken back"):
+    with pytest.raises(ActionUnavailable, match="cannot be undone"):
         undo(run, made)
 
 
@@ -288,7 +288,7 @@ def test_a_text_that_has_left_cannot_be_unsaid(leaves):
     made = tap(run, "inject", message=FIX)
     leaves(run)
 
-    with pytest.raises(ActionUnavailable, match="has the text"):
+    with pytest.raises(ActionUnavailable, match="has received the text"):
         undo(run, made)
 
 

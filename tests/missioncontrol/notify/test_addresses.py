@@ -95,7 +95,7 @@ def test_what_is_none_is_refused(kind, address):
     ],
 )
 def test_parameters_that_are_not_listed_are_refused(kind, address):
-    with pytest.raises(InvalidRequest, match="is not taken here"):
+    with pytest.raises(InvalidRequest, match="is not supported"):
         read_address(kind, address)
 
 
