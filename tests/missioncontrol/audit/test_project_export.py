@@ -303,14 +303,14 @@ def test_a_key_that_nobody_trusts_is_refused_by_name(elsewhere, export):
     [
         (lambda lines: lines[:-1], "last line is missing"),
         (lambda lines: [*lines[:5], *lines[6:]], "tells of|does not"),
-        (lambda lines: [lines[0].replace("header", "other"), *lines[1:]], "no export"),
+        (lambda lines: [lines[0].replace("header", "other"), *lines[1:]], "not an export"),
         (lambda lines: [lines[0].replace(VERSION, "0.0.1"), *lines[1:]], "first line was changed"),
         (lambda _: ["not json"], "cannot be read"),
-        (lambda _: [], "no export"),
+        (lambda _: [], "not an export"),
         (lambda lines: [lines[0], '{"kind":"end","rows":0}'], "no line of the project itself"),
         (lambda lines: [f"[{lines[0]}]", *lines[1:]], "cannot be read"),
         (lambda lines: [lines[0], '{"kind":"run","row":[]}', *lines[1:]], "cannot be read"),
-        (lambda lines: [one.replace("pytest -q", "pytest -x") for one in lines], "does not hold"),
+        (lambda lines: [one.replace("pytest -q", "pytest -x") for one in lines], "log is damaged"),
     ],
 )
 def test_what_is_not_whole_or_was_changed_leaves_nothing(elsewhere, export, broken, words):
@@ -371,7 +371,7 @@ def test_newer_code_s_export_is_refused(elsewhere, export):
 
 
 def test_a_project_that_is_here_is_not_imported_over(export):
-    with pytest.raises(InvalidRequest, match="is here already"):
+    with pytest.raises(InvalidRequest, match="exists here already"):
         import_project(export, owner=a_person("eve"), at=after(100))
 
 
@@ -422,7 +422,7 @@ def test_the_commands_carry_a_project(lived, tmp_path, capsys):
     call_command("import_project", path)
 
     assert "The project payments was imported" in capsys.readouterr().out
-    with pytest.raises(CommandError, match="is here already"):
+    with pytest.raises(CommandError, match="exists here already"):
         call_command("import_project", path)
 
 

@@ -295,7 +295,7 @@ def test_what_no_entry_can_name_is_allowed_once_alone(command):
     run, card = asked_for(f"curl {command}")
     assert rows.decision_row(card, run).evidence.asks.for_run is False
 
-    with pytest.raises(ActionUnavailable, match="call by call"):
+    with pytest.raises(ActionUnavailable, match="one call at a time"):
         tap(run, "allow_once", card, for_run=True)
 
     assert how(card)[0] == "open"

@@ -132,7 +132,7 @@ def test_an_answer_is_taken_back_once(action):
     made = tap(run, action, message="Read the log first.")
     undo(run, made)
 
-    with pytest.raises(ActionUnavailable, match="taken back already"):
+    with pytest.raises(ActionUnavailable, match="undone already"):
         tap(run, "undo", key="a second window's", undoes=made.key, decision=None)
 
     assert JournalRow.objects.filter(run=run, type="decision.opened").count() == 2
