@@ -35,7 +35,7 @@ def rows(text):
 def test_its_rooms_are_those_that_imports_are_held_to_in_the_same_order():
     listed = [
         set(re.findall(r"`(\w+)`", cells[0]))
-        for cells in rows(section("Rooms of `missioncontrol`"))
+        for cells in rows(section("Packages of `missioncontrol`"))
     ]
 
     assert listed == [set(layer.split(" | ")) for layer in LAYERS]
