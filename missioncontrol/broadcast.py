@@ -142,8 +142,8 @@ async def _send_to_screens(broker: Redis, news: Sequence[tuple[Collection[str], 
     A socket that subscribes after the channels are listed misses nothing: it reads its
     snapshot once it is subscribed, and all this was committed before.
     """
-    # All channels with listeners, not each group's: there are many groups, mostly without any.
-    # Characters of the broker's patterns are literal in the prefix.
+    # Ask for all channels that have listeners: there are many groups, and mostly no listeners.
+    # The broker's pattern characters are escaped in the prefix.
     prefix = re.sub(r"[*?\[\\]", r"\\\g<0>", settings.BROKER_PREFIX)
     channels: Any = await broker.pubsub_channels(f"{prefix}:*")
     named = frozenset(name.decode() for name in channels)
@@ -193,7 +193,7 @@ def hear_wakes(waker: Waker) -> None:
 
 def wake(run_ids: Collection[UUID]) -> None:
     """Wake the requests that wait for these runs, in every web process; in this one at once."""
-    # A copy: a waker whose loop is closed is removed in the loop.
+    # A copy: a waker whose event loop is closed is removed here.
     for waker in list(_wakers):
         try:
             # This raises if the waker's event loop was closed meanwhile.
@@ -315,7 +315,7 @@ class Subscriber:
             except ValueError:
                 logger.warning("what came on %s is no JSON", message["channel"])
                 return
-            # A copy: a listener may be removed by the message.
+            # A copy: a listener may leave because of the message.
             for listener in tuple(subscription.listeners):
                 try:
                     listener(payload)

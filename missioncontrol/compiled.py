@@ -1,8 +1,8 @@
 """Querysets whose SQL is compiled once: compiling a wide one costs more than running it.
 
 Django compiles a queryset at each use: 0.5 to 1 ms for the columns of a run. The queries of
-every turn are compiled at their first use with a number of values; after that only the
-values are filled in. They return whole rows, as the queryset does.
+every turn are compiled at their first use for a given number of values; after that only
+the values are filled in. They return whole rows, as the queryset does.
 
 Rows go to and from the driver without Django's steps for each value. What Django does for a column
 depends on its field alone: it is looked up once, and if it is a single call (a time, an id,

@@ -119,14 +119,14 @@ class Audiences:
         self._by_group: dict[str, Audience] = {}
 
     async def join(self, group: str, send: Send) -> None:
-        """Send a group's messages to `send`: on return, everything committed from now on."""
+        """Pass a group's messages to `send`; after the return no commit is missed."""
         audience = self._by_group.setdefault(group, Audience())
         # Added before the audience subscribes, so that it gets the first message.
         audience.sockets[send] = None
         await subscriber.add(group, audience.take)
 
     async def leave(self, group: str, send: Send) -> None:
-        """Stop sending a group's messages to `send`."""
+        """Stop passing a group's messages to `send`."""
         audience = self._by_group.get(group)
         if audience is None:
             return

@@ -127,7 +127,7 @@ class Dispatcher:
         """Record what cannot be undone, such as the messages of an answer that was sent.
 
         It is tried again while the database is away: what is not recorded would be done again.
-        It goes on when its request is cancelled, as Daphne does 10 s after an answer.
+        It goes on when its request is cancelled, which Daphne does 10 s after an answer.
         """
         noting = asyncio.create_task(self._ask(self._writers, work, for_s=AWAY_S))
         return await asyncio.shield(self._keep(noting))
@@ -343,7 +343,7 @@ class Dispatcher:
                 self._pump(dispatch.queue)
 
     async def _recover(self, number: int, dispatch: Dispatch) -> None:
-        # Read first: only the reply may be lost, and the work done.
+        # Read first: the work may be done, and only the reply lost.
         unheard: set[UUID] = set()
         for run_id in dispatch.runs:
             control = await self.control_state(run_id)

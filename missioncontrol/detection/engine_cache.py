@@ -112,14 +112,14 @@ def corrections_of(run: Run) -> list[Correction]:
 def look_ahead(run_ids: Collection[UUID]) -> list[Observation]:
     """Read what is new and show each engine its next observation, before the runs are locked.
 
-    An agent that waits for its verdict has no further one, so that the lock is held only for
-    what follows from it. What the engine says does not depend on what others may write
-    meanwhile; an engine for which it does (`looks_at_use`) is asked under the lock.
+    An agent that waits for its verdict has no further observation, so that the lock is held
+    only for what follows from this one. What the engine says does not depend on what others
+    may write meanwhile; an engine for which it does (`looks_at_use`) is asked under the lock.
     """
     new = list(_observations(_NEW.rows(run_ids)))
     for seen in new:
         cached = KEPT.get(seen.row.run_id)
-        # An engine that was asked for a run left out for a person is not asked twice.
+        # It was asked already if its run was left out for a person: it is not asked twice.
         if cached is None or cached.ahead is not None or cached.looks_at_use:
             continue
         # A person who steps in later does so after this turn: their reset begins after it.
@@ -160,7 +160,7 @@ def unseen(runs: list[Run], ahead: Iterable[Observation] = ()) -> dict[UUID, lis
     for seen in [*known, *read]:
         if seen.obs > KEPT[seen.row.run_id].seen_obs:
             found[seen.row.run_id].append(seen)
-    # A row may be two observations, a proposal and its outcome, with other rows' between them.
+    # A row may be two observations, a proposal and its outcome, with those of others in between.
     for observations in found.values():
         observations.sort(key=lambda seen: seen.obs)
     return found
@@ -171,7 +171,7 @@ def _observations(read: Iterable[TurnModel]) -> Iterator[Observation]:
 
 
 def _read(lags: dict[UUID, int]) -> Iterable[TurnModel]:
-    """Read what these runs' engines have not seen, given how far each lags its watermark."""
+    """Read what these runs' engines have not seen; `lags`: how far each is behind its watermark."""
     if not any(lags.values()):
         return _NEW.rows(lags.keys())
     # One condition for all runs that are nearly up to date, and one for each other run.
@@ -183,7 +183,7 @@ def _read(lags: dict[UUID, int]) -> Iterable[TurnModel]:
     return with_counted(TurnModel.objects.filter(wanted))
 
 
-# What no process has seen: nothing else is to be read if this one judged the runs last.
+# What no process has judged: nothing else needs reading if this process judged the runs last.
 _NEW = CompiledQuery(
     lambda runs: with_counted(
         TurnModel.objects.filter(run_id__in=runs, obs__gt=F("run__meters__detected_obs"))

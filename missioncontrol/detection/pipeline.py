@@ -108,7 +108,7 @@ def _detect(tx: RunTransaction, ahead: list[Observation]) -> Detected:
         trees.look(observations)
     for row in judged:
         # Only if it was counted now: telemetry may have added a cost since the turn was read,
-        # which has no event.
+        # without an event.
         row.cost_usd = batch.cost_totals.costs.get(row.id)
     update_columns(TurnModel, VERDICT, judged, where_known=("cost_usd",))
     # Rows that many runs share come last and in a fixed order: they are locked briefly, and no
@@ -138,7 +138,7 @@ def _catch_up(
     cached = engine_cache.KEPT[run.id]
     judged: dict[UUID, TurnModel] = {}
     for seen in observations:
-        # The engine passes the point at which a person stepped in, once.
+        # Reset once, at the point at which a person stepped in.
         if cached.streak_obs < run.meters.streak_obs < seen.obs:
             cached.engine.reset(corrected=engine_cache.corrections_of(run))
             cached.streak_obs = run.meters.streak_obs
@@ -197,7 +197,7 @@ def _judge(
 
 
 def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> RunState:
-    """Return the run's state, on which it depends what follows from the turn numbered `seq`.
+    """Return the state of a run that decides what follows from the turn numbered `seq`.
 
     The database is read only where it matters: for the open card if there is a trip to
     compare with it, for a correction while one is watched.
@@ -222,7 +222,7 @@ def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> Run
         # A card that holds nothing and comes from an escalation only tells people.
         signal = signals.validate_python(card.signal)
         asks = Card.TELLS if signal.severity is Severity.ESCALATE else Card.ASKS
-    # People are told of a ceiling once; one that they were told of does not ask them again.
+    # People are told of a ceiling once; after that it does not ask them again.
     crossings = budgets.new_crossings(run, assessment.signals) if assessment.signals else ()
     is_at_work = run.status not in ENDED | FORBIDDEN
     is_forbidden_above = run.relation == "child" and parent and parent.status in FORBIDDEN

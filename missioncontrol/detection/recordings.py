@@ -244,7 +244,7 @@ def _enter_apart(
 ) -> list[Numbered]:
     """Enter the calls reported separately; return the turns with their calls' usage and cost."""
     found = list(numbered)
-    # If a proposal and its outcome share a row, the outcome.
+    # If a proposal and its outcome share a row, the place of the outcome.
     index_of = {row.seq: place for place, (_, row) in enumerate(found)}
     rows_ = [row for _, row in reversed(numbered)]  # if several name a call, the first
     by_call = {row.call_id: row for row in rows_ if row.call_id}

@@ -86,7 +86,7 @@ OLD: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def renewed(policy: Any) -> Any:
-    """Return a policy, or a table of one, in today's names; a setting that has one wins."""
+    """Return a policy, or a table of one, in today's names; settings that already have them win."""
     if not isinstance(policy, dict):
         return policy
     told = {name: one for name, one in policy.items() if name not in BASES or one}

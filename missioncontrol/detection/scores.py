@@ -46,7 +46,7 @@ def explain_move(run: Run, seq: int) -> ScoreMove:
         if obs <= turn.obs
     ]
     engine, assessment = start_engine(policy), None
-    # The evidence before this turn, and at its start, where a person who stepped in has reset it.
+    # The evidence before this turn, and at its start, after a reset by a person who stepped in.
     before = start = 0.0
     is_reset = run.meters.streak_obs >= turn.obs
     # In order of observation: between a call and its outcome there may be other turns.

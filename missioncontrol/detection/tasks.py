@@ -86,7 +86,7 @@ def tell_again(until: str) -> None:
 )
 def detect(runs: Sequence[str], reply_to: str, number: int) -> None:
     """Judge what is new in these runs, and reply to the process that asked."""
-    # A worker has no requests, after which Django would check the connection.
+    # A worker has no request at whose end Django would check the connection.
     connection.close_if_unusable_or_obsolete()
     control_states = detect_now([UUID(run_id) for run_id in runs])
     runs_now = {run_id.hex: asdict(control) for run_id, control in control_states.items()}
@@ -109,7 +109,7 @@ def take_dispatches(task: Any, _app: Any, consumer: Any) -> Callable[..., None]:
         try:
             _, arguments, _ = message.payload
             task.run(**arguments)
-        except Exception:  # asked for again, and swept
+        except Exception:  # it is sent again, and swept
             logger.exception("a dispatch failed")
         finally:
             # A message that the dispatcher pushed has no delivery info and is not tracked as
@@ -144,7 +144,7 @@ def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:
     """
     try:
         detected = pipeline.detect(run_ids, at=now())
-    except OperationalError:  # the database is busy or away: for all of them
+    except OperationalError:  # the database is busy or away, for all of them
         raise
     except Exception:
         if len(run_ids) == 1:

@@ -149,7 +149,7 @@ class TreeEngine:
         if row.id not in self.numbers:
             self.numbers[row.id] = self._take_number()
             self.places[self.numbers[row.id]] = (row.run_id, row.seq)
-            if len(self.numbers) > 2 * WINDOW:  # many at once, so rarely
+            if len(self.numbers) > 2 * WINDOW:  # many at once, so that it is rare
                 for row_id in list(self.numbers)[:WINDOW]:
                     del self.places[self.numbers.pop(row_id)]
         seen = replace(
@@ -218,7 +218,7 @@ class TreeEngine:
         own = tuple(seq for one, seq in places if one == run)
         if not own or not others:
             return None
-        # In a loop at least two runs take part twice; a failure is passed on only once.
+        # In a loop at least two runs have several turns; a failure is passed on only once.
         runs = [one for one, _ in places]
         again = {one for one in runs if runs.count(one) > 1}
         if signal.kind is not Kind.SAME_ERROR and len(again) <= 1:

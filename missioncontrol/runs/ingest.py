@@ -84,7 +84,7 @@ class Stored:
 def store(arrivals: Sequence[Arrival], *, at: datetime) -> list[Stored | MissionControlError]:
     """Store what arrived together in one transaction, under the runs' row locks.
 
-    Return the outcome of each arrival, or of the first ones only if a person waits.
+    Return the outcome of each arrival; if a person waits, of the first ones only.
     A refused arrival (no such run in its project) does not spoil the others.
     """
     arrivals = [clean(arrival) for arrival in arrivals]

@@ -204,7 +204,7 @@ class RunMeters(models.Model):
 
 
 class Hold(models.Model):
-    """A request that an agent wait: the row exists while and because its run is held.
+    """A request to an agent to wait: the row exists while and because its run is held.
 
     It outlives the session unless the run is terminated: a run that comes back is held again.
     Only `runs.journal` creates, changes and deletes it; only `waiting_at` is written elsewhere.

@@ -34,7 +34,7 @@ from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import BudgetState, Meters, RunRow, TapePoint, TurnRow
 
 BURN_MINUTES = 5
-# In dollars, the columns' precision: an amount that was added can be subtracted exactly.
+# The columns' precision in dollars: an amount that was added can be subtracted exactly.
 MICRO = Decimal("0.000001")
 USAGE_COLUMNS = {
     "input": "input_tokens",
@@ -62,7 +62,7 @@ def outlives_session(run: Run) -> bool:
 
 
 def rules_of(run: Run) -> dict[str, Any]:
-    """Return the policy a run follows: its own, else its project's."""
+    """Return the policy a run follows: its own, or its project's."""
     # Not merged: a run is judged by the whole policy that its agent chose.
     rules: dict[str, Any] = run.policy or run.project.policy
     return rules
@@ -151,7 +151,7 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
         budget_state=BudgetState(**told[-1]) if (told := run.meters.notified_budgets) else None,
         unavailable=capabilities_of(run).unavailable(run.agent),
         relation=run.relation if run.parent_id else None,
-        # In the database a root names itself, so that one query finds a tree; not on the wire.
+        # A stored root names itself, so that one query finds a whole tree; on the wire it has none.
         root=run.root if run.root != run.id else None,
         tape=tape_of(run.meters.tape),
         seq=run.meters.event_seq,
@@ -234,7 +234,7 @@ def unfold(turn: Turn) -> Iterator[tuple[int, GuardTurn]]:
         yield (
             turn.first_obs,
             replace(
-                # The proposal came before its outcome and had none of what only that could tell.
+                # The proposal came first, without the fields that only the outcome sets.
                 whole,
                 phase=Phase.PROPOSED,
                 result=None,
