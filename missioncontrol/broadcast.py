@@ -1,8 +1,8 @@
-"""Publish to sockets and to waiting requests, and hear it. At most once; readers recover.
+"""Publish to sockets and waiting requests, and subscribe. At most once; readers recover.
 
-A single thread with a loop of its own sends everything, so that workers, writer
-threads and views neither open a connection a call nor wait for one (2 to 5 ms). A process hears
-over one connection, however many listen: a message is decoded once and handed to all of them.
+Two threads with event loops of their own send everything, so that workers, writer threads and
+views neither open a connection for each call nor wait for one (2 to 5 ms). A process listens over
+one connection, however many listeners it has: a message is decoded once and handed to all of them.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from redis.exceptions import RedisError
 
 logger = logging.getLogger(__name__)
 
-# While the broker is away the oldest frames go first; a gap makes readers refetch.
+# While the broker is away the oldest frames are dropped; a gap makes readers refetch.
 MOST_WAITING = 1_000
-# How long the publisher gathers what screens hear, once it has told them something.
+# How long the publisher gathers messages for screens after it has sent some.
 SCREENS_EVERY_S = 0.02
-# The same where nobody listened: no screen waits, but one may open.
+# The same if nobody listened: no screen waits, but one may open.
 UNSEEN_S = 0.1
 
 T = TypeVar("T")
-# What a commit brought a group: see `new_frame`.
+# What one commit sends to a group: see `new_frame`.
 Frame = dict[str, Any]
-# Makes the frames of these groups: of those that somebody listens to.
+# Makes the frames of the given groups, those that somebody listens to.
 Build = Callable[[Collection[str]], Mapping[str, Frame]]
 Waker = Callable[[Collection[UUID]], object]
 LISTEN_AGAIN_S = 0.5
-# What the broker's `CLIENT LIST` calls us.
+# Our name in the broker's `CLIENT LIST`.
 CLIENT_NAME = f"mission-control-{os.getpid()}"
 Listener = Callable[[dict[str, Any]], object]
 Lost = Callable[[], object]
@@ -52,34 +52,34 @@ AWAY = (RedisError, OSError)
 
 
 def channel(kind: str, name: str) -> str:
-    """Name a channel of this installation at the broker."""
+    """Return the name of a channel of this installation at the broker."""
     return f"{settings.BROKER_PREFIX}:{kind}:{name}"
 
 
 def board_group(project: UUID) -> str:
-    """Name the group of a project's boards."""
+    """Return the group of a project's boards."""
     return channel("board", project.hex)
 
 
 def run_group(run: UUID) -> str:
-    """Name the group of a run's pages: they hear whole turns."""
+    """Return the group of a run's pages, which receive whole turns."""
     return channel("run", run.hex)
 
 
 def person_channel(user: int) -> str:
-    """Name the channel of a person's sockets, whatever they show."""
+    """Return the channel of a person's sockets, whatever they show."""
     return channel("person", str(user))
 
 
 def wake_channel() -> str:
-    """Name the channel of whoever keeps requests waiting."""
+    """Return the channel of the processes that keep requests waiting."""
     return channel("wake", "all")
 
 
 def new_frame() -> Frame:
     """Return a frame to fill: events as JSON texts, meters by run.
 
-    `at_once`: a person may have to answer; what is left waits for others like it.
+    `at_once`: a person may have to answer; other frames wait to be sent together.
     """
     return {"events": [], "meters": {}, "at_once": False}
 
@@ -87,32 +87,32 @@ def new_frame() -> Frame:
 class _Publisher(Generic[T]):
     """A sending thread, started at first use and again after a fork.
 
-    What is handed over first is heard first; what waits is sent together.
+    Messages are sent in order; those that wait are sent together.
     """
 
     def __init__(self, publish: Callable[[Redis, Sequence[T]], Coroutine[Any, Any, None]]) -> None:
         self._publish = publish
         self._lock = threading.Lock()
         self._pid: int | None = None
-        # A thread of its own: whoever commits must not wait for the broker.
+        # It runs in a thread of its own: a commit must not wait for the broker.
         self._loop: asyncio.AbstractEventLoop
         self._waiting: deque[T]
         self._is_sending = False
 
     def send(self, message: T) -> None:
         with self._lock:
-            # A fork takes along neither threads nor a connection that two may use.
+            # A fork copies no threads, and two processes must not share a connection.
             if self._pid != os.getpid():
                 self._loop = asyncio.new_event_loop()
                 self._waiting = deque(maxlen=MOST_WAITING)
                 self._is_sending = False
-                # Once more at once: the connection may have been idle for too long.
+                # One retry, at once: the connection may have been idle for too long.
                 self._broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 1))
                 threading.Thread(target=self._loop.run_forever, daemon=True).start()
                 self._pid = os.getpid()
             self._waiting.append(message)
             if self._is_sending:
-                return  # it is taken along: waking a thread costs more than its message
+                return  # it is sent with the others: waking a thread costs more than its message
             self._is_sending = True
         asyncio.run_coroutine_threadsafe(self._send_waiting(), self._loop)
 
@@ -121,7 +121,7 @@ class _Publisher(Generic[T]):
             with self._lock:
                 messages = list(self._waiting)
                 self._waiting.clear()
-                # Under the lock: else what is handed over just now would wake nobody.
+                # Under the lock: otherwise a message added just now would wake nobody.
                 self._is_sending = bool(messages)
             if not messages:
                 return
@@ -137,13 +137,13 @@ async def _publish_each(broker: Redis, messages: Iterable[tuple[str, Any]]) -> N
 
 
 async def _send_to_screens(broker: Redis, news: Sequence[tuple[Collection[str], Build]]) -> None:
-    """Make and send the frames that somebody listens to, and gather what comes next.
+    """Make and send the frames that somebody listens to, then wait to gather the next ones.
 
-    Who subscribes after this look reads a state that has all of it: a socket reads
-    once it is subscribed, and this was committed before we looked.
+    A socket that subscribes after the channels are listed misses nothing: it reads its
+    snapshot once it is subscribed, and all this was committed before.
     """
-    # What anybody hears, not who hears each group: mostly nobody does, and there are many groups.
-    # Signs of the broker's patterns are the prefix's own.
+    # Ask for all channels that have listeners: there are many groups, and mostly no listeners.
+    # The broker's pattern characters are escaped in the prefix.
     prefix = re.sub(r"[*?\[\\]", r"\\\g<0>", settings.BROKER_PREFIX)
     channels: Any = await broker.pubsub_channels(f"{prefix}:*")
     named = frozenset(name.decode() for name in channels)
@@ -152,34 +152,34 @@ async def _send_to_screens(broker: Redis, news: Sequence[tuple[Collection[str], 
         if wanted := listened.intersection(groups):
             try:
                 frames = build(wanted)
-            except Exception:  # one that cannot be made keeps no other from its screens
+            except Exception:  # one that cannot be made must not stop the others
                 logger.exception("a frame could not be made for %s", sorted(wanted))
                 continue
             await _publish_each(broker, frames.items())
-    # What is handed over meanwhile is taken along next time: fewer and larger frames.
+    # Messages added meanwhile are sent together next time: fewer and larger frames.
     await asyncio.sleep(SCREENS_EVERY_S if listened else UNSEEN_S)
 
 
 _to_screens = _Publisher(_send_to_screens)
-# A verdict does not queue behind what the screens hear.
+# Separate, so that a verdict does not queue behind messages for screens.
 _to_agents = _Publisher(_publish_each)
 
 
 def to_groups(groups: Collection[str], build: Build) -> None:
-    """Send each of these groups that has listeners its frame, in order, without waiting.
+    """Send a frame to each of these groups that has listeners, in order, without waiting.
 
-    `build` runs in the sending thread: a writer holds no lock while it is shown.
+    `build` runs in the sending thread: a writer holds no lock while frames are made.
     """
     _to_screens.send((groups, build))
 
 
 def to_channel(name: str, message: dict[str, Any]) -> None:
-    """Send `message` to whoever hears this channel, without waiting."""
+    """Send `message` to all listeners of this channel, without waiting."""
     _to_agents.send((name, message))
 
 
 def check_access(user: int) -> None:
-    """Have a person's sockets look again whether they may stay open, once it is committed."""
+    """After the commit, have a person's sockets check again whether they may stay open."""
     transaction.on_commit(lambda: to_channel(person_channel(user), {"type": "access.changed"}))
 
 
@@ -187,16 +187,16 @@ _wakers: list[Waker] = []
 
 
 def hear_wakes(waker: Waker) -> None:
-    """Have this process's own wakes call `waker` too; one whose loop is closed is forgotten."""
+    """Call `waker` for this process's own wakes too, until its event loop is closed."""
     _wakers.append(waker)
 
 
 def wake(run_ids: Collection[UUID]) -> None:
     """Wake the requests that wait for these runs, in every web process; in this one at once."""
-    # A copy: one that is gone is taken out on the way.
+    # A copy: a waker whose event loop is closed is removed here.
     for waker in list(_wakers):
         try:
-            # Its loop was closed meanwhile, and says so by raising.
+            # This raises if the waker's event loop was closed meanwhile.
             waker(run_ids)
         except RuntimeError:
             _wakers.remove(waker)
@@ -206,14 +206,14 @@ def wake(run_ids: Collection[UUID]) -> None:
 
 @dataclass(slots=True)
 class _Subscription:
-    """Who listens to a channel here, and whether the broker knows."""
+    """The listeners to a channel, and whether the broker has confirmed it."""
 
     listeners: dict[Listener, Lost | None] = field(default_factory=dict)
     confirmed: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Subscriber:
-    """The channels that one event loop hears. Messages sent while the broker is away are lost."""
+    """The channels of one event loop. Messages that are sent while the broker is away are lost."""
 
     def __init__(self) -> None:
         self._subscriptions: dict[str, _Subscription] = {}
@@ -227,10 +227,10 @@ class Subscriber:
 
         `lost` is called when the connection was lost: messages may be missed from then on.
         """
-        # Also where the last listener just left: that task is ending.
+        # Also if the last listener has just left: that task is ending.
         if self._listening is None or self._listening.done() or self._listening.cancelling():
             self._subscriptions = {}
-            self._pubsub = None  # its own, which it closes
+            self._pubsub = None  # the old task closes its own
             self._lock = asyncio.Lock()
             self._listening = asyncio.create_task(self._listen())
         subscription = self._subscriptions.setdefault(channel, _Subscription())
@@ -240,7 +240,7 @@ class Subscriber:
         await subscription.confirmed.wait()
 
     async def remove(self, channel: str, listener: Listener) -> None:
-        """Listen to it no more; the last one to go closes the connection."""
+        """Stop listening to a channel; the last listener to leave closes the connection."""
         if subscription := self._subscriptions.get(channel):
             subscription.listeners.pop(listener, None)
         if any(known.listeners for known in self._subscriptions.values()):
@@ -250,7 +250,7 @@ class Subscriber:
             await asyncio.wait({self._listening})
 
     async def _subscribe(self) -> None:
-        """Tell the broker what is listened to, and what no more; `_listen` mends what fails."""
+        """Subscribe and unsubscribe at the broker; `_listen` recovers from what fails."""
         with suppress(*AWAY):
             async with self._lock:
                 await self._tell_broker()
@@ -261,8 +261,8 @@ class Subscriber:
         left = [name for name, known in self._subscriptions.items() if not known.listeners]
         for name in left:
             del self._subscriptions[name]
-        # Noted before it is sent: where sending fails, the
-        # connection is made anew with all of them.
+        # Noted before it is sent: if sending fails,
+        # a new connection subscribes to all of them.
         new, self._known = self._subscriptions.keys() - self._known, set(self._subscriptions)
         if left:
             await self._pubsub.unsubscribe(*left)
@@ -270,7 +270,7 @@ class Subscriber:
             await self._pubsub.subscribe(*new)
 
     async def _listen(self) -> None:
-        """Hear what comes; start over when the broker goes away."""
+        """Receive messages; start again when the broker goes away."""
         while True:
             try:
                 await self._connect_and_listen()
@@ -279,11 +279,11 @@ class Subscriber:
                 for subscription in self._subscriptions.values():
                     for lost in filter(None, tuple(subscription.listeners.values())):
                         lost()
-            # A broker that starts again would be asked thousands of times a second.
+            # Otherwise a broker that restarts would be asked thousands of times a second.
             await asyncio.sleep(LISTEN_AGAIN_S)
 
     async def _connect_and_listen(self) -> None:
-        # Its own trying again would race with ours.
+        # The client's own retries would race with ours.
         broker = Redis.from_url(
             settings.BROKER_URL, retry=Retry(NoBackoff(), 0), client_name=CLIENT_NAME
         )
@@ -296,11 +296,11 @@ class Subscriber:
                 while True:
                     self._dispatch(await pubsub.get_message(timeout=None))
             finally:
-                if self._pubsub is pubsub:  # else another task listens, and what it has is its own
+                if self._pubsub is pubsub:  # otherwise another task listens, with its own
                     self._pubsub = None
                     for subscription in self._subscriptions.values():
-                        # Nothing is subscribed any more: who adds a channel now waits for the next
-                        # connection.
+                        # Nothing is subscribed any more: a channel that is added now waits for
+                        # the next connection.
                         subscription.confirmed.clear()
 
     def _dispatch(self, message: dict[str, Any] | None) -> None:
@@ -315,7 +315,7 @@ class Subscriber:
             except ValueError:
                 logger.warning("what came on %s is no JSON", message["channel"])
                 return
-            # A copy: whoever hears it may leave by it.
+            # A copy: a listener may leave because of the message.
             for listener in tuple(subscription.listeners):
                 try:
                     listener(payload)
@@ -324,20 +324,20 @@ class Subscriber:
 
 
 def _hear_cancellation() -> None:
-    """End a task that was cancelled while it sent: see `wait_for_event`, as the library has it."""
+    """End a task that was cancelled while it sent: the library loses that (`wait_for_event`)."""
     if (task := asyncio.current_task()) and task.cancelling():
         raise asyncio.CancelledError
 
 
-# Of this process.
+# One for the process.
 subscriber = Subscriber()
 
 
 async def wait_for_event(event: asyncio.Event, timeout_s: float) -> bool:
-    """Wait until an event is set, or for so long; tell whether it was. It is unset then.
+    """Wait until an event is set, or time is up; clear it, and return whether it was set.
 
-    No `wait_for`: before Python 3.12 it forgets that it was cancelled when the event is set
-    in that moment, and a caller who hung up would be waited with on and on.
+    Not `asyncio.wait_for`: before Python 3.12 it loses a cancellation that comes as the event
+    is set, and the request of a client that hung up would wait on and on.
     """
     waking = asyncio.ensure_future(event.wait())
     try:

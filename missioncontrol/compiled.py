@@ -1,13 +1,13 @@
-"""Querysets whose SQL is made once: compiling a wide one costs more than running it.
+"""Querysets whose SQL is compiled once: compiling a wide one costs more than running it.
 
-Django compiles a queryset at each use: 0.5 to 1 ms for the columns of a run. What
-every turn asks is compiled at its first use for so many values; after that only the
-values are put in. Whole rows come of it, as of the queryset.
+Django compiles a queryset at each use: 0.5 to 1 ms for the columns of a run. The queries of
+every turn are compiled at their first use for a given number of values; after that only
+the values are filled in. They return whole rows, as the queryset does.
 
 Rows go to and from the driver without Django's steps for each value. What Django does for a column
-depends on its field alone: it is looked up once, and where it comes to one call (a time, an id,
-dollars, JSON), that call is made. The values are the same; JSON is written without blanks, and by
-a faster writer.
+depends on its field alone: it is looked up once, and if it is a single call (a time, an id,
+dollars, JSON), that call is made. The values are the same; JSON is written without spaces, and by
+a faster encoder.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from pydantic_core import from_json, to_json
 M = TypeVar("M", bound=Model)
 
 Lists = Sequence[Collection[UUID] | Collection[str]]
-# Values of a list up to which SQLite's statement is kept; longer ones are asked for as ever.
+# The longest list whose statement is kept for SQLite; longer ones go through Django.
 LONGEST = 1024
 Convert = Callable[[Any], Any]
 
-# Columns whose Python value is what every database driver takes.
+# Columns whose Python values every database driver takes as they are.
 PLAIN_TYPES = frozenset(
     {"CharField", "TextField", "IntegerField", "BigIntegerField", "FloatField", "BooleanField"}
 )
@@ -43,60 +43,60 @@ _TEXT, _LIST = frozenset({str}), frozenset({list})
 
 @dataclass(frozen=True, slots=True)
 class _Related:
-    """A row that is selected with each one, and how the one gets it."""
+    """A related row that is selected with each row, and how it is attached to it."""
 
     model: Any
     columns: tuple[str, ...]
     first: int
-    """Where its columns begin."""
+    """The position of its first column."""
     attach: Callable[[Any, Any], None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A compiled queryset for so many values."""
+    """A compiled queryset for lists of given types and lengths."""
 
     sql: str
     params: tuple[Any, ...]
     places: tuple[tuple[int, int, int], ...]
-    """Which of `params` takes which value of which list."""
+    """For each value: its index in `params`, its list, and its index in the list."""
     model: Any
     columns: tuple[str, ...]
-    """The model's own, which come first."""
+    """The model's own columns, which come first."""
     related: tuple[_Related, ...]
     annotated: tuple[tuple[str, int], ...]
-    """What is annotated, and its column."""
+    """The name of each annotation, and the position of its column."""
     readers: tuple[tuple[int, Callable[[Any], Any]], ...]
     converters: tuple[tuple[int, Sequence[Callable[..., Any]], Any], ...]
-    """By column, what makes Python values of the database's: ours, and Django's for the rest."""
+    """What converts a column's values to Python: our readers, and Django's for the rest."""
 
 
 class CompiledQuery(Generic[M]):
     """A queryset of rows of one model, annotated or not, as a function of lists of ids or texts.
 
-    `build` gets lists of other values than those asked for, and may only hand them
-    to `__in` lookups. Values given twice are harmless; their order says nothing. A row that
-    `select_related` joins must be there. It is not told whose it is: two rows that keep each
-    other alive would wait for the garbage collector.
+    `build` gets lists of placeholder values, and may only pass them to `__in` lookups.
+    Duplicate values are harmless; their order has no meaning. A row that `select_related`
+    joins must exist. It has no reference back: two rows that keep each other alive would wait
+    for the garbage collector.
     """
 
     def __init__(self, build: Callable[..., QuerySet[M]], *, postgresql_from: str = "") -> None:
-        """`postgresql_from`: how PostgreSQL reads the same of the lists, from FROM on."""
+        """`postgresql_from`: PostgreSQL's form of the same query, from FROM on."""
         self._build = build
         self._postgresql_from = postgresql_from
         self._statements: dict[tuple[Any, ...], _Statement] = {}
 
     def rows(self, *lists: Collection[UUID] | Collection[str]) -> list[M]:
-        """Read the rows; none where a list is empty."""
+        """Return the rows; none if a list is empty."""
         if not all(lists):
             return []
-        database: Any = connections[DEFAULT_DB_ALIAS]  # each look at `connection` asks for it
+        database: Any = connections[DEFAULT_DB_ALIAS]  # each use of `connection` looks it up
         if database.vendor == "postgresql":
             return read_together((self, lists))[0]
-        # A statement of thousands of places would be kept for a list that comes once.
+        # A statement with thousands of parameters would be kept for a list that comes once.
         if any(len(values) > LONGEST for values in lists):
             return list(self._build(*lists))
-        # The last value repeated up to a power of two: few statements serve all lengths.
+        # Repeat the last value up to a power of two: few statements serve all lengths.
         given: list[list[Any]] = []
         for values in lists:
             known = list(values)
@@ -111,7 +111,7 @@ class CompiledQuery(Generic[M]):
         return [_row(statement, list(values), database) for values in found]
 
     def bind(self, lists: Lists) -> tuple[_Statement, list[Any]]:
-        """Return PostgreSQL's statement, and its parameters: a list is one, however long it is."""
+        """Return PostgreSQL's statement and its parameters: each list is one, however long."""
         given = [list(values) for values in lists]
         statement = self.statement(*((type(values[0]), 1) for values in given))
         params = list(statement.params)
@@ -120,7 +120,7 @@ class CompiledQuery(Generic[M]):
         return statement, params
 
     def statement(self, *shape: tuple[type, int]) -> _Statement:
-        """Return the statement for lists of such values, so many of each; 1 also for an array."""
+        """Return the statement for lists of these types and lengths; 1 stands for an array too."""
         # By type too: ids and texts become different parameters.
         # Threads may compile the same one at once: either result will do.
         if shape not in self._statements:
@@ -128,12 +128,12 @@ class CompiledQuery(Generic[M]):
         return self._statements[shape]
 
     def _compile(self, shape: tuple[tuple[type, int], ...]) -> _Statement:
-        # Ids that nobody has: by them a value's place is known in the compiled statement.
+        # Unused ids, by which the compiled statement shows where each value belongs.
         markers = [
             [(uuid4() if kind is UUID else uuid4().hex) for _ in range(length)]
             for kind, length in shape
         ]
-        # Django's own compiler, once: what the statement says is never written by hand.
+        # Django's own compiler, once: the statement is not written by hand.
         compiler = self._build(*markers).query.get_compiler(connection=connection)
         sql, params = compiler.as_sql()
         has_arrays = connection.vendor == "postgresql"
@@ -183,10 +183,10 @@ class CompiledQuery(Generic[M]):
 
 
 def read_together(*asked: tuple[CompiledQuery[Any], Lists]) -> list[list[Any]]:
-    """Read the rows of several queries, one after the other; of PostgreSQL in one round trip.
+    """Return the rows of several queries, one after the other; on PostgreSQL in one round trip.
 
-    Each sees what was committed when its turn came: after one that waited for a lock, that is what
-    those wrote for whom it waited.
+    Each sees what was committed when it ran: after a query that waited for a lock, this includes
+    what the lock's holder wrote.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
     if database.vendor != "postgresql":
@@ -200,13 +200,13 @@ def read_together(*asked: tuple[CompiledQuery[Any], Lists]) -> list[list[Any]]:
 
 
 def _row(statement: _Statement, read: list[Any], database: Any) -> Any:
-    """Make an instance as `from_db` does, without its calls by column."""
+    """Return an instance as `from_db` does, without its calls for each column."""
     for place, reads in statement.readers:
         read[place] = reads(read[place])
     for place, converters, column in statement.converters:
         for convert in converters:
             read[place] = convert(read[place], column, database)
-    # Zipped with its own columns only: what is selected with it comes behind them.
+    # Zipped with its own columns only: those of related rows come after them.
     made = _made(statement.model, statement.columns, read)
     for one in statement.related:
         own = read[one.first : one.first + len(one.columns)]
@@ -219,7 +219,7 @@ def _row(statement: _Statement, read: list[Any], database: Any) -> Any:
 def _made(model: Any, columns: Sequence[str], values: Sequence[Any]) -> Any:
     row = model.__new__(model)
     state = ModelState()
-    # As Django marks what it read: `save` then updates, and inserts nothing.
+    # As Django marks a row that it read: `save` then updates and does not insert.
     state.db, state.adding = DEFAULT_DB_ALIAS, False
     row.__dict__.update(zip(columns, values, strict=False), _state=state)
     return row
@@ -230,12 +230,12 @@ def _names(info: dict[str, Any], selected: Sequence[Any]) -> tuple[str, ...]:
 
 
 def _parameter(value: Any) -> Any:
-    """Return a value as SQLite's driver takes it, which knows ids as texts only."""
+    """Return a value as SQLite's driver takes it, which accepts ids as texts only."""
     return value.hex if isinstance(value, UUID) else value
 
 
 def _with_arrays(sql: str, places: Collection[int]) -> str:
-    """Have the parameters at these places be lists of values, each the only one of an `IN`."""
+    """Return SQL whose parameters at these places, each alone in an `IN`, are arrays."""
     parts = sql.split("%s")
     for place in places:
         parts[place] = parts[place].removesuffix("IN (") + "= ANY("
@@ -243,7 +243,7 @@ def _with_arrays(sql: str, places: Collection[int]) -> str:
 
 
 def reader(field: Any, vendor: str) -> Convert | None:
-    """Return what makes a Python value of what this column's driver gives; None: ask Django."""
+    """Return what converts the driver's value of a column to Python; None: ask Django."""
     target = _target(field)
     if isinstance(target, JSONField):
         return _read_json if target.decoder is None else None
@@ -251,12 +251,12 @@ def reader(field: Any, vendor: str) -> Convert | None:
 
 
 def writer(field: Any, database: Any) -> Convert | None:
-    """Return what makes a driver's value of this column's; None: it is one already."""
+    """Return what converts a column's value for the driver; None: it needs no conversion."""
     target = _target(field)
     kind = target.get_internal_type()
     if kind in PLAIN_TYPES:
         return None
-    # With an encoder of its own, Django knows how to write it.
+    # A field with an encoder of its own is left to Django.
     if isinstance(target, JSONField) and target.encoder is None:
         return _write_json
     if database.vendor == "sqlite":
@@ -264,20 +264,20 @@ def writer(field: Any, database: Any) -> Convert | None:
             return known
         if kind == "DecimalField":
             return cast(Convert, target.to_python)
-    # PostgreSQL's driver takes them as they are.
+    # PostgreSQL's driver takes these as they are.
     elif kind in {"DateTimeField", "DecimalField", "UUIDField"}:
         return None
     return lambda value: field.get_db_prep_save(value, database)
 
 
 def new_row(model: type[M], /, **values: Any) -> M:
-    """Make a row that is not stored yet, as `model(**values)` does, of whole columns.
+    """Return a row that is not stored yet, as `model(**values)` does.
 
-    Foreign keys are given by their ids.
+    `values` are given by column: foreign keys by their ids.
     """
     plain, made = _defaults(model)
     row = model.__new__(model)
-    # Past `__init__`, which goes through every field: a batch makes hundreds of rows.
+    # Without `__init__`, which goes through every field: a batch makes hundreds of rows.
     row.__dict__.update(plain)
     row.__dict__.update((name, make()) for name, make in made if name not in values)
     row.__dict__.update(values, _state=ModelState())
@@ -304,22 +304,22 @@ def _read_json(text: Any) -> Any:
         return None
     try:
         return from_json(text)
-    except ValueError:  # half of a character, which an older release let in
+    except ValueError:  # a lone surrogate, which an older release let in
         return json.loads(text)
 
 
 def _write_json(value: Any) -> str:
     try:
         text = to_json(value).decode()
-    except ValueError:  # half of a character, or what holds itself
+    except ValueError:  # a lone surrogate, or a value that contains itself
         return json.dumps(value)
-    # The fast writer turns bytes, dates and sets into JSON too. On PostgreSQL, where Django writes
-    # with the slow one, they raise: so they do here, in the same words.
+    # The fast encoder accepts bytes, dates and sets too. Django's own, the slow one, raises for
+    # them: call it here, for the same error.
     return text if _is_json(value) else json.dumps(value)
 
 
 def _is_json(value: Any) -> bool:
-    """Tell whether both writers surely write the same; of anything else the slow one tells."""
+    """Tell whether both encoders surely write the same; anything else is left to the slow one."""
     kind = type(value)
     if kind is dict:
         if not _TEXT.issuperset(map(type, value)):
@@ -330,7 +330,7 @@ def _is_json(value: Any) -> bool:
     if _SCALARS.issuperset(map(type, value)):
         return True
     if _LIST.issuperset(map(type, value)):
-        # As one list: the points of a run's tape, which is written with each verdict.
+        # Checked as one list, for the points of a run's tape, which each verdict writes.
         return _is_json(list(chain.from_iterable(value)))
     return all(map(_is_json, value))
 

@@ -1,10 +1,10 @@
-"""Sockets for screens, one way: a snapshot, then what their audience is told.
+"""One-way sockets for screens: a snapshot, then the messages of their group.
 
 Owns nothing: reads snapshots (`decisions.rows`) and passes on what `runs.journal` published
-after its commits. Opened by a browser by its session and our own Origin, by a script by token.
-What those hear who look at the same place is encoded once. Commits come together: at once what
-a person may have to answer, turns and meters at most four times a second, and less often where
-so many listen that telling them would keep agents waiting.
+after its commits. A browser opens one with its session and our own Origin, a script with a token.
+A message for several sockets of a group is encoded once. Commits are sent together: at once what
+a person may have to answer, turns and meters at most four times a second, and less often if so
+many listen that sending would keep agents waiting.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from missioncontrol.wire.events import Snapshot
 logger = logging.getLogger(__name__)
 
 PUBLISH_EVERY_S = 0.25
-# Telling one socket takes about a tenth of that.
+# Sending to one socket takes about a tenth of that.
 PUBLISH_EVERY_S_EACH = 0.002
 
 Send = Callable[[str], Awaitable[None]]
 
 
 class Audience:
-    """The sockets of one group, and what they have not been told yet."""
+    """The sockets of one group, and what they have not been sent yet."""
 
     pause = staticmethod(wait_for_event)
 
     def __init__(self) -> None:
-        # A dict for its order: who came first is told first.
+        # A dict for its order: the first to join is served first.
         self.sockets: dict[Send, None] = {}
         self._events: list[str] = []
         self._meters: dict[str, dict[str, Any]] = {}
@@ -61,7 +61,7 @@ class Audience:
         self._publishing: asyncio.Task[None] | None = None
 
     def take(self, frame: Frame) -> None:
-        """Take in what one commit brought: events in order, the newest meters of each run."""
+        """Add what one commit brought: events in order, the newest meters of each run."""
         self._events += frame["events"]
         for run, meters in frame["meters"].items():
             before = self._meters.get(run)
@@ -72,7 +72,7 @@ class Audience:
             self._publishing = asyncio.create_task(self._publish())
 
     def close(self) -> None:
-        """Tell nothing more."""
+        """Stop sending."""
         if self._publishing is not None:
             self._publishing.cancel()
 
@@ -89,26 +89,25 @@ class Audience:
                 try:
                     for text in texts:
                         await send(text)
-                except Exception:  # the others are told all the same
+                except Exception:  # the others are still served
                     logger.exception("a socket could not be told")
                     self.sockets.pop(send, None)
-                await asyncio.sleep(0)  # agents come between
-            # Ten times what telling them takes, however many listen: the rest of the time is the
-            # agents'.
+                await asyncio.sleep(0)  # agents' requests run in between
+            # Ten times what sending takes, however many listen: the rest of the time is for agents.
             pause_s = max(PUBLISH_EVERY_S, PUBLISH_EVERY_S_EACH * len(self.sockets))
             await self.pause(self._at_once, pause_s)
 
 
 def _join(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Return the newest meters of a run, with the points of the tape that both bring.
+    """Return the newest meters of a run, with the tape's points from both.
 
-    Processes publish apart: those of an earlier commit may come after a later one's. Both carry
-    the newest points of the tape, which overlap; who stores turns brings none.
+    Processes publish independently: an earlier commit's meters may come after a later one's. Both
+    have the newest points of the tape, which overlap; meters from storing turns have none.
     """
     before, newest = sorted((one, other), key=itemgetter("turns", "judged_turns", "calls"))
     last = newest if newest["tape"] else before
     missing = last["judged_turns"] - len(last["tape"]) - before["judged_turns"]
-    # Where points between them are missing, those before would stand in the place of others.
+    # If points between them are missing, the earlier ones would be drawn in the wrong place.
     kept = before["tape"][: max(0, len(before["tape"]) + missing)] if missing <= 0 else []
     return {**newest, "judged_turns": last["judged_turns"], "tape": [*kept, *last["tape"]]}
 
@@ -120,14 +119,14 @@ class Audiences:
         self._by_group: dict[str, Audience] = {}
 
     async def join(self, group: str, send: Send) -> None:
-        """Have `send` told what the group is; on return, of everything committed from now on."""
+        """Pass a group's messages to `send`; after the return no commit is missed."""
         audience = self._by_group.setdefault(group, Audience())
-        # In the audience before it is subscribed, so that the first message finds it there.
+        # Added before the audience subscribes, so that it gets the first message.
         audience.sockets[send] = None
         await subscriber.add(group, audience.take)
 
     async def leave(self, group: str, send: Send) -> None:
-        """Tell it nothing more."""
+        """Stop passing a group's messages to `send`."""
         audience = self._by_group.get(group)
         if audience is None:
             return
@@ -138,16 +137,16 @@ class Audiences:
             await subscriber.remove(group, audience.take)
 
 
-# Of this process.
+# One for the process.
 audiences = Audiences()
 
 
 class SharedReading:
-    """Readings by name, once for all that ask at the same time; at most one more waits for each.
+    """Readings by name, shared by all that ask at the same time; at most one more waits for each.
 
     When a server comes back, every screen asks for its project's board within a second.
-    Who asks while a reading is under way waits for the next one: theirs began after they
-    had joined their group, so that nothing falls between it and the first event.
+    A socket that asks during a reading waits for the next one, which begins after the socket
+    has joined its group, so that nothing is missed between the reading and the first event.
     """
 
     def __init__(self) -> None:
@@ -155,14 +154,14 @@ class SharedReading:
         self._next: dict[Hashable, asyncio.Future[str]] = {}
 
     async def read(self, name: Hashable, reading: Callable[[], Awaitable[str]]) -> str:
-        """Return what `reading` gives, from a reading that has not begun yet."""
+        """Return the result of `reading`, from a call that has not begun yet."""
         waiting = self._next.get(name)
         if waiting is None:
 
             async def read_after_running() -> str:
                 if name in self._running:
                     await asyncio.wait([self._running[name]])
-                # From here on it reads: whoever asks now needs the one after it.
+                # The reading begins here: a socket that asks now needs the next one.
                 self._running[name] = self._next.pop(name)
                 try:
                     return await reading()
@@ -174,19 +173,19 @@ class SharedReading:
         return await asyncio.shield(waiting)
 
 
-# A session that ran out tells nobody: it has to be looked at.
+# An expired session causes no message: it has to be checked.
 CHECKED_EVERY_S = 15.0
-# Sent as often, of no run: a line that died breaks off at neither end, and only silence tells.
+# Sent as often, about no run: a dead connection ends on neither side, and only silence shows it.
 STILL_HERE = '{"type": "meters", "runs": {}}'
-# After a look that failed.
+# After a check that failed.
 LOOK_AGAIN_S = 1.0
-# The browser comes back for a snapshot. Of our own: Autobahn sends none of the standard's but 1000.
+# The browser reconnects for a snapshot. A private code: Autobahn sends no standard one but 1000.
 READ_ANEW = 4012
 NOT_SIGNED_IN = 4401
 NOT_YOURS = 4403
 
 _snapshots: TypeAdapter[Snapshot] = TypeAdapter(Snapshot)
-# Of this process: what many sockets ask for at once is read once.
+# One for the process: what many sockets ask for at once is read once.
 readings = SharedReading()
 # The scheme of the page that may open such a socket.
 PAGES = {"ws": "http", "wss": "https"}
@@ -203,20 +202,20 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         self._guarding: asyncio.Task[None] | None = None
         self._doubted = asyncio.Event()
         self._missed = False
-        # What the group is told before the snapshot was sent; None: it was.
+        # The group's messages from before the snapshot was sent; None: it was sent.
         self._early: list[str] | None = []
         try:
             await super().__call__(scope, receive, send)
         finally:
-            # A browser that goes away in the middle cancels this:
-            # what was joined must be left all the same.
+            # A browser that disconnects cancels this:
+            # the group must be left even then.
             if self._guarding is not None:
                 self._guarding.cancel()
             # It may end before it ever joined.
             if hasattr(self, "mine"):
                 try:
                     await audiences.leave(self.group, self._hear)
-                finally:  # a server that ends may cancel the leaving too
+                finally:  # a server that shuts down may cancel that too
                     await subscriber.remove(self.mine, self._hear_of_access)
 
     async def connect(self) -> None:
@@ -235,7 +234,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             # Joined before it is read: what is committed in between comes as an event.
             await audiences.join(self.group, self._hear)
             await subscriber.add(self.mine, self._hear_of_access, self._lose)
-            self._missed = False  # what went by before is in the snapshot
+            self._missed = False  # what was missed before is in the snapshot
 
             def text() -> str:
                 return _snapshots.dump_json(self.read(place, projects)).decode()
@@ -250,27 +249,27 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             await self.close(NOT_YOURS)
 
     async def _hear(self, text: str) -> None:
-        """Send what the group was told; what comes before the snapshot waits for it."""
+        """Send a message of the group; one that comes before the snapshot waits for it."""
         if self._early is None:
             await self.send(text)
         else:
             self._early.append(text)
 
     def shown(self, place: UUID) -> tuple[str, UUID]:
-        """Name what is read: who may listen to it reads the same."""
+        """Return the reading's name: all who may listen to a place read the same."""
         return type(self).__name__, place
 
     async def _stay_allowed(self) -> None:
         """Close once the session, the token or the membership is gone, or messages were lost.
 
-        Say now and then that the server is there.
+        Send `STILL_HERE` in between.
         """
         while True:
             is_doubted = await wait_for_event(self._doubted, CHECKED_EVERY_S)
             try:
                 if not is_doubted:
                     await self.send(STILL_HERE)
-                # What the broker lost cannot be asked for: a new snapshot has it.
+                # What the broker lost cannot be fetched: a new snapshot has it.
                 if self._missed:
                     await self.close(READ_ANEW)
                     return
@@ -284,17 +283,17 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
                 except NotFound:
                     await self.close(NOT_YOURS)
                     return
-            except Exception:  # a database that is away must not end the looking
+            except Exception:  # a database that is away must not end the checks
                 logger.exception("who may look at %s could not be read", self.group)
                 self._doubted.set()
                 await asyncio.sleep(LOOK_AGAIN_S)
 
     def _hear_of_access(self, message: dict[str, Any]) -> None:
-        """Look at once: a token, a session or a membership of this person changed."""
+        """Check at once: a token, a session or a membership of this person changed."""
         self._doubted.set()
 
     def _lose(self) -> None:
-        """Have the browser read anew: the broker was away, and what was sent meanwhile is lost."""
+        """Make the browser read again: the broker was away, and messages are lost."""
         self._missed = True
         self._doubted.set()
 
@@ -307,7 +306,7 @@ class BoardConsumer(LiveConsumer):
 
     @staticmethod
     def group_of(place: UUID, projects: list[UUID]) -> str:
-        """Name the project's group, for one of its members."""
+        """Return the project's group, for one of its members."""
         if place not in projects:
             raise NotFound("The project")
         return broadcast.board_group(place)
@@ -323,7 +322,7 @@ class RunConsumer(LiveConsumer):
 
     @staticmethod
     def group_of(place: UUID, projects: list[UUID]) -> str:
-        """Name the run's group, for one who may see it."""
+        """Return the run's group, for a person who may see it."""
         return broadcast.run_group(find_run(place, projects=projects).id)
 
     @staticmethod
@@ -339,14 +338,14 @@ def _projects_of(opener: Opener) -> list[UUID]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opener:
-    """Who opens a socket; `token`: what they proved themselves with, unless it is a session."""
+    """The person who opens a socket, and the token they sent; None: they have a session."""
 
     user: User
     token: PersonalToken | None = None
 
 
 def opener_of(scope: dict[str, Any]) -> Opener | None:
-    """Return who is behind a socket; None: refused."""
+    """Return who opens a socket; None: refused."""
     headers = {name.decode("latin1"): value.decode("latin1") for name, value in scope["headers"]}
     scheme = scope.get("scheme", "ws")
     if not origin.is_our_host(headers.get("host", "")):
@@ -355,14 +354,14 @@ def opener_of(scope: dict[str, Any]) -> Opener | None:
     if token := bearer_of(headers.get("authorization", "")):
         known = find_personal_token(token, at=now()) if token.startswith(PERSON_PREFIX) else None
         return Opener(user=known.user, token=known) if known else None
-    # A page of another site may carry our cookie, but not our Origin: scheme, host and port.
+    # A page of another site may send our cookie, but not our Origin: scheme, host and port.
     ours = {f"{PAGES[scheme]}://{headers.get('host', '')}"}
     if settings.PUBLIC_URL:
         public = urlsplit(settings.PUBLIC_URL)
         ours.add(f"{public.scheme}://{public.netloc}")
     if headers.get("origin") not in ours:
         return None
-    # Over HTTPS it has another name, which no neighbouring host can set.
+    # Over HTTPS the cookie has another name, which no neighbouring host can set.
     name = origin.cookie_name(settings.SESSION_COOKIE_NAME, scheme)
     user = sessions.person_of(headers.get("cookie", ""), name)
     return Opener(user=user) if user else None
@@ -382,6 +381,6 @@ async def sockets(scope: Any, receive: Any, send: Any) -> None:
         if found:
             await consumer({**scope, "path_params": found.groupdict()}, receive, send)
             return
-    # Refused in the handshake, a browser could not read why.
+    # If it were refused in the handshake, a browser could not read why.
     await send({"type": "websocket.accept"})
     await send({"type": "websocket.close", "code": NOT_YOURS})

@@ -1,11 +1,11 @@
-"""From stored turns to what follows: engines, policies, the judge.
+"""From stored turns to their consequences: engines, policies, the judge.
 
-Owns the data's way as code, what is asked of a judge (`Question`), policies as they stood
-and backtests. May import `decisions` and everything below; only edges and `audit`,
-`projects` and `reports` stand above it.
+Owns the detection pipeline, the questions to the judge (`Question`), policy versions,
+backtests and recordings. May import `decisions` and everything below; only edges and `audit`,
+`projects` and `reports` are above it.
 
 Begin with `pipeline.detect`, which reads what the pure step (judge, in guard) must know.
-`dispatcher` and `tasks` bring runs to it, `engine_cache` keeps an engine a run and
-`tree_engines` one a tree; `effects` does what the pure step says; `judging` asks the judge
-outside of every lock. `reading` reads and judges what is imported, in processes with limits.
+`dispatcher` and `tasks` bring runs to it, `engine_cache` keeps an engine for each run and
+`tree_engines` one for each tree; `effects` carries out what the pure step returns; `judging`
+asks the judge outside every lock. `reading` reads and judges imports, in processes with limits.
 """

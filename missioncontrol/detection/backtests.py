@@ -1,8 +1,8 @@
-"""What a policy would have done: recorded runs under it and under today's.
+"""What a policy would have done: recorded runs replayed under it and under today's.
 
-A backtest is worked off in short slices, so that it never keeps a worker from an
-agent that waits for its verdict. What is done is kept run by run: a slice that is
-lost is taken up by the sweeper from there.
+A backtest runs in short slices, so that it never keeps a worker from an agent that
+waits for its verdict. Results are stored run by run: if a slice is lost, the sweeper
+continues from there.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from missioncontrol.wire.policies import BacktestFlag, BacktestRow, BacktestRunR
 from missioncontrol.wire.rows import row_of
 
 MOST_RUNS = 500
-# Of one run; of a longer one its first.
+# Turns replayed of one run; of a longer run, the first ones.
 MOST_TURNS = 5000
 SLICE_S = 0.5
-# Backtests of a project; older ones are forgotten.
+# Backtests kept for a project; older ones are deleted.
 KEPT = 50
 STALLED = timedelta(seconds=60)
 MOST_TRIES = 5
@@ -54,7 +54,7 @@ class NewBacktest:
 
 
 def ask(project: Project, asked: NewBacktest, *, by: str, at: datetime) -> Backtest:
-    """Enter a backtest; a task works it off. Of each person a project has one at a time.
+    """Create a backtest, which a task runs; each person has one at a time in a project.
 
     Raises:
         PolicyInvalid: names every wrong field of the proposed policy.
@@ -72,12 +72,12 @@ def ask(project: Project, asked: NewBacktest, *, by: str, at: datetime) -> Backt
         chosen = list(recorded.filter(started_at__gte=since).values_list("id", flat=True))
     else:
         raise InvalidRequest("backtest: say `since` when, or which `runs`.", field="since")
-    # A person's newest question is the one that counts: those of theirs not yet answered end.
+    # Only a person's newest backtest counts: their unfinished ones end.
     earlier = Backtest.objects.filter(project=project).order_by("-id")
     earlier.filter(finished_at=None, by=by).update(
         status="failed", error="A newer backtest took its place.", finished_at=at
     )
-    # One fewer than are kept, for the new one comes on top; another person may wait for theirs.
+    # One fewer than are kept, as the new one is added; other people may wait for unfinished ones.
     over = earlier.exclude(finished_at=None)
     too_old = list(over.values_list("pk", flat=True)[KEPT - 1 :])
     Backtest.objects.filter(pk__in=too_old).delete()
@@ -97,9 +97,9 @@ def ask(project: Project, asked: NewBacktest, *, by: str, at: datetime) -> Backt
 
 
 def work(backtest_id: UUID, *, at: datetime) -> bool:
-    """Work off one slice; True: there is more. Two at once do not disturb each other."""
+    """Run one slice; True: there is more. Two workers may run the same slice at once."""
     open_now = Backtest.objects.filter(pk=backtest_id, status__in=("queued", "running"))
-    # Conditional: one that a newer backtest ended is not taken up again.
+    # Conditional: a backtest that a newer one ended is not resumed.
     if not open_now.update(status="running", beat_at=at):
         return False
     backtest = Backtest.objects.get(pk=backtest_id)
@@ -112,7 +112,7 @@ def work(backtest_id: UUID, *, at: datetime) -> bool:
             backtest.save(update_fields=["runs"])
             continue
         rows = list(Turn.objects.filter(run=run, seq__lt=MOST_TURNS).order_by("seq"))
-        # Both by the same recording: what differs is the policies' doing.
+        # Both replay the same recording: any difference comes from the policies.
         proposed, today = (_flag(run, rows, rules) for rules in (backtest.policy, backtest.today))
         # Not created twice: two workers may have taken the same slice.
         BacktestRun.objects.get_or_create(
@@ -120,10 +120,10 @@ def work(backtest_id: UUID, *, at: datetime) -> bool:
             run=run,
             defaults={"turns": len(rows), "proposed": proposed, "today": today},
         )
-        # Looked at after a run, not before: a slice works off at least one, however long it takes.
+        # Checked after a run, not before: a slice replays at least one, however long it takes.
         if time.monotonic() - started > SLICE_S:
             break
-    # Asked again: another worker may have done the rest meanwhile.
+    # Checked again: another worker may have done the rest meanwhile.
     if _left(backtest):
         return True
     _finish(backtest, "done", at=at)
@@ -131,18 +131,18 @@ def work(backtest_id: UUID, *, at: datetime) -> bool:
 
 
 def fail(backtest_id: UUID, error: Exception, *, at: datetime) -> None:
-    """Give up on a backtest, and say why on its page."""
+    """Mark a backtest as failed; its page shows why."""
     backtest = Backtest.objects.filter(pk=backtest_id).first()
     if backtest is not None and backtest.finished_at is None:
         _finish(backtest, "failed", at=at, error=f"{type(error).__name__}: {error}")
 
 
 def stalled(*, at: datetime) -> list[UUID]:
-    """Return backtests whose task was lost; those lost too often have failed."""
+    """Return backtests whose task was lost; mark those lost too often as failed."""
     quiet = Backtest.objects.filter(status__in=("queued", "running"), beat_at__lt=at - STALLED)
     again = []
     for backtest in quiet:
-        # Its beat too, or the next sweep would ask for it again before a worker is there.
+        # `beat_at` too, or the next sweep would queue it again before a worker takes it.
         Backtest.objects.filter(pk=backtest.pk).update(tries=backtest.tries + 1, beat_at=at)
         if backtest.tries + 1 >= MOST_TRIES:
             _finish(backtest, "failed", at=at, error="The worker was lost again and again.")
@@ -152,7 +152,7 @@ def stalled(*, at: datetime) -> list[UUID]:
 
 
 def listed(*, projects: Collection[UUID]) -> QuerySet[Backtest]:
-    """Find backtests, newest first."""
+    """Return backtests, newest first."""
     return Backtest.objects.filter(project_id__in=projects).order_by("-id")
 
 
@@ -162,14 +162,14 @@ def _left(backtest: Backtest) -> list[str]:
 
 
 def _finish(backtest: Backtest, status: str, *, at: datetime, error: str = "") -> None:
-    # Ended once: a slice that was under way does not call done what a newer backtest ended.
+    # Finished only once: a running slice must not mark as done what a newer backtest ended.
     Backtest.objects.filter(pk=backtest.pk, finished_at=None).update(
         status=status, error=error[:2000], finished_at=at
     )
 
 
 def _flag(run: Run, rows: Sequence[Turn], rules: dict[str, Any]) -> dict[str, Any] | None:
-    """Replay one run as it was observed: proposals first, then their completions."""
+    """Replay one run in the order in which it was observed; None: the policy does not flag it."""
     seen = sorted((one for row in rows for one in unfold(row)), key=lambda one: one[0])
     turns = [turn for _, turn in seen]
     recording = Recording(
@@ -202,7 +202,7 @@ def _seq(turns: Sequence[GuardTurn], position: int) -> int:
 
 
 Label = Literal["loop", "healthy"]
-# What an answer to a card says of its run; the others say nothing.
+# What an answer to a card says about its run; other answers say nothing.
 MEANINGS: dict[str, Label] = {
     "terminate": "loop",
     "inject": "loop",
@@ -216,19 +216,19 @@ flags: TypeAdapter[BacktestFlag] = TypeAdapter(BacktestFlag)
 
 
 def summary(backtest: Backtest) -> BacktestRow:
-    """Show a backtest in a list: without its runs."""
+    """Return a backtest as lists show it: without its runs."""
     return replace(row(backtest), runs=())
 
 
 def row(backtest: Backtest) -> BacktestRow:
-    """Show a backtest: both sides, and every run that either policy flags."""
-    # By id, which is by time: the newest run is what a person remembers.
+    """Return a backtest: both sides, and every run that either policy flags."""
+    # By id, which is by time: people remember the newest runs.
     results = list(backtest.results.select_related("run").order_by("-run_id"))
     run_ids = [result.run_id for result in results]
     answered = Decision.objects.filter(run_id__in=run_ids, resolution__in=MEANINGS)
     labels: dict[UUID, Label] = {}
     for run_id, resolution in answered.values_list("run_id", "resolution"):
-        if labels.get(run_id) != "loop":  # one loop makes its run one
+        if labels.get(run_id) != "loop":  # one loop among the answers decides
             labels[run_id] = MEANINGS[str(resolution)]
     shown = [_run_row(result, labels.get(result.run_id)) for result in results]
     return row_of(
@@ -244,7 +244,7 @@ def row(backtest: Backtest) -> BacktestRow:
         healthy=sum(one.label == "healthy" for one in shown),
         proposed=_side([(one.proposed, one.label) for one in shown]),
         today=_side([(one.today, one.label) for one in shown]),
-        # Runs that neither flags are in the sums alone: a list of them would say nothing.
+        # Runs that neither policy flags appear only in the sums: listing them would say nothing.
         runs=tuple(one for one in shown if one.proposed or one.today),
     )
 

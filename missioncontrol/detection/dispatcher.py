@@ -1,10 +1,10 @@
 """The dispatcher of a web process: ask for detection, and wake requests that wait.
 
-A run's turns wait in one detector's queue, so that the engine of a run lives in one process.
-Dispatches are coalesced: one a detector is in flight, covering every run that was asked for
-meanwhile. What gets no answer is sent to a worker after two seconds, and the database is
-read first, since only the reply may be lost; after a second time-out this process detects
-by itself.
+A run's turns go to one worker's queue, so that the engine of a run lives in one process.
+Dispatches are coalesced: each worker has one in flight, and the next one covers the runs
+that were asked for meanwhile. A dispatch without an answer is sent to any worker after two
+seconds; the database is read first, since only the reply may be lost. After a second
+time-out this process detects by itself.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ from missioncontrol.runs.lifecycle import Status
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-# For so long a worker that did not answer is passed over.
+# Seconds for which a worker that did not answer is passed over.
 SILENT_S = 10.0
-# Runs that detection locks together. A tap on one of them waits for that transaction on PostgreSQL;
-# on SQLite the transaction ends for it.
+# The most runs that detection locks together. On PostgreSQL a tap on one of them waits for the
+# transaction; on SQLite the transaction ends early for it.
 RUNS_PER_DISPATCH = 32
-# For so long a turn that nobody waits for is left in its queue, so that it is judged together with
-# those that follow it; a request that waits takes it along at once.
+# Seconds that a turn that nobody waits for stays in its queue, so that it is judged together with
+# the next ones; a request that waits takes it along at once.
 GATHER_S = 0.02
 DISPATCH_AGAIN_S = 2.0
-# For so long, and so often, the database is asked again that was restarted under a waiting request;
-# our forwarders wait as long for a server that went away.
+# How long, and how often, in seconds, a waiting request asks a database again that is being
+# restarted; our forwarders wait as long for a server that is away.
 AWAY_S = 600.0
 ASK_AGAIN_S = 0.5
-# A waiting request reads the database this often, whatever it is told.
+# Seconds after which a waiting request reads the database, even if nothing woke it.
 LOOK_AGAIN_S = 3.0
 
 
@@ -63,7 +63,7 @@ class WorkerQueue:
     name: str
     pending: dict[UUID, None] = field(default_factory=dict)
     is_due: bool = False
-    """What is pending was gathered for long enough, or a request waits for some of it."""
+    """The pending runs were gathered for long enough, or a request waits for one of them."""
     is_busy: bool = False
     silent_until: float = 0.0
 
@@ -83,10 +83,10 @@ class Waiter:
 
 
 async def in_pool(pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-    """Do database work in a thread of this pool, whose connection is kept."""
+    """Do database work in a thread of this pool, which keeps its connection."""
 
     def with_connection() -> T:
-        # One that broke must not meet the next request.
+        # The next request must not get a broken connection.
         close_old_connections()
         return work()
 
@@ -112,28 +112,28 @@ class Dispatcher:
         self._channel: str | None = None
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do database work in a thread whose connection is kept."""
+        """Do database work in a thread that keeps its connection."""
         return await in_pool(self._writers, work)
 
     async def read(self, work: Callable[[], T], *, outlasts: bool = False) -> T:
-        """The same for what only reads: it does not stand behind those who wait to write.
+        """Do database work that only reads, so that it does not queue behind writers.
 
-        `outlasts`: it is asked again while the database is away, for a request that waits for a
+        `outlasts`: try again while the database is away, for a request that waits for a
         person. An error would let its agent go.
         """
         return await self._ask(self._readers, work, for_s=AWAY_S if outlasts else 0)
 
     async def note(self, work: Callable[[], T]) -> T:
-        """Write down what cannot be undone, such as what an answer carried that has left.
+        """Record what cannot be undone, such as the messages of an answer that was sent.
 
-        It is tried again while the database is away: unnoted, it would be done once more. Whoever
-        ends its request, as Daphne does 10 s after an answer, does not end it.
+        It is tried again while the database is away: what is not recorded would be done again.
+        It goes on when its request is cancelled, which Daphne does 10 s after an answer.
         """
         noting = asyncio.create_task(self._ask(self._writers, work, for_s=AWAY_S))
         return await asyncio.shield(self._keep(noting))
 
     def _keep(self, task: asyncio.Task[T]) -> asyncio.Task[T]:
-        # The loop holds its tasks weakly: without a reference one may vanish half done.
+        # The event loop has only weak references: without this one a task may vanish half done.
         self._kept.add(task)
         task.add_done_callback(self._kept.discard)
         return task
@@ -147,15 +147,15 @@ class Dispatcher:
                 if monotonic() >= away_until:
                     raise
                 logger.warning("dispatcher: the database does not answer: %s", fault)
-            # Its caller may leave meanwhile, which ends this too.
+            # If the caller is cancelled meanwhile, this ends too.
             await asyncio.sleep(ASK_AGAIN_S)
 
     def dispatch(
         self, run_id: UUID, *, root: UUID | None = None, within_s: float = GATHER_S
     ) -> None:
-        """Have detection look at a run soon; the runs of one tree are looked at by one worker."""
+        """Have a run judged soon; one worker judges all the runs of a tree."""
         self._ensure_listening()
-        # By the id: every web process sends a run to the worker that has its engine.
+        # Chosen by id: every web process sends a run to the worker that has its engine.
         queue = self._queues[(root or run_id).int % len(self._queues)]
         queue.pending[run_id] = None
         asyncio.get_running_loop().call_later(within_s, self._pump_now, queue)
@@ -163,11 +163,11 @@ class Dispatcher:
     async def judged(
         self, run_id: UUID, *, obs: int, timeout_s: float, root: UUID | None = None
     ) -> ControlState | None:
-        """Wait until detection has seen observation `obs`; None: not in time."""
+        """Wait until detection has seen observation `obs`; None: time is up."""
         waiter = Waiter(asyncio.get_running_loop().create_future(), obs)
-        # Before it is sent: the answer may be there at once.
+        # Added before the dispatch: the answer may come at once.
         self._judged[run_id].append(waiter)
-        # Once the loop has come round: requests that were stored together are judged together.
+        # In the event loop's next round: requests that were stored together are judged together.
         self.dispatch(run_id, root=root, within_s=0)
         try:
             async with asyncio.timeout(timeout_s):
@@ -188,18 +188,18 @@ class Dispatcher:
         self, run_id: UUID, *, after: int, timeout_s: float, as_agent: bool = True
     ) -> ControlState | None:
         """Wait until the run's version is above `after`; return its control state then
-        or when time is up. None: there is no such run. `as_agent`: it is the agent
-        who waits, not somebody who keeps it.
+        or when time is up. None: there is no such run. `as_agent`: the agent itself
+        waits, not its keeper.
         """
         self._ensure_listening()
         until = monotonic() + timeout_s
         with self._watching(run_id) as woken:
             while True:
-                # Among those that are woken before it looks: a move in between is not missed.
+                # Registered before it reads, so that a move in between is not missed.
                 control = await self.control_state(run_id)
                 waits = as_agent and control is not None and control.on_hold
                 if control is not None and waits and run_id not in self._noting:
-                    # Beside its waiting: a tap must not stand behind the note.
+                    # In its own task: a tap must not wait for the note.
                     noting = asyncio.create_task(self._note_waiting(run_id, control))
                     self._noting[run_id] = noting
                 left = until - monotonic()
@@ -218,8 +218,8 @@ class Dispatcher:
             self._noting.pop(run_id, None)
 
     async def rested(self, run_id: UUID, *, after: int, timeout_s: float) -> ControlState | None:
-        """Wait beside an agent at rest, of which nothing is held, for its next move or
-        the next look.
+        """Wait for the next move of a run whose agent rests and is not held, or for
+        `LOOK_AGAIN_S`; return its control state then.
         """
         self._ensure_listening()
         with self._watching(run_id) as woken:
@@ -231,7 +231,7 @@ class Dispatcher:
 
     @contextmanager
     def _watching(self, run_id: UUID) -> Iterator[asyncio.Event]:
-        """Be among the events that a run's move sets, while a request is open."""
+        """Yield an event that is set when the run moves, while a request is open."""
         woken = asyncio.Event()
         self._moved[run_id].add(woken)
         try:
@@ -239,13 +239,13 @@ class Dispatcher:
         finally:
             self._moved[run_id].discard(woken)
             if not self._moved[run_id]:
-                # Else an entry would stay of every run that was ever waited for.
+                # Otherwise an entry would remain for every run that was ever waited for.
                 del self._moved[run_id]
 
     def _ensure_listening(self) -> None:
         if not self._tasks:
             loop = asyncio.get_running_loop()
-            # What this process commits wakes here without the broker's detour, from any thread.
+            # Commits of this process, in any thread, wake requests here without the broker.
             broadcast.hear_wakes(lambda runs: loop.call_soon_threadsafe(self._wake, runs))
             self._tasks = [
                 asyncio.create_task(self._listen()),
@@ -279,7 +279,7 @@ class Dispatcher:
                 except Exception as fault:  # noqa: BLE001 - sent again, and swept
                     logger.warning("dispatcher: sending failed: %s", fault)
 
-            # Celery's client blocks: while the broker is away it would stop the loop.
+            # Celery's client blocks: while the broker is away it would block the event loop.
             self._senders.submit(send_to_any)
             return
 
@@ -292,11 +292,11 @@ class Dispatcher:
         self._keep(asyncio.create_task(push()))
 
     async def _listen(self) -> None:
-        """Hear replies and moves."""
+        """Subscribe to replies and to moves of runs."""
         channel = broadcast.channel("reply", uuid4().hex)
         for name in (broadcast.wake_channel(), channel):
             await subscriber.add(name, self._receive)
-        # Only now is anything sent: a reply that comes before we listen would be lost.
+        # Nothing is sent until now: a reply that comes before we listen would be lost.
         self._channel = channel
         for queue in self._queues:
             self._pump(queue)
@@ -309,7 +309,7 @@ class Dispatcher:
             self._settle(UUID(hex=run_hex), ControlState(**values))
         # None: it was overdue, and is being recovered.
         if dispatch := self._in_flight.pop(message["ring"], None):
-            # One dispatch a detector is in flight: its answer makes room for the next.
+            # Each worker has one dispatch in flight: its answer makes room for the next.
             dispatch.queue.is_busy = False
             self._pump(dispatch.queue)
 
@@ -320,7 +320,7 @@ class Dispatcher:
 
     def _settle(self, run_id: UUID, control: ControlState) -> None:
         for waiter in list(self._judged.get(run_id, ())):
-            # Its time may have ended meanwhile.
+            # The waiter may have timed out meanwhile.
             if waiter.obs <= control.detected_obs and not waiter.future.done():
                 waiter.future.set_result(control)
 
@@ -339,11 +339,11 @@ class Dispatcher:
                     await self._recover(number, dispatch)
                 except Exception:
                     logger.exception("dispatcher: recovering dispatch %s", number)
-                dispatch.queue.is_busy = False  # it is passed over now: nobody waits for it
+                dispatch.queue.is_busy = False  # nobody waits for this worker any more
                 self._pump(dispatch.queue)
 
     async def _recover(self, number: int, dispatch: Dispatch) -> None:
-        # Read first: the reply may be lost though the work is done.
+        # Read first: the work may be done, and only the reply lost.
         unheard: set[UUID] = set()
         for run_id in dispatch.runs:
             control = await self.control_state(run_id)
@@ -354,7 +354,7 @@ class Dispatcher:
         if not unheard:
             return
         if dispatch.tries == 1:
-            # Its other runs must not each wait out a time-out of their own.
+            # The queue's other runs must not each wait for a time-out of their own.
             dispatch.queue.silent_until = monotonic() + SILENT_S
             self._send(
                 number,

@@ -1,4 +1,4 @@
-"""What the pure step says of a turn, done: in the transaction that judges the turn.
+"""Carry out what the pure step returns for a turn, in the transaction that judges the turn.
 
 A judge's verdict comes later (`judging`).
 """
@@ -34,7 +34,7 @@ ADVICE = (
     "to a stronger model."
 )
 
-# What the journal calls an action; every other one opens a card.
+# How the journal names an action; every other action opens a card.
 OUTCOMES = {
     Action.ALLOW: "allowed",
     Action.WARN: "warned",
@@ -51,7 +51,7 @@ def apply(
     seen: Observation,
     cached: CachedEngine,
 ) -> list[UUID]:
-    """Do what `guard.deciding.judge` says, in its order; return the questions that were put."""
+    """Carry out what `guard.deciding.judge` returns, in its order; return the new questions."""
     questions = []
     for effect in effects:
         if isinstance(effect, FollowUp):
@@ -73,11 +73,11 @@ def apply(
 def _follow_up(
     tx: RunTransaction, run: Run, what: FollowUp, *, seen: Observation, cached: CachedEngine
 ) -> None:
-    """Do what rests on no signal."""
+    """Carry out a follow-up that rests on no signal."""
     match what:
         case FollowUp.COUNT_CORRECTED:
             watched = Autofix.objects.filter(run=run, pk=cast(UUID, run.meters.recovering))
-            # Set and never taken back: one new thing since the correction is enough.
+            # Set and never reset: one new thing since the correction is enough.
             news = {"news": True} if seen.row.changed else {}
             watched.update(turns_after=F("turns_after") + 1, **news)
         case FollowUp.SETTLE_CORRECTION:
@@ -87,7 +87,7 @@ def _follow_up(
                 reason = f"It had {holding.LAST_TURNS} turns to finish."
                 sessions.stop(tx, run, by="policy", reason=reason)
         case FollowUp.STOP_WITH_PARENT:
-            # Before the run is stopped, which leaves its card as it stands.
+            # Before the run is stopped, as stopping leaves its card unchanged.
             cards.close_card(tx, run, resolution="ended", by="guard")
             parent = run.parent.name if run.parent else ""
             reason = f'The run that started it, "{parent}", was stopped.'
@@ -99,7 +99,7 @@ def _follow_up(
             reason = f"policy version {version}"
             tx.moved(run, by="policy", reason=reason, policy_version=version)
         case FollowUp.COUNT_AFRESH:
-            # Not `holding.start_afresh`: only up to this turn, for those after it are judged next.
+            # Not `holding.start_afresh`: forget only up to this turn; later ones are judged next.
             cached.engine.reset()
             run.meters.corrected = []
             run.meters.streak_obs = cached.streak_obs = seen.obs
@@ -107,7 +107,7 @@ def _follow_up(
 
 
 def _note(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn) -> None:
-    """Write down what a detector in `observe` would have done; tell the agent a nudge."""
+    """Record a signal that asks nobody, for a detector in `observe`; send a nudge to the agent."""
     nudges = signal.severity is Severity.NUDGE
     judging.write_down(tx, run, signal, seq=row.seq, outcome="nudged" if nudges else "observed")
     # An agent that takes no text is not told; the journal still says what was raised.
@@ -125,11 +125,11 @@ def _answer(
     seen: Observation,
     judged: bool,
 ) -> None:
-    """Write down a signal that is answered, and answer it: warn, stop, escalate or ask people."""
+    """Record a signal and act on it: warn, stop, escalate or ask people."""
     seen.row.detector = signal.detector  # written with the turn's score, once for the batch
     outcome = OUTCOMES.get(action, "card")
     judging.write_down(tx, run, signal, seq=seen.row.seq, outcome=outcome)
-    # Written down all the same: the journal then tells why no card opened.
+    # Recorded even so: the journal then says why no card opened.
     if action is Action.ALLOW:
         return
     cards.judge_autofix(tx, run, tripped=True)
@@ -145,14 +145,14 @@ def _answer(
     elif action is Action.ESCALATE:
         _escalate(tx, run, signal, row=seen.row, judged=judged)
     else:
-        # What needs a person takes the place of a card that only told them.
+        # A card that asks people replaces one that only told them.
         cards.close_card(tx, run, resolution="superseded", by="guard")
         holds = action is not Action.FLAG and capabilities_of(run).hold
         cards.open_card(tx, run, signal, holds=holds, judged=judged)
 
 
 def _escalate(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn, judged: bool) -> None:
-    """Show people a card, and ask the agent for another strategy; it goes on."""
+    """Show people a card, and ask the agent for another strategy; the agent goes on."""
     decision = cards.open_card(tx, run, signal, holds=False, judged=judged)
     asked = Escalation(
         reason=signal.evidence.summary,
@@ -165,7 +165,7 @@ def _escalate(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn, judged
     if capabilities_of(run).takes_text:
         lines = [f"Mission Control noticed: {asked.reason}"]
         if asked.first_error:
-            # Quoted: an error's text is the outside world's, and must not read as our advice.
+            # Quoted: an error's text comes from outside and must not read as our advice.
             lines.append(f"The first error was, word for word: {quoted(asked.first_error)}")
         text = "\n".join([*lines, ADVICE])
         message = messages.say(tx, run, text, by="guard", agent=row.agent or None, escalation=asked)

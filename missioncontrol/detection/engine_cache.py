@@ -1,6 +1,6 @@
-"""The engines this process keeps, one a run, and what each has not seen yet.
+"""The engines this process keeps, one for each run, and what each has not seen yet.
 
-An engine is only a memory of the last turns: one that is not here is built again from
+An engine is only a memory of the last turns: one that is not here is rebuilt from
 them, so that any process may judge any run.
 """
 
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 # Engines kept however little memory there is; a full one takes 0.3 to 0.4 MB.
 FEWEST_KEPT = 200
-# Observations another worker judged since this one last saw the run.
+# The most observations behind the watermark at which a run counts as nearly up to date.
 NEARLY = 8
 
 
@@ -46,16 +46,16 @@ class CachedEngine:
     engine: Engine
     policy: Policy
     rules: tuple[Any, ...]
-    """What its policy and ceilings were read from (`unseen`): others want another engine."""
+    """What its policy and ceilings were read from (`unseen`): a change needs a new engine."""
     seen_obs: int
     streak_obs: int
     looks_at_use: bool
-    """One of its rules asks what the run has used, which is known under the run's lock."""
+    """One of its rules needs the run's usage, which is known only under the run's lock."""
     ahead: tuple[int, Assessment] | None = None
-    """The observation after `seen_obs`, where it saw that before the run was locked."""
+    """The observation after `seen_obs` and its assessment, if made before the run was locked."""
 
     def observe(self, seen: Observation, *, spent: Spent | None = None) -> Assessment:
-        """Ask the engine; a turn it fails on is passed over, or no run would be judged."""
+        """Ask the engine; a turn on which it fails is skipped, or the run would never be judged."""
         try:
             return self.engine.observe(seen.turn, spent=spent)
         except Exception:
@@ -73,7 +73,7 @@ class Observation:
     row: TurnModel
 
 
-# The newest used last.
+# Ordered by use, the most recently used last.
 KEPT: OrderedDict[UUID, CachedEngine] = OrderedDict()
 
 
@@ -82,7 +82,7 @@ def policy_of(run: Run) -> Policy:
     ceilings = rows.ceilings_of(run)
     try:
         policy = Policy.from_mapping(rows.rules_of(run))
-    except PolicyInvalid:  # an older release kept it, and it names what is gone
+    except PolicyInvalid:  # stored by an older release, it names what no longer exists
         logger.exception("the policy of run %s cannot be read; the default stands in", run.id)
         policy = DEFAULT_POLICY
     policy = policy.for_run(run.task_type)
@@ -90,7 +90,7 @@ def policy_of(run: Run) -> Policy:
 
 
 def start_engine(policy: Policy) -> Engine:
-    """Start an engine; it looks for suspicions where there is a model to ask."""
+    """Start an engine; it looks for suspicions only if there is a model to ask."""
     return Engine(policy, suspects=settings.JUDGE is not None)
 
 
@@ -101,7 +101,7 @@ def forget(run_ids: Iterable[UUID]) -> None:
 
 
 def corrections_of(run: Run) -> list[Correction]:
-    """Read the corrected calls of a run; a correction is about the newest of its turns."""
+    """Read the corrections of a run; the corrected call is the newest of a correction's turns."""
     if not run.meters.corrected:
         return []
     turns_of = {turns[-1]: tuple(turns) for turns in run.meters.corrected}
@@ -112,17 +112,17 @@ def corrections_of(run: Run) -> list[Correction]:
 def look_ahead(run_ids: Collection[UUID]) -> list[Observation]:
     """Read what is new and show each engine its next observation, before the runs are locked.
 
-    An agent that waits for its verdict has no other, so that the lock is held only for what
-    follows from it. What the engine says does not depend on what others may write meanwhile:
-    where it does, it is asked under the lock.
+    An agent that waits for its verdict has no further observation, so that the lock is held
+    only for what follows from this one. What the engine says does not depend on what others
+    may write meanwhile; an engine for which it does (`looks_at_use`) is asked under the lock.
     """
     new = list(_observations(_NEW.rows(run_ids)))
     for seen in new:
         cached = KEPT.get(seen.row.run_id)
-        # Asked for a run that was left for a person's sake: it is not asked twice.
+        # It was asked already if its run was left out for a person: it is not asked twice.
         if cached is None or cached.ahead is not None or cached.looks_at_use:
             continue
-        # A person who steps in later does so after this turn: what they reset begins behind it.
+        # A person who steps in later does so after this turn: their reset begins after it.
         is_next = seen.obs == cached.seen_obs + 1
         if is_next and cached.streak_obs == cast(Any, seen.row).streak_obs:
             cached.ahead = seen.obs, cached.observe(seen)
@@ -132,25 +132,25 @@ def look_ahead(run_ids: Collection[UUID]) -> list[Observation]:
 def unseen(runs: list[Run], ahead: Iterable[Observation] = ()) -> dict[UUID, list[Observation]]:
     """Return what each run's engine has not seen, oldest first.
 
-    What was read `ahead` of the lock stands where nothing has happened to the run since;
+    What was read `ahead` of the lock is valid if nothing has happened to the run since;
     the rest is read in one query.
     """
     make_room(memory.of_process())
     lags: dict[UUID, int] = {}
     for run in runs:
         meters, cached = run.meters, KEPT.get(run.id)
-        # As they are kept: what they come to is read for a fresh engine alone (`policy_of`).
+        # Compared as stored: the resulting policy is read only for a fresh engine (`policy_of`).
         given = run.policy or run.project.policy, run.project.budget, run.budget, run.task_type
         rules = *given, meters.final_ceilings, run.status in ENDED
-        # One that is ahead of the watermark saw what was not committed.
+        # An engine ahead of the watermark saw what was not committed.
         lag = meters.detected_obs - (cached.seen_obs if cached else 0)
-        # Nor is one caught up that lags by more than a new one reads.
+        # One that lags by more than a new engine reads is replaced as well.
         if cached is None or not 0 <= lag <= Engine.WINDOW or cached.rules != rules:
             cached = KEPT[run.id] = _fresh_engine(run, rules)
-        # Those used longest ago are let go first (`make_room`).
+        # The least recently used are dropped first (`make_room`).
         KEPT.move_to_end(run.id)
         lags[run.id] = meters.detected_obs - cached.seen_obs
-    # Whatever is stored, counted or answered has its event; what telemetry shows at a turn has
+    # Whatever is stored, counted or answered has an event; what telemetry adds to a turn has
     # none, and is not written here.
     events = {run.id: run.meters.event_seq for run in runs if not lags[run.id]}
     known = [one for one in ahead if events.get(one.row.run_id) == cast(Any, one.row).event_seq]
@@ -160,7 +160,7 @@ def unseen(runs: list[Run], ahead: Iterable[Observation] = ()) -> dict[UUID, lis
     for seen in [*known, *read]:
         if seen.obs > KEPT[seen.row.run_id].seen_obs:
             found[seen.row.run_id].append(seen)
-    # A row is two observations, a call's proposal and its outcome, with others' between them.
+    # A row may be two observations, a proposal and its outcome, with those of others in between.
     for observations in found.values():
         observations.sort(key=lambda seen: seen.obs)
     return found
@@ -171,10 +171,10 @@ def _observations(read: Iterable[TurnModel]) -> Iterator[Observation]:
 
 
 def _read(lags: dict[UUID, int]) -> Iterable[TurnModel]:
-    """Read what these runs' engines have not seen; they lag so far behind the watermarks."""
+    """Read what these runs' engines have not seen; `lags`: how far each is behind its watermark."""
     if not any(lags.values()):
         return _NEW.rows(lags.keys())
-    # Asked once for every run that is nearly up to date, and by name for the others.
+    # One condition for all runs that are nearly up to date, and one for each other run.
     near = [run_id for run_id, lag in lags.items() if lag <= NEARLY]
     reach = max((lags[run_id] for run_id in near), default=0)
     wanted = Q(run_id__in=near, obs__gt=F("run__meters__detected_obs") - reach)
@@ -183,13 +183,13 @@ def _read(lags: dict[UUID, int]) -> Iterable[TurnModel]:
     return with_counted(TurnModel.objects.filter(wanted))
 
 
-# What no process has seen: all there is to read where this one judged the runs last.
+# What no process has judged: nothing else needs reading if this process judged the runs last.
 _NEW = CompiledQuery(
     lambda runs: with_counted(
         TurnModel.objects.filter(run_id__in=runs, obs__gt=F("run__meters__detected_obs"))
     ).annotate(event_seq=F("run__meters__event_seq"), streak_obs=F("run__meters__streak_obs")),
-    # PostgreSQL takes a third of a run's turns for new, and would read all of it. OFFSET keeps it
-    # from joining in another order than this one: from the watermark on, by the index.
+    # PostgreSQL estimates that a third of a run's turns are new, and would read them all. OFFSET
+    # keeps it to this join order: from the watermark on, by the index.
     postgresql_from="""
         FROM runs_runmeters CROSS JOIN LATERAL (
             SELECT * FROM runs_turn
@@ -200,10 +200,10 @@ _NEW = CompiledQuery(
 
 
 def make_room(held: int) -> None:
-    """Let go of engines used longest ago whenever this process, which holds so many bytes,
+    """Drop the least recently used engines whenever this process, which holds `held` bytes,
     has grown beyond its share again.
 
-    What they leave is used again before it grows: memory that was let go stays with it.
+    The process reuses their memory before it grows: it does not return freed memory.
     """
     global _most_held  # noqa: PLW0603 - of this process
     if held <= max(settings.DETECTOR_MEMORY, _most_held):
@@ -227,21 +227,21 @@ def _fresh_engine(run: Run, rules: tuple[Any, ...]) -> CachedEngine:
     oldest = min(remembered, default=run.meters.detected_obs + 1)
     floor = min(oldest - 1, run.meters.detected_obs)
     engine = start_engine(policy)
-    if floor >= run.meters.streak_obs:  # the correction was given before what it reads again
+    if floor >= run.meters.streak_obs:  # the correction came before the turns it reads again
         engine.reset(corrected=corrections_of(run))
     return CachedEngine(
         engine=engine,
         policy=policy,
         rules=rules,
         seen_obs=floor,
-        # It passes the point where a person stepped in, as the first engine did.
+        # It passes the point at which a person stepped in, as the first engine did.
         streak_obs=min(floor, run.meters.streak_obs),
         looks_at_use=looks_at_use(policy),
     )
 
 
 def looks_at_use(policy: Policy) -> bool:
-    """Tell whether a rule of this policy asks what the run has used."""
+    """Tell whether a rule of this policy needs the run's usage."""
     tables = [*policy.tool.values(), *policy.agent.values()]
     named = [policy.detectors, *(table.get("detectors") or () for table in tables)]
     asks = any(detector_named(name).reads_usage for names in named for name in names)

@@ -1,9 +1,9 @@
 """The second layer: ask the judge outside every lock, then act on its verdict.
 
-A trip is a card that waits for its ruling; a suspicion is a question that opens a
-card only if a model says *loop* and is sure. A judge is asked once: who takes a
-case up says so under the run's lock. One that fails leaves the ruling to the local
-judge; for one that is late, or whose worker died, the sweeper lets it stand in.
+A trip opens a card that waits for its ruling; a suspicion is a question that opens a
+card only if a model says *loop* and is sure. A judge is asked once: the worker that
+asks claims the case under the run's lock. If the judge fails, the local judge rules;
+if it is late or its worker died, the sweeper lets the local judge stand in.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def judge(decision_id: UUID, *, at: datetime) -> None:
         return
     model: LLMJudge | None = settings.JUDGE
     case = case_of(decision)
-    # The local judge answers at once and costs nothing: nobody need claim the case.
+    # The local judge answers at once and costs nothing: no claim is needed.
     if model is None:
         rule_on(decision_id, rule(case), at=at)
         return
@@ -111,12 +111,12 @@ def rule_on(
 ) -> None:
     """Act on a verdict: let the agent go, inject the fix, or leave it to a person.
 
-    What was asked is paid for, even where somebody else has ruled meanwhile.
+    The calls are charged even if somebody else has ruled meanwhile.
     """
     run_id = Decision.objects.values_list("run_id", flat=True).get(pk=decision_id)
     with journal.writing_run(run_id, at=at) as (tx, run):
         decision = Decision.objects.get(pk=decision_id)
-        # While the model thought a person may have answered, or the sweeper let another judge rule.
+        # Meanwhile a person may have answered, or the sweeper may have let another judge rule.
         if decision.status == "judging":
             _rule(tx, run, decision, _shown(verdict, stand_in=stand_in))
         _charge(tx, run, decision, calls)
@@ -144,7 +144,7 @@ def _case(run: Run, signal: Signal) -> Case:
 
 
 def _take_up(asked: Decision | Question, judge: str, *, at: datetime) -> bool:
-    """Claim a case and say who is asked; False: somebody has taken it up already."""
+    """Claim a case and record who is asked; False: it was claimed already."""
     is_card = isinstance(asked, Decision)
     rows_of_it = Decision.objects if is_card else Question.objects
     with journal.writing([asked.run_id], at=at) as tx:
@@ -157,7 +157,7 @@ def _take_up(asked: Decision | Question, judge: str, *, at: datetime) -> bool:
 
 
 def _ask(model: LLMJudge, case: Case, *, at: datetime) -> tuple[Ruling, datetime]:
-    """Ask, and tell when the answer came; no lock is held."""
+    """Return the model's ruling, and when it came; no lock is held."""
     began = time.monotonic()
     ruling = model.ask(case)
     # The clock is read once, at the edge; how long the answer took is added to it.
@@ -169,7 +169,7 @@ def _shown(verdict: Verdict, *, stand_in: bool = False) -> VerdictRow:
 
 
 def _rule(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow) -> None:
-    """Keep a verdict on its card and act on it: let the agent go, correct it, or leave it."""
+    """Store a verdict on its card and act on it: let the agent go, correct it, or leave it."""
     if decision.asked_at is None:
         decision.asked_at = tx.at
         tx.record(run, JudgeAsked, by="guard", decision=decision.id, judge=verdict.judge)
@@ -181,14 +181,14 @@ def _rule(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow)
     notices.refresh(rows.decision_row(decision, run), run, at=tx.at)
     paused = cards.is_paused(run, decision)
     if not verdict.loop:
-        # *No loop* is the final say over the card, but a person's pause is not the judge's to lift.
+        # *No loop* settles the card, but the judge must not lift a person's pause.
         cards.close_card(tx, run, resolution="dismissed", by="judge")
         if paused:
             holding.start_afresh(run)
         else:
             holding.release(tx, run, by="judge", reason="no loop")
     elif verdict.fix and not paused and run.mode == "auto" and decision.holds:
-        # A fix that was just tried and did not help makes the next one a person's.
+        # After a fix that did not help, the next one is left to a person.
         last = Autofix.objects.filter(run=run).order_by("-id").first()
         failed_at = last.judged_at if last and last.recovered is False else None
         if failed_at is None or run.interventions.filter(at__gt=failed_at).exists():
@@ -213,7 +213,7 @@ def _charge(
         counting.charge_judge(
             tx,
             run,
-            # Named after what was asked: the ledger counts a name once, so no repeat is charged.
+            # Named after the case: the ledger counts a call id once, so no repeat is charged.
             call_id=f"judge-{asked.pk.hex}-{number}",
             usage=call.usage,
             cost=call.cost_usd,
@@ -225,7 +225,7 @@ def _charge(
 def _card_on(
     tx: RunTransaction, run: Run, question: Question, verdict: VerdictRow
 ) -> Decision | None:
-    """Do what a verdict on a suspicion asks for; the card, if one opened."""
+    """Act on a verdict on a suspicion; return the card, if one opened."""
     is_sure = verdict.loop and verdict.confidence >= question.confidence
     # A person, a card or the run's end may have come before the answer.
     is_free = run.open_decision is None and run.status == Status.RUNNING
@@ -235,7 +235,7 @@ def _card_on(
         return None
     # A suspicion trips nothing by itself: the judge's certainty makes it a trip.
     signal = replace(rows.signals.validate_python(question.signal), score=1.0)
-    # Read before the autofix is settled, which forgets that one was watched.
+    # Read before the autofix is settled, which clears `recovering`.
     state = RunState(mode=Mode(run.mode), fix_failed=run.meters.recovering is not None)
     cards.judge_autofix(tx, run, tripped=True)
     sure = Assessment(seq=max(signal.turns), score=0.0, changed=False, signals=(signal,))
@@ -247,7 +247,7 @@ def _card_on(
         _record_ruling(tx, run, verdict)
         return None
     holds = action is not Action.FLAG and capabilities_of(run).hold
-    # The suspicious turns have run meanwhile: the next one is the first that can wait.
+    # The suspicious turns have run meanwhile: the next one is the first that can be held.
     decision = cards.open_card(tx, run, signal, holds=holds, from_seq=run.meters.last_seq + 1)
     decision.asked_at = question.asked_at
     _rule(tx, run, decision, verdict)
@@ -276,7 +276,7 @@ def _record_ruling(
 def put_question(
     tx: RunTransaction, run: Run, suspicion: Signal, *, row: Turn, rule: JudgeRule
 ) -> Question | None:
-    """Enter a question about a suspicion; None: one was asked a few turns ago."""
+    """Create a question about a suspicion; None: one was asked a few turns ago."""
     asked = Question.objects.filter(run=run).order_by("-turn_seq")
     last = asked.values_list("turn_seq", flat=True).first()
     if last is not None and row.seq - last < rule.every:
@@ -295,7 +295,7 @@ def put_question(
 def write_down(
     tx: RunTransaction, run: Run, signal: Signal, *, seq: int, outcome: str, by: str = "guard"
 ) -> None:
-    """Record what a detector or the judge raised at a turn, and what follows of it."""
+    """Record what a detector or the judge raised at a turn, and what follows from it."""
     tx.record(
         run,
         DetectionRaised,

@@ -1,4 +1,4 @@
-"""What detection asks and follows: suspicions, policies as they stood, backtests, recordings."""
+"""Questions to the judge, policy versions, backtests and recordings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from missioncontrol.runs.models import Run
 
 
 class Question(models.Model):
-    """A suspicion put to the judge: no card, unless it says *loop* and is sure.
+    """A suspicion put to the judge: a card opens only if it says *loop* and is sure.
 
-    `obs` is the run's observation that raised it: a reset after it makes it void.
+    `obs` is the run's observation that raised it: a later reset makes the question void.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
@@ -34,12 +34,12 @@ class Question(models.Model):
 
     class Meta:
         db_table = "oversight_question"
-        # The newest question of a run says whether the next comes too soon (`put_question`).
+        # The newest question of a run tells whether the next one comes too soon (`put_question`).
         indexes = [models.Index(fields=["run", "-turn_seq"], name="question_latest")]
 
 
 class PolicyVersion(models.Model):
-    """A project's policy as it stood from `at` on. Numbers are dense from 1."""
+    """A project's policy as it was from `at` on, numbered from 1 without gaps."""
 
     id = models.UUIDField(primary_key=True, default=new_id)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="policy_versions")
@@ -79,7 +79,7 @@ class Backtest(models.Model):
 
     class Meta:
         db_table = "oversight_backtest"
-        # The sweeper looks for those whose task went silent, every two seconds.
+        # Every two seconds the sweeper looks for backtests whose task went silent.
         indexes = [models.Index(fields=["status", "beat_at"], name="backtest_open")]
 
 
@@ -100,7 +100,7 @@ class Recording(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                # Erased ones have no hash left: any number of them may stand in a project.
+                # Erased ones have no hash left: a project may have any number of them.
                 fields=["project", "sha256"],
                 condition=~Q(sha256=""),
                 name="one_recording_a_file",
@@ -109,7 +109,7 @@ class Recording(models.Model):
 
 
 class BacktestRun(models.Model):
-    """What both policies said of one run; a stopped backtest goes on from these."""
+    """What both policies said about one run; an interrupted backtest continues from these."""
 
     id = models.UUIDField(primary_key=True, default=new_id)
     backtest = models.ForeignKey(Backtest, on_delete=models.CASCADE, related_name="results")
@@ -121,6 +121,6 @@ class BacktestRun(models.Model):
     class Meta:
         db_table = "oversight_backtestrun"
         constraints = [
-            # Two workers may take the same slice; one result of a run stays.
+            # Two workers may take the same slice; only one result of a run is stored.
             models.UniqueConstraint(fields=["backtest", "run"], name="one_backtest_result")
         ]

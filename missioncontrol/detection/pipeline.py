@@ -1,10 +1,10 @@
-"""The data's way as code: what was stored becomes what we think and do.
+"""The detection pipeline: from stored turns to verdicts and their effects.
 
-`detect(runs)` shows the engines what is new, locks the run rows in id order, takes the
-observations above each run's watermark, and for each one: counts its money, takes what the
-engine says, has `guard.deciding.judge` say what follows, and `effects.apply` do it. It moves the
-watermark, commits, then publishes. Called twice it does nothing twice; whoever
-may call it: a task, the sweeper, a web process.
+`detect(runs)` shows the engines what is new and locks the run rows in id order. For each
+observation above a run's watermark it counts the cost and takes the engine's assessment;
+`guard.deciding.judge` decides what follows, and `effects.apply` carries it out. It moves the
+watermark, commits, then publishes. A second call changes nothing; a task, the sweeper and a
+web process may all call it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _engines = threading.Lock()
 
 @dataclass(frozen=True)
 class DetectionBatch:
-    """What one transaction counts across its runs; written last, in a fixed order."""
+    """What one transaction counts over all its runs; written last, in a fixed order."""
 
     runs: Collection[Run]
     cost_totals: CostTotals
@@ -57,25 +57,25 @@ class DetectionBatch:
 
     @cached_property
     def ancestors(self) -> Ancestors:
-        """The runs above them, read at the first run that has some."""
+        """The runs above these, read for the first run that has any."""
         return Ancestors(self.runs)
 
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """Each run's control state now, and the cards and questions that want a judge."""
+    """Each run's control state now, and the cards and questions that need a judge."""
 
     control_states: dict[UUID, ControlState]
     opened: list[UUID]
     questions: list[UUID]
     controlled: list[UUID]
-    """Runs that somebody controls: there may be something to tell."""
+    """Runs with a controller: there may be something to tell it."""
     left: set[UUID]
-    """Runs that a person went before; they are judged next."""
+    """Runs left out because a person went first; they are judged next."""
 
 
 def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
-    """Judge what is new of these runs; if a person waits, of some: `left` are the others."""
+    """Judge what is new in these runs, or in some if a person waits: `left` are the others."""
     wanted = set(run_ids)
     with _engines:
         try:
@@ -83,7 +83,7 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
             with journal.writing(wanted, at=at) as tx:
                 return _detect(tx, ahead)
         except BaseException:
-            # What these engines saw was not committed: it will be shown to them again.
+            # What these engines saw was not committed: they are dropped and rebuilt.
             engine_cache.forget(wanted)
             tree_engines.forget(wanted)
             raise
@@ -91,14 +91,14 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
 
 def _detect(tx: RunTransaction, ahead: list[Observation]) -> Detected:
     runs, left = tx.runs.values(), set(tx.runs)
-    # What opens here goes to the judge after the commit: it is never asked under a lock.
+    # Cards that open here go to the judge after the commit: it is never asked under a lock.
     cards_before = {run.id: run.open_decision for run in runs}
     observations = engine_cache.unseen(list(runs), ahead)
     seen = [one.row for found in observations.values() for one in found]
     batch = DetectionBatch(runs, CostTotals(seen, runs, at=tx.at))
     trees = LinkedRuns(tx, batch) if any(run.root for run in runs) else None
     judged: list[TurnModel] = []
-    # Linked ones come first and stay together: their tree sees turns in order of arrival.
+    # Linked runs come first and stay together: their tree sees turns in order of arrival.
     for run in sorted(runs, key=lambda run: run.root is None):
         if run.root is None and len(left) < len(runs) and journal.should_yield():
             break
@@ -107,12 +107,12 @@ def _detect(tx: RunTransaction, ahead: list[Observation]) -> Detected:
     if trees is not None:
         trees.look(observations)
     for row in judged:
-        # Only where it was counted now: telemetry may show a call at a turn since it was read,
-        # and no event tells of that.
+        # Only if it was counted now: telemetry may have added a cost since the turn was read,
+        # without an event.
         row.cost_usd = batch.cost_totals.costs.get(row.id)
     update_columns(TurnModel, VERDICT, judged, where_known=("cost_usd",))
-    # What many runs share comes last and in a fixed order: it is locked briefly, and no two
-    # transactions wait for each other.
+    # Rows that many runs share come last and in a fixed order: they are locked briefly, and no
+    # two transactions deadlock.
     if batch.hit_totals:
         batch.hit_totals.write(at=tx.at)
     batch.cost_totals.write(tx)
@@ -138,12 +138,12 @@ def _catch_up(
     cached = engine_cache.KEPT[run.id]
     judged: dict[UUID, TurnModel] = {}
     for seen in observations:
-        # It passes the point where a person stepped in, once.
+        # Reset once, at the point at which a person stepped in.
         if cached.streak_obs < run.meters.streak_obs < seen.obs:
             cached.engine.reset(corrected=engine_cache.corrections_of(run))
             cached.streak_obs = run.meters.streak_obs
         if seen.obs <= run.meters.detected_obs:
-            # Judged before, by another process or before this engine was built again.
+            # Judged before, by another process or before this engine was rebuilt.
             _observe(run, cached, seen, batch, at=tx.at)
         else:
             _judge(tx, run, cached, seen, batch)
@@ -160,9 +160,9 @@ def _judge(
     meters, row = run.meters, seen.row
     is_past = seen.obs <= meters.streak_obs
     if meters.unconfirmed is not None and not is_past and run.status == "running":
-        # What is new since the answer shows that the agent acted on it.
+        # A new observation since the answer shows that the agent acted on it.
         directives.confirm(tx, run, agent=row.agent)
-    # Money first: the ceilings that the engine weighs count this turn too.
+    # Cost first: the ceilings that the engine checks must count this turn too.
     counting.count(tx, run, row, seen.turn, batch.cost_totals)
     assessment = _observe(run, cached, seen, batch, at=tx.at)
     if run.project.budgets or run.lineage or run.project.organisation_budget:
@@ -189,7 +189,7 @@ def _judge(
     )
     parent = batch.ancestors.named(run.parent_id) if run.parent_id else None
     state = state_of(run, turn, seq=row.seq, parent=parent)
-    # Whether people allowed all that a signal rests on, which is counted as a hit.
+    # Tells whether people allowed everything that a signal rests on, and counts that as a hit.
     allows = partial(allowlist.is_listed, run, hit_totals=batch.hit_totals, at=tx.at)
     follows = judge(state, turn, allows=allows)
     if follows:
@@ -197,10 +197,10 @@ def _judge(
 
 
 def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> RunState:
-    """Read a run as what follows from a turn depends on it, as the turn numbered `seq` meets it.
+    """Return the state of a run that decides what follows from the turn numbered `seq`.
 
-    The database is asked only where that matters: for the open card where there is a
-    trip to compare with, for a correction while one is watched.
+    The database is read only where it matters: for the open card if there is a trip to
+    compare with it, for a correction while one is watched.
     """
     meters, assessment = run.meters, turn.assessment
     card = corrected_turns = None
@@ -219,10 +219,10 @@ def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> Run
         control = Control.ALREADY_ENDED
     asks = Card.NONE if run.open_decision is None else Card.ASKS
     if card is not None and not card.holds:
-        # A card that holds nothing and was an escalation's only tells.
+        # A card that holds nothing and comes from an escalation only tells people.
         signal = signals.validate_python(card.signal)
         asks = Card.TELLS if signal.severity is Severity.ESCALATE else Card.ASKS
-    # A ceiling is told once; what was told before asks nobody again.
+    # People are told of a ceiling once; after that it does not ask them again.
     crossings = budgets.new_crossings(run, assessment.signals) if assessment.signals else ()
     is_at_work = run.status not in ENDED | FORBIDDEN
     is_forbidden_above = run.relation == "child" and parent and parent.status in FORBIDDEN
@@ -243,7 +243,7 @@ def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> Run
 
 
 class LinkedRuns:
-    """The linked runs of a transaction, watched together by the rules of their root."""
+    """The linked runs of a transaction, watched together under the policy of their root."""
 
     def __init__(self, tx: RunTransaction, batch: DetectionBatch) -> None:
         self._tx, self._batch = tx, batch
@@ -254,9 +254,9 @@ class LinkedRuns:
         self._trees = tree_engines.TreeEngines(tx.runs.values(), policies)
 
     def look(self, observations: dict[UUID, list[Observation]]) -> None:
-        """Look at what was judged since, in order of arrival.
+        """Show the trees what this transaction judged, in order of arrival.
 
-        A loop that goes round over linked runs is carded where it closed.
+        A loop across linked runs opens a card on the run in which it closed.
         """
         tx, batch = self._tx, self._batch
         new = [
@@ -272,13 +272,13 @@ class LinkedRuns:
             assessment = Assessment(seq=seen.row.seq, score=0.0, changed=False, signals=(signal,))
             turn = JudgedTurn(assessment=assessment)
             state = state_of(run, turn, seq=seen.row.seq, parent=None)
-            # The turn itself was followed up before; one that ends its run follows no policy.
+            # The turn's own follow-ups are done; if it ended its run, no new policy applies.
             state = replace(state, has_new_policy=False)
             allows = partial(allowlist.is_listed, run, hit_totals=batch.hit_totals, at=tx.at)
             follows = judge(state, turn, allows=allows)
             if not follows:
                 continue
-            # The card of another of its runs may ask people about this loop already.
+            # A card on another of the loop's runs may already ask people about it.
             others = {UUID(name) for name, _ in signal.linked_turns}
             is_asked = any(
                 tx.runs[one].open_decision is not None for one in others & tx.runs.keys()
@@ -292,7 +292,7 @@ class LinkedRuns:
 def _observe(
     run: Run, cached: CachedEngine, seen: Observation, batch: DetectionBatch, *, at: datetime
 ) -> Assessment:
-    """Take what the engine said ahead of the lock, or ask it now."""
+    """Return what the engine said ahead of the lock, or ask it now."""
     ahead, cached.ahead = cached.ahead, None
     if ahead is not None and ahead[0] == seen.obs:
         return ahead[1]

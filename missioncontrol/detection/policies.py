@@ -1,4 +1,4 @@
-"""A project's policy through time: each change is a version that stays readable."""
+"""The versions of a project's policy: each change makes one, which stays readable."""
 
 from __future__ import annotations
 
@@ -42,28 +42,28 @@ LONGEST_TEXT = 100_000
 def read_policy(asked: object) -> tuple[dict[str, Any], str]:
     """Read a policy that came as a JSON object or as the text of a file.
 
-    Returns the policy as it is kept, and the text where one was typed.
+    Return the policy as it is stored, and its text if it came as text.
 
     Raises:
         PolicyInvalid: names every wrong field, with what was expected.
         InvalidRequest: the text is too long.
     """
-    # The text is kept beside what it means: comments and order are their author's.
+    # The text is stored as well: its comments and order are the author's.
     text = asked if isinstance(asked, str) else ""
     if len(text) > LONGEST_TEXT:
         raise InvalidRequest(f"policy: at most {LONGEST_TEXT} characters.", field="policy")
     mapping = parse(text) if isinstance(asked, str) else asked
     if not isinstance(mapping, Mapping):
         raise PolicyInvalid("policy", "a table of fields, or its text", mapping)
-    # For its faults alone: what is kept is what was asked, so that later defaults apply.
+    # Only to find faults: the policy is stored as it was given, so that later defaults apply.
     Policy.from_mapping(mapping)
-    # Here, not when it judges: who saves a policy is there to read what it lacks.
+    # Here, not when it judges: the person who saves a policy can read what is missing.
     check_installed(mapping)
     return dict(mapping), text
 
 
 def check_policy(asked: object, *, project: Project) -> PolicyCheck:
-    """Say what is wrong with a policy, or what it would change."""
+    """Return what is wrong with a policy, or what it would change."""
     try:
         mapping, text = read_policy(asked)
     except PolicyInvalid as error:
@@ -82,7 +82,7 @@ def check_policy(asked: object, *, project: Project) -> PolicyCheck:
         problems=(),
         changes=changes(project.policy, mapping),
         policy=mapping,
-        # What was typed, where it was: it may have comments.
+        # The text as typed, if there is one: it may have comments.
         text=text or write_toml(mapping),
         rules=rules(project.policy, mapping),
         line=line(project.policy, mapping),
@@ -91,9 +91,9 @@ def check_policy(asked: object, *, project: Project) -> PolicyCheck:
 
 
 def rules(today: Mapping[str, Any], draft: Mapping[str, Any]) -> tuple[PolicyRule, ...]:
-    """Return every threshold of the draft beside today's, in order of the policy."""
+    """Return every threshold of the draft with today's value, in order of the policy."""
     old, new = _in_force(today), _in_force(draft)
-    # A threshold of a detector that is switched off is shown, and marked so.
+    # A threshold of a detector that is switched off is shown, and marked as off.
     resting = set(DETECTOR_NAMES) - set(new.get("detectors", ()))
     fields = [(section, field) for section in RULES for field in new.get(section, {})]
     return tuple(
@@ -109,7 +109,7 @@ def rules(today: Mapping[str, Any], draft: Mapping[str, Any]) -> tuple[PolicyRul
 
 
 def line(today: Mapping[str, Any], draft: Mapping[str, Any]) -> PolicyLine:
-    """Say from which stuck score the draft asks, and from which today's policy does."""
+    """Return from which stuck score the draft asks, and from which today's policy does."""
     new = _read(draft)
     return PolicyLine(
         sensitivity=new.sensitivity, asks_from=asks_from(new), today=asks_from(_read(today))
@@ -118,29 +118,29 @@ def line(today: Mapping[str, Any], draft: Mapping[str, Any]) -> PolicyLine:
 
 def asks_from(policy: Policy) -> float | None:
     """Return the stuck score from which a policy asks; None: it does not ask by the score."""
-    # That rule alone asks by the score; the others by what they count.
+    # Only this rule asks by the score; the others ask by what they count.
     if "stall" not in policy.detectors:
         return None
     return round(stuck_score(evidence_limit(policy)), 3)
 
 
 def beyond_preset(mapping: Mapping[str, Any]) -> tuple[PolicyChange, ...]:
-    """Tell what a policy changes of the preset it starts from."""
+    """Return what a policy changes in the preset it starts from."""
     start = base_name(mapping)
     return changes({"extends": start} if isinstance(start, str) else {}, mapping)
 
 
 def problems_of(error: PolicyInvalid) -> tuple[PolicyProblem, ...]:
-    """Show every wrong field of a policy."""
+    """Return every wrong field of a policy."""
     return tuple(
-        # Cut: what was got may be megabytes, and comes back to who sent it.
+        # Cut: the value may be megabytes, and is returned to its sender.
         PolicyProblem(field=one.field, expected=one.expected, got=f"{one.got!r:.80}")
         for one in error.problems
     )
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[PolicyChange, ...]:
-    """Tell the fields in which two policies differ, as they are in force."""
+    """Return the fields in which two policies differ, with their defaults applied."""
     old, new = _leaves(_in_force(before)), _leaves(_in_force(after))
     return tuple(
         PolicyChange(field=field, before=old.get(field), after=new.get(field))
@@ -150,12 +150,12 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Policy
 
 
 def check_seen(project: Project, seen: int | None) -> None:
-    """Refuse a policy that was made from a version which no longer holds.
+    """Refuse a policy that was made from a version that is no longer current.
 
     Raises:
         StalePolicy: somebody saved another meanwhile.
     """
-    # None: a script that means to overwrite, as a file in a repository is put in force.
+    # None: a script means to overwrite, for example with a file from a repository.
     if seen is None or seen == project.policy_version:
         return
     newest = versions(project.id).first()
@@ -163,19 +163,19 @@ def check_seen(project: Project, seen: int | None) -> None:
 
 
 def set_policy(project: Project, asked: object, *, note: str, by: str, at: datetime) -> bool:
-    """Make a new version and point the project to it; False: it says the same.
+    """Create a new version and point the project to it; False: it is the same as the last.
 
     The caller holds the project's row lock and saves `policy` and `policy_version`.
     """
     mapping, text = read_policy(asked)
     newest = versions(project.id).first()
-    # One that came as JSON has no text, and so none that could differ.
+    # A policy that came as JSON has no text that could differ.
     if mapping == project.policy and (newest is None or text in {"", newest.text}):
         return False
     PolicyVersion.objects.create(
         id=new_id(),
         project=project,
-        # Under the project's lock, so that no number comes twice.
+        # Under the project's lock, so that no number is used twice.
         number=project.policy_version + 1,
         policy=mapping,
         text=text,
@@ -192,7 +192,7 @@ def set_policy(project: Project, asked: object, *, note: str, by: str, at: datet
 
 
 def versions(project: UUID) -> QuerySet[PolicyVersion]:
-    """Find a project's versions, newest first."""
+    """Return a project's versions, newest first."""
     return PolicyVersion.objects.filter(project_id=project).order_by("-number")
 
 
@@ -207,14 +207,14 @@ def find_version(project: UUID, number: int) -> PolicyVersion:
 
 
 def version_row(version: PolicyVersion) -> PolicyVersionRow:
-    """Show a version."""
+    """Return a version as its wire row."""
     changes = tuple(PolicyChange(**change) for change in version.changes)
     text = version.text or write_toml(version.policy)
     return row_of(PolicyVersionRow, version, text=text, changes=changes)
 
 
 def _in_force(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """An old version may name what no longer exists: it is then compared as it stands."""
+    """Return a policy with its defaults; as it is, if it names what no longer exists."""
     try:
         return Policy.from_mapping(mapping).as_mapping()
     except PolicyInvalid:
@@ -222,7 +222,7 @@ def _in_force(mapping: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(mapping: Mapping[str, Any]) -> Policy:
-    """Likewise: of what can no longer be read, the default stands in."""
+    """Return a policy; the default one, if it can no longer be read."""
     try:
         return Policy.from_mapping(mapping)
     except PolicyInvalid:
@@ -240,7 +240,7 @@ def _leaves(mapping: Mapping[str, Any], path: str = "") -> dict[str, Any]:
 
 
 def rules_for(run_id: UUID, *, project: UUID, at: datetime) -> RunRules:
-    """Return what a run follows now, and what another run of its project would.
+    """Return the rules that a run follows now, and those of a new run in its project.
 
     Raises:
         NotFound: no such run in the agent's project.
@@ -248,11 +248,11 @@ def rules_for(run_id: UUID, *, project: UUID, at: datetime) -> RunRules:
     found = Run.objects.select_related("project").filter(pk=run_id, project_id=project)
     run = existing(found.first(), "The run")
     try:
-        # The project's too: they hold for the next run, which may be opened while we are away.
+        # The project's too: they apply to the next run, which may open while we are away.
         of_project = Policy.from_mapping(run.project.policy)
         if run.project.budget:
             of_project = replace(of_project, budget=Budget.from_mapping(run.project.budget))
-    except PolicyInvalid:  # an older release kept it, and it names what is gone
+    except PolicyInvalid:  # stored by an older release, it names what no longer exists
         of_project = DEFAULT_POLICY
     return RunRules(
         run=run.id,

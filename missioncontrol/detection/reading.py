@@ -1,8 +1,8 @@
-"""Read and judge what somebody sent as a recording, each in a process of its own with limits.
+"""Read and judge recordings that people send, each in a process of its own with limits.
 
-No reader can promise what an open quote or a million records cost. The kernel counts for all alike
-(`setrlimit`), and no thread of the server waits for the interpreter meanwhile. Nothing here knows
-Django: what it takes to start such a process is what it imports.
+No reader can bound what an open quote or a million records cost. The kernel's limits cover all of
+that (`setrlimit`), and no thread of the server waits for the interpreter meanwhile. Nothing here
+imports Django: its imports decide how long such a process takes to start.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from missioncontrol.errors import InvalidRequest, Unavailable
 T = TypeVar("T")
 
 MOST_TURNS = 20_000
-# 8 MB of an agent's transcript take one or two; judging 20,000 turns takes ten to twenty.
+# Processor seconds. Reading 8 MB of a transcript takes 1 or 2; judging 20,000 turns takes 10 to 20.
 READING_S = 10
 JUDGING_S = 60
-# An import keeps its thread, of which people have six.
+# An import occupies one of the six threads for people's requests.
 AT_ONCE = 2
 COME_AGAIN_S = 5
-# Data alone, not addresses: libraries that start a thread a processor reserve far more.
+# Bytes of data, not addresses: libraries that start a thread for each processor reserve far more.
 MOST_MEMORY = 1024 * 1024 * 1024
 # Not by `-m` alone: that would import whatever lies in the working directory, where agents write.
 ROOT = Path(__file__).parents[2]
 START = f"import sys; sys.path.append(sys.argv[1]); from {__name__} import main; main()"
-# By the clock: a busy machine gives the process less than a processor.
+# Factor for the time-out by the clock: on a busy machine the process has less than a processor.
 WAITS = 4
 OUT_OF_MEMORY = 3
 # JSON nests as deep as the interpreter's limit, and pickling takes more calls than reading did.
@@ -66,7 +66,7 @@ def place() -> Iterator[None]:
 
 
 def read(file: BinaryIO, *, name: str) -> Recording:
-    """Read an open file, which its sender calls `name`; it stands at its beginning afterwards.
+    """Read an open file that its sender calls `name`; afterwards it is at its beginning again.
 
     Raises:
         UnreadableRecording: it is in no known format.
@@ -80,7 +80,7 @@ def read(file: BinaryIO, *, name: str) -> Recording:
     except TooMuch:
         raise _refused(f"{name}: reading it") from None
     finally:
-        file.seek(0)  # the process read on at our place
+        file.seek(0)  # the process shares our position in the file
     if found is None:
         raise UnreadableRecording(name, "is in no known format")
     if isinstance(found, int):
@@ -89,7 +89,7 @@ def read(file: BinaryIO, *, name: str) -> Recording:
 
 
 def judge(recorded: Recording, policy: Policy) -> tuple[list[Assessment], tuple[Alarm, ...]]:
-    """Replay it under a policy; what the engine says of each turn, and where cards open.
+    """Replay a recording under a policy; return each turn's assessment, and where cards open.
 
     Raises:
         InvalidRequest: it takes too much time or memory.
@@ -101,7 +101,7 @@ def judge(recorded: Recording, policy: Policy) -> tuple[list[Assessment], tuple[
 
 
 def _read(descriptor: int, name: str) -> Recording | int | None:
-    """Return the recording; of one with too many turns how many, of no known form None."""
+    """Return the recording; if it has too many turns, their number. None: no known format."""
     try:
         with open(descriptor, "rb") as file:
             found = read_stream(file, Path(name))
@@ -117,7 +117,7 @@ def _judge(recorded: Recording, policy: Policy) -> tuple[list[Assessment], tuple
 
 
 def too_many(turns: int) -> InvalidRequest:
-    """Say that a recording has too many turns."""
+    """Return the error for a recording with too many turns."""
     return InvalidRequest(
         f"At most {MOST_TURNS} turns a recording; this one has {turns}.", field="file"
     )
@@ -136,12 +136,12 @@ class TooMuch(Exception):
 def call(
     function: Callable[..., T], *args: Any, cpu_s: int, descriptors: Collection[int] = ()
 ) -> T:
-    """Return what a module's function returns, after at most `cpu_s` seconds of a processor.
+    """Run a module's function in a process with `cpu_s` processor seconds; return its result.
 
-    `descriptors` are open files of ours that it reads, by the same numbers.
+    `descriptors` are our open files that it reads, under the same numbers.
 
     Raises:
-        TooMuch: it took more, or more memory.
+        TooMuch: it took more time, or too much memory.
     """
     try:
         done = subprocess.run(
@@ -166,11 +166,11 @@ def call(
 def main() -> None:
     """Call the function that standard input names, and write what it returns."""
     cpu_s, memory = map(int, sys.argv[2:])
-    # macOS has no limit of memory; one that is lower already stays.
+    # macOS has no such limit of memory; a limit that is already lower stays.
     for limit, most in ((resource.RLIMIT_CPU, cpu_s), (resource.RLIMIT_DATA, memory)):
         with suppress(ValueError, OSError):
             resource.setrlimit(limit, (most, most))
-    # Behind whatever agents wait for.
+    # At a lower priority than what agents wait for.
     os.nice(10)
     try:
         function, args = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own server wrote it

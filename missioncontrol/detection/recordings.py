@@ -1,7 +1,7 @@
-"""Import a recorded run: stored and judged as a live one is, and nobody is held or asked.
+"""Import a recorded run: it is stored and judged like a live one, but nobody is held or asked.
 
 Everything is read, masked, priced and judged in memory; then one transaction stores it all, or
-nothing. Its money is the run's own: no budget, report or sum of the project counts it.
+nothing. Its cost counts for the run only: no budget, report or sum of the project includes it.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from missioncontrol.wire.policies import RecordedAlarm, RecordingRow
 from missioncontrol.wire.rows import row_of
 
 NAME_LENGTH = 60
-# Forms that one agent writes; in others the turns say who speaks.
+# Formats that a single agent writes; in others the turns name their agents.
 AGENTS = frozenset({"claude-code", "codex", "gemini"})
 RECORDED = out_of_reach("This is an imported recording: there is no agent to reach.")
 
-# A turn as it was told, and its row.
+# A turn as it was read, and its row.
 Numbered = tuple[GuardTurn, Turn]
 _alarms = TypeAdapter(tuple[RecordedAlarm, ...])
 
 
 def known(project_id: UUID, sha256: str) -> Recording | None:
-    """Return what was imported from this very file before."""
+    """Return the recording that was imported from this same file before."""
     found = Recording.objects.filter(project_id=project_id, sha256=sha256)
     return found.select_related("run__meters").first()
 
@@ -73,12 +73,12 @@ def import_recording(
 ) -> tuple[Recording, bool]:
     """Store a recording as an ended run of a project; False: the file is there already.
 
-    `calls` are the model calls told of apart from the turns: they alone are counted then.
-    `projects` is asked at the end, under the project's lock: judging takes its time.
+    `calls` are model calls reported separately from the turns: if any, only these are counted.
+    `projects` is checked at the end, under the project's lock, as judging takes time.
 
     Raises:
         InvalidRequest: it holds no turn, or too many.
-        NotFound: the project is none of these (any more).
+        NotFound: the project is not, or no longer, in `projects`.
     """
     turns = _readable(recorded, project, at=at)
     run = _run_of(project, recorded, turns, at=at)
@@ -116,7 +116,7 @@ def import_recording(
 
 
 def show_recording(run_id: UUID, *, projects: Sequence[UUID]) -> RecordingRow:
-    """Show what an imported run was read from.
+    """Return the recording that an imported run was read from.
 
     Raises:
         NotFound: no such run in these projects, or it was not imported.
@@ -127,7 +127,7 @@ def show_recording(run_id: UUID, *, projects: Sequence[UUID]) -> RecordingRow:
 
 
 def recording_row(recording: Recording, *, is_new: bool = False) -> RecordingRow:
-    """Show a recording."""
+    """Return a recording as its wire row."""
     return row_of(
         RecordingRow,
         recording,
@@ -140,7 +140,7 @@ def recording_row(recording: Recording, *, is_new: bool = False) -> RecordingRow
 
 
 def forget_words(run: Run) -> None:
-    """Take the words off what was kept of a recording; its file may be imported again."""
+    """Erase the words stored with a run's recording; its file may be imported again."""
     for one in Recording.objects.filter(run=run):
         one.alarms = [{**alarm, "summary": ""} for alarm in one.alarms]
         one.file = one.sha256 = ""
@@ -148,19 +148,19 @@ def forget_words(run: Run) -> None:
 
 
 def _readable(recorded: Recorded, project: Project, *, at: datetime) -> list[GuardTurn]:
-    """Return the turns that could be read, masked, each with a time: at worst the one before."""
+    """Return the readable turns, masked, each with its time, or that of the turn before."""
     turns_read = [turn for turn in recorded.turns if turn is not None]
     if not turns_read:
         raise InvalidRequest("The file was read, but it contains no turns.", field="file")
-    if len(turns_read) > reading.MOST_TURNS:  # of telemetry, which is read otherwise
+    if len(turns_read) > reading.MOST_TURNS:  # a telemetry file, which has another reader
         raise reading.too_many(len(turns_read))
-    # Nothing was recorded after its import: what is told of the future would never grow old.
+    # Nothing was recorded after its import: a turn dated in the future would never grow old.
     moments = [moment and min(moment, at) for moment in (storable_moment(t.ts) for t in turns_read)]
     latest = next((moment for moment in moments if moment), at)
     turns = []
     for turn, moment in zip(turns_read, moments, strict=True):
         latest = moment or latest
-        # Arguments in hundreds of arguments are no call of an agent, and cost that turn alone.
+        # Arguments nested hundreds of levels deep are no agent's call: only that turn is dropped.
         with suppress(RecursionError):
             turns.append(replace(storable_turn(turn, project.redaction), ts=latest))
     if not turns:
@@ -171,17 +171,17 @@ def _readable(recorded: Recorded, project: Project, *, at: datetime) -> list[Gua
 def _run_of(
     project: Project, recorded: Recorded, turns: Sequence[GuardTurn], *, at: datetime
 ) -> Run:
-    """Make the run: over, and of nobody who could be answered."""
+    """Return the run: ended, and with no agent that could be answered."""
     asked = next((turn.content for turn in turns if turn.role is Role.USER and turn.content), "")
-    # Where no goal is named, the first request stands in for it.
+    # Without a goal, the first request is used instead.
     goal = masked_text(recorded.goal, project.redaction) or asked or ""
     speaks = next((turn.agent for turn in turns if turn.agent), "")
-    # A transcript is named after its session, which is a number.
+    # A transcript's own name is its session id, so the goal names the run.
     called = " ".join(goal.split())[:NAME_LENGTH] if recorded.form in AGENTS else ""
     times = [turn.ts for turn in turns if turn.ts is not None]
     started_at = min(times)
     run = Run(
-        # Runs are listed by their ids: it stands where it was, not where it was imported.
+        # Runs are listed by id: this one is listed at its own time, not at its import's.
         id=earlier(new_id(), by=at - started_at),
         project=project,
         name=called or masked_name(recorded.run, 200, project.redaction) or "recording",
@@ -210,7 +210,7 @@ def _run_of(
 def _enter(
     tx: RunTransaction, recording: Recording, turns: Sequence[GuardTurn], calls: Sequence[Call]
 ) -> Sequence[Numbered]:
-    """Take the turns into the run's chain and meters, and each model call once."""
+    """Add the turns to the run's chain and meters, and each model call once."""
     run, by, sha256 = recording.run, recording.by, recording.sha256
     tx.adopt(run)
     tx.record(run, RunOpened, by=by, row=rows.run_row(run, at=tx.at))
@@ -224,7 +224,7 @@ def _enter(
     if calls:
         numbered = _enter_apart(tx, run, numbered, calls)
     paid = set[str]()
-    # Told of apart they alone are counted: the turns would tell of the same ones again.
+    # Calls reported separately are counted alone: the turns would report the same ones again.
     for turn, row in () if calls else numbered:
         call = turn.call_id or turn.key or str(row.id)
         if (turn.usage is None and turn.cost_usd is None) or call in paid:
@@ -233,7 +233,7 @@ def _enter(
         source = "transcript" if run.agent in AGENTS else "turns"
         model_call = Call.of_turn(turn, row, call_id=call, source=source)
         entered = ledger.enter(tx, run, model_call)[0]
-        # Of a proposal and its outcome, which share a row, either shows what the call cost.
+        # A proposal and its outcome share a row: either shows what the call cost.
         run.meters.model, row.cost_usd = entered.model, entered.cost_usd
     run.meters.recent_costs = []  # nothing is being spent
     return numbered
@@ -242,11 +242,11 @@ def _enter(
 def _enter_apart(
     tx: RunTransaction, run: Run, numbered: Sequence[Numbered], calls: Sequence[Call]
 ) -> list[Numbered]:
-    """Enter the calls told of apart from the turns; return the turns with the calls they had."""
+    """Enter the calls reported separately; return the turns with their calls' usage and cost."""
     found = list(numbered)
-    # Of a proposal and its outcome, which share a row, the outcome.
+    # If a proposal and its outcome share a row, the place of the outcome.
     index_of = {row.seq: place for place, (_, row) in enumerate(found)}
-    rows_ = [row for _, row in reversed(numbered)]  # of several that name a call, the first
+    rows_ = [row for _, row in reversed(numbered)]  # if several name a call, the first
     by_call = {row.call_id: row for row in rows_ if row.call_id}
     by_key = {row.key: row for row in rows_ if row.key}
     for given in calls:
@@ -265,7 +265,7 @@ def _enter_apart(
 
 
 def _judge(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> tuple[RecordedAlarm, ...]:
-    """Replay it under the project's policy, and take it as judged: where a card had opened."""
+    """Judge the run under its project's policy; return where cards would have opened."""
     turns = tuple(replace(turn, seq=row.seq) for turn, row in numbered)
     recorded = Recorded(
         run=run.name, turns=turns, workspace=tuple(run.workspace), goal=run.goal or None

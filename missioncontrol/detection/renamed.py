@@ -1,6 +1,6 @@
-"""Policies written before there were five rules, in the words of the five; what they mean stays.
+"""Translate policies from before the five rules into today's names; their meaning stays the same.
 
-A migration renews those that were kept; earlier exports and agents whose SDK is older bring theirs.
+A migration renews those that are stored; earlier exports and agents with an older SDK send theirs.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-# Any other key must be quoted in TOML, which a JSON text does.
+# Any other key must be quoted in TOML, as a JSON string is.
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 DETECTORS = ("budget", "repeat", "errors", "stagnation", "talk", "stall")
 CONTRIB = ("broker", "fingerprint", "ralph", "loopguard")
 SCOPES = ("task_type", "tool", "agent")
 BASES = ("extends", "preset")  # an empty one named nothing
 ASKED_AT, EVIDENCE = 0.8, 5.0  # the stuck score, and what `stall.evidence` was at it
-# Settings as they were called, and where each stands today; (): it is no longer asked for.
+# Old names of settings, and where each setting is today; (): it no longer exists.
 OLD: dict[str, dict[str, tuple[str, ...]]] = {
     "exact_repeat": {
         "repeats": ("repeat", "calls"),
@@ -86,7 +86,7 @@ OLD: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def renewed(policy: Any) -> Any:
-    """Give a policy, or a table of one, in today's words; what it says in them wins."""
+    """Return a policy, or a table of one, in today's names; settings that already have them win."""
     if not isinstance(policy, dict):
         return policy
     told = {name: one for name, one in policy.items() if name not in BASES or one}
@@ -100,7 +100,7 @@ def renewed(policy: Any) -> Any:
     for name in [one for one in tables if one in OLD]:
         for field in [one for one in tables[name] if one in OLD[name]]:
             _put(new, OLD[name][field], tables[name].pop(field))
-        if not tables[name]:  # a field that never was stays, and is told as unknown
+        if not tables[name]:  # an unknown field stays, and is reported as unknown
             del new[name]
     for name in [one for one in new if one in CONTRIB]:
         _put(new, ("contrib", name), new.pop(name))
@@ -112,15 +112,15 @@ def renewed(policy: Any) -> Any:
 
 
 def _put(policy: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Set what is not said yet; an empty path: it is no longer asked for."""
+    """Set a value that is not set yet; an empty path: the setting no longer exists."""
     for section in path[:-1]:
         policy = policy.setdefault(section, {})
-    if path and isinstance(policy, dict):  # else it is no table, and told so
+    if path and isinstance(policy, dict):  # otherwise it is no table, which is reported
         policy.setdefault(path[-1], value)
 
 
 def renewed_text(policy: dict[str, Any], text: str) -> str:
-    """Write a renewed policy as TOML, above the text that it was typed as; no text stays none."""
+    """Return a renewed policy as TOML, above the text as it was typed; no text stays none."""
     if not text:
         return ""
     typed = "".join(f"# {line}\n" for line in text.splitlines())
@@ -144,8 +144,8 @@ def _toml_blocks(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
     tables = {name: value for name, value in table.items() if isinstance(value, Mapping)}
     values = {name: table[name] for name in table if name not in tables}
     lines = [
-        # JSON's strings, numbers, booleans and lists of them are TOML as they stand, unless
-        # they escape what is beyond 16 bits.
+        # JSON's strings, numbers, booleans and lists of them are valid TOML, unless
+        # characters beyond 16 bits are escaped.
         f"{_toml_key(name)} = {json.dumps(one, ensure_ascii=False)}"
         for name, one in values.items()
         if one is not None

@@ -1,4 +1,4 @@
-"""How stuck runs were, which is what a policy's line is set by; and why a score moved at a turn."""
+"""How stuck runs were, by which a policy's line is set; and why a score changed at a turn."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from missioncontrol.wire.decisions import PERMISSION
 from missioncontrol.wire.policies import PolicyPreset, PolicyScores, RunOutcome, RunScore
 from missioncontrol.wire.runs import PartKind, ScoreMove, ScorePart
 
-# Of the earlier turns that a part names, the newest.
+# The most earlier turns that a part names: the newest ones.
 SHOWN_TURNS = 3
 # Scores are kept in thousandths and shown in hundredths.
 _NEAR = 0.005
 
 
 def explain_move(run: Run, seq: int) -> ScoreMove:
-    """Say what raised and lowered the score at a turn.
+    """Return what raised and lowered the score at a turn.
 
     Raises:
         NotFound: the run has no such turn.
     """
     turn = existing(Turn.objects.filter(run=run, seq=seq).first(), "The turn")
     policy = policy_of(run)
-    # Replayed, not kept: parts for each turn would be written by all, and read of very few.
-    # Of a call that ended later, the engine had seen the proposal.
+    # Replayed, not stored: parts would be written for every turn, and read for very few.
+    # If a call ended later, the engine had seen only its proposal.
     remembered = Turn.objects.filter(run=run, first_obs__lte=turn.obs).order_by("-obs")
     seen = [
         (obs, one)
@@ -46,10 +46,10 @@ def explain_move(run: Run, seq: int) -> ScoreMove:
         if obs <= turn.obs
     ]
     engine, assessment = start_engine(policy), None
-    # The evidence before this turn; at its start, less what somebody who stepped in forgave.
+    # The evidence before this turn, and at its start, after a reset by a person who stepped in.
     before = start = 0.0
     is_reset = run.meters.streak_obs >= turn.obs
-    # As they were observed: between a call and its outcome there may be others.
+    # In order of observation: between a call and its outcome there may be other turns.
     for obs, one in sorted(seen, key=lambda pair: pair[0]):
         before = _evidence(engine)
         if not is_reset and obs > run.meters.streak_obs > 0:
@@ -72,17 +72,17 @@ def explain_move(run: Run, seq: int) -> ScoreMove:
         asks_from=asks,
         parts=parts,
         changed_seq=changed,
-        # The policy, or the engine itself, may have moved on since: then the page says so.
+        # The policy, or the engine itself, may have changed since: then the page says so.
         is_as_recorded=recorded is not None and abs(_height(recorded, limit) - now) < _NEAR,
     )
 
 
 def _evidence(engine: Engine) -> float:
-    return engine.history.evidence if engine.history.steps else 0.0  # it forgot all
+    return engine.history.evidence if engine.history.steps else 0.0  # it has forgotten everything
 
 
 def _height(score: float, limit: float) -> float:
-    """Turn how near a card it is, of 1, into the stuck score that people see."""
+    """Convert a turn's score (how near a card, in [0, 1]) to the stuck score that people see."""
     return stuck_score(score * limit)
 
 
@@ -108,7 +108,7 @@ def _parts(
         )
     if weight.repeats and place is not None:
         step, before_it = history.steps[place], history.steps[:place]
-        # The turns that asked for the same; else the one most alike.
+        # The turns with the same request; otherwise the most similar one.
         turns = [old.seq for old in before_it if old.request == step.request][-SHOWN_TURNS:]
         alike = [old for old in before_it if old.is_call == step.is_call]
         if alike and not turns:
@@ -119,7 +119,7 @@ def _parts(
         why: PartKind = "other" if history.steps else "reset"
         yield _part(why, reached, reached := stuck_score(_evidence(engine)))
     height = _height(assessment.score, limit)
-    # A budget counts no attempts: it is named where it trips, and nothing else lifts as high.
+    # A budget counts no attempts: it is named only if it trips and no other rule is as high.
     lifts = [one for one in assessment.signals if one.kind is not Kind.BUDGET or one.trips]
     rule = max(lifts, key=lambda one: (one.score, one.kind is not Kind.BUDGET), default=None)
     if rule is not None and height - reached >= _NEAR:
@@ -144,13 +144,13 @@ def _part(kind: PartKind, before: float, after: float, turns: Sequence[int] = ()
     )
 
 
-# In one answer; of more, the newest.
+# The most runs in one answer; if there are more, the newest.
 MOST_RUNS = 2000
 # The presets that the page offers, from the one that asks least.
 OFFERED = ("quiet", "balanced", "watchful")
-# No sensitivity is lower: below it a card was a rule's.
+# The lowest possible sensitivity: below this score a card came from a rule.
 LOWEST_LINE = 0.5
-# What the answer to a card makes of its run; any other leaves it unanswered.
+# The outcome of a run by the answer to its card; any other answer leaves it unanswered.
 ANSWERS: dict[str, RunOutcome] = {
     "terminate": "corrected",
     "inject": "corrected",
@@ -199,11 +199,11 @@ def scores_of(project: Project, *, days: int, at: datetime) -> PolicyScores:
 
 def _row(run: Run, cards: list[tuple[str | None, str]], stopped: bool) -> RunScore:
     answers = {ANSWERS.get(resolution or "", "unanswered") for resolution, _ in cards}
-    # One correction makes it a run that was corrected, whatever else was answered.
+    # One correction makes the run a corrected one, whatever else was answered.
     ranked: tuple[RunOutcome, ...] = ("corrected", "continued", "unanswered")
     unasked: RunOutcome = "stopped" if stopped else "unasked"
     score = run.meters.highest_score
-    # The first rule that asked whatever the line; what the score asked is no rule.
+    # The first rule that asked whatever the line is; a card that the score opened has no rule.
     by_score = score is not None and score >= LOWEST_LINE
     rules = (one for _, one in cards if one != "stall" or not by_score)
     return RunScore(

@@ -34,20 +34,21 @@ from missioncontrol.runs import retelling, selectors
 
 logger = logging.getLogger(__name__)
 
-# Whoever sends a task has our broker: without it, a web process whose first request was
-# not /readyz sent to Celery's default address, and each verdict took 2 s.
+# Every process that sends a task must use our broker: otherwise a web process whose first request
+# is not /readyz sends to Celery's default address, and each verdict takes 2 s.
 app.set_default()
 
-# So often, and when its process starts, the sweeper looks at runs that ended long ago too.
+# How often, and also when its process starts, the sweeper looks at runs that ended long ago too.
 LOOKED_AT_ALL_EVERY = timedelta(minutes=1)
 # Runs the sweeper locks together.
 RUNS_AT_ONCE = 16
-# For so long a run's own detector is let judge it: its engine is there, and falls behind each time
-# another process judges.
+# How long the sweeper leaves a run to its own worker, which has the run's engine; the engine falls
+# behind each time another process judges.
 ASKED_FOR = timedelta(seconds=2)
-# What is told again once a process has started: the one that it replaces died within that.
+# The time span before a start whose events are published again: the replaced process died in it.
 TOLD_BEFORE_START = timedelta(minutes=1)
-# While its modules load: it has written nothing yet, and what others wrote they have told by then.
+# Set while modules load: this process has written nothing yet, and the others have published what
+# they wrote by then.
 _started_at = now()
 _looked_at_all = datetime.min.replace(tzinfo=UTC)
 _broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 1))
@@ -56,7 +57,7 @@ _callers = ThreadPoolExecutor(4, thread_name_prefix="caller")
 
 @worker_init.connect
 def warm_up(**_: Any) -> None:
-    """Load the price list now, and look for garbage less often: a turn makes little of it."""
+    """Load the price list now, and collect garbage less often: a turn makes little of it."""
     price(Usage(input=1), model="claude-sonnet-4-5", provider="anthropic")
     gc.collect()
     gc.freeze()
@@ -65,54 +66,54 @@ def warm_up(**_: Any) -> None:
 
 @worker_ready.connect
 def have_told_again(**_: Any) -> None:
-    """Have screens told again what a process that was killed may have told nobody.
+    """Have events published again that a killed process may not have published.
 
-    This one may stand in its place. While all live, each event is told once.
+    This process may be its replacement. While none is killed, each event is published once.
     """
     enqueue(tell_again.name, _started_at.isoformat())
 
 
 @shared_task(ignore_result=True)
 def tell_again(until: str) -> None:
-    """Tell screens what runs told last before this moment, and nothing since."""
+    """Publish again the last event of each run whose last event came shortly before `until`."""
     started_at = datetime.fromisoformat(until)
     retelling.tell_again(since=started_at - TOLD_BEFORE_START, until=started_at)
 
 
-# The stubs do not know `Strategy`: who handles a task's messages.
+# The stubs lack `Strategy`, which names the handler of a task's messages.
 @shared_task(  # type: ignore[call-overload,untyped-decorator]
     acks_late=True, Strategy=f"{__name__}:take_dispatches"
 )
 def detect(runs: Sequence[str], reply_to: str, number: int) -> None:
-    """Judge what is new of these runs, and tell the process that asked."""
-    # No request ends in a worker, at whose end Django would look after the connection.
+    """Judge what is new in these runs, and reply to the process that asked."""
+    # A worker has no request at whose end Django would check the connection.
     connection.close_if_unusable_or_obsolete()
     control_states = detect_now([UUID(run_id) for run_id in runs])
     runs_now = {run_id.hex: asdict(control) for run_id, control in control_states.items()}
     reply = json.dumps({"type": "judged", "ring": number, "runs": runs_now})
     try:
-        # From this thread: another would get the interpreter only when this one rests.
+        # From this thread: another one would get the interpreter only when this one is idle.
         _broker.publish(reply_to, reply)
-    except (RedisError, OSError) as fault:  # who asked reads the database
+    except (RedisError, OSError) as fault:  # the process that asked reads the database
         logger.warning("the reply to dispatch %s failed: %s", number, fault)
 
 
 def take_dispatches(task: Any, _app: Any, consumer: Any) -> Callable[..., None]:
-    """Return what a worker does with a message of `detect`: run it, with no request around it.
+    """Return a worker's handler for `detect` messages: it runs the task without Celery's request.
 
-    Celery's request and trace are there for results, retries, time limits and revoking, which a
-    dispatch has none of.
+    Celery's request and trace exist for results, retries, time limits and revoking, none of which
+    a dispatch uses.
     """
 
     def take(message: Any, _body: Any, acknowledge: Callable[..., object], *_: Any) -> None:
         try:
             _, arguments, _ = message.payload
             task.run(**arguments)
-        except Exception:  # asked for again, and swept
+        except Exception:  # it is sent again, and swept
             logger.exception("a dispatch failed")
         finally:
-            # What the dispatcher pushed itself names no route, and nothing noted it as under way:
-            # to strike it out is a round trip to the broker for each dispatch.
+            # A message that the dispatcher pushed has no delivery info and is not tracked as
+            # unacknowledged: to acknowledge it would only cost a round trip to the broker.
             if message.delivery_info:
                 acknowledge(logger, consumer.connection_errors)
 
@@ -120,10 +121,10 @@ def take_dispatches(task: Any, _app: Any, consumer: Any) -> Callable[..., None]:
 
 
 def detect_message(arguments: Mapping[str, Any]) -> str:
-    """Write the arguments of `detect` as an entry of a queue at the broker.
+    """Return the arguments of `detect` as an entry of a queue at the broker.
 
-    What Celery's protocol needs and no more, in the envelope that kombu reads from Redis:
-    `apply_async` takes four times as long, for what the dispatcher has no use for.
+    Only what Celery's protocol needs, in the envelope that kombu reads from Redis:
+    `apply_async` takes four times as long, for things that the dispatcher does not use.
     """
     return json.dumps(
         {
@@ -143,13 +144,13 @@ def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:
     """
     try:
         detected = pipeline.detect(run_ids, at=now())
-    except OperationalError:  # the database is busy or away: for all of them
+    except OperationalError:  # the database is busy or away, for all of them
         raise
     except Exception:
         if len(run_ids) == 1:
             logger.exception("judging run %s failed", *run_ids)
             return {}
-        # Nothing of it was committed: one by one, so that the others are judged.
+        # Nothing was committed: judge them one by one, so that the others are judged.
         return {one: where for run_id in run_ids for one, where in detect_now([run_id]).items()}
     for decision_id in detected.opened:
         enqueue(judge.name, str(decision_id))
@@ -158,7 +159,7 @@ def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:
     if detected.controlled:
         _tell_controllers(at=now(), of=detected.controlled)
     if detected.left:
-        # A person was let go first; the others follow in a transaction of their own.
+        # A person went first; the runs left out follow in a transaction of their own.
         return detected.control_states | detect_now(list(detected.left))
     return detected.control_states
 
@@ -177,7 +178,7 @@ def answer(question_id: str) -> None:
 
 @shared_task(ignore_result=True)
 def sweep() -> None:
-    """Do what a lost message or a passed moment left undone; every 2 s."""
+    """Do what a lost message or a passed deadline left undone; every 2 s."""
     at = now()
     for step in (
         _judge_left,
@@ -196,7 +197,7 @@ def sweep() -> None:
     ):
         try:
             step(at=at)
-        except Exception:  # the others are swept all the same
+        except Exception:  # the other steps still run
             logger.exception("sweeping: %s failed", step.__name__)
     if connection.vendor == "sqlite":
         cast(Any, connection).checkpoint()
@@ -204,7 +205,7 @@ def sweep() -> None:
 
 @shared_task(ignore_result=True)
 def lose_silent() -> None:
-    """Lose the runs that said nothing for half an hour; every minute, as it reads all that run."""
+    """Mark runs silent for half an hour as lost; every minute, as it reads all live runs."""
     at = now()
     deadlines.lose_silent(at=at, listening_since=_ears.listening_since(at))
 
@@ -217,26 +218,26 @@ def _tell_controllers(*, at: datetime, of: Collection[UUID] | None = None) -> No
 
 
 def _call_controller(note_id: UUID, *, claimed_at: datetime) -> None:
-    # As late as a thread is free.
+    # A thread may be free only later: the time is read now.
     messages.call_controller_webhook(note_id, claimed_at=claimed_at, at=now())
 
 
 def _judge_left(*, at: datetime) -> None:
     global _looked_at_all  # noqa: PLW0603 - of this process
-    # Once the clock was set back, the last look seems to lie ahead.
+    # If the clock was set back, the last look seems to be in the future.
     among_all = abs(at - _looked_at_all) >= LOOKED_AT_ALL_EVERY
     left = selectors.unjudged_runs(moved_before=at - ASKED_FOR, among_all=among_all)
     for first in range(0, len(left), RUNS_AT_ONCE):
         detect_now(left[first : first + RUNS_AT_ONCE])
-    # Only now: if one of them broke this off, the next sweep looks at all of them again.
+    # Only now: if judging a run raised an error, the next sweep looks at all of them again.
     if among_all:
         _looked_at_all = at
 
 
 class _Ears:
-    """Since when this process has swept without a pause.
+    """The moment since which this process has swept without a pause.
 
-    While the server was away, or its machine asleep, nobody could be heard.
+    While the server was away, or its machine asleep, no agent could be heard.
     """
 
     PAUSE = timedelta(seconds=30)
@@ -245,7 +246,7 @@ class _Ears:
         self._since = self._swept_at = datetime.min.replace(tzinfo=UTC)
 
     def listening_since(self, at: datetime) -> datetime:
-        # Nor is anything known of how long it listened by a clock that was set back.
+        # After the clock was set back, it is unknown too how long it has listened.
         if abs(at - self._swept_at) > self.PAUSE:
             self._since = at
         self._swept_at = at
@@ -261,15 +262,15 @@ def _lose_unheard(*, at: datetime) -> None:
 
 @shared_task(acks_late=True)
 def backtest(backtest_id: str) -> None:
-    """Work off one slice of a backtest; the next stands in line like any other task."""
+    """Run one slice of a backtest; the next slice is queued like any other task."""
     backtest_now(UUID(backtest_id))
 
 
 def backtest_now(backtest_id: UUID) -> None:
-    """Work off one slice here and queue the next; a failure is told on its page."""
+    """Run one slice here and queue the next; the backtest's page shows a failure."""
     try:
         more = backtests.work(backtest_id, at=now())
-    except OperationalError:  # the database is busy or away: it is swept up
+    except OperationalError:  # the database is busy or away: the sweeper tries again
         raise
     except Exception as fault:
         logger.exception("backtest %s failed", backtest_id)

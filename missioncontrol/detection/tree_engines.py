@@ -1,9 +1,9 @@
-"""Loops that go round over linked runs: one engine watches the whole tree.
+"""Loops across linked runs: one engine watches the whole tree.
 
-It sees what was judged of all its runs, each turn at its place by its id (UUIDv7:
-order of arrival), and each child's start as its parent's handing over. As a run's
-own engine it is a cache of this process, rebuilt from the last turns before the
-watermarks; what a reset forgot stands in `Run.lineage_forgotten`.
+It sees the judged turns of all the tree's runs, ordered by id (UUIDv7: order of
+arrival), and each child's start as a hand-off by its parent. Like a run's own
+engine it is a cache of this process, rebuilt from the last turns before the
+watermarks; what a reset forgot is in `RunMeters.lineage_forgotten`.
 
 It also finds a relay: agents that follow each other and end on the same failure.
 """
@@ -38,12 +38,12 @@ logger = logging.getLogger(__name__)
 ACROSS = ("repeat", "errors", "talk")
 # Runs of a tree that are watched together: those opened last, and the root.
 RUNS_WATCHED = 64
-# Turns of a tree that are looked back on: four of a relay's agents with forty each.
+# Turns of a tree that its engine looks back on: four agents of a relay with forty each.
 SPAN = 160
 # Turns from which a tree's engine is rebuilt.
 WINDOW = SPAN + Engine.WINDOW
 TREES_KEPT = 500
-# Runs work at the same time: a coincidence needs one more round than within one.
+# Runs work in parallel, where a repeat may be a coincidence: one more round than within a run.
 ROUNDS_MORE = 1
 
 # A run and the `seq` of its turn.
@@ -69,7 +69,7 @@ class Member:
 
     @property
     def label(self) -> str:
-        """Name it so that two of one name are told apart."""
+        """The run's name, with the end of its id to tell runs of the same name apart."""
         return f"{self.name} ({self.id.hex[-4:]})"
 
 
@@ -94,21 +94,21 @@ class TreeEngine:
     engine: Engine
     policy: Policy
     floors: dict[UUID, int]
-    """Up to where a reset, its own or a relative's, forgot each run."""
+    """The last observation of each run that a reset, its own or a relative's, forgot."""
     seen: dict[UUID, int] = field(default_factory=dict)
     members: dict[UUID, Member] = field(default_factory=dict)
     started: dict[UUID, bool] = field(default_factory=dict)
-    """Whose start was shown; True: its end too."""
+    """The runs whose start was shown; True: their end too."""
     numbers: dict[UUID, int] = field(default_factory=dict)
     places: dict[int, Place] = field(default_factory=dict)
     count: int = 0
 
     def is_ahead(self, members: Mapping[UUID, Member]) -> bool:
-        """Tell whether it saw more than is committed: the database is not what it was."""
+        """Tell whether it saw more than is committed, as after the database was restored."""
         return any(self.seen.get(one.id, 0) > one.detected_obs for one in members.values())
 
     def catch_up(self, root: UUID, members: dict[UUID, Member]) -> None:
-        """Show what others judged since it last looked, each child's start before its turns."""
+        """Show the engine what others judged since, each child's start before its turns."""
         self.members = members
         new = [one for one in members.values() if one.id not in self.started]
         starts = sorted(new, key=lambda one: one.id)
@@ -134,32 +134,32 @@ class TreeEngine:
         self.seen |= {one.id: one.detected_obs for one in members.values()}
 
     def show(self, row: TurnModel, turn: Turn) -> Signal | None:
-        """Show one turn under its run's name; keep of what is said what concerns several runs."""
+        """Show the engine one turn under its run's name; return a signal across several runs."""
         member = self.members.get(row.run_id)
         if member is None:
             return None
         role, agent = turn.role, member.label
         if turn.agent and turn.agent != member.agent:
             agent = f"{member.label} {turn.agent}"
-        # What a child is asked, its parent says.
+        # A request to a child counts as said by its parent.
         if role is Role.USER and member.relation == "child":
             parent = self.members.get(member.parent) if member.parent else None
             role, agent = Role.ASSISTANT, parent.label if parent else "parent"
-        # Numbered within the tree: its completion gets the same.
+        # Numbered within the tree; a completion gets the number of its proposal.
         if row.id not in self.numbers:
             self.numbers[row.id] = self._take_number()
             self.places[self.numbers[row.id]] = (row.run_id, row.seq)
-            if len(self.numbers) > 2 * WINDOW:  # in one go, seldom: no turn pays for each
+            if len(self.numbers) > 2 * WINDOW:  # many at once, so that it is rare
                 for row_id in list(self.numbers)[:WINDOW]:
                     del self.places[self.numbers.pop(row_id)]
         seen = replace(
             turn,
             role=role,
             agent=agent,
-            # A key is a run's own: two runs may use the same.
+            # A key is unique only within a run: two runs may use the same.
             key=f"{member.id}:{turn.key}" if turn.key else None,
             seq=self.numbers[row.id],
-            # Money is counted by the run itself: a tree's rules have no budget.
+            # Costs are counted for the run itself: a tree's rules have no budget.
             usage=None,
             cost_usd=None,
         )
@@ -175,9 +175,9 @@ class TreeEngine:
         self._hand_over(member, Phase.PROPOSED)
 
     def _hand_over(self, member: Member, phase: Phase) -> None:
-        """Show a child's start as its parent's call, which returns when the child is over."""
+        """Show a child's start as its parent's call, which returns when the child ends."""
         parent = self.members.get(member.parent) if member.parent else None
-        # A run that merely goes on from another was not called by it.
+        # A run that a person continued from another was not called by it.
         if parent is None or member.relation != "child":
             return
         call = Turn(
@@ -197,7 +197,7 @@ class TreeEngine:
         return self.count - 1
 
     def _observe(self, turn: Turn) -> tuple[Signal, ...]:
-        """Ask the engine; one that fails begins again, and the run is judged all the same."""
+        """Ask the engine; one that fails is replaced, and the run is judged all the same."""
         try:
             assessment = self.engine.observe(turn)
             relay = find_relay(self.engine.history, self.policy)
@@ -205,20 +205,20 @@ class TreeEngine:
             logger.exception("the engine of a tree failed")
             self.engine = Engine(self.policy, span=SPAN)
             return ()
-        # A completion may arrive after later turns: what they show was said then.
+        # A completion may arrive after later turns: a relay that they show was reported then.
         if relay is None or assessment.seq not in relay.turns:
             return assessment.signals
         return (*assessment.signals, relay)
 
     def _in_own_words(self, signal: Signal, run: UUID) -> Signal | None:
-        """Give a signal in the turns of the run that moved last; None: it is one run's own."""
-        # The oldest numbers are dropped in time (`show`), with their places.
+        """Return a signal with the turns of the run that moved last; None: it is one run's own."""
+        # `show` drops the oldest numbers, with their places.
         places = [self.places[number] for number in signal.turns if number in self.places]
         others = tuple((str(one), seq) for one, seq in places if one != run)
         own = tuple(seq for one, seq in places if one == run)
         if not own or not others:
             return None
-        # In a loop two runs at least had their turn again; a failure is passed on once.
+        # In a loop at least two runs have several turns; a failure is passed on only once.
         runs = [one for one, _ in places]
         again = {one for one in runs if runs.count(one) > 1}
         if signal.kind is not Kind.SAME_ERROR and len(again) <= 1:
@@ -230,7 +230,7 @@ class TreeEngines:
     """The engines of one transaction's trees, each caught up with what others judged."""
 
     def __init__(self, runs: Iterable[Run], policies: Mapping[UUID, Policy]) -> None:
-        """Read what is new of their relatives; a run that is in no tree costs nothing.
+        """Read what is new in the runs' trees; a run that is in no tree costs nothing.
 
         `policies` are those of the trees' roots.
         """
@@ -238,7 +238,7 @@ class TreeEngines:
         self._of = {root: _caught_up(root, policies[root]) for root in roots}
 
     def look(self, run: Run, row: TurnModel, obs: int, turn: Turn) -> Signal | None:
-        """Show the tree one turn that is judged now; the signal if it closes a loop."""
+        """Show the tree one turn that is judged now; return a signal if it closes a loop."""
         tree = self._of.get(run.root) if run.root else None
         if tree is None or run.id not in tree.members:
             return None
@@ -255,14 +255,14 @@ def forget(run_ids: Collection[UUID]) -> None:
 
 
 def across_runs(policy: Policy) -> Policy:
-    """Give the rules for a tree: those that compare agents, a little more patient.
+    """Return the policy for a tree: the rules that compare agents, a little more patient.
 
     >>> across_runs(Policy()).repeat.rounds
     3
     """
     named = tuple(name for name in ACROSS if name in policy.detectors)
     rounds, cycles = policy.repeat.rounds + ROUNDS_MORE, policy.repeat.cycles + ROUNDS_MORE
-    # Ten is as many as a policy may name.
+    # A policy allows at most ten.
     repeat = replace(policy.repeat, rounds=min(10, rounds), cycles=min(10, cycles))
     return replace(policy, detectors=named, budget=None, repeat=repeat)
 
@@ -270,7 +270,7 @@ def across_runs(policy: Policy) -> Policy:
 def _caught_up(root: UUID, policy: Policy) -> TreeEngine:
     relatives = Run.objects.filter(root=root).values_list(*MEMBER_COLUMNS)
     found = [_member(columns) for columns in relatives.order_by("-id")[:RUNS_WATCHED]]
-    # The root is the oldest: among many, it is not of those opened last.
+    # The root is the oldest: in a large tree it is not among those opened last.
     if len(found) == RUNS_WATCHED:
         found += [_member(columns) for columns in relatives.filter(pk=root)]
     members = {member.id: member for member in found}
@@ -282,13 +282,13 @@ def _caught_up(root: UUID, policy: Policy) -> TreeEngine:
                 resets[UUID(name)] = max(resets[UUID(name)], obs)
     floors = {run: floor for run, floor in resets.items() if floor}
     tree = _kept.get(root)
-    # With other rules or floors somebody stepped in since: what it remembers is void.
+    # If the rules or floors differ, somebody stepped in since: what it remembers is void.
     if tree is None or tree.is_ahead(members) or (tree.policy, tree.floors) != (rules, floors):
         tree = TreeEngine(Engine(rules, span=SPAN), rules, floors)
     tree.catch_up(root, members)
     _kept[root] = tree
     _kept.move_to_end(root)
-    # Those used longest ago go first; one that is asked for again is rebuilt.
+    # The least recently used go first; one that is needed again is rebuilt.
     while len(_kept) > TREES_KEPT:
         _kept.popitem(last=False)
     return tree
@@ -301,13 +301,13 @@ def _member(columns: tuple[Any, ...]) -> Member:
 
 
 _RULE = "errors"
-# So many agents, one after another, that end on one failure; one more where they learned.
+# Agents in a row that must end on one failure; one more if they learned something.
 _AGENTS = 3
 _GIVES_OUT = frozenset({"agent", "task", "sub_agent", "subagent", "spawn_agent", "dispatch_agent"})
 
 
 class _Shift(NamedTuple):
-    """What one agent did: the places of its first call and of the one it ended on."""
+    """What one agent did: the positions of its first call and of the one it ended on."""
 
     first: int
     last: int
@@ -315,10 +315,10 @@ class _Shift(NamedTuple):
 
 
 def find_relay(history: History, policy: Policy) -> Signal | None:
-    """Look back for agents that were given the matter in turn and ended on the newest failure.
+    """Return a signal if agents were given a task in turn and all ended on the newest failure.
 
-    Workers side by side that stumble over the same thing are none: no one of them is
-    over when the next begins.
+    Parallel workers that meet the same failure are no relay: none of them has ended when
+    the next begins.
     """
     is_alone = len({step.agent for step in history.steps}) < 2  # noqa: PLR2004 - or nobody
     if is_alone or _RULE not in policy.detectors:
@@ -331,9 +331,9 @@ def find_relay(history: History, policy: Policy) -> Signal | None:
         return None
     ends = [shift.end for shift in row]
     since = [step for step in steps[row[0].last + 1 : row[-1].last] if not _gives_out(step)]
-    # One more where something was new on the way: they may be getting nearer.
+    # One more if something was new on the way: they may be making progress.
     limit = _AGENTS + any(step.news >= NEWS for step in since)
-    # Twice as many where one of them waits on purpose: what it waits for may yet come.
+    # Twice as many if one of them waits on purpose: what it waits for may still come.
     limit *= 2 if any(end.patient for end in ends) else 1
     summary = f"{len(row)} agents, one after another, ended on the same failure."
     found = signal_of(_RULE, Kind.SAME_ERROR, ends, summary, limit=limit)
@@ -341,23 +341,23 @@ def find_relay(history: History, policy: Policy) -> Signal | None:
 
 
 def _relay(steps: Sequence[Step]) -> list[_Shift]:
-    """Give the shifts that end on the newest failure, oldest first, with no action since."""
+    """Return the shifts that end on the newest failure, oldest first, with no action since."""
     actions = (at for at, step in enumerate(steps) if step.acted and not _gives_out(step))
-    # An action may have mended it: what failed before is another matter.
+    # An action may have fixed it: failures before it do not count.
     changed = max(actions, default=-1)
     shifts: dict[str, _Shift] = {}
     for at, step in enumerate(steps):
         if step.is_answered and not _gives_out(step):
             first = shifts[step.agent].first if step.agent in shifts else at
             shifts[step.agent] = _Shift(first, at, step)
-    # By where each ended, for that is what is compared.
+    # Sorted by where each ended, as the ends are compared.
     *before, newest = sorted(shifts.values(), key=lambda shift: shift.last)
     row = [newest]
     for shift in reversed(before):
         end = shift.end
         if shift.last < changed or not end.failed or end.failure != newest.end.failure:
             break
-        # The later agent began when the earlier was over, and was given the matter then.
+        # The later agent began after the earlier one had ended, and was given the task then.
         if end.nearness(newest.end) < NEAR or shift.last >= row[0].first:
             break
         if not any(map(_gives_out, steps[shift.last + 1 : row[0].first])):

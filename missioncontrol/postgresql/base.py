@@ -1,11 +1,11 @@
-"""PostgreSQL, asked for much at once.
+"""PostgreSQL with several statements in one round trip.
 
 A verdict is a dozen short statements. Sent one by one, each waits for the answer to the one
 before, and two processes take turns for it: that takes longer than the statements do. So BEGIN
-goes with the first statement, writes that answer nothing wait for the next one and go with
-it, the last of them with COMMIT, and what is read together is asked for together (libpq's
-pipeline mode). PostgreSQL executes them in this order, one after the other; a write
-that fails raises where it is sent: at the latest where its transaction, or savepoint, ends.
+is sent with the first statement, writes that return nothing wait for the next statement and are
+sent with it, the last of them with COMMIT, and what is read together is sent together (libpq's
+pipeline mode). PostgreSQL executes them in this order, one after the other; a write that fails
+raises where it is sent: at the latest at the end of its transaction or savepoint.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 
-# A statement, and the parameters of each time it is executed.
+# A statement, and its parameters for each execution.
 Statement = tuple[str, Sequence[Sequence[Any]]]
 Rows = list[tuple[Any, ...]]
 Parameters = Sequence[abc.Buffer | None]
 
-# So many statements a connection keeps prepared; then it begins anew.
+# The most statements that a connection keeps prepared; then it drops them all.
 MOST_PREPARED = 300
 
 
 class Pipeline:
-    """What one connection of psycopg's has prepared; it is not held: it may be let go of."""
+    """What one psycopg connection has prepared; no reference keeps the connection alive."""
 
     def __init__(self, *, prepares: bool) -> None:
         self._prepares = prepares
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}
-        # No name is used twice: whether PostgreSQL has prepared one that failed is not asked.
+        # No name is used twice: after a failure it is unknown whether PostgreSQL prepared it.
         self._numbers = count()
         self._prepared = 0
 
     def execute(self, connection: Connection[Any], statements: Sequence[Statement]) -> list[Rows]:
-        """Execute the statements in their order, and return the rows of those that have some.
+        """Execute the statements in order, and return the rows of those that return rows.
 
         Raises:
             psycopg.Error: one failed; those after it were not executed.
@@ -59,7 +59,7 @@ class Pipeline:
             self._names.clear()
             self._prepared = 0
             statements = [("DEALLOCATE ALL", [()]), *statements]
-        # Before anything is sent: a value that PostgreSQL has no form for leaves all as it is.
+        # Before anything is sent: a value that cannot be converted then has no effect.
         values = Transformer(connection)
         bound = [_bound(sql, row, values) for sql, rows in statements for row in rows]
         pgconn.enter_pipeline_mode()
@@ -69,14 +69,14 @@ class Pipeline:
             results = connection.wait(_fetch(pgconn, sum(sent)))
             pgconn.exit_pipeline_mode()
         except BaseException:
-            # What still comes would be taken for the answer to what is sent next.
+            # Results that are still to come would be taken for those of the next statements.
             connection.close()
             raise
         found: list[Rows] = []
         for result in results:
             if result.status == ExecStatus.FATAL_ERROR:
-                # What was to be prepared after it was not, and what fails may be a plan that a
-                # change of tables left behind.
+                # The statements after it were not prepared, and the one that failed may be a plan
+                # from before a table changed.
                 self._names.clear()
                 raise errors.error_from_result(result)
             if result.status == ExecStatus.TUPLES_OK:
@@ -93,7 +93,7 @@ class Pipeline:
         types: tuple[int, ...],
         formats: Sequence[Any] | None,
     ) -> int:
-        """Send one statement, which waits for nothing; return how many results it has."""
+        """Send one statement without waiting; return how many results it will have."""
         if not (parameters and self._prepares):
             pgconn.send_query_params(_numbered(sql), parameters, types, formats)
             return 1
@@ -115,15 +115,15 @@ def _bound(
 
 @cache
 def _numbered(sql: str) -> bytes:
-    """Write a statement's parameters as PostgreSQL names them."""
+    """Return a statement with its parameters numbered as in PostgreSQL (`$1`)."""
     numbers = count(1)
-    # In one go: what `%%s` says is `%s`, and no parameter.
+    # In one pass: `%%s` means a literal `%s`, not a parameter.
     written = re.sub("%[s%]", lambda mark: "%" if mark[0] == "%%" else f"${next(numbers)}", sql)
     return written.encode()
 
 
 def _fetch(pgconn: Any, number: int) -> abc.PQGen[list[PGresult]]:
-    """Send what is left, and fetch so many results, and that of the end."""
+    """Send what is left, and fetch `number` results and that of the pipeline's end."""
     yield from generators.send(pgconn)
     found: list[PGresult] = []
     for _ in range(number + 1):
@@ -138,13 +138,13 @@ _pipelines: WeakKeyDictionary[Any, Pipeline] = WeakKeyDictionary()
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """One connection, and what waits to be sent by it."""
+    """One connection, and what waits to be sent through it."""
 
     health_check_done: bool
 
     @cached_property
     def wrap_database_errors(self) -> DatabaseErrorWrapper:
-        """Return what makes Django's errors of the driver's."""
+        """Return what converts the driver's errors to Django's."""
         return ErrorWrapper(self)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -152,35 +152,35 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._forget()
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Execute a statement once for each row: before the next one, or with the commit."""
-        self.validate_no_broken_transaction()  # as each of Django's does, which is sent at once
+        """Execute a statement once for each row: before the next statement, or with the commit."""
+        self.validate_no_broken_transaction()  # as Django does before each statement
         self._writes.append(self._looked_at(sql, rows, many=True))
         if not self.in_atomic_block:
             self._connect()
             self._send()
 
     def read(self, *asked: Asked) -> list[Rows]:
-        """Return the rows of each statement; it sees what was committed when its turn came."""
+        """Return the rows of each statement, which sees what was committed when it ran."""
         self._connect()
         return self._send(*(self._looked_at(*one, many=False) for one in asked))
 
     def create_cursor(self, name: str | None = None) -> Any:
-        """Return a cursor of Django's; what was written before is there."""
+        """Return a Django cursor, after what waits was sent."""
         self.send_waiting()
         if name is None:
             return super().create_cursor()
-        # Django asks psycopg, which does not know of our transaction, how long it has to live.
+        # Django would ask psycopg whether a transaction is open, which does not know of ours.
         withhold = not self.in_atomic_block
         return base.ServerSideCursor(  # type: ignore[call-arg]  # the stubs lack psycopg's
             self.connection, name=name, scrollable=False, withhold=withhold
         )
 
     def make_cursor(self, cursor: Any) -> CursorWrapper:
-        """Return a cursor of Django's that keeps the order of what is written."""
+        """Return a Django cursor that keeps the order of writes."""
         return Cursor(cursor, self)
 
     def make_debug_cursor(self, cursor: Any) -> Any:
-        """Return one that logs its queries, too."""
+        """Return a cursor that logs its queries, too."""
         return DebugCursor(cursor, self)
 
     def send_waiting(self) -> None:
@@ -188,8 +188,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._send()
 
     def close_if_health_check_failed(self) -> None:
-        """Close a connection that PostgreSQL has ended; one that hears nothing is alive."""
-        # Django asks `SELECT 1`: a round trip for each verdict. An idle one hears only of its end.
+        """Close a connection that PostgreSQL has ended; one that received nothing is alive."""
+        # Django asks `SELECT 1`: a round trip for each verdict. When idle, only an end is received.
         if self.connection and not self.health_check_done and not has_news(self.connection):
             self.health_check_done = True
         super().close_if_health_check_failed()
@@ -201,31 +201,31 @@ class DatabaseWrapper(base.DatabaseWrapper):
             try:
                 self.pool.check_connection(connection)
             except psycopg.OperationalError:
-                self.pool.putconn(connection)  # it makes a new one instead
+                self.pool.putconn(connection)  # the pool makes a new one instead
                 connection = self.pool.getconn()
             else:
                 break
         return connection
 
-    # Where a backend has it, Django calls it and leaves the driver as it is, which would begin
-    # each transaction by a round trip.
+    # If a backend has this, Django calls it instead of switching off the driver's autocommit,
+    # after which the driver would begin each transaction by a round trip.
     def _start_transaction_under_autocommit(self) -> None:
         self._is_beginning = True
 
     def _set_autocommit(self, autocommit: bool) -> None:
-        # Django says after each transaction what was never changed.
+        # Django sets it after each transaction, though it was never changed.
         if self.connection.autocommit != autocommit:
             super()._set_autocommit(autocommit)  # type: ignore[misc]  # the stubs lack it
 
     def _savepoint_rollback(self, sid: str) -> None:
-        # All that waits came after the savepoint. Sent to be taken back, a write that fails would
-        # spoil the whole transaction.
+        # All that waits came after the savepoint. If it were sent only to be rolled back, a write
+        # that fails would abort the whole transaction.
         self._writes.clear()
         super()._savepoint_rollback(sid)  # type: ignore[misc]  # the stubs lack it
 
     def _commit(self) -> None:
         if self._is_in(TransactionStatus.INERROR):
-            # Of a COMMIT PostgreSQL makes a ROLLBACK then, and says nothing of it.
+            # PostgreSQL would turn a COMMIT into a ROLLBACK then, without an error.
             raise InternalError("A statement failed: nothing of its transaction can be committed.")
         if self._writes:
             self._send(commits=True)
@@ -246,7 +246,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._writes: list[Statement] = []
 
     def _looked_at(self, sql: str, params: Any, *, many: bool) -> tuple[str, Any]:
-        """Return a statement as those who look at each one (`execute_wrapper`) let it through."""
+        """Return a statement as Django's wrappers of each one (`execute_wrapper`) pass it on."""
 
         def go_on(sql: str, params: Any, *_: Any) -> tuple[str, Any]:
             return sql, params
@@ -262,10 +262,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.ensure_connection()
 
     def _send(self, *asked: Asked, commits: bool = False) -> list[Rows]:
-        """Send what waits, and what is asked; return the rows of that."""
+        """Send what waits, then `asked`; return the rows of `asked`."""
         statements = [*self._writes, *((sql, [params]) for sql, params in asked)]
         if self._is_beginning or (
-            # Where psycopg would begin a transaction: without autocommit, and not in one.
+            # When psycopg would begin a transaction: without autocommit, and not in one.
             statements and not self.connection.autocommit and self._is_in(TransactionStatus.IDLE)
         ):
             statements.insert(0, ("BEGIN", [()]))
@@ -291,9 +291,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 class ErrorWrapper(DatabaseErrorWrapper):
-    """Ends a connection that can only read: after a failover it still leads to the former server.
+    """Closes a read-only connection: after a failover it still leads to the former server.
 
-    It answers whoever asks whether it lives, so it would be kept, or lent again by its pool.
+    It passes every health check, so it would be kept, or lent again by its pool.
     """
 
     wrapper: DatabaseWrapper
@@ -310,7 +310,7 @@ class ErrorWrapper(DatabaseErrorWrapper):
 
 
 class Cursor(CursorWrapper):
-    """Executes nothing before what was written, or begun, since it was made."""
+    """A cursor that first sends what was written, or begun, since it was made."""
 
     db: DatabaseWrapper
 
@@ -324,13 +324,13 @@ class Cursor(CursorWrapper):
 
 
 class DebugCursor(Cursor, base.CursorDebugWrapper):
-    """The same, where queries are logged."""
+    """The same cursor, for when queries are logged."""
 
 
 def has_news(connection: Any) -> bool:
-    """Tell whether PostgreSQL has sent an idle connection anything: mostly that it ended it."""
+    """Tell whether PostgreSQL has sent an idle connection anything, usually that it has ended."""
     if connection.closed:
         return True
-    poll = select.poll()  # `select` knows no descriptor above 1,023
+    poll = select.poll()  # `select` accepts no descriptor above 1,023
     poll.register(connection.fileno(), select.POLLIN)
     return bool(poll.poll(0))

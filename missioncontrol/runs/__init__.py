@@ -2,7 +2,7 @@
 
 Owns the tables of `models`, and `journal`, the only writer of a run's state: it locks the
 rows, writes events and columns in one transaction, and publishes after the commit. States
-and moves stand in `lifecycle`. May import `accounts` and what is below it; knows no cards,
+and moves are defined in `lifecycle`. May import `accounts` and what is below it; knows no cards,
 no detection and no HTTP.
 
 Begin with `lifecycle`, then `journal.writing`, then `ingest`, which stores turns.

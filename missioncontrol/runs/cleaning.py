@@ -18,9 +18,9 @@ EARLIEST, LATEST = 1970, 2200
 
 
 def storable_text(text: str) -> str:
-    """Drop NUL, which PostgreSQL cannot hold, and replace halves of a character.
+    """Drop NUL, which PostgreSQL cannot hold, and replace lone surrogates.
 
-    Agents cut emoji in half when they shorten a text; the half has no encoding.
+    Agents cut emoji in half when they shorten a text; a half cannot be encoded.
     """
     text = text.replace("\0", "")
     try:
@@ -31,10 +31,10 @@ def storable_text(text: str) -> str:
 
 
 def storable(value: Any) -> Any:
-    """Return JSON that every database gives back alike: no NUL, no NaN, no infinity, no -0."""
+    """Return JSON that every database returns unchanged: no NUL, NaN, infinity or -0."""
     if isinstance(value, str):
         return storable_text(value)
-    if isinstance(value, float):  # PostgreSQL has no zero below zero
+    if isinstance(value, float):  # PostgreSQL has no negative zero
         return value + 0.0 if math.isfinite(value) else str(value)
     if isinstance(value, dict):
         return {storable(name): storable(part) for name, part in value.items()}
@@ -44,7 +44,7 @@ def storable(value: Any) -> Any:
 
 
 def texts_in(value: Any, *, deepest: int | None = None) -> Iterator[str]:
-    """Yield every text in a JSON value, names of fields and numbers too."""
+    """Yield every text in a JSON value, including field names and numbers."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list | tuple):
@@ -60,28 +60,28 @@ def texts_in(value: Any, *, deepest: int | None = None) -> Iterator[str]:
 
 
 def masked_text(text: str | None, own: Redaction = NOTHING) -> str | None:
-    """Return a storable text without secrets, nor what a project's `own` rules match."""
-    # Secrets first: the project's rules leave alone what is masked already.
+    """Return a storable text without secrets and without matches of a project's `own` rules."""
+    # Secrets first: the project's rules skip what is masked already.
     return own.text(redact(storable_text(text))) if text else text
 
 
 def masked_name(text: str | None, most: int, own: Redaction = NOTHING) -> str:
-    """Return a storable name without secrets, at most so many characters long."""
+    """Return a storable name without secrets, of at most `most` characters."""
     # Masked before it is cut: half of a secret would not be recognized.
     return (masked_text(text, own) or "")[:most]
 
 
 def masked_json(value: Any, own: Redaction = NOTHING) -> Any:
-    """Return storable JSON without secrets, nor what a project's `own` rules match."""
+    """Return storable JSON without secrets and without matches of a project's `own` rules."""
     return own.json(redact_json(storable(value))) if value else value
 
 
 def storable_moment(moment: datetime | None) -> datetime | None:
-    """Return a moment in UTC; None: a year no database reads back."""
+    """Return a moment in UTC; None: its year is outside 1970 to 2200."""
     if moment is None:
         return None
     try:
-        # One that names no zone is taken for UTC: nothing says more of it.
+        # A moment without a time zone is taken as UTC.
         known = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     except OverflowError:
         return None
@@ -89,15 +89,15 @@ def storable_moment(moment: datetime | None) -> datetime | None:
 
 
 SHORT_FIELDS = ("key", "agent", "tool", "state", "action_class", "call_id", "model", "provider")
-# With the length that fits the column: a mask may be longer than what it hides. Not models and
-# providers, which prices go by, nor ids, which pair what belongs together.
+# Each with its column's length: a mask may be longer than what it hides. Models and providers are
+# not masked, as prices are looked up by them, nor are ids, which link turns and calls.
 MASKED_FIELDS = {"agent": 100, "state": 200, "tool": 200}
 
 
 def storable_turn(turn: Turn, own: Redaction = NOTHING) -> Turn:
     """Return the turn without secrets and with short fields that fit a column.
 
-    An empty short field is absent.
+    An empty short field becomes None.
     """
     changes: dict[str, Any] = {
         "content": masked_text(turn.content, own),
@@ -106,7 +106,7 @@ def storable_turn(turn: Turn, own: Redaction = NOTHING) -> Turn:
         "args": masked_json(turn.args, own),
         "files": tuple(masked_text(path, own) or "" for path in turn.files),
     }
-    # Its texts come from the agent as well.
+    # Its texts come from the agent too.
     if turn.nature is not None:
         changes["nature"] = ToolNature.from_mapping(storable(asdict(turn.nature)))
     for name in SHORT_FIELDS:

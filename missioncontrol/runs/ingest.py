@@ -1,7 +1,7 @@
 """Store turns as they arrive: number them, drop repeats, commit in groups.
 
 `store` is one transaction over everything that arrived together. `Writer` is the
-one thread of a web process that calls it (group commit); large bodies are masked `beside` it.
+one thread of a web process that calls it (group commit); `beside` masks large bodies elsewhere.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 BATCH_LIMIT = 64
-# Bytes of a body from which reading and masking it takes longer than a change of threads.
+# Bytes from which reading and masking a body takes longer than switching threads.
 LARGE = 64 * 1024
-# Two: large bodies are rare, and more at once would only share the interpreter.
+# Two threads: large bodies are rare, and more threads would only share the interpreter.
 _large = ThreadPoolExecutor(2, thread_name_prefix="large")
 
 
@@ -50,7 +50,7 @@ _large = ThreadPoolExecutor(2, thread_name_prefix="large")
 class Arrival:
     """Turns of one request, in the client's order.
 
-    `presence` is what the client does once they are told, where it says so.
+    `presence` is what the client does after these turns, if it says so.
     """
 
     run: UUID
@@ -60,11 +60,11 @@ class Arrival:
     is_clean: bool = False
     """Its turns are masked and storable already."""
     key: KeyHolder | None = None
-    """Whose turns they are; None: it was looked whether the key reaches the run."""
+    """The agent key that sent the turns; None: its access to the run was already checked."""
     redaction: Redaction = NOTHING
-    """What its project masks besides secrets."""
+    """What its project masks in addition to secrets."""
     telemetry: Sequence[TelemetryRecord] = ()
-    """Records that tell of these turns and of nothing else: kept with them, or not at all."""
+    """Records that describe only these turns: stored with them, or not at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,30 +84,30 @@ class Stored:
 def store(arrivals: Sequence[Arrival], *, at: datetime) -> list[Stored | MissionControlError]:
     """Store what arrived together in one transaction, under the runs' row locks.
 
-    Returns what became of the first ones, if a person waits; of all of them, if not.
+    Return the outcome of each arrival; if a person waits, of the first ones only.
     A refused arrival (no such run in its project) does not spoil the others.
     """
     arrivals = [clean(arrival) for arrival in arrivals]
     keys = [(arrival.run, turn.key) for arrival in arrivals for turn in arrival.turns if turn.key]
-    # Under the locks: a repeat finds what another request has stored a moment ago.
+    # Read under the locks: a repeat then finds what another request has just stored.
     beside = [(_KNOWN, ([run for run, _ in keys], [key for _, key in keys]))]
     runs = {arrival.run for arrival in arrivals}
     with journal.writing(runs, at=at, with_projects=False, beside=beside) as tx:
         known = tx.beside[0]
         batch = _Batch(tx, {(turn.run_id, turn.key or ""): turn for turn in known})
-        # The first one in any case: people who tap on and on must not keep every turn out.
+        # Always take the first: people who tap continuously must not keep every turn out.
         outcomes = [batch.take(arrivals[0])]
         for arrival in arrivals[1:]:
             if journal.should_yield():
                 break
             outcomes.append(batch.take(arrival))
         insert_rows(Turn, batch.new)
-        # What was recorded and completed by the same batch is inserted complete.
+        # A turn that this batch both records and completes is inserted complete.
         fresh = {turn.id for turn in batch.new}
         stale = [turn for turn in batch.completed.values() if turn.id not in fresh]
         if stale:
             update_columns(Turn, COMPLETION_COLUMNS, stale)
-        # One may be sent twice at once; the first is kept.
+        # Two requests may send the same record at once; the first is kept.
         insert_rows(TelemetryRecord, batch.telemetry, on_conflict="DO NOTHING")
     return outcomes
 
@@ -115,7 +115,7 @@ def store(arrivals: Sequence[Arrival], *, at: datetime) -> list[Stored | Mission
 def number_recording(
     tx: journal.RunTransaction, run: Run, turns: Sequence[GuardTurn]
 ) -> list[tuple[GuardTurn, Turn]]:
-    """Make the rows of a run that is new and over: each turn, with its row to be inserted.
+    """Number the turns of a recording; return each new turn with the row to insert for it.
 
     The turns are clean and have their times; nothing is written yet.
     """
@@ -129,7 +129,7 @@ def number_recording(
 
 
 def clean(arrival: Arrival) -> Arrival:
-    """Mask the turns and make them storable, once; large ones before they come to `store`."""
+    """Mask the turns and make them storable, once; large bodies before they reach `store`."""
     if arrival.is_clean:
         return arrival
     turns = [storable_turn(turn, arrival.redaction) for turn in arrival.turns]
@@ -166,9 +166,9 @@ class _Batch:
             if run.status in ENDED:
                 if run.hold is not None:
                     run.hold.from_seq = first_seq
-                # Held before detection looks: the answer to this very request says so.
+                # Held before detection runs, so that the answer to this request says so.
                 self._tx.come_back(run, reason="the agent spoke again")
-        # After its turns, which say that it works: the client knows better whether it rests.
+        # After the turns, which set `working`: the client knows better whether it rests.
         if arrival.presence is not None and run.status not in ENDED:
             run.meters.presence = arrival.presence
         self.telemetry += arrival.telemetry
@@ -183,7 +183,7 @@ class _Batch:
 
     def add(self, run: Run, turn: GuardTurn) -> tuple[Turn, bool]:
         """Record a turn, or complete the one it completes; False: it is a repeat."""
-        # Without a key nothing tells a repeat from a second turn alike: it counts as new.
+        # Without a key a repeat looks like a second, equal turn: it counts as new.
         row = self._known.get((run.id, turn.key)) if turn.key else None
         if row is not None:
             if row.phase != Phase.PROPOSED or turn.is_proposed:
@@ -194,7 +194,7 @@ class _Batch:
             self.completed[row.id] = row
             self._announce(run, row, TurnCompleted)
             return row, True
-        # Counted up under the run's row lock: no number is given twice or left out.
+        # Incremented under the run's row lock: no number is used twice or left out.
         run.meters.last_seq += 1
         run.meters.last_obs += 1
         row = new_row(
@@ -219,7 +219,7 @@ class _Batch:
             self._known[run.id, turn.key] = row
         run.meters.doing = headline(turn)[:200]
         run.meters.model = row.model or run.meters.model
-        # A run that was opened without a name is its first speaker's.
+        # A run that was opened without an agent's name takes that of its first turn.
         run.agent = run.agent or row.agent
         self._announce(run, row, TurnRecorded)
         return row, True
@@ -254,8 +254,8 @@ COMPLETION_COLUMNS = (
 )
 
 
-# Of each key's own run and of others: no other run has it, mostly. PostgreSQL would look for each
-# key in each run, one after the other.
+# The filter matches any key in any run, and other runs rarely have the same keys. PostgreSQL would
+# look for each key in each run, so there the query pairs each key with its run.
 _KNOWN = CompiledQuery(
     lambda runs, keys: Turn.objects.filter(run_id__in=runs, key__in=keys),
     postgresql_from="""
@@ -266,7 +266,7 @@ _KNOWN = CompiledQuery(
 
 
 def _fill_outcome(row: Turn, turn: GuardTurn, *, at: datetime) -> None:
-    """Take from a turn what is known at its end; keep what the proposal said."""
+    """Copy from a turn what is known at its end; keep what the proposal said."""
     row.phase = turn.phase
     row.content = turn.content if turn.content is not None else row.content
     row.result, row.error = turn.result, turn.error
@@ -278,12 +278,12 @@ def _fill_outcome(row: Turn, turn: GuardTurn, *, at: datetime) -> None:
         row.usage = {name: getattr(turn.usage, name) for name in rows.USAGE_COLUMNS}
     row.cost_usd = turn.cost_usd if turn.cost_usd is not None else row.cost_usd
     row.done_at = None if turn.is_proposed else at
-    # Last: it is over all that the turn says by now.
+    # Last: the digest covers everything set above.
     row.digest = turn_digest({name: getattr(row, name) for name in TURN_SIGNS})
 
 
 async def beside(work: Callable[[], T], *, size: int) -> T:
-    """Do the work of a small body here, of a large one where nobody else waits."""
+    """Do the work for a small body here, for a large one in a separate thread."""
     if size < LARGE:
         return work()
     return await asyncio.get_running_loop().run_in_executor(_large, work)
@@ -292,8 +292,8 @@ async def beside(work: Callable[[], T], *, size: int) -> T:
 class Writer:
     """The group-commit thread of a web process.
 
-    Requests put an Arrival in; the thread takes all that wait, stores them in one
-    transaction and answers each. It starts at first use and lives with the process.
+    Requests queue an Arrival; the thread takes all that are waiting, stores them in one
+    transaction and answers each. It starts at first use and lives as long as the process.
     """
 
     def __init__(self) -> None:
@@ -310,11 +310,11 @@ class Writer:
         Raises:
             NotFound: the run does not exist in the arrival's project.
         """
-        # One thread stores for all: masking a large body there would keep every small one waiting.
+        # One thread stores for all: masking a large body there would delay every small one.
         if size >= LARGE:
             arrival = await beside(lambda: clean(arrival), size=size)
         if self._thread is None or not self._thread.is_alive():
-            # A daemon: it waits for arrivals for ever, and must not keep the process from ending.
+            # A daemon: it waits for arrivals forever and must not keep the process from ending.
             self._thread = threading.Thread(target=self._work, name="ingest", daemon=True)
             self._thread.start()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -328,7 +328,7 @@ class Writer:
     def _work(self) -> None:
         while True:
             waiting = [self._queue.get()]
-            # What waits by now is stored together: one commit serves them all.
+            # Take everything that is waiting by now: one commit serves it all.
             while len(waiting) < BATCH_LIMIT and not self._queue.empty():
                 waiting.append(self._queue.get())
             self._serve(waiting)
@@ -348,11 +348,11 @@ class Writer:
 
         def resolve() -> None:
             for (_, future), outcome in zip(stored, outcomes, strict=True):
-                # Who asked may have hung up meanwhile.
+                # The client may have disconnected meanwhile.
                 if not future.cancelled():
                     future.set_result(outcome)
 
-        # A future is its loop's: this thread may not set it.
+        # A future belongs to its event loop: this thread must not set it.
         waiting[0][1].get_loop().call_soon_threadsafe(resolve)
-        if left:  # a person was let in between
+        if left:  # the transaction ended early for a person
             self._serve(left)

@@ -1,8 +1,8 @@
-"""The one writer of run state, and the chain of what happened.
+"""The only writer of run state, and the hash chain of events.
 
-`writing(run_ids)` locks the run rows in id order, lends them out as a `RunTransaction`, and
+`writing(run_ids)` locks the run rows in id order, yields them as a `RunTransaction`, and
 at the end writes the changed columns and the new events in one transaction;
-after the commit it publishes. A row's hash covers its header, the hash before it
+after the commit it publishes. A row's hash covers its header, the previous hash
 and a salted digest of its payload.
 """
 
@@ -42,7 +42,7 @@ from missioncontrol.wire.events import (
 E = TypeVar("E", bound=EventHead)
 
 HEAD_FIELDS = frozenset(field.name for field in fields(EventHead))
-# What screens hear of when it moves.
+# Meters whose changes are sent to screens.
 SHOWN_METERS = frozenset(
     {
         "last_seq",
@@ -59,7 +59,7 @@ SHOWN_METERS = frozenset(
     }
     | set(rows.USAGE_COLUMNS.values())
 )
-# What a run is, told once; written by `runs.services`, never compared.
+# Columns that describe a run, given once; written by `runs.services`, never compared here.
 DESCRIPTION = frozenset(
     {
         "id",
@@ -117,10 +117,10 @@ class RunTransaction:
         self._events: dict[UUID, list[EventHead]] = defaultdict(list)
         self._live: dict[UUID, list[tuple[EventHead, Live | None]]] = defaultdict(list)
         self.last: list[Callable[[], None]] = []
-        """Write rows that many transactions share, right before the commit: their locks are held
-        for that long, and whoever locks them locks nothing after them."""
+        """Functions that write rows shared by many transactions. Called right before the commit,
+        so that these rows are locked only briefly and no other lock is taken after them."""
         self.is_silent = False
-        """Nobody is told: what is written happened elsewhere, long ago."""
+        """Publish nothing: what is written happened elsewhere, long ago."""
 
     def run(self, run_id: UUID) -> Run:
         """Return a locked run.
@@ -134,20 +134,20 @@ class RunTransaction:
             raise NotFound("The run") from None
 
     def adopt(self, run: Run) -> Run:
-        """Take in a run that was created inside this transaction."""
+        """Add a run that was created inside this transaction."""
         self.runs[run.id] = run
         self._before[run.id] = vars(run).copy()
         self._meters[run.id] = _copied(run.meters)
         return run
 
     def bump(self, run: Run) -> None:
-        """Move the run's version, once a transaction."""
+        """Increase the run's version, at most once in a transaction."""
         if run.id not in self._bumped:
             self._bumped.add(run.id)
             run.version += 1
 
     def move(self, run: Run, move: Move, *, by: str, reason: str = "") -> bool:
-        """Take one step of the lifecycle table; tell whether the status changed."""
+        """Apply a move of the lifecycle table; return whether the status changed."""
         before = Status(run.status)
         now = lifecycle.after(before, move)
         if before is now:
@@ -156,14 +156,15 @@ class RunTransaction:
             self.lift(run)
         run.status = now
         if now in ENDED and run.hold is not None:
-            # It outlives the session: nobody waits in it, and its limit counts from the return.
+            # The hold outlives the session: nobody waits in it, and its time limit starts again
+            # when the run returns.
             run.hold.stands = True
             run.hold.waiting_since = run.hold.waiting_at = None
             run.hold.gave_up_at = run.hold.expires_at = None
         run.ended_at = self.at if now in ENDED else None
         if now not in ENDED:
             run.meters.final_ceilings = None
-        elif before not in ENDED:  # what is set later is no ceiling that it had
+        elif before not in ENDED:  # a ceiling set later never applied to it
             run.meters.final_ceilings = rows.shared_ceilings(run)
         if lifecycle.moves_version(before, now):
             self.bump(run)
@@ -171,20 +172,22 @@ class RunTransaction:
         return True
 
     def lift(self, run: Run) -> None:
-        """End its hold, if it is held; the time in it was no run time."""
+        """End the run's hold, if it has one; the time held does not count as run time."""
         if run.hold is not None:
             run.meters.held_seconds += (self.at - run.hold.since).total_seconds()
             run.hold = None
 
     def come_back(self, run: Run, *, reason: str) -> None:
-        """Take an ended run as heard of again: back into the hold that outlived it, if one did."""
+        """Bring back a run that is heard of again, into the hold that outlived its session, if
+        there is one.
+        """
         if run.status in ENDED and run.hold is not None:
             self.move(run, Move.RETURN, by="agent", reason="the agent is back in its hold")
         else:
             self.move(run, Move.SPEAK, by="agent", reason=reason)
 
     def moved(self, run: Run, *, by: str, reason: str, **answer: Any) -> RunMoved:
-        """Record where the run stands, and where a person's answer is."""
+        """Record the run's state; `answer` gives further fields of `RunMoved`."""
         return self.record(
             run,
             RunMoved,
@@ -208,10 +211,10 @@ class RunTransaction:
     ) -> E:
         """Append one event to the run's chain.
 
-        `live` gives fields that the run's own sockets receive besides, such as a whole turn,
-        if somebody listens; the journal keeps the event without them.
+        `live` returns extra fields for the run's own sockets, such as a whole turn; it is called
+        only if somebody listens. The journal keeps the event without them.
         """
-        # Under the run's lock: the chain has no gap, and no number twice.
+        # Under the run's lock: the chain has no gap and no duplicate number.
         run.meters.event_seq += 1
         event = event_type(
             run=run.id,
@@ -241,10 +244,10 @@ class RunTransaction:
             moved = _changed(run.meters, METER_NAMES, self._meters[run.id])
             states.append((run, changed))
             meters.append((run.meters, moved))
-            # Whoever waits for a run waits for a version above the one it knows.
+            # A request that waits for a run waits for a version above the one it knows.
             if "version" in changed:
                 woken.append(run.id)
-            # With a new status too: what a process that was killed has not told of them is told so.
+            # A new status sends the meters too: a killed process may not have published its own.
             if "status" in changed or not SHOWN_METERS.isdisjoint(moved):
                 metered.append((run, self._meters[run.id]))
         update_changed(Run, states)
@@ -253,7 +256,7 @@ class RunTransaction:
         if lifted := self._holds.keys() - held.keys():
             Hold.objects.filter(pk__in=lifted).delete()
         insert_rows(Hold, [hold for run_id, hold in held.items() if run_id not in self._holds])
-        # Each for itself: `waiting_at` is refreshed beside, and only what changed is written.
+        # One update each, of the changed columns only: `waiting_at` is also written elsewhere.
         for run_id in self._holds.keys() & held.keys():
             if changed := _changed(held[run_id], HOLD_NAMES, self._holds[run_id]):
                 update_columns(Hold, changed, [held[run_id]])
@@ -262,10 +265,10 @@ class RunTransaction:
             write()
         if (metered or woken or self._rows) and not self.is_silent:
             news = News(at=self.at, of_projects=self._events, of_runs=self._live, metered=metered)
-            # Who waits is woken before the screens are told: an agent stands still meanwhile.
+            # Wake waiting requests before telling the screens: an agent stands still meanwhile.
             if woken:
                 transaction.on_commit(lambda: broadcast.wake(woken))
-            # Named after the commit: until then others wait for the database.
+            # The groups are named after the commit: until then others wait for our locks.
             transaction.on_commit(
                 lambda: broadcast.to_groups(
                     {broadcast.board_group(run.project_id) for run in self.runs.values()}.union(
@@ -285,11 +288,11 @@ def writing(
     ahead: bool = False,
     beside: Sequence[tuple[CompiledQuery[Any], Lists]] = (),
 ) -> Iterator[RunTransaction]:
-    """Lock runs in id order and lend them out; write and publish at the end.
+    """Lock runs in id order and yield them; write and publish at the end.
 
-    `with_projects`: their rules are needed too; storing turns goes without.
-    `ahead`: a person waits for it; it goes before what the machine has to write.
-    `beside`: what else is read once they are locked, for `RunTransaction.beside`.
+    `with_projects`: read their projects' rules too; storing turns does not need them.
+    `ahead`: a person waits for this; it goes before the machine's own writes.
+    `beside`: further queries to run once the runs are locked, for `RunTransaction.beside`.
     """
     ids = set(run_ids)
     with going_ahead(ahead), transaction.atomic():
@@ -310,25 +313,25 @@ def writing(
 
 @contextmanager
 def writing_run(run_id: UUID, *, at: datetime) -> Iterator[tuple[RunTransaction, Run]]:
-    """Lock one run and lend it out, as `writing` does."""
+    """Lock one run and yield it, as `writing` does."""
     with writing([run_id], at=at) as tx:
         yield tx, tx.run(run_id)
 
 
 def _lock(ids: Collection[UUID]) -> QuerySet[Run]:
     return (
-        # The key is left alone: rows that refer to a run are inserted while it is locked.
+        # FOR NO KEY UPDATE: rows that refer to a run may be inserted while it is locked.
         Run.objects.select_for_update(of=("self", "meters"), no_key=True)
         .select_related("meters")
         .defer(*LONG_COLUMNS)
-        .filter(pk__in=ids, meters__isnull=False)  # an inner join: an outer one locks nothing
+        .filter(pk__in=ids, meters__isnull=False)  # an inner join: an outer one cannot be locked
         .order_by("pk")
     )
 
 
 _LOCKED = CompiledQuery(_lock)
 _LOCKED_BY_RULES = CompiledQuery(
-    # What is joined or looked up is as it was before the wait for the lock, if there was one.
+    # The subqueries return values from before the wait for the lock, if there was one.
     lambda ids: _lock(ids).annotate(
         project_head=Subquery(Project.objects.filter(pk=OuterRef("project")).values("head")),
         event_seq_before=Subquery(RunMeters.objects.filter(run=OuterRef("pk")).values("event_seq")),
@@ -337,24 +340,24 @@ _LOCKED_BY_RULES = CompiledQuery(
 _HOLDS = CompiledQuery(lambda ids: Hold.objects.filter(run_id__in=ids))
 _INSTALLATION = Installation.objects.filter(pk=Installation.ONLY)
 _PROJECTS = CompiledQuery(
-    # Read with the project: a verdict asks nothing more, whether or not there is a ceiling.
+    # Read with the project, so that a verdict needs no further query, ceiling or not.
     lambda ids: Project.objects.filter(pk__in=ids).annotate(  # type: ignore[no-redef]
         organisation_budget=Subquery(_INSTALLATION.values("day_budget")),
         organisation_extra=Subquery(_INSTALLATION.values("day_extra")),
     )
 )
-# As this process read them last. Each change of a project's rules, or of those of all projects,
-# is told in the project's chain: while that ends as it did, they stand.
+# Projects as this process last read them. Each change of a project's rules, or of those of all
+# projects, is an event in the project's chain: while its head is the same, the rules are too.
 _known_projects: dict[UUID, Project] = {}
 
 
 def _projects_of(runs: Iterable[Run]) -> dict[UUID, Project]:
-    """Return the projects of locked runs; what has changed of them is read."""
+    """Return the projects of locked runs; read only those that may have changed."""
     found: dict[UUID, Project] = {}
     unknown: set[UUID] = set()
     for run in runs:
         read, known = cast(Any, run), _known_projects.get(run.project_id)
-        # A change of ceilings has an event in each run that is open, under its lock.
+        # A change of ceilings records an event in each open run, under the run's lock.
         waited = read.event_seq_before != run.meters.event_seq
         if waited or known is None or known.head != read.project_head:
             unknown.add(run.project_id)
@@ -363,16 +366,16 @@ def _projects_of(runs: Iterable[Run]) -> dict[UUID, Project]:
     for project in _PROJECTS.rows(unknown):
         found[project.id] = _known_projects[project.id] = project
     for project_id, project in found.items():
-        # A copy, faster than `copy` makes it: the transaction may change it.
+        # A copy, as the transaction may change it; faster than `copy.copy`.
         found[project_id] = own = Project.__new__(Project)
         own.__dict__.update(project.__dict__)
     return found
 
 
 def should_yield() -> bool:
-    """Tell whether a person waits for what this transaction holds; the rest can come later.
+    """Tell whether a person waits for this transaction, which should then end early.
 
-    PostgreSQL locks rows, and nobody taps on those in hand.
+    Never on PostgreSQL, which locks single rows: a tap on another run does not wait.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
     return database.vendor == "sqlite" and bool(database.is_awaited())
@@ -380,7 +383,7 @@ def should_yield() -> bool:
 
 @contextmanager
 def holding_project(project_id: UUID, *, ahead: bool = False) -> Iterator[Project]:
-    """Lock a project's row; the runs that its rules concern are locked after it."""
+    """Lock a project's row; always before the runs that its rules concern."""
     with going_ahead(ahead), transaction.atomic():
         yield Project.objects.select_for_update(no_key=True).get(pk=project_id)
 
@@ -390,8 +393,8 @@ def record_for_project(
 ) -> E:
     """Append one event to the project's own chain, under the project's row lock.
 
-    The lock leaves the key alone: runs' events refer to the project at their commit,
-    and whoever anchors runs' heads holds this lock while waiting for theirs.
+    The lock is FOR NO KEY UPDATE: runs' events refer to the project at their commit,
+    and the anchoring task holds this lock while it waits for the runs' locks.
     """
     with transaction.atomic():
         project = Project.objects.select_for_update(no_key=True).get(pk=project_id)
@@ -417,7 +420,7 @@ def record_for_project(
 
 
 def record_access(project_id: UUID, what: str, *, by: str, at: datetime) -> None:
-    """Append to the project's chain who may reach it from now on, in words."""
+    """Append to the project's chain, in words, who has access to it from now on."""
     record_for_project(project_id, AccessChanged, by=by, at=at, what=what)
 
 
@@ -433,7 +436,7 @@ def record_change(
 def _row_of(event: EventHead, *, previous: str) -> JournalRow:
     dumped = adapter_of(cast(Any, type(event))).dump_python(event, mode="json")
     kind = dumped.pop("type")
-    # Without the header, which is hashed from columns of its own (`rows.header`).
+    # Without the header, which is hashed from its own columns (`rows.header`).
     payload = canonical({name: dumped[name] for name in dumped.keys() - HEAD_FIELDS})
     # With a salt, an erased payload cannot be guessed from the digest that stays.
     salt = secrets.token_hex(16)
@@ -457,7 +460,7 @@ def _row_of(event: EventHead, *, previous: str) -> JournalRow:
 
 
 def _copied(meters: RunMeters) -> dict[str, Any]:
-    """Copy the columns, lists as lists of their own: one that grows in place is seen to."""
+    """Copy the columns, and the lists in them, so that a list that grows in place is noticed."""
     copied = vars(meters).copy()
     copied.update((name, list(copied[name])) for name in LIST_NAMES)
     return copied
@@ -466,6 +469,6 @@ def _copied(meters: RunMeters) -> dict[str, Any]:
 def _changed(row: Any, names: tuple[str, ...], before: dict[str, Any]) -> tuple[str, ...]:
     now = row.__dict__
     return tuple(
-        # By identity first: what nobody touched is the same object, and is not compared.
+        # Identity first: an untouched value is the same object and need not be compared.
         [name for name in names if now[name] is not before[name] and now[name] != before[name]]
     )

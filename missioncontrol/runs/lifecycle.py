@@ -1,7 +1,7 @@
 """The run's life as a table: `(status, move) -> status`. Pure.
 
 `holding` and `stopping` mean *asked*; `held` and `terminated` mean *known*.
-Crossing moves are self-loops; whatever is not in the table raises NoSuchMove.
+Moves that cross each other are self-loops; a pair that is not in the table raises NoSuchMove.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Status(StrEnum):
 
 
 class Source(StrEnum):
-    """Who tells of a run."""
+    """Where the reports about a run come from."""
 
     AGENT = "agent"
-    # Spans and logs alone: there is nothing to hold it by.
+    # Only spans and logs: there is no way to hold it.
     TELEMETRY = "telemetry"
-    # A file that a person imported: it was over when it came, and nobody is asked.
+    # A file that a person imported: the run had already ended, and nobody is asked about it.
     RECORDING = "recording"
 
 
@@ -53,11 +53,11 @@ ENDED = frozenset({S.COMPLETED, S.FAILED, S.TERMINATED, S.LOST})
 ON_HOLD = frozenset({S.HOLDING, S.HELD})
 # The directive is `stop`, whatever else is true.
 FORBIDDEN = frozenset({S.STOPPING, S.TERMINATED})
-# In any other status a run is held or, ended, may be held when it comes back.
+# In any other status a run is held, or it has ended and may be held when it comes back.
 NEVER_HELD = FORBIDDEN | {S.RUNNING}
 
-# Written out, row by row: what two moves that cross lead to is decided here, and not by which
-# of several conditions happens to be asked first. A pair that is missing is refused.
+# Written out row by row: the result of two moves that cross is decided here, not by which of
+# several conditions happens to be tested first. A missing pair is refused.
 TABLE: dict[tuple[Status, Move], Status] = {
     (S.RUNNING, M.HOLD): S.HOLDING,
     (S.RUNNING, M.WAIT): S.RUNNING,  # a poll that began before the hold was lifted
@@ -99,8 +99,8 @@ TABLE: dict[tuple[Status, Move], Status] = {
     (S.STOPPING, M.FAIL): S.TERMINATED,
     (S.STOPPING, M.END): S.TERMINATED,
     (S.STOPPING, M.SPEAK): S.STOPPING,
-    (S.STOPPING, M.FALL_SILENT): S.TERMINATED,  # never to be let on
-    # Ended by itself: no hold, as nobody is there to wait; who speaks again is running.
+    (S.STOPPING, M.FALL_SILENT): S.TERMINATED,  # it must never go on
+    # Ended by itself: no hold, as nobody is there to wait; a run that speaks again is running.
     (S.COMPLETED, M.WAIT): S.COMPLETED,
     (S.COMPLETED, M.GIVE_UP): S.COMPLETED,
     (S.COMPLETED, M.RELEASE): S.COMPLETED,
@@ -119,7 +119,7 @@ TABLE: dict[tuple[Status, Move], Status] = {
     (S.FAILED, M.END): S.FAILED,
     (S.FAILED, M.SPEAK): S.RUNNING,
     (S.FAILED, M.RETURN): S.HOLDING,
-    # Final: a late tap, or a word of the agent, changes nothing and is no error.
+    # Final: a late tap or turn changes nothing and is no error.
     (S.TERMINATED, M.HOLD): S.TERMINATED,
     (S.TERMINATED, M.WAIT): S.TERMINATED,
     (S.TERMINATED, M.GIVE_UP): S.TERMINATED,
@@ -156,8 +156,8 @@ def after(status: Status, move: Move) -> Status:
 
 
 def moves_version(before: Status, now: Status) -> bool:
-    """Tell whether a change of status moves the run's version: an end or a
+    """Tell whether a change of status increases the run's version: an end or a
     comeback does, `holding` <-> `held` does not.
     """
-    # Whoever waits for an answer is not woken by its own waiting.
+    # A request that waits for an answer must not be woken by its own waiting.
     return before is not now and (before in ENDED or now in ENDED)

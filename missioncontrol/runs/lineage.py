@@ -1,8 +1,8 @@
-"""Who belongs to whom: the run that started a run, and the tree they all form.
+"""Links between runs: the parent that started a run, and the tree that linked runs form.
 
-A run that nobody linked has no `root`. The first child makes its parent the root
-of a tree; whoever is below carries the root and its `lineage`: the runs above it,
-outermost first. A parent is given once, so no cycle can close.
+A run without links has no `root`. The first child makes its parent the root
+of a tree; every run below stores the root and its `lineage`: the runs above it,
+outermost first. A run gets a parent only once, so no cycle can form.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import RECORDED, Run
 
-# `child`: the parent's agent started it. The others: a person went on from there.
+# `child`: the parent's agent started it. The others: a person continued from the parent.
 Relation = Literal["child", "resumed", "forked"]
 
-# A run deeper than this counts with its sixteen outermost ancestors.
+# A deeper run keeps only its sixteen outermost ancestors.
 LONGEST_LINEAGE = 16
 
 
-# Relatives whose past a reset forgets: those opened last.
+# The number of relatives, those opened last, whose past a reset forgets.
 REMEMBERED = 64
 
 
@@ -34,39 +34,39 @@ def named_parent(project: Project, key: str | None) -> Run | None:
     """Find the run that a key, or an id as text, names; None: not known (yet)."""
     if not key:
         return None
-    # A recording is over, and starts nothing.
+    # A recording has ended and starts no runs.
     runs = Run.objects.filter(~RECORDED, project=project)
-    # Its key first: a key may look like an id.
+    # The key first: a key may look like an id.
     found = runs.filter(key=key).first()
     if found is None:
-        with suppress(ValueError):  # most keys are no ids
+        with suppress(ValueError):  # most keys are not ids
             found = runs.filter(pk=UUID(key)).first()
     return found
 
 
 def place_under(run: Run, parent: Run, *, relation: str) -> None:
-    """Give a run its parent, root and lineage; the caller writes them."""
+    """Set a run's parent, root and lineage; the caller saves them."""
     run.parent, run.relation = parent, relation
     run.root, run.lineage = parent.root or parent.id, lineage_under(parent)
 
 
 def lineage_under(parent: Run) -> list[str]:
-    """Give the lineage of this run's children."""
+    """Return the lineage of this run's children."""
     return [*parent.lineage, str(parent.id)][:LONGEST_LINEAGE]
 
 
 def make_root(run: Run) -> None:
-    """Note that a run has children: it and they form a tree."""
+    """Mark a run that has children as the root of a tree, unless it is in one."""
     if run.root is None:
         run.root = run.id
-        # At once: a run's description is not among what its transaction writes.
+        # Saved here: a run's description is not among the columns that its transaction writes.
         Run.objects.filter(pk=run.pk).update(root=run.id)
 
 
 def move_tree(members: Iterable[Run], child: Run, parent: Run, *, relation: str) -> None:
-    """Put a run that has no parent, and all below it, under another.
+    """Put a run that has no parent, and all runs below it, under another run.
 
-    The locks of all of them are held, and the project's.
+    The caller holds the locks of all these runs and of the project.
 
     Raises:
         InvalidRequest: it would be its own ancestor, or has a parent already.
@@ -81,17 +81,17 @@ def move_tree(members: Iterable[Run], child: Run, parent: Run, *, relation: str)
         run.root, run.lineage = parent.root, [*above, *run.lineage][:LONGEST_LINEAGE]
     child.root, child.lineage = parent.root, above
     child.parent, child.relation = parent, relation
-    # By hand: a run's description is not among the columns that its transaction writes.
+    # Saved here: a run's description is not among the columns that its transaction writes.
     Run.objects.bulk_update([child, *members], ["parent", "relation", "root", "lineage"])
 
 
 def ancestors(run: Run) -> list[UUID]:
-    """Name the runs above this one, outermost first."""
+    """Return the ids of the runs above this one, outermost first."""
     return [UUID(one) for one in run.lineage]
 
 
 def live_relatives(root: UUID | None) -> list[UUID]:
-    """Name the runs of a tree that have not ended."""
+    """Return the ids of a tree's runs that have not ended."""
     if root is None:
         return []
     found = Run.objects.filter(root=root).exclude(status__in=ENDED)
@@ -99,7 +99,7 @@ def live_relatives(root: UUID | None) -> list[UUID]:
 
 
 def observed(run: Run) -> dict[str, int]:
-    """Tell how many observations are stored of each relative: what a reset forgets."""
+    """Return the number of stored observations of each relative: a reset forgets these."""
     if run.root is None:
         return {}
     relatives = Run.objects.filter(root=run.root).exclude(pk=run.pk).order_by("-id")
@@ -108,16 +108,16 @@ def observed(run: Run) -> dict[str, int]:
 
 
 def started_by(run: Run) -> list[UUID]:
-    """Name the live runs that this one's agent started, and those that they did.
+    """Return the ids of the live runs that this one's agent started, and of those they started.
 
-    What a person resumed or forked from it is the person's, and left out.
+    Runs that a person resumed or forked from it are the person's, and left out.
     """
     if run.root is None:
         return []
     relatives = Run.objects.filter(root=run.root, relation="child")
     found, frontier = [], {run.id}
     links = list(relatives.values_list("id", "parent_id", "status"))
-    # Read once and walked here, or a deep tree would take a query a level.
+    # Read once and walked here: otherwise a deep tree would take a query for each level.
     while frontier:
         below = [link for link in links if link[1] in frontier]
         found += [one for one, _, status in below if status not in ENDED]
@@ -126,6 +126,6 @@ def started_by(run: Run) -> list[UUID]:
 
 
 def awaited_parents(*, since: object) -> Sequence[tuple[UUID, UUID, str]]:
-    """Find runs whose parent was named before it was known: run, project, key."""
+    """Return runs whose parent was named before it was known: run, project, parent's key."""
     waiting = Run.objects.filter(~Q(parent_key=""), parent=None, started_at__gte=since)
     return list(waiting.values_list("id", "project_id", "parent_key"))

@@ -12,23 +12,23 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.ids import new_id
 from missioncontrol.runs.lifecycle import NEVER_HELD, Source, Status
 
-# Of runs: the recordings.
+# The condition that a run is a recording.
 RECORDED = Q(source=Source.RECORDING)
-# What the first row of a chain follows.
+# The hash that the first row of a chain refers to.
 GENESIS = "0" * 64
-# As many as a row of the board draws.
+# As many points as a row of the board draws.
 TAPE_POINTS = 44
 
 
 class Run(models.Model):
-    """One agent session: what it is and where it stands; the rest is its `meters`.
+    """One agent session: its description and its state; the rest is in its `meters`.
 
     Its state columns change only in `runs.journal`.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
-    # No index of its own, here and where else it says so: another index begins with it, and each
-    # row would write both.
+    # `db_index=False`, here and below: another index begins with this column, and each row would
+    # have to write both.
     project = models.ForeignKey(
         Project, on_delete=models.CASCADE, related_name="runs", db_index=False
     )
@@ -98,26 +98,26 @@ class Run(models.Model):
 
     @property
     def imported(self) -> bool:
-        """It is a recording."""
+        """Whether the run is a recording."""
         return self.source == Source.RECORDING
 
     @property
     def hold(self) -> Hold | None:
-        """Its hold, while and because it is held."""
-        # Where there is no row Django raises an AttributeError, for which the default stands in.
+        """The run's hold; None: it has none."""
+        # If there is no row, Django raises an AttributeError and `getattr` returns None.
         return None if self.status in NEVER_HELD else getattr(self, "hold_row", None)
 
     @hold.setter
     def hold(self, hold: Hold | None) -> None:
-        # Where Django keeps the other end of a one-to-one: reading it asks the database nothing.
+        # Django's cache for the other end of a one-to-one: reading it then needs no query.
         self._state.fields_cache["hold_row"] = hold
 
 
 class RunMeters(models.Model):
-    """What turns move of a run; made with it, and changed only in `runs.journal`.
+    """What turns change about a run; created with it, and changed only in `runs.journal`.
 
-    A turn that changes no state writes this row alone. None of its columns is in an index:
-    so PostgreSQL leaves every index as it is (a heap-only update).
+    A turn that changes no state writes this row alone. None of the columns that it changes is
+    in an index, so PostgreSQL updates no index (a heap-only update).
     """
 
     run = models.OneToOneField(
@@ -204,10 +204,10 @@ class RunMeters(models.Model):
 
 
 class Hold(models.Model):
-    """An agent is asked to wait: the row is there while and because its run is held.
+    """A request to an agent to wait: the row exists while and because its run is held.
 
-    It outlives the end of the session, if not the run's: who comes back is held again.
-    Only `runs.journal` makes, changes and deletes it; `waiting_at` is refreshed beside.
+    It outlives the session unless the run is terminated: a run that comes back is held again.
+    Only `runs.journal` creates, changes and deletes it; only `waiting_at` is written elsewhere.
     """
 
     run = models.OneToOneField(
@@ -266,20 +266,20 @@ class Turn(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["run", "seq"], name="turn_seq"),
             models.UniqueConstraint(
-                # A completion finds its proposal, and a repeat its first, by this key.
+                # By this key a completion finds its proposal, and a repeat the original turn.
                 fields=["run", "key"],
                 condition=Q(key__isnull=False),
                 name="turn_key",
             ),
         ]
-        # Detection reads what lies above a run's watermark.
+        # Detection reads the observations above a run's watermark.
         indexes = [models.Index(fields=["run", "obs"], name="turn_obs")]
 
 
 class ModelCall(models.Model):
-    """One model call of a run, the judge's too: usage under one `call_id` counts once."""
+    """One model call of a run or of its judge: usage under one `call_id` counts once."""
 
-    # Indexed besides: its newest calls are asked for, and SQLite reads them in order by this one.
+    # Has an index of its own too: SQLite reads a run's newest calls in order by it.
     run = models.ForeignKey(Run, on_delete=models.CASCADE)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, null=True, db_index=False)
     call_id = models.CharField(max_length=200)
@@ -303,19 +303,19 @@ class ModelCall(models.Model):
     turn_seq = models.IntegerField(null=True, help_text="the turn it led to, once found")
 
     class Meta:
-        # A turn's completion repeats its proposal's usage, and exporters send again.
+        # A turn's completion repeats its proposal's usage, and exporters retry.
         constraints = [models.UniqueConstraint(fields=["run", "call_id"], name="one_model_call")]
-        # Costs are asked for by project and span of time.
+        # Costs are queried by project and time span.
         indexes = [models.Index(fields=["project", "at"], name="model_call_time")]
 
 
 class TelemetryRecord(models.Model):
-    """A span or log record as the agent sent it, each kept once; masked and bounded.
+    """A span or log record as the agent sent it, stored once; masked and bounded.
 
-    `turn_key` names the turn it tells of, `began_at` when that began by its clock.
+    `turn_key` names the turn that it reports, `began_at` when that began by the sender's clock.
     """
 
-    # Indexed besides: pages of them are read in order of arrival.
+    # Has an index of its own too: pages of records are read in order of arrival.
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="telemetry")
     key = models.CharField(max_length=200)
     name = models.CharField(max_length=200)
@@ -326,12 +326,12 @@ class TelemetryRecord(models.Model):
     at = models.DateTimeField(help_text="when it arrived")
 
     class Meta:
-        # Exporters send again what got no answer.
+        # Exporters send a record again if they got no answer.
         constraints = [models.UniqueConstraint(fields=["run", "key"], name="one_telemetry_record")]
 
 
 class JournalRow(models.Model):
-    """One event. Its `hash` covers the header, the hash before it and a salted
+    """One event. Its `hash` covers the header, the previous hash and a salted
     digest of the payload: payload and salt can be erased, the row stays.
     """
 
@@ -346,7 +346,7 @@ class JournalRow(models.Model):
     by = models.CharField(max_length=150)
     version = models.IntegerField()
     status = models.CharField(max_length=10, null=True)
-    # Text and no JSON column: a database gives JSON back in another form than was hashed.
+    # Text, not a JSON column: a database may return JSON in another form than was hashed.
     payload = models.TextField(null=True, help_text="canonical JSON, as hashed")
     salt = models.CharField(max_length=32, null=True)
     digest = models.CharField(max_length=64)
@@ -366,5 +366,5 @@ class JournalRow(models.Model):
                 fields=["project", "seq"], condition=Q(run__isnull=True), name="journal_project_seq"
             ),
         ]
-        # No other index tells what happened since a moment: checkpoints look by it.
+        # Checkpoints look up what happened since a moment, for which no other index serves.
         indexes = [models.Index(fields=["project", "-at"], name="journal_time")]

@@ -1,7 +1,7 @@
-"""Tell screens once more what they may never have heard.
+"""Publish again events that screens may have missed.
 
-A process that is killed after a commit has told nobody of it. Whoever misses an event in the
-middle sees the gap at the next one; what a run told last has none after it.
+A process that is killed after a commit has not published its events. A screen notices a missing
+event by the gap before the next one; after the last event of a run there is no next one.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.rows import News, adapter_of, header
 from missioncontrol.wire.events import Event, EventHead
 
-# Of meters that nobody was told: the whole tape is sent.
+# The meters before, as if none had been published: the whole tape is sent.
 UNTOLD: dict[str, Any] = {"judged_turns": 0, "tape": []}
 
 
 def tell_again(*, since: datetime, until: datetime) -> None:
-    """Publish the last event of each run that told it in this time, and nothing after it.
+    """Publish again the last event of each run whose last event is from this time span.
 
-    Who heard it knows its `seq`, and passes it over.
+    A screen that has received it knows its `seq` and ignores it.
     """
-    # By its index, which begins with the project.
+    # The projects are named to use the index, which begins with the project.
     told = JournalRow.objects.filter(
         project__in=Project.objects.values("id"), at__gt=since, at__lte=until
     )

@@ -1,7 +1,7 @@
-"""Runs and turns as wire rows, and what screens hear of a transaction once it is committed.
+"""Runs and turns as wire rows, and what screens are sent once a transaction is committed.
 
 Pure: no query, no clock. A list of turns stays small whatever they hold: long texts are cut. The
-publisher makes the frames, one for a board or a run's page, for those alone that somebody hears.
+publisher makes the frames, one for each board or run's page that somebody listens to.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import BudgetState, Meters, RunRow, TapePoint, TurnRow
 
 BURN_MINUTES = 5
-# Of a dollar, as the columns have them: what is added can be taken back exactly.
+# The columns' precision in dollars: an amount that was added can be subtracted exactly.
 MICRO = Decimal("0.000001")
 USAGE_COLUMNS = {
     "input": "input_tokens",
@@ -52,7 +52,7 @@ def usage_of(counted: RunMeters | ModelCall) -> Usage:
 
 
 def capabilities_of(run: Run) -> Capabilities:
-    """Return what can be done to a run's agent, as far as its adapter said so."""
+    """Return what can be done to a run's agent, as its adapter declared it."""
     return Capabilities.read(run.capabilities)
 
 
@@ -62,8 +62,8 @@ def outlives_session(run: Run) -> bool:
 
 
 def rules_of(run: Run) -> dict[str, Any]:
-    """Return the policy a run follows: its own, else its project's."""
-    # Whole, not merged: what an agent chose for itself is what it is judged by.
+    """Return the policy a run follows: its own, or its project's."""
+    # Not merged: a run is judged by the whole policy that its agent chose.
     rules: dict[str, Any] = run.policy or run.project.policy
     return rules
 
@@ -71,15 +71,15 @@ def rules_of(run: Run) -> dict[str, Any]:
 def ceilings_of(run: Run) -> dict[str, Any]:
     """Return every ceiling in force: the policy's, the project's, then the run's own.
 
-    Of an ended run: those it ended under. One that ended before they were kept shows its own.
+    For an ended run, those it ended under; if these were not stored yet, its own alone.
     """
-    # A project's ceilings move on; a run that is over must not seem to have broken them.
+    # A project's ceilings change later; an ended run must not seem to have exceeded them.
     base = (run.meters.final_ceilings or {}) if run.status in ENDED else shared_ceilings(run)
     return {**base, **run.budget}
 
 
 def shared_ceilings(run: Run) -> dict[str, Any]:
-    """Return the ceilings that a run has by its policy and its project, as they are now."""
+    """Return the ceilings that a run has from its policy and its project now."""
     rules = rules_of(run)
     ceilings = rules.get("budget") or _preset_ceilings(base_name(rules))
     for table in matching(rules.get("task_type") or {}, run.task_type):
@@ -89,10 +89,10 @@ def shared_ceilings(run: Run) -> dict[str, Any]:
 
 @cache
 def _preset_ceilings(name: str | None) -> Mapping[str, Any]:
-    """Return the ceilings that a policy of this name brings."""
+    """Return the ceilings of the preset with this name."""
     try:
         budget = Policy.from_mapping({"extends": name}).budget
-    except PolicyInvalid:  # an older release kept it, and it names what is gone
+    except PolicyInvalid:  # stored by an older release, it names what no longer exists
         return {}
     ceilings = {unit: getattr(budget, unit, None) for unit in UNITS}
     return {
@@ -104,16 +104,16 @@ def _preset_ceilings(name: str | None) -> Mapping[str, Any]:
 
 
 def burn_of(run: Run, at: datetime) -> Decimal:
-    """Return dollars an hour over the five minutes up to its last turn; 0 once that is long past.
+    """Return dollars per hour over the five minutes up to its last turn; 0 once that is long past.
 
-    As of that turn, or of what was spent since, not of `at`: a page that is opened later shows
+    Measured at that turn, or at a later cost, not at `at`: a page that is opened later shows
     what the board was told.
     """
     last = run.meters.last_turn_at
     if last is None or at - last > timedelta(minutes=BURN_MINUTES):
         return Decimal(0)
-    # Whole minutes: costs are kept by the minute, so that the column stays short. Telemetry may
-    # tell of calls that no turn has come of yet.
+    # Whole minutes: costs are stored by the minute, so that the column stays short. Telemetry may
+    # report calls before their turns arrive.
     this_minute: int = max(
         [int(last.timestamp()) // 60, *(minute for minute, _ in run.meters.recent_costs)]
     )
@@ -122,14 +122,14 @@ def burn_of(run: Run, at: datetime) -> Decimal:
         for minute, cost in run.meters.recent_costs
         if this_minute - minute < BURN_MINUTES
     )
-    # A run younger than that is not measured by minutes in which it did not exist.
+    # A younger run is not averaged over minutes before it began.
     age = max(1, min(BURN_MINUTES, this_minute - int(run.started_at.timestamp()) // 60 + 1))
-    # Finer than a cent: an agent of a cheap model spends something, not $0.00.
+    # Finer than a cent: an agent with a cheap model must not seem to spend $0.00.
     return (Decimal(spent) * 60 / age).quantize(Decimal("0.0001"))
 
 
 def dollars(amount: Decimal | None) -> Decimal:
-    """Round a sum to what the columns hold: SQLite adds in binary fractions."""
+    """Round a sum to the columns' precision: SQLite adds binary floating-point numbers."""
     return Decimal(amount or 0).quantize(MICRO).normalize() + Decimal(0)
 
 
@@ -139,7 +139,7 @@ def tape_of(points: list[Any]) -> tuple[TapePoint, ...]:
 
 
 def run_row(run: Run, *, at: datetime) -> RunRow:
-    """Show a run."""
+    """Return a run as its wire row."""
     return row_of(
         RunRow,
         run,
@@ -151,7 +151,7 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
         budget_state=BudgetState(**told[-1]) if (told := run.meters.notified_budgets) else None,
         unavailable=capabilities_of(run).unavailable(run.agent),
         relation=run.relation if run.parent_id else None,
-        # A root names itself, so that one look finds a whole tree; outside it stands in none.
+        # A stored root names itself, so that one query finds a whole tree; on the wire it has none.
         root=run.root if run.root != run.id else None,
         tape=tape_of(run.meters.tape),
         seq=run.meters.event_seq,
@@ -160,12 +160,12 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
 
 
 def meters(run: Run, *, new_points: int, at: datetime) -> Meters:
-    """Show what moves with every turn; only the last `new_points` of the tape."""
+    """Return what changes with every turn, with the last `new_points` of the tape only."""
     tape = tape_of(run.meters.tape[-new_points:] if new_points else [])
     return Meters(**_moving(run, at=at), agent=run.agent, tape=tape)
 
 
-# Of a run's meters, as they are shown.
+# Columns of a run's meters that are sent as they are.
 MOVING = (
     "cost_usd",
     "judge_cost_usd",
@@ -179,12 +179,12 @@ MOVING = (
 
 
 def _moving(run: Run, *, at: datetime) -> dict[str, Any]:
-    """Return what a run's row and its meters both show, the tape apart."""
+    """Return what a run's row and its meters both show, except the tape."""
     return {
         **{name: getattr(run.meters, name) for name in MOVING},
         "turns": run.meters.last_seq + 1,
         "usage": usage_of(run.meters),
-        # Empty in the database, which has no NULL for a text; absent on the wire.
+        # Empty in the database, where the column has no NULL; absent on the wire.
         "usage_source": run.meters.usage_source or None,
         "calls": run.meters.tool_calls,
         "burn_usd_per_hour": burn_of(run, at),
@@ -192,8 +192,8 @@ def _moving(run: Run, *, at: datetime) -> dict[str, Any]:
 
 
 def turn_row(turn: Turn, *, project: Any, brief: bool = False) -> TurnRow:
-    """Show a turn; `brief`: its long texts cut, as lists and live events do."""
-    # Built whole and then cut: `replace` is for the few that have a long text.
+    """Return a turn as its wire row; `brief`: with long texts cut, for lists and live events."""
+    # Built whole and then cut: only the few turns with a long text need `replace`.
     whole = row_of(
         TurnRow,
         turn,
@@ -212,9 +212,9 @@ def turn_row(turn: Turn, *, project: Any, brief: bool = False) -> TurnRow:
     return replace(whole, cut=tuple(short), **short) if short else whole
 
 
-# Without its score: a detector that saw earlier verdicts would feed on them.
+# Without its score: a detector must not build on earlier verdicts.
 def guard_turn(turn: Turn) -> GuardTurn:
-    """Show a turn to a detector as it stands now."""
+    """Return a turn, as it is now, in the form that detectors read."""
     return row_of(
         GuardTurn,
         turn,
@@ -228,14 +228,13 @@ def guard_turn(turn: Turn) -> GuardTurn:
 
 
 def unfold(turn: Turn) -> Iterator[tuple[int, GuardTurn]]:
-    """Show a row as the one or two observations it was, each with its number."""
+    """Yield the one or two observations that a row holds, each with its number."""
     whole = guard_turn(turn)
     if turn.first_obs != turn.obs:
         yield (
             turn.first_obs,
             replace(
-                # The proposal came before its outcome, and without what only the outcome could
-                # tell.
+                # The proposal came first, without the fields that only the outcome sets.
                 whole,
                 phase=Phase.PROPOSED,
                 result=None,
@@ -270,7 +269,7 @@ _DEEPEST = 5
 
 
 def _brief(value: Any, depth: int = 0) -> Any:
-    """Return a value with its long texts, long lists and depths cut.
+    """Return a value with its long texts, long lists and deep levels cut.
 
     >>> _brief({"command": "ls", "n": 1})
     {'command': 'ls', 'n': 1}
@@ -288,19 +287,19 @@ def _brief(value: Any, depth: int = 0) -> Any:
     return {name[:_LONGEST_ARG]: _brief(part, depth + 1) for name, part in kept}
 
 
-# Events that nobody has to answer: screens hear them a few times a second.
+# Events that nobody has to answer: sent to screens a few times a second, not at once.
 OF_TURNS = (TurnRecorded, TurnCompleted)
 
-# Makes the fields that only a run's page hears.
+# Makes the fields that only a run's page receives.
 Live = Callable[[], dict[str, Any]]
 _meters: TypeAdapter[Meters] = TypeAdapter(Meters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News:
-    """What one transaction tells: events by project and by run, and meters that moved.
+    """What one transaction publishes: events by project and by run, and meters that changed.
 
-    An event of a run may come with what its page hears besides; a metered run comes with its
+    A run's event may come with extra fields for the run's page; a metered run comes with its
     meters' columns as they were before.
     """
 
@@ -330,9 +329,9 @@ class News:
         for run, before in self.metered:
             groups = {broadcast.board_group(run.project_id), broadcast.run_group(run.id)}
             if groups := groups.intersection(listened):
-                # Of the tape, the points from the first that is new or redrawn to the last.
+                # Send the tape's points from the first that is new or redrawn to the last.
                 tape = run.meters.tape
-                # The tape moves on by a point a turn, and the oldest points fall off its other end.
+                # Each turn adds a point to the tape; the oldest points drop off its other end.
                 kept = len(tape) - (run.meters.judged_turns - before["judged_turns"])
                 known = before["tape"][-kept:] if kept > 0 else []
                 pairs = zip(known, tape, strict=False)
@@ -346,5 +345,5 @@ class News:
 
 @cache
 def adapter_of(kind: Any) -> TypeAdapter[Any]:
-    """Return what writes a dataclass of the wire, made once: making it takes milliseconds."""
+    """Return the type adapter of a wire dataclass, made once: making it takes milliseconds."""
     return TypeAdapter(kind)

@@ -1,4 +1,4 @@
-"""Read what happened, as wire rows. `projects` is what the reader may see."""
+"""Read runs and their history, as wire rows. `projects` are those that the reader may see."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
     Raises:
         NotFound: no such run in these projects.
     """
-    # Filtered, not refused: a stranger is not told that there is such a run.
+    # Filtered, not refused: a stranger must not learn that the run exists.
     found = Run.objects.filter(pk=run_id, project_id__in=projects)
     return existing(found.select_related("project", "meters", "hold").first(), "The run")
 
 
 def check_reach(run_id: UUID, key: KeyHolder) -> Run:
-    """Return a run, as far as it is needed, that an agent key reaches.
+    """Return a run that an agent key reaches, with only the columns that callers need.
 
     Raises:
-        NotFound: it is another key's, or there is none.
+        NotFound: the run is another key's, or there is none.
     """
     found = Run.objects.filter(pk=run_id, project_id=key.project)
-    # A recording is over: no agent reaches it.
+    # A recording has ended: no agent reaches it.
     live = found.exclude(RECORDED).select_related("meters")
     run = live.only("meters__last_seq", "opened_by", "agent").first()
     if run is None or not key.reaches(opened_by=run.opened_by, agent=run.agent):
@@ -58,17 +58,17 @@ def check_reach(run_id: UUID, key: KeyHolder) -> Run:
 
 
 def ids_of(which: Q) -> list[UUID]:
-    """Find runs by their state, in the order of locks.
+    """Return the ids of runs that match `which`, in locking order.
 
-    Nothing is locked: who locks them one by one then looks again, and holds never many.
+    Nothing is locked: the caller locks them one by one, checks again, and never holds many.
     """
     return list(Run.objects.filter(which).order_by("id").values_list("id", flat=True))
 
 
 def open_call(run_id: UUID, alike: str) -> str | None:
-    """Return the key of the last call proposed under such a key and not ended yet.
+    """Return the key of the last call whose key begins with `alike` and that has not ended.
 
-    The last: an agent that never said how an earlier one ended will not do so now.
+    The last one: an agent that never said how an earlier call ended will not do so now.
     """
     keys = Turn.objects.filter(
         run_id=run_id, key__startswith=alike, phase=Phase.PROPOSED, skipped=False
@@ -77,7 +77,7 @@ def open_call(run_id: UUID, alike: str) -> str | None:
 
 
 def given(**conditions: Any) -> dict[str, Any]:
-    """Return the conditions of a list that whoever reads it named; the others are empty."""
+    """Return only the conditions that the reader named; those left out are empty."""
     return {name: value for name, value in conditions.items() if value}
 
 
@@ -91,11 +91,11 @@ def list_runs(
     parent: UUID | None = None,
     tree: UUID | None = None,
 ) -> QuerySet[Run]:
-    """Find runs, newest first; `tree` names any run of a tree's."""
+    """Return runs, newest first; `tree` is the id of any run of a tree."""
     found = Run.objects.select_related("project", "meters", "hold").filter(project_id__in=projects)
     # Ids are UUIDv7, in order of time: no other index is needed for newest first.
     found = found.order_by("-id")
-    # `until` is before, not at: of two spans that meet each run is in one.
+    # `until` is exclusive: with adjacent time spans, each run is in exactly one.
     asked = given(status__in=status, started_at__gte=since, started_at__lt=until, parent=parent)
     found = found.filter(**asked)
     if agent:
@@ -108,14 +108,14 @@ def list_runs(
 
 
 def show_tree(run: Run, *, at: datetime) -> TreeRow:
-    """Show a run with all that belong together with it: the newest, and the sums."""
+    """Return the tree of a run: its newest runs, and the sums over all of them."""
     relatives = Run.objects.filter(_of_tree(run.id, [run.project_id])).select_related(
         "project", "meters", "hold"
     )
     summed = {name: Sum(f"meters__{name}") for name in SUMMED}
-    # Of all of them, those that are not shown too.
+    # Over all of them, including those that are not shown.
     sums = relatives.aggregate(**summed, runs=Count("id"))
-    # The newest where there are too many, and then in the order in which they began.
+    # The newest if there are too many, in the order in which they began.
     shown = sorted(relatives.order_by("-id")[:TREE_SHOWN], key=lambda one: one.id)
     rows_ = tuple(rows.run_row(one, at=at) for one in shown)
     return TreeRow(
@@ -131,21 +131,21 @@ def show_tree(run: Run, *, at: datetime) -> TreeRow:
 
 
 def _of_tree(member: UUID, projects: Collection[UUID]) -> Q:
-    # Of the reader's projects alone: a run of others leads to no tree.
+    # In the reader's projects only: a run of another project must not lead to its tree.
     runs = Run.objects.filter(pk=member, project_id__in=projects)
     root = runs.values_list("root", flat=True).first()
     return Q(root=root) if root else Q(pk=member)
 
 
 def list_telemetry(run: Run, *, limit: int, after: int | None = None) -> list[TelemetryRow]:
-    """Return a page of what telemetry told of a run, in order of arrival."""
-    # By ids, which count up: clocks of several exporters give no order.
+    """Return a page of a run's telemetry records, in order of arrival."""
+    # By ids, which increase: the clocks of several exporters give no order.
     found = TelemetryRecord.objects.filter(run=run, id__gt=after or 0).order_by("id")
     return [row_of(TelemetryRow, one, project=run.project_id) for one in found[:limit]]
 
 
 def audit_row(row: JournalRow) -> AuditRow:
-    """Show one journal row with its place in the chain."""
+    """Return one journal row with its place in the chain."""
     payload = json.loads(row.payload) if row.payload is not None else None
     return row_of(AuditRow, row, payload=payload, run_name=getattr(row, "run_name", None))
 
@@ -160,42 +160,42 @@ def list_journal(
     until: datetime | None = None,
     oldest_first: bool = False,
 ) -> QuerySet[JournalRow]:
-    """Find journal rows: a run's in order, otherwise newest first unless asked."""
+    """Return journal rows: a run's in order; others newest first, unless `oldest_first`."""
     asked = given(by=by, at__gte=since, at__lt=until, type__in=types)
     found = JournalRow.objects.filter(**asked, project__in=projects)
     found = found.annotate(run_name=F("run__name"))
     if run:
-        # By `seq`: ids of rows that were written in the same millisecond may be swapped.
+        # By `seq`: ids of rows written in the same millisecond may be out of order.
         return found.filter(run_id=run).order_by("seq")
     return found.order_by("id" if oldest_first else "-id")
 
 
 def unjudged_runs(*, moved_before: datetime, among_all: bool = False) -> list[UUID]:
-    """Return runs with observations that no detection has seen, the newest told before then.
+    """Return runs with unjudged observations whose last turn came before `moved_before`.
 
-    Of those that ended more than an hour ago only `among_all`: no index leads to them, as
-    every turn would have to write it. Who speaks on after that is among them.
+    Those that ended more than an hour earlier are included only if `among_all`: no index finds
+    them, as every turn would have to write it. An ended run that still sends turns is one.
     """
     behind = Run.objects.filter(meters__detected_obs__lt=F("meters__last_obs"))
     behind = behind.exclude(meters__last_turn_at__gte=moved_before)
     if not among_all:
         live = Q(status__in=set(Status) - ENDED)
         behind = behind.filter(live | Q(ended_at__gte=moved_before - JUST_ENDED))
-    # Sorted here: asked for an order, SQLite would walk all runs in it.
+    # Sorted here: with an ORDER BY, SQLite would scan all runs in that order.
     return sorted(behind.values_list("id", flat=True))
 
 
 LOOKED_BACK = timedelta(days=30)
 MOST_RUNS = 500
 MOST_TURNS = 5_000
-# The web process has agents to answer beside the person who types.
+# The web process must answer agents as well as the person who types.
 LONGEST_S = 0.4
 
 
 class LatestTurns:
-    """Turns of the last 30 days, those of the latest runs first, asked for while a person types.
+    """Turns of the last 30 days, those of the latest runs first, read while a person types.
 
-    So bounded: so many runs, so many turns, so long a time. `is_whole`: none of it was reached.
+    The number of runs, of turns and the time are limited. `is_whole`: no limit was reached.
     """
 
     def __init__(self, runs: QuerySet[Run], *, at: datetime) -> None:
@@ -204,14 +204,14 @@ class LatestTurns:
         self.looked_at, self.is_whole = 0, True
 
     def find(self, wanted: QuerySet[Any]) -> Iterator[Any]:
-        """Yield what is wanted of the turns."""
+        """Yield the `wanted` turns until a limit is reached."""
         runs = self.runs.order_by("-meters__last_turn_at").values_list("pk", flat=True)
-        # One more than are looked at, of turns too: it tells that there are others.
+        # One more than is looked at, of turns too: it tells whether there are others.
         found = list(runs[: MOST_RUNS + 1])
         self.is_whole = len(found) <= MOST_RUNS
         for run in found[:MOST_RUNS]:
             newest = wanted.filter(run=run).order_by("-seq")[: MOST_TURNS + 1]
-            # Few at a time: a turn may hold much, and the time may be over after the first.
+            # A few at a time: a turn may be large, and the time may be up after the first.
             for turn in newest.iterator(chunk_size=50):
                 if self.looked_at == MOST_TURNS or self.is_over():
                     self.is_whole = False
@@ -220,7 +220,7 @@ class LatestTurns:
                 yield turn
 
     def is_over(self) -> bool:
-        """Tell whether the time is over; what is looked at then is not all."""
+        """Tell whether the time is up; if it is, the result is not whole."""
         is_over = monotonic() > self._ends
         self.is_whole = self.is_whole and not is_over
         return is_over
@@ -235,7 +235,7 @@ TEXT_COLUMNS = ("content", "result", "error")
 
 
 def preview_redaction(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
-    """Return what rules would have masked of what a project recorded lately."""
+    """Return what the rules in `own` would have masked in a project's latest turns."""
     latest = LatestTurns(Run.objects.filter(project=project), at=at)
     found = Turn.objects.filter(ts__gt=latest.since).select_related("run")
     # One character more than is read: it tells that the text goes on.
@@ -248,7 +248,7 @@ def preview_redaction(project: UUID, own: Redaction, *, at: datetime) -> Redacti
         before = uses.total()
         texts = [getattr(turn, f"begin_of_{name}") for name in TEXT_COLUMNS]
         for text in texts_in([*texts, turn.args, turn.files]):
-            # Between texts too: one turn may have many.
+            # Checked between texts too: one turn may have many.
             if latest.is_over():
                 break
             latest.is_whole = latest.is_whole and len(text) <= LONGEST_TEXT

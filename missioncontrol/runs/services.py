@@ -1,4 +1,4 @@
-"""Open runs and describe them. Each takes the run's row lock through the journal."""
+"""Open runs and describe them. State changes take the run's row lock through the journal."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from missioncontrol.runs.lineage import Relation
 from missioncontrol.runs.models import RECORDED, Hold, Run, RunMeters
 from missioncontrol.wire.events import RunLinked, RunOpened
 
-# Names that the judge can look through; a repository may have hundreds of thousands.
+# File names that the judge can look through; a repository may have hundreds of thousands.
 WORKSPACE_LIMIT = 2000
-# As the database gives it: what is told at the opening is what is read later.
+# In the form that the database returns: the opening event equals what is read later.
 UNSPENT = Decimal("0.000000")
 
 
 def out_of_reach(why: str) -> dict[str, Any]:
-    """Say of an agent that nothing can be done to it, and why."""
+    """Return the capabilities of an agent to which nothing can be done, with the reason."""
     deeds = ("hold", "inject", "terminate")
     reach = Capabilities(hold=False, inject=(), terminate=EndBy.NOT, why=dict.fromkeys(deeds, why))
     return reach.as_mapping()
@@ -50,7 +50,7 @@ Controller = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-# Bounds as the columns have them: refused here, by name, and not by the database.
+# The columns' bounds: a value too long is refused here, by name, and not by the database.
 class OpenRun:
     """An agent's description of the run it opens."""
 
@@ -65,15 +65,15 @@ class OpenRun:
     budget: dict[str, Any] = field(default_factory=dict)
     parent: UUID | None = None
     parent_key: Annotated[str, Field(max_length=200)] | None = None
-    """The parent by its key, or its id; one that is not known yet is linked later."""
+    """The parent's key, or its id; a parent that is not known yet is linked later."""
     relation: Relation = "child"
     controller: Controller | None = None
-    """A run of the project, or an https address: told of warnings and of the end."""
+    """A run of the project, or an https address, that is told of warnings and of the end."""
     capabilities: dict[str, Any] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-# What a run has of its opening as it stands there.
+# Fields of `OpenRun` that the run takes over unchanged.
 TAKEN_OVER = ("name", "agent", "goal", "task_type", "policy", "budget", "capabilities", "metadata")
 
 
@@ -89,8 +89,8 @@ def open_run(
     """Open a run, or return the one its key already names; True: it is new.
 
     Takes the project's row lock, so that one key never opens two runs.
-    `source`: where telemetry told of it, nobody can be answered.
-    `opener`: the agent key it is opened with.
+    `source`: where its reports come from; nobody can be answered through telemetry.
+    `opener`: the agent key that opens it.
 
     Raises:
         TooManyOpenRuns: the project or the key has as many as it may have.
@@ -99,17 +99,17 @@ def open_run(
         NotFound: `parent` or `controller` is not a run of this project.
         InvalidRequest: `controller` is an address that may not be called.
     """
-    # Without a lock first: hooks open their run again and again.
+    # First without a lock: hooks open their run again and again.
     known = join_run(project.pk, request.key, opener=opener, at=at)
     if known is not None:
         named = request.parent_key or (str(request.parent) if request.parent else "")
         if named and known.parent_id is None and not known.parent_key:
-            # It is linked by the sweeper: this opening has no lock of the project.
+            # The sweeper links it: the project is not locked here.
             unnamed = Run.objects.filter(pk=known.pk, parent_key="")
             unnamed.update(parent_key=named, relation=request.relation)
         return known, False
     request = _permitted(project, request, opener)  # masked and looked up before any lock
-    # Asked again under the lock: another request may have opened it meanwhile.
+    # Checked again under the lock: another request may have opened it meanwhile.
     with journal.holding_project(project.pk):
         known = join_run(project.pk, request.key, opener=opener, at=at)
         if known is not None:
@@ -120,7 +120,7 @@ def open_run(
 
 
 def _check_room(project: Project, opener: KeyHolder | None) -> None:
-    """Refuse one open run too many; the project's row is held, so it is counted once.
+    """Refuse to exceed the limit of open runs; the project's row is locked, so the count holds.
 
     Raises:
         TooManyOpenRuns: the project or the key has as many as it may have.
@@ -139,12 +139,13 @@ def _check_room(project: Project, opener: KeyHolder | None) -> None:
 def join_run(
     project: UUID, key: str | None, *, opener: KeyHolder | None, at: datetime
 ) -> Run | None:
-    """Return the run that a key of its own names, for who may join it; None: there is none.
+    """Return the run that `key` names, if `opener` may join it; None: there is none.
 
-    A run whose agent key is over goes on with the next one: so keys can be rotated.
+    If the agent key that opened it is no longer valid, the next one takes it over: keys can be
+    rotated.
 
     Raises:
-        Forbidden: the agent key does not reach it, and somebody else's does.
+        Forbidden: the agent key does not reach the run and may not take it over.
     """
     found = _BY_KEY.rows([project], [key]) if key else []
     if not found:
@@ -153,7 +154,7 @@ def join_run(
     if opener is None or opener.reaches(opened_by=run.opened_by, agent=run.agent):
         return run
     by = run.opened_by
-    # While the other key lives the run is its own: two agents must not mix by accident.
+    # While the other key is valid the run stays its own: two agents must not be mixed up.
     is_anothers = by is not None and live_keys(at=at).filter(pk=by).exists()
     if opener.reach != Reach.OWN or is_anothers:
         raise Forbidden("Another agent key opened this run; this key has no access to it.")
@@ -163,12 +164,12 @@ def join_run(
 
 
 def set_workspace(run_id: UUID, paths: Sequence[str], own: Redaction = NOTHING) -> None:
-    """Keep the names of the files an agent works among; names only."""
+    """Store the names of the files that an agent works with; names only."""
     Run.objects.filter(pk=run_id).update(workspace=masked_workspace(paths, own))
 
 
 def masked_workspace(paths: Sequence[str], own: Redaction = NOTHING) -> list[str]:
-    """Return the names of files as they are kept."""
+    """Return the names of files as they are stored: masked, and not too many."""
     return [masked_text(path, own) or "" for path in paths[:WORKSPACE_LIMIT]]
 
 
@@ -179,13 +180,13 @@ def describe_run(
     with journal.writing_run(run_id, at=at) as (tx, run):
         run.name = masked_name(name, 200, own) or "run"
         run.goal = masked_text(goal, own) or ""
-        # By hand: a run's description is not among the columns that its transaction writes.
+        # Saved here: a run's description is not among the columns that its transaction writes.
         Run.objects.filter(pk=run_id).update(name=run.name, goal=run.goal)
         tx.moved(run, by="agent", reason="named", name=run.name, goal=run.goal)
 
 
 def _permitted(project: Project, request: OpenRun, opener: KeyHolder | None) -> OpenRun:
-    """Return what an agent asks for as its key may have it; what it says of itself is masked.
+    """Return an agent's request within the rights of its key, with its texts masked.
 
     Raises:
         Forbidden: it asks for a mode, policy or budget and the project forbids it, or names
@@ -201,7 +202,7 @@ def _permitted(project: Project, request: OpenRun, opener: KeyHolder | None) -> 
         agent = opener.agent
     if opener is not None and opener.reports_only:
         capabilities = REPORTS_ONLY
-    # Asking for what it has anyway is no choice, and is never refused.
+    # Asking for the project's own mode is no choice, and is never refused.
     differs = request.mode is not None and request.mode != project.mode
     if (differs or request.policy or request.budget) and not project.agents_choose:
         raise Forbidden("This project does not let agents choose their mode, policy or budget.")
@@ -245,7 +246,7 @@ def _create(
         opened_by=opener.key if opener else None,
         **{name: getattr(request, name) for name in TAKEN_OVER},
         mode=request.mode or project.mode,
-        # A version names the project's policy: what an agent brings along has none.
+        # A version belongs to the project's policy: a policy that an agent sends has none.
         policy_version=None if request.policy else project.policy_version,
         workspace=list(request.workspace),
         parent_key=request.parent_key or "",
@@ -262,12 +263,12 @@ def _create(
         if parent is not None:
             lineage.make_root(tx.run(parent.id))
             lineage.place_under(run, tx.run(parent.id), relation=request.relation)
-        # What the agent chose for itself is on record: a project may allow it to.
+        # A project may let agents choose; what they chose is recorded.
         chosen = tuple(name for name in ("mode", "policy", "budget") if getattr(request, name))
         _begin(tx, run, by=by, chosen=chosen)
         if parent is not None and request.relation == "resumed":
             held = tx.run(parent.id)
-            # What goes on from a session that was held is held: a new name lifts nothing.
+            # A run that resumes a held session is held too: a new name does not lift the hold.
             if held.hold is not None and rows.capabilities_of(run).hold:
                 run.reason = held.reason
                 run.hold = Hold(run=run, since=tx.at, stands=True)
@@ -276,15 +277,15 @@ def _create(
 
 
 def open_successor(tx: RunTransaction, run: Run, *, key: str, by: str) -> Run:
-    """Open a fresh run for what another one was about; it takes the other's place.
+    """Open a fresh run with the description of another one, which it replaces.
 
-    Its parent is the run it replaces, but it stands in the tree where that one stood:
-    a root's successor begins a tree of its own. The other run's lock is held; `key` is
-    new, so nobody else opens this one.
+    Its parent is the run it replaces, but it takes that run's place in the tree:
+    a root's successor begins a tree of its own. The caller holds the other run's lock;
+    `key` is new, so nobody else opens this run.
     """
-    # A locked run comes without its long columns.
+    # A locked run is read without its long columns.
     whole = Run.objects.get(pk=run.pk)
-    # Written out, not copied: a column that is added is not inherited by accident.
+    # Written out, not copied: a new column must not be inherited by accident.
     fresh = Run(
         id=new_id(),
         project=run.project,
@@ -318,7 +319,7 @@ def _begin(tx: RunTransaction, run: Run, *, by: str, chosen: tuple[str, ...]) ->
     RunMeters(run=run, cost_usd=UNSPENT, judge_cost_usd=UNSPENT).save(force_insert=True)
     tx.adopt(run)
     row = rows.run_row(run, at=tx.at)
-    # First of all: whoever follows the chain sees no event of a run that it has not met.
+    # First: a reader of the chain must not see an event of a run before its opening.
     tx.record(run, RunOpened, by=by, row=row, chosen_by_agent=chosen)
     if run.parent_id:
         tx.record(
@@ -334,6 +335,6 @@ def _begin(tx: RunTransaction, run: Run, *, by: str, chosen: tuple[str, ...]) ->
 def _run_of_project(project: Project, run_id: UUID | str | None) -> Run | None:
     if not isinstance(run_id, UUID):  # none, or an address
         return None
-    # A recording is over: it starts nothing and controls nobody.
+    # A recording has ended: it starts no runs and controls none.
     found = Run.objects.filter(~RECORDED, project=project, pk=run_id)
     return existing(found.first(), f"The run {run_id}")

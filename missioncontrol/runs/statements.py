@@ -1,4 +1,4 @@
-"""Many rows with one prepared statement, past what Django does for each; or page by page."""
+"""Many rows with one prepared statement, without Django's steps for each; or page by page."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ROWS_AT_ONCE = 200
 def insert_rows(model: Any, rows_: Iterable[Any], *, on_conflict: str = "") -> None:
     """Insert whole rows with one prepared statement; faster than `bulk_create`.
 
-    A key that the database counts up is its own. `on_conflict`: what becomes of a row that is
-    there by a unique key, in SQL that both databases know, such as "DO NOTHING".
+    The database sets an auto-increment key. `on_conflict`: what to do with a row whose unique key
+    exists already, in SQL that both databases accept, such as "DO NOTHING".
     """
     _execute_for_each(_insertion, (model, on_conflict), rows_)
 
@@ -29,26 +29,26 @@ def update_columns(
 ) -> None:
     """Write the same columns of many rows with one prepared statement.
 
-    Those of `where_known` stay as they are where a row has None.
+    Columns in `where_known` keep their value where a row has None.
     """
     _execute_for_each(_assignment, (model, columns, where_known), rows_)
 
 
 def update_changed(model: Any, changes: Sequence[tuple[Any, Collection[str]]]) -> None:
-    """Write what changed of many locked rows with one statement: each gets the columns of all."""
+    """Update locked rows with one statement, which sets every column that changed in any row."""
     changed = {name for _, names in changes for name in names}
     named = tuple(one.attname for one in model._meta.concrete_fields if one.attname in changed)
     update_columns(model, named, [row for row, names in changes if names])
 
 
 def pages_of(found: QuerySet[M], *, size: int = ROWS_AT_ONCE) -> Iterator[list[M]]:
-    """Yield rows that sort by a unique column, page by page, with no cursor left open.
+    """Yield rows that are sorted by a unique column, page by page, with no cursor left open.
 
-    What is added meanwhile moves nothing: each page begins behind the last row.
+    Rows that are added meanwhile shift nothing: each page begins after the last row.
     """
     order = str(found.query.order_by[0])
     column, sign = order.lstrip("-"), "lt" if order.startswith("-") else "gt"
-    # No cursor: SQLite's would keep a reading open for as long as a client takes to download.
+    # No cursor: SQLite's would keep a read transaction open until a client has downloaded all.
     page = list(found[:size])
     while page:
         yield page
@@ -57,11 +57,11 @@ def pages_of(found: QuerySet[M], *, size: int = ROWS_AT_ONCE) -> Iterator[list[M
 
 
 def _execute_for_each(make: Any, about: tuple[Any, ...], rows_: Iterable[Any]) -> None:
-    """Execute a prepared statement for each row, with its columns as a driver takes them."""
+    """Execute a prepared statement for each row, with its values as the driver takes them."""
     rows = list(rows_)
     if not rows:
         return
-    database: Any = connections[DEFAULT_DB_ALIAS]  # each look at `connection` asks for it
+    database: Any = connections[DEFAULT_DB_ALIAS]  # each use of `connection` looks it up
     statement, columns = make(*about, database.vendor)
     # Plain columns need no conversion.
     values = [
@@ -72,8 +72,8 @@ def _execute_for_each(make: Any, about: tuple[Any, ...], rows_: Iterable[Any]) -
         for row in rows
     ]
     if database.vendor == "postgresql":
-        # As texts, which each column reads: by their types, or where one is NULL, each mixture
-        # would be a statement of its own.
+        # As texts, which every column accepts: otherwise each mixture of types and NULLs would be
+        # a prepared statement of its own.
         texts = [[one if one is None else str(one) for one in row] for row in values]
         database.write(statement, texts)
         return
@@ -90,7 +90,7 @@ def _insertion(model: Any, on_conflict: str, _vendor: str) -> tuple[str, Any]:
     marks = ", ".join(["%s"] * len(columns))
     statement = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks})"  # noqa: S608
     if on_conflict:
-        # Looking first would not help against one that comes meanwhile.
+        # Checking first would not help against a row that is inserted meanwhile.
         statement += f" ON CONFLICT {on_conflict}"
     return statement, _writers(columns)
 

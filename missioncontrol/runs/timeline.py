@@ -1,4 +1,4 @@
-"""Read a run's turns as a screen needs them: a window, what matches, how it went.
+"""Read a run's turns as a screen needs them: windows, searches, counts, the series.
 
 Every answer is bounded, whatever the length of the run: windows and hand-offs by
 their number, the series by its points, a search by the time it may take.
@@ -54,7 +54,7 @@ from missioncontrol.wire.runs import (
 # Stands for the tool of a turn that calls none.
 TEXT_TURNS = "text"
 
-# What somebody types or pastes: it is looked for in every text of every turn.
+# Characters of a search text, which is looked for in every text of every turn.
 LONGEST_NEEDLE = 200
 SEARCH_STRIDE = 5_000
 SEARCH_SECONDS = 1.5
@@ -65,7 +65,7 @@ _TEXTS = ("content", "result", "error")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnFilter:
-    """Which turns of a run are meant; empty: all of them."""
+    """A filter for a run's turns; empty: all of them."""
 
     agent: str = ""
     tool: str = ""
@@ -79,7 +79,7 @@ class TurnFilter:
 
     @property
     def condition(self) -> Q:
-        """Return what a turn must fulfil, the words apart."""
+        """Return the condition for a turn, without `q`."""
         found = Q()
         for column in ("agent", "role"):
             if wanted := getattr(self, column):
@@ -99,16 +99,16 @@ def list_window(
     before_seq: int | None = None,
     around: int | None = None,
 ) -> list[TurnRow]:
-    """Return some turns in order of `seq`, their long texts cut.
+    """Return some turns in order of `seq`, with long texts cut.
 
     `around` puts a turn in the middle of the window.
     """
     if around is not None:
-        # A negative number is below the first turn: the window then begins with it.
+        # A negative number is below the first turn, with which the window then begins.
         after_seq, before_seq = around - limit // 2 - 1, None
     turns = _at_a_glance(Turn.objects.filter(run=run))
     if before_seq is not None and after_seq is None:
-        # Those right before it: read backwards, shown forwards.
+        # The turns right before it: read backwards, returned forwards.
         page = list(turns.filter(seq__lt=before_seq).order_by("-seq")[:limit])[::-1]
     else:
         between = Q(seq__gt=after_seq if after_seq is not None else -1)
@@ -118,13 +118,13 @@ def list_window(
 
 
 def list_picked(run: Run, *, seqs: Iterable[int]) -> list[TurnRow]:
-    """Return the turns of these numbers in order, their long texts cut."""
+    """Return the turns with these numbers in order, with long texts cut."""
     turns = _at_a_glance(Turn.objects.filter(run=run, seq__in=list(seqs)))
     return [_glance(turn, run) for turn in turns.order_by("seq")]
 
 
 def show_turn(run: Run, seq: int) -> TurnRow:
-    """Show one turn in full.
+    """Return one turn in full.
 
     Raises:
         NotFound: the run has no such turn.
@@ -147,7 +147,7 @@ def _glance(turn: Turn, run: Run) -> TurnRow:
 
 
 def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -> FoundTurns:
-    """Number the turns that match; a search goes back from the newest while it may.
+    """Return which turns match; a text search goes back from the newest until its time is up.
 
     `searched_from` is the first turn that was looked at: from there on nothing is missing.
     """
@@ -158,13 +158,13 @@ def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -
     if wanted.q:
         texts = turns.annotate(args_text=Cast("args", TextField()))
         holds = Q(tool__icontains=wanted.q)
-        # Arguments are JSON, whose text a former release kept in ASCII where SQLite kept it.
+        # Arguments are JSON, which a former release stored as ASCII text in SQLite.
         for in_ascii in {False, connection.vendor == "sqlite"}:
             holds |= Q(args_text__icontains=json.dumps(wanted.q, ensure_ascii=in_ascii)[1:-1])
         for name in _TEXTS:
             holds |= Q(**{f"{name}__icontains": wanted.q})
         texts = texts.filter(holds)
-        # No index finds a text within texts: stride by stride, so that it can end in time.
+        # No index finds a substring: the search goes in strides, so that it can stop in time.
         until, strides, searched_from = time.monotonic() + SEARCH_SECONDS, list[list[int]](), end
         # One stride at least, or a slow machine would find nothing at all.
         while searched_from > 0 and (searched_from == end or time.monotonic() < until):
@@ -176,7 +176,7 @@ def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -
     else:
         found = turns.filter(seq__lt=end).order_by("seq")
         seqs, searched_from = list(found.values_list("seq", flat=True)), 0
-    # In numbers without a gap each is as far ahead of its place as the one before it.
+    # In a stretch without a gap the difference between number and position is constant.
     grouped = groupby(enumerate(seqs), key=lambda placed: placed[1] - placed[0])
     stretches = [list(stretch) for _, stretch in grouped]
     return FoundTurns(
@@ -197,7 +197,7 @@ def count_facets(run: Run) -> RunFacets:
     for group in groups:
         for kind in kinds:
             counted[kind][group[kind]] += group["n"]
-    # A tool that happens to be called so is found with them (`TurnFilter.condition`).
+    # A tool that happens to have this name is counted with them (`TurnFilter.condition`).
     counted["tool"][TEXT_TURNS] += counted["tool"].pop(None, 0)
     return RunFacets(
         run=run.id,
@@ -216,11 +216,11 @@ def _most(counts: Counter[str | None]) -> tuple[tuple[str, int], ...]:
 def show_series(
     run: Run, *, points: int, from_seq: int | None = None, to_seq: int | None = None
 ) -> RunSeries:
-    """Show a stretch of a run in at most `points` points.
+    """Return a stretch of a run in at most `points` points.
 
-    A point of several turns tells their highest values: no spike disappears.
+    A point of several turns has their highest values: no spike disappears.
     """
-    # Clipped to what there is: an address may name turns that the run does not have.
+    # Clipped to the run: an address may name turns that it does not have.
     first = max(0, from_seq or 0)
     last = run.meters.last_seq if to_seq is None else min(to_seq, run.meters.last_seq)
     # Rounded up: there are never more points than asked for.
@@ -260,7 +260,7 @@ def _buckets(turns: QuerySet[Turn], first: int, last: int, per: int) -> Any:
     fresh = _tokens("input") + _tokens("cache_write_5m") + _tokens("cache_write_1h")
     stretch = turns.filter(seq__gte=first, seq__lte=last)
     return (
-        # Whole numbers: both databases leave the fraction out.
+        # Integer division: both databases drop the fraction.
         stretch.annotate(bucket=(F("seq") - first) / Value(per))
         .annotate(fresh=fresh, cached=_tokens("cache_read"), output=_tokens("output"))
         .values("bucket")
@@ -289,7 +289,7 @@ class JsonMember(Func):
     output_field = TextField()
     template = "%(expressions)s ->> '%(name)s'"
 
-    # SQLite's `->>` came with 3.38; this has been there for longer.
+    # SQLite has `->>` only since 3.38; `JSON_EXTRACT` is older.
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
         read = "JSON_EXTRACT(%(expressions)s, '$.%(name)s')"
         return self.as_sql(compiler, connection, template=read, **context)
@@ -297,7 +297,7 @@ class JsonMember(Func):
 
 def _tokens(name: str) -> Any:
     number = Cast(JsonMember("usage", name=name), BigIntegerField())
-    # Absent is none: a turn without usage adds nothing, and a sum with NULL would be NULL.
+    # Absent counts as 0: a turn without usage adds nothing, and adding NULL would give NULL.
     return Coalesce(number, 0, output_field=BigIntegerField())
 
 
@@ -306,13 +306,13 @@ def _one_if(**conditions: Any) -> Case:
 
 
 def place_moments(run: Run, moments: Sequence[datetime]) -> tuple[MomentRow, ...]:
-    """Number, for each moment, the first turn that was not before it."""
+    """Return, for each moment, the number of the first turn at or after it."""
     times = _Times(run)
     return tuple(MomentRow(at=at, seq=bisect_left(times, at)) for at in moments)
 
 
 class _Times(Sequence[datetime]):
-    """When each turn of a run was, read as they are asked for."""
+    """The times of a run's turns, each read when it is asked for."""
 
     def __init__(self, run: Run) -> None:
         self._turns = Turn.objects.filter(run=run)
@@ -326,8 +326,8 @@ class _Times(Sequence[datetime]):
 
 
 def list_hand_offs(run: Run) -> HandOffs:
-    """List where another agent took over, oldest first, the newest of them."""
-    # What a person says in between is no hand-off.
+    """Return the newest hand-offs from one agent to another, oldest first."""
+    # A person's message in between is no hand-off.
     speaking = Turn.objects.filter(run=run).exclude(role="user")
     turns = speaking.annotate(
         giver=Window(Lag("agent"), order_by="seq"), asked_at=Window(Lag("seq"), order_by="seq")
@@ -338,10 +338,10 @@ def list_hand_offs(run: Run) -> HandOffs:
         ::-1
     ]
     shown = found[-MOST_HAND_OFFS:]
-    # All of them in one statement, instead of one a hand-off.
+    # All of them in one query, instead of one for each hand-off.
     asked = {row.seq: row for row in list_picked(run, seqs=[one[3] for one in shown])}
     changed = list(speaking.filter(changed=True).order_by("seq").values_list("seq", flat=True))
-    # What each giver brought: the changes since the hand-off before.
+    # What each giver contributed: the changes since the previous hand-off.
     before_each = [bisect_left(changed, seq) for seq, *_ in shown]
     news = [place - before for place, before in zip(before_each, [0, *before_each], strict=False)]
     handed = tuple(

@@ -1,1 +1,1 @@
-"""A database backend for Django: its own SQLite one, with writers that take turns."""
+"""A database backend for Django: Django's own for SQLite, with writers that take turns."""

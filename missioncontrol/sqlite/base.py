@@ -1,6 +1,6 @@
-"""SQLite whose transactions, and single statements that write, take their turn.
+"""SQLite whose transactions, and single statements that write, take turns.
 
-Whoever writes without it would hold SQLite's lock while those whose turn it is sleep
+A writer without a turn would hold SQLite's lock while the writer whose turn it is sleeps
 (20 to 400 ms before a tap, on a busy machine). A turn ends with the commit; what is
 done after the commit keeps nobody waiting.
 """
@@ -19,7 +19,7 @@ WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """One connection; a transaction's turn is the connection's until it ends."""
+    """One connection, which keeps the turn of its transaction until that ends."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -33,18 +33,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def checkpoint(self) -> None:
         """Copy what was committed from the write-ahead log into the database.
 
-        It keeps no writer waiting. A commit that has to do it holds the write lock for as long
-        as the disk takes: a third of the time that the lock was held.
+        It keeps no writer waiting. A commit that has to do it holds the write lock while the disk
+        works: that was a third of the time that the lock was held.
         """
-        # Within a transaction of its own SQLite refuses it; what is left is for the next time.
+        # SQLite refuses it within a transaction; what is left is copied the next time.
         if self.in_atomic_block:
             return
         with self.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _start_transaction_under_autocommit(self) -> None:
-        # Before SQLite's own lock: who holds that while
-        # waiting here would keep all the others waiting.
+        # Before SQLite's own lock: a writer that held that
+        # while it waits here would keep all others waiting.
         self._turn.enter_context(self._next_turn())
         try:
             super()._start_transaction_under_autocommit()  # type: ignore[misc]  # nor this
@@ -53,7 +53,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise
 
     def _commit(self) -> None:
-        # The turn ends after it: the next writer must find SQLite's own lock free.
+        # The turn ends after the commit: the next writer must find SQLite's own lock free.
         super()._commit()  # type: ignore[misc]  # the stubs lack it
         self._turn.close()
 
@@ -73,7 +73,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any
     ) -> Any:
         """Give a statement that writes outside of any transaction a turn of its own."""
-        # Django's compiler writes these words first and in capitals; a transaction has its turn.
+        # Django's compiler writes these words first and in capitals; a transaction has a turn.
         if self.in_atomic_block or not sql.startswith(WRITES):
             return execute(sql, params, many, context)
         with self._next_turn():

@@ -1,15 +1,15 @@
 """Let writers of one SQLite file take turns, a person's tap before the machine's work.
 
-SQLite makes a second writer sleep and look again (1 ms, then up to 100), so the
-lock often lies free while everyone sleeps. A kernel file lock in front of it wakes
-the next writer at once. It is a courtesy, never the guarantee: the transaction is.
+SQLite makes a second writer sleep and try again (1 ms, then up to 100), so the
+lock is often free while everyone sleeps. A kernel file lock in front of it wakes
+the next writer at once. It only improves waiting; the guarantee is the transaction.
 PostgreSQL has its own queues and needs none of this.
 
 Detection and storing queue at a second lock, so that only one of them waits for the
-write lock; a tap goes straight to it and is announced by a shared third one, which
-who leaves the queue passes. A tap waits for one transaction, not for a queue of them,
-and work on many runs ends its transaction early while one waits (`is_awaited`);
-taps without end (a script's) hold the machine's work up for half a second at a time.
+write lock. A tap goes straight to the write lock and is announced by a shared third
+lock, which the first in the queue lets go ahead. So a tap waits for one transaction, not
+for a queue of them, and work on many runs ends its transaction early while a tap waits
+(`is_awaited`). Endless taps (a script's) delay the machine's work by half a second at a time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Seconds in which the machine's work lets people go before it.
+# Seconds for which the machine's work lets people go first.
 PATIENCE = 0.5
 LOOK_AGAIN = 0.002
 
@@ -34,18 +34,18 @@ class _File:
     def __init__(self, path: str) -> None:
         self.number = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
-    # Threads come and go, and a thread-local has no other end.
+    # Threads come and go, and nothing else tells the end of a thread-local.
     def __del__(self) -> None:
         os.close(self.number)
 
 
 class _Lane(threading.local):
-    """Which way this thread goes to the write lock, and whether it lost its patience there."""
+    """Whether this thread goes ahead to the write lock, and whether its patience is over."""
 
     ahead = False
     impatient = False
     look_at = 0.0
-    """When it is asked next whether a person waits: a look takes two calls of the kernel."""
+    """When to check next whether a person waits: a check takes two system calls."""
 
 
 _lane = _Lane()
@@ -53,7 +53,7 @@ _lane = _Lane()
 
 @contextmanager
 def going_ahead(ahead: bool = True) -> Iterator[None]:
-    """Have this thread's next transaction go before what the machine has to write."""
+    """Let this thread's next transaction go before the machine's own writes."""
     before, _lane.ahead = _lane.ahead, ahead
     try:
         yield
@@ -65,17 +65,17 @@ def going_ahead(ahead: bool = True) -> Iterator[None]:
 def in_turn(name: str) -> Iterator[None]:
     """Wait for this thread's turn to write the file `name`."""
     if _lane.ahead:
-        # Shared, for several people may be announced at once.
+        # Shared, as several people may be announced at once.
         with _locked(f"{name}-people", fcntl.LOCK_SH), _locked(f"{name}-turnstile"):
             yield
         return
     with _locked(f"{name}-queue"):
-        # Wait until nobody is announced, at most for so long; who comes later waits for this one.
+        # Wait until nobody is announced, at most `PATIENCE`; a later tap waits for this writer.
         patient_until = time.monotonic() + PATIENCE
         while is_announced := _is_announced(name):
             if time.monotonic() > patient_until:
                 break
-            # A flock cannot be waited for with a time-out.
+            # A flock has no wait with a time-out.
             time.sleep(LOOK_AGAIN)
         _lane.impatient, _lane.look_at = is_announced, 0.0
         with _locked(f"{name}-turnstile"):
@@ -86,9 +86,9 @@ def in_turn(name: str) -> Iterator[None]:
 
 
 def is_awaited(name: str) -> bool:
-    """Tell whether a person waits for this thread's turn; not if it let people go for long.
+    """Tell whether a person waits for this thread's turn; False once its patience is over.
 
-    It may be asked after each small piece of work: it looks every `LOOK_AGAIN` seconds.
+    It may be called after each small piece of work: it checks every `LOOK_AGAIN` seconds.
     """
     at = time.monotonic()
     if _lane.impatient or at < _lane.look_at:
