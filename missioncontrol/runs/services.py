@@ -198,7 +198,7 @@ def _permitted(project: Project, request: OpenRun, opener: KeyHolder | None) -> 
     # Its name is the key's, not the request's: a key for one agent must not speak as another.
     if opener is not None and opener.reach == Reach.AGENT:
         if agent not in {"", opener.agent}:
-            raise Forbidden(f"This agent key can only open runs of {opener.agent} only.")
+            raise Forbidden(f"This agent key can only open runs of {opener.agent}.")
         agent = opener.agent
     if opener is not None and opener.reports_only:
         capabilities = REPORTS_ONLY
